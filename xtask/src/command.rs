@@ -1,0 +1,126 @@
+//! Child processes, with errors that say which command failed and how.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::{Failure, Outcome};
+
+/// A command to run to its end.
+#[derive(Debug)]
+pub(crate) struct Task(Command);
+
+/// A task for any program.
+pub(crate) fn program(name: impl AsRef<OsStr>) -> Task {
+    Task(Command::new(name))
+}
+
+/// A task for the cargo that started us, in `dir`.
+pub(crate) fn cargo(dir: &Path) -> Task {
+    program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())).dir(dir)
+}
+
+impl Task {
+    pub(crate) fn dir(mut self, dir: &Path) -> Self {
+        self.0.current_dir(dir);
+        self
+    }
+
+    pub(crate) fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.0.args(args);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    pub(crate) fn without_env(mut self, name: &str) -> Self {
+        self.0.env_remove(name);
+        self
+    }
+
+    /// Runs it with our own standard streams, so that its output is seen as it comes.
+    pub(crate) fn run(mut self) -> Outcome {
+        let status = self.0.status().map_err(|error| self.cannot_start(&error))?;
+        self.check(status)
+    }
+
+    /// Runs it and returns what it wrote to standard output, trimmed; its errors go to ours.
+    pub(crate) fn output(mut self) -> Outcome<String> {
+        let output = self.0.stderr(Stdio::inherit()).output().map_err(|error| self.cannot_start(&error))?;
+        self.check(output.status)?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// The output, trimmed, or nothing if the program is missing or fails. Says nothing itself.
+    pub(crate) fn probe(mut self) -> Option<String> {
+        let output = self.0.stderr(Stdio::null()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// Runs it silently for at most `limit`; true if it succeeded within it.
+    pub(crate) fn succeeds_within(mut self, limit: Duration) -> bool {
+        self.0.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let Ok(mut child) = self.0.spawn() else { return false };
+        let end = Instant::now() + limit;
+        while Instant::now() < end {
+            match child.try_wait() {
+                Ok(Some(status)) => return status.success(),
+                Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+                Err(_) => break,
+            }
+        }
+        // It may have ended in between; either way there is nothing left to do about it.
+        child.kill().ok();
+        child.wait().ok();
+        false
+    }
+
+    fn check(&self, status: ExitStatus) -> Outcome {
+        if status.success() {
+            return Ok(());
+        }
+        Err(Failure(format!("`{}` failed ({status})", self.line())))
+    }
+
+    fn cannot_start(&self, error: &std::io::Error) -> Failure {
+        Failure(format!("cannot start `{}`: {error}", self.line()))
+    }
+
+    /// The command as one would type it, with the program's folder left out.
+    pub(crate) fn line(&self) -> String {
+        let name = Path::new(self.0.get_program()).file_name().unwrap_or(self.0.get_program());
+        let words = std::iter::once(name).chain(self.0.get_args());
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let Failure(message) = program("/nowhere/no-such-program").args(["--flag"]).run().unwrap_err();
+        assert!(message.starts_with("cannot start `no-such-program --flag`: "), "{message}");
+        assert_eq!(program("/nowhere/no-such-program").probe(), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_failing_program_says_how() {
+        let Failure(message) = program("sh").args(["-c", "exit 3"]).run().unwrap_err();
+        assert_eq!(message, "`sh -c exit 3` failed (exit status: 3)");
+        assert_eq!(program("sh").args(["-c", "echo yes"]).output().unwrap(), "yes");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_slow_program_is_given_up() {
+        assert!(program("sleep").args(["0"]).succeeds_within(Duration::from_secs(30)));
+        assert!(!program("sleep").args(["30"]).succeeds_within(Duration::from_millis(50)));
+    }
+}

@@ -1,0 +1,88 @@
+//! The project's tasks: `cargo xtask ci` is what the continuous integration runs, `cargo xtask help` lists the rest.
+//!
+//! Everything here is plain `std`. A task is a function that returns [`Outcome`]; what it prints is for people.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task runner talks to the terminal")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "not part of the product: reads the workspace and its environment directly"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+mod ci;
+mod command;
+mod oracle;
+mod rust_source;
+mod tidy;
+mod tools;
+
+/// What a task comes back with.
+type Outcome<T = ()> = Result<T, Failure>;
+
+/// Why a task stopped, as the sentence to print.
+#[derive(Debug)]
+struct Failure(String);
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self(message)
+    }
+}
+
+const HELP: &str = "\
+Usage: cargo xtask TASK
+
+  ci                    everything that must pass before a change is merged
+  tidy                  structural checks: dependency direction, purity of core, file names
+  oracle                install the genuine pi as the reference for tests and print its folder
+  differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program)
+  help                  this text
+
+Tools and the oracle are kept in $SESSILE_TOOLS_DIR, or else in sessile-dev in the user's cache folder.";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let task = args.next().unwrap_or_else(|| "help".to_owned());
+    let rest: Vec<String> = args.collect();
+    match run(&task, &rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure(message)) => {
+            eprintln!("xtask {task}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: &str, args: &[String]) -> Outcome {
+    if task != "differential" && !args.is_empty() {
+        return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
+    }
+    match task {
+        "ci" => ci::run(&workspace_root()),
+        "tidy" => tidy::run(&workspace_root()),
+        "oracle" => oracle::install(&tools::cache_dir()?).map(|folder| println!("{}", folder.display())),
+        "differential" => differential(args),
+        "help" | "--help" | "-h" => {
+            println!("{HELP}");
+            Ok(())
+        }
+        _ => Err(Failure("no such task; `cargo xtask help` lists them".to_owned())),
+    }
+}
+
+fn differential(args: &[String]) -> Outcome {
+    let folder = oracle::install(&tools::cache_dir()?)?;
+    command::cargo(&workspace_root())
+        .args(["run", "--release", "--package", "sessile-testkit", "--bin", "differential", "--"])
+        .args(args)
+        .env(oracle::VARIABLE, folder)
+        .run()
+}
+
+/// The folder of the workspace, known from where this crate was compiled.
+fn workspace_root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}

@@ -1,0 +1,158 @@
+//! `cargo xtask tidy`: what the compiler does not check about the shape of the workspace.
+//!
+//! Each check is a function from the text of the workspace to a list of problems, so that the tests below can show
+//! each one failing without touching a disk.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use crate::{Failure, Outcome};
+
+mod dependencies;
+mod files;
+mod purity;
+
+/// A ceiling that makes growth a decision: raise it in the change that needs it.
+const MOST_LOCKED_PACKAGES: usize = 250;
+
+/// The text files of the workspace, by path from its root with forward slashes.
+#[derive(Debug, Default)]
+struct Workspace(Vec<(String, String)>);
+
+impl Workspace {
+    /// Reads every text file below `root`, except what is built or not ours.
+    fn load(root: &Path) -> Outcome<Self> {
+        let mut files = Self::default();
+        files.load_dir(root, "").map_err(|error| Failure(format!("cannot read the workspace: {error}")))?;
+        files.0.sort();
+        Ok(files)
+    }
+
+    fn load_dir(&mut self, root: &Path, dir: &str) -> std::io::Result<()> {
+        for entry in fs::read_dir(root.join(dir))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = if dir.is_empty() { name.clone() } else { format!("{dir}/{name}") };
+            let kind = entry.file_type()?;
+            if kind.is_dir() && !["target", ".git", "node_modules"].contains(&name.as_str()) {
+                self.load_dir(root, &path)?;
+            } else if kind.is_file() && files::is_text(&path) {
+                let bytes = fs::read(entry.path())?;
+                self.0.push((path, String::from_utf8_lossy(&bytes).into_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&self, path: &str) -> Option<&str> {
+        self.iter().find(|(name, _)| *name == path).map(|(_, text)| text)
+    }
+
+    /// The Rust sources among them.
+    fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter(|(path, _)| Path::new(path).extension().is_some_and(|extension| extension == "rs"))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+}
+
+/// Something to mend, and where.
+#[derive(Debug, PartialEq, Eq)]
+struct Problem {
+    path: String,
+    line: Option<usize>,
+    what: String,
+}
+
+impl Problem {
+    fn new(path: &str, what: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: None, what: what.into() }
+    }
+
+    fn at(self, line: usize) -> Self {
+        Self { line: Some(line), ..self }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.path, self.what),
+            None => write!(f, "{}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// A check with the name it is reported under.
+type Check = (&'static str, fn(&Workspace) -> Vec<Problem>);
+
+const CHECKS: &[Check] = &[
+    ("dependency direction", dependencies::direction),
+    ("shared lints", dependencies::shared_lints),
+    ("purity of core", purity::check),
+    ("file names", files::names),
+    ("forgotten tests", files::forgotten_tests),
+    ("home paths", files::home_paths),
+    ("size of Cargo.lock", lock_size),
+];
+
+/// Runs every check, prints all problems, and fails if there are any.
+pub(crate) fn run(root: &Path) -> Outcome {
+    let workspace = Workspace::load(root)?;
+    let mut count = 0;
+    for (name, check) in CHECKS {
+        let problems = check(&workspace);
+        println!("tidy: {name}: {}", if problems.is_empty() { "ok" } else { "FAILED" });
+        for problem in &problems {
+            println!("  {problem}");
+        }
+        count += problems.len();
+    }
+    match count {
+        0 => Ok(()),
+        1 => Err(Failure("1 problem".to_owned())),
+        _ => Err(Failure(format!("{count} problems"))),
+    }
+}
+
+fn lock_size(workspace: &Workspace) -> Vec<Problem> {
+    let Some(lock) = workspace.get("Cargo.lock") else {
+        return vec![Problem::new("Cargo.lock", "is missing; it is part of the sources")];
+    };
+    let count = lock.lines().filter(|line| *line == "[[package]]").count();
+    if count <= MOST_LOCKED_PACKAGES {
+        return Vec::new();
+    }
+    let what = format!("has {count} packages, more than {MOST_LOCKED_PACKAGES}; drop some or raise the ceiling");
+    vec![Problem::new("Cargo.lock", what)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A workspace of the given files.
+    pub(super) fn workspace(files: &[(&str, &str)]) -> Workspace {
+        Workspace(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
+    }
+
+    /// Runs one check and compares the problems as they would be printed.
+    #[track_caller]
+    pub(super) fn check(check: fn(&Workspace) -> Vec<Problem>, files: &[(&str, &str)], expected: &[&str]) {
+        let problems: Vec<String> = check(&workspace(files)).iter().map(ToString::to_string).collect();
+        assert_eq!(problems, expected);
+    }
+
+    #[test]
+    fn the_lock_file_has_a_ceiling() {
+        let few = "[[package]]\nname = \"a\"\n".repeat(MOST_LOCKED_PACKAGES);
+        let many = format!("{few}[[package]]\nname = \"b\"\n");
+        check(lock_size, &[("Cargo.lock", &few)], &[]);
+        let what = "Cargo.lock: has 251 packages, more than 250; drop some or raise the ceiling";
+        check(lock_size, &[("Cargo.lock", &many)], &[what]);
+        check(lock_size, &[], &["Cargo.lock: is missing; it is part of the sources"]);
+    }
+}

@@ -1,0 +1,177 @@
+//! Which crate may use which, read from the manifests.
+
+use super::{Problem, Workspace};
+
+const TESTKIT: &str = "sessile-testkit";
+
+/// Every crate of the workspace with the workspace crates it may use. An arrow points one way only.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("sessile-core", &[]),
+    ("sessile-store", &["sessile-core"]),
+    ("sessile", &["sessile-core", "sessile-store"]),
+    ("sessile-cli", &["sessile-core", "sessile-store", "sessile"]),
+    (TESTKIT, &["sessile-core", "sessile-store", "sessile", "sessile-cli"]),
+    ("xtask", &[]),
+];
+
+/// A crate's manifest, as far as it matters here.
+struct Manifest<'a> {
+    path: String,
+    name: &'a str,
+    dependencies: Vec<Dependency<'a>>,
+    shares_lints: bool,
+}
+
+struct Dependency<'a> {
+    line: usize,
+    name: &'a str,
+    for_tests: bool,
+}
+
+/// Every crate has its place in the table, and uses nothing that the table does not let it use.
+pub(super) fn direction(workspace: &Workspace) -> Vec<Problem> {
+    manifests(workspace).iter().flat_map(crate_direction).collect()
+}
+
+fn crate_direction(manifest: &Manifest<'_>) -> Vec<Problem> {
+    let Some((_, may_use)) = MAY_USE.iter().find(|(name, _)| *name == manifest.name) else {
+        let what = format!("{} has no place in the dependency table of xtask/src/tidy/dependencies.rs", manifest.name);
+        return vec![Problem::new(&manifest.path, what)];
+    };
+    let is_ours = |name: &str| MAY_USE.iter().any(|(known, _)| *known == name);
+    let allowed = |dependency: &Dependency<'_>| {
+        may_use.contains(&dependency.name) || (dependency.for_tests && dependency.name == TESTKIT)
+    };
+    let wrong = manifest.dependencies.iter().filter(|dependency| is_ours(dependency.name) && !allowed(dependency));
+    wrong
+        .map(|dependency| {
+            let what = if dependency.name == TESTKIT {
+                format!("{} may use {TESTKIT} in its tests only", manifest.name)
+            } else {
+                format!("{} must not depend on {}", manifest.name, dependency.name)
+            };
+            Problem::new(&manifest.path, what).at(dependency.line)
+        })
+        .collect()
+}
+
+/// Lints are set once, for all.
+pub(super) fn shared_lints(workspace: &Workspace) -> Vec<Problem> {
+    let manifests = manifests(workspace);
+    let without = manifests.iter().filter(|manifest| !manifest.shares_lints);
+    without.map(|manifest| Problem::new(&manifest.path, "lacks `[lints]` with `workspace = true`")).collect()
+}
+
+fn manifests(workspace: &Workspace) -> Vec<Manifest<'_>> {
+    let root = workspace.get("Cargo.toml").unwrap_or_default();
+    let paths = members(root).into_iter().map(|member| format!("{member}/Cargo.toml"));
+    paths.filter_map(|path| workspace.get(&path).map(|text| manifest(path, text))).collect()
+}
+
+/// The strings of the `members` list, which may span lines.
+fn members(root: &str) -> Vec<&str> {
+    let list = root.split_once("\nmembers").and_then(|(_, rest)| rest.split_once('['));
+    let list = list.and_then(|(_, rest)| rest.split_once(']')).map_or("", |(list, _)| list);
+    list.split('"').skip(1).step_by(2).collect()
+}
+
+/// Reads a manifest line by line. It need not understand TOML, only how we write it.
+fn manifest(path: String, text: &str) -> Manifest<'_> {
+    let mut manifest = Manifest { path, name: "", dependencies: Vec::new(), shares_lints: false };
+    let mut section = "";
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(header) = line.strip_prefix('[') {
+            section = header.trim_end_matches(']');
+            manifest.dependencies.extend(table_dependency(section, index + 1));
+        } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) {
+            let value = value.trim();
+            match (section, key.trim()) {
+                ("package", "name") => manifest.name = value.trim_matches('"'),
+                ("lints", "workspace") => manifest.shares_lints = value == "true",
+                _ => manifest.dependencies.extend(key_dependency(section, key, value, index + 1)),
+            }
+        }
+    }
+    manifest
+}
+
+/// `[dependencies.name]`.
+fn table_dependency(section: &str, line: usize) -> Option<Dependency<'_>> {
+    let (kind, name) = section.rsplit_once('.')?;
+    dependency_kind(kind).map(|for_tests| Dependency { line, name, for_tests })
+}
+
+/// `name = …`, `name.workspace = true` or `other = { package = "name" }` in a table of dependencies.
+fn key_dependency<'a>(section: &str, key: &'a str, value: &'a str, line: usize) -> Option<Dependency<'a>> {
+    let for_tests = dependency_kind(section)?;
+    let renamed = value.split_once("package").and_then(|(_, rest)| rest.split('"').nth(1));
+    let name = key.split('.').next().unwrap_or(key).trim().trim_matches('"');
+    Some(Dependency { line, name: renamed.unwrap_or(name), for_tests })
+}
+
+/// Whether a section lists dependencies, and if so, whether for tests only.
+fn dependency_kind(section: &str) -> Option<bool> {
+    match section.rsplit('.').next()? {
+        "dependencies" | "build-dependencies" => Some(false),
+        "dev-dependencies" => Some(true),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::check;
+    use super::*;
+
+    const ROOT: &str = "[workspace]\nresolver = \"3\"\nmembers = [\n  \"crates/core\",\n  \"crates/store\",\n]\n";
+
+    #[track_caller]
+    fn check_direction(core: &str, store: &str, expected: &[&str]) {
+        let core = format!("[package]\nname = \"sessile-core\"\n{core}");
+        let store = format!("[package]\nname = \"sessile-store\"\n{store}");
+        let files = [("Cargo.toml", ROOT), ("crates/core/Cargo.toml", &core), ("crates/store/Cargo.toml", &store)];
+        check(direction, &files, expected);
+    }
+
+    #[test]
+    fn lower_crates_may_be_used() {
+        check_direction("", "[dependencies]\nsessile-core.workspace = true\nserde = \"1\"\n", &[]);
+        check_direction("[dev-dependencies]\nsessile-testkit = { path = \"x\" }\n", "", &[]);
+        check_direction("[dependencies]\n# sessile-store = \"1\"\n", "", &[]);
+    }
+
+    #[test]
+    fn higher_crates_may_not_however_they_are_written() {
+        let problem = "crates/core/Cargo.toml:4: sessile-core must not depend on sessile-store";
+        check_direction("[dependencies]\nsessile-store.workspace = true\n", "", &[problem]);
+        check_direction("[dependencies]\nsessile-store = { path = \"../store\" }\n", "", &[problem]);
+        check_direction("[dev-dependencies]\nsessile-store = \"1\"\n", "", &[problem]);
+        check_direction("[dependencies]\nother = { version = \"1\", package = \"sessile-store\" }\n", "", &[problem]);
+        check_direction("[target.'cfg(unix)'.dependencies]\nsessile-store = \"1\"\n", "", &[problem]);
+        check_direction("\n[dependencies.sessile-store]\npath = \"../store\"\n", "", &[problem]);
+    }
+
+    #[test]
+    fn the_testkit_is_for_tests() {
+        let problem = "crates/store/Cargo.toml:4: sessile-store may use sessile-testkit in its tests only";
+        check_direction("", "[dependencies]\nsessile-testkit.workspace = true\n", &[problem]);
+    }
+
+    #[test]
+    fn a_new_crate_must_find_its_place() {
+        let files =
+            [("Cargo.toml", "\nmembers = [\"crates/new\"]"), ("crates/new/Cargo.toml", "[package]\nname = \"new\"")];
+        let problem =
+            "crates/new/Cargo.toml: new has no place in the dependency table of xtask/src/tidy/dependencies.rs";
+        check(direction, &files, &[problem]);
+    }
+
+    #[test]
+    fn every_crate_shares_the_lints() {
+        let core = "[package]\nname = \"sessile-core\"\n[lints]\nworkspace = true\n";
+        let store = "[package]\nname = \"sessile-store\"\n";
+        let files = [("Cargo.toml", ROOT), ("crates/core/Cargo.toml", core), ("crates/store/Cargo.toml", store)];
+        check(shared_lints, &files, &["crates/store/Cargo.toml: lacks `[lints]` with `workspace = true`"]);
+    }
+}

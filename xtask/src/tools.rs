@@ -1,0 +1,58 @@
+//! Where tools live between runs, and the one tool that is not part of the toolchain.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::command::{self, Task};
+use crate::{Failure, Outcome};
+
+const DENY_VERSION: &str = "0.20.2";
+
+/// The folder for tools and the oracle: outside the checkout, so that a fresh clone finds them again.
+pub(crate) fn cache_dir() -> Outcome<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    if let Some(dir) = absolute("SESSILE_TOOLS_DIR") {
+        return Ok(dir);
+    }
+    let caches = absolute("XDG_CACHE_HOME").or_else(|| std::env::home_dir().map(|home| home.join(".cache")));
+    match caches {
+        Some(dir) => Ok(dir.join("sessile-dev")),
+        None => Err(Failure("no home folder; set SESSILE_TOOLS_DIR to an absolute path".to_owned())),
+    }
+}
+
+/// Holds `<cache>/<name>.lock` until dropped: two installations at once wait for each other.
+pub(crate) fn lock(cache: &Path, name: &str) -> Outcome<File> {
+    let path = cache.join(format!("{name}.lock"));
+    let lock = fs::create_dir_all(cache).and_then(|()| File::create(&path)).and_then(|file| file.lock().map(|()| file));
+    lock.map_err(|error| Failure(format!("cannot lock {}: {error}", path.display())))
+}
+
+/// The pinned cargo-deny, built into the cache if it is not there yet.
+pub(crate) fn install_deny(cache: &Path) -> Outcome<PathBuf> {
+    let tools = cache.join("tools");
+    let binary = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
+    let _lock = lock(cache, "tools")?;
+    if is_pinned_deny(&binary) {
+        return Ok(binary);
+    }
+    build_deny(&tools).run()?;
+    if is_pinned_deny(&binary) {
+        return Ok(binary);
+    }
+    Err(Failure(format!("{} is not cargo-deny {DENY_VERSION}", binary.display())))
+}
+
+fn is_pinned_deny(binary: &Path) -> bool {
+    command::program(binary).args(["--version"]).probe().as_deref() == Some(&format!("cargo-deny {DENY_VERSION}"))
+}
+
+/// Unoptimised on purpose: it runs for a second, and its release profile takes three times as long to build.
+fn build_deny(root: &Path) -> Task {
+    command::cargo(&std::env::temp_dir())
+        .args(["install", "cargo-deny", "--version", DENY_VERSION, "--locked", "--debug", "--force", "--root"])
+        .args([root])
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_PROFILE_DEV_INCREMENTAL", "false")
+        .without_env("CARGO_TARGET_DIR")
+}

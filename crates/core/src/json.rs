@@ -1,0 +1,31 @@
+//! JSON as JavaScript reads and prints it, without losing a byte.
+//!
+//! Session files hold values that general JSON libraries refuse or change: lone
+//! surrogates (`"\ud800"`), numbers beyond any float (`1e999`), nesting of any
+//! depth, duplicate keys, bytes that are not UTF-8. JavaScript accepts all of
+//! them, so this module does too:
+//!
+//! - [`Raw`] is a borrowed piece of valid JSON text with lazy, typed access;
+//! - [`Json`] is the same, owned;
+//! - [`print`](fn@print) gives the text `JSON.stringify(JSON.parse(text))` would give;
+//! - [`ObjectWriter`] and [`Edit`] make and change objects as text.
+//!
+//! Every function here is iterative: depth costs memory, never stack.
+
+mod document;
+mod edit;
+mod number;
+mod raw;
+mod scan;
+mod text;
+mod write;
+
+pub(crate) use document::array_index;
+pub use document::print;
+pub use edit::Edit;
+pub use number::number_text;
+pub(crate) use raw::key_is;
+pub use raw::{Json, Member, NotJson, Raw, Shape};
+pub(crate) use scan::{Members, NoMembers, scan};
+pub use text::JsText;
+pub use write::{ObjectWriter, write_string, write_text};

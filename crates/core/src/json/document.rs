@@ -1,0 +1,190 @@
+//! Printing a whole value as JavaScript would print it.
+
+use std::collections::HashMap;
+
+use super::number_text;
+use super::raw::{Json, Raw, Shape, skip_value};
+use super::scan::skip_space;
+use super::text::JsText;
+use super::write::write_text;
+
+/// The text `JSON.stringify(JSON.parse(text))` gives.
+///
+/// White space goes, numbers take their shortest form, escapes become plain
+/// where they can, of duplicate keys the last value stays in the first place,
+/// and keys that look like array indices move to the front in ascending order.
+///
+/// ```
+/// use sessile_core::json::{Raw, print};
+/// let text = br#"{ "b": 1.0, "2": 1e21, "1": "\u00e9\/", "b": 2 }"#;
+/// let printed = print(Raw::parse(text).unwrap());
+/// assert_eq!(printed.to_text(), r#"{"1":"é/","2":1e+21,"b":2}"#);
+/// ```
+pub fn print(value: Raw<'_>) -> Json {
+    let nodes = read_nodes(value.as_bytes());
+    let mut out = Vec::with_capacity(value.as_bytes().len());
+    let mut todo = vec![Step::Value(0)];
+    while let Some(step) = todo.pop() {
+        match step {
+            Step::Text(text) => out.extend_from_slice(text),
+            Step::Key(key) => {
+                write_text(&key, &mut out);
+                out.push(b':');
+            }
+            Step::Value(index) => print_node(&nodes, index, &mut out, &mut todo),
+        }
+    }
+    Json::trusted(out)
+}
+
+/// One value of the document; containers link to their children.
+struct Node<'a> {
+    shape: Shape,
+    key: Option<JsText<'a>>,
+    /// The token of a scalar; empty for containers.
+    token: &'a [u8],
+    children: Vec<usize>,
+}
+
+enum Step<'a> {
+    Text(&'static [u8]),
+    Key(JsText<'a>),
+    Value(usize),
+}
+
+/// Reads all values of a valid text in one pass, the outermost first.
+fn read_nodes(bytes: &[u8]) -> Vec<Node<'_>> {
+    let mut nodes: Vec<Node<'_>> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let mut key = None;
+    let mut at = 0;
+    loop {
+        at = skip_space(bytes, at);
+        match bytes.get(at) {
+            None => return nodes,
+            Some(b',') => at += 1,
+            Some(b'}' | b']') => {
+                open.pop();
+                at += 1;
+            }
+            Some(first) => {
+                let parent = open.last().copied();
+                let in_object = parent.is_some_and(|parent| nodes[parent].shape == Shape::Object);
+                if in_object && key.is_none() {
+                    let end = skip_value(bytes, at);
+                    key = Some(JsText::decode(&bytes[at..end]));
+                    // Valid text has a colon here.
+                    at = skip_space(bytes, end) + 1;
+                    continue;
+                }
+                let index = nodes.len();
+                if let Some(parent) = parent {
+                    nodes[parent].children.push(index);
+                }
+                let is_container = matches!(first, b'{' | b'[');
+                let end = if is_container { at + 1 } else { skip_value(bytes, at) };
+                let token = &bytes[at..end];
+                let shape = if is_container { container(*first) } else { Raw::trusted(token).shape() };
+                nodes.push(Node { shape, key: key.take(), token, children: Vec::new() });
+                if is_container {
+                    open.push(index);
+                }
+                at = end;
+            }
+        }
+    }
+}
+
+fn container(first: u8) -> Shape {
+    if first == b'{' { Shape::Object } else { Shape::Array }
+}
+
+fn print_node<'a>(nodes: &[Node<'a>], index: usize, out: &mut Vec<u8>, todo: &mut Vec<Step<'a>>) {
+    let node = &nodes[index];
+    match node.shape {
+        Shape::Null | Shape::Bool => out.extend_from_slice(node.token),
+        Shape::String => write_text(&JsText::decode(node.token), out),
+        Shape::Number => {
+            let number = Raw::trusted(node.token).as_number().unwrap_or(f64::NAN);
+            out.extend_from_slice(number_text(number).as_bytes());
+        }
+        Shape::Array => {
+            out.push(b'[');
+            todo.push(Step::Text(b"]"));
+            for (n_before, child) in node.children.iter().enumerate().rev() {
+                todo.push(Step::Value(*child));
+                if n_before > 0 {
+                    todo.push(Step::Text(b","));
+                }
+            }
+        }
+        Shape::Object => {
+            out.push(b'{');
+            todo.push(Step::Text(b"}"));
+            for (n_before, (key, child)) in property_order(nodes, node).into_iter().enumerate().rev() {
+                todo.push(Step::Value(child));
+                todo.push(Step::Key(key));
+                if n_before > 0 {
+                    todo.push(Step::Text(b","));
+                }
+            }
+        }
+    }
+}
+
+/// The members of an object in the order in which JavaScript enumerates them.
+fn property_order<'a>(nodes: &[Node<'a>], object: &Node<'a>) -> Vec<(JsText<'a>, usize)> {
+    let mut order: Vec<(JsText<'a>, usize)> = Vec::with_capacity(object.children.len());
+    let mut places: HashMap<JsText<'a>, usize> = HashMap::new();
+    for &child in &object.children {
+        let Some(key) = nodes[child].key.clone() else { continue };
+        if let Some(&place) = places.get(&key) {
+            order[place].1 = child;
+        } else {
+            places.insert(key.clone(), order.len());
+            order.push((key, child));
+        }
+    }
+    // A stable sort leaves all keys that are not indices in their order, behind the indices.
+    order.sort_by_key(|(key, _)| array_index(key).map_or(u64::MAX, u64::from));
+    order
+}
+
+/// The number a key stands for if JavaScript takes it for an array index.
+pub(crate) fn array_index(key: &JsText<'_>) -> Option<u32> {
+    let text = std::str::from_utf8(key.as_wtf8()).ok()?;
+    let index: u32 = text.parse().ok()?;
+    (index != u32::MAX && index.to_string() == text).then_some(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(text: &str) -> String {
+        print(Raw::parse(text.as_bytes()).unwrap()).to_text().into_owned()
+    }
+
+    #[test]
+    fn prints_as_javascript() {
+        // Obtained from Node 22.
+        for (text, expected) in [
+            ("[ ]", "[]"),
+            (" { } ", "{}"),
+            ("[1.0, -0, 1e999, 12345678901234567890]", "[1,0,null,12345678901234567000]"),
+            (r#"{"10":1,"9":2,"01":3,"a":4,"4294967295":5}"#, r#"{"9":2,"10":1,"01":3,"a":4,"4294967295":5}"#),
+            (r#"{"a":{"b":[{"c":[]}]},"__proto__":1}"#, r#"{"a":{"b":[{"c":[]}]},"__proto__":1}"#),
+            (r#"{"a":1,"b":2,"a":3}"#, r#"{"a":3,"b":2}"#),
+            (r#""\ud800\u0041\ud83d\ude00\/""#, r#""\ud800A😀/""#),
+            (r#"{"a\n":"\u000b"}"#, r#"{"a\n":"\u000b"}"#),
+        ] {
+            assert_eq!(printed(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let text = "{\"a\":[".repeat(200_000) + "1.0" + &"]}".repeat(200_000);
+        assert_eq!(printed(&text), text.replace("1.0", "1"));
+    }
+}

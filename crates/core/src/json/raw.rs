@@ -1,0 +1,378 @@
+//! Pieces of valid JSON text, borrowed and owned, with access on demand.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::scan::{NoMembers, scan, skip_space, string_end};
+use super::text::JsText;
+
+/// Text that is not one JSON value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a JSON value: unexpected input at byte {at}")]
+pub struct NotJson {
+    /// The offset of the first byte that cannot be part of a JSON value.
+    pub at: usize,
+}
+
+/// What a JSON value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool,
+    /// A number, in whatever spelling.
+    Number,
+    /// A string.
+    String,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+/// A valid JSON value as the bytes it has in a file.
+///
+/// Nothing is decoded until asked for, and nothing asked for changes the
+/// bytes. Where the text is ambiguous, JavaScript decides: of duplicate keys
+/// the last one counts.
+///
+/// ```
+/// use sessile_core::json::Raw;
+/// let value = Raw::parse(br#"{"role":"user","n":1.0,"n":2}"#).unwrap();
+/// assert_eq!(value.get("role").unwrap().as_text().unwrap(), "user");
+/// assert_eq!(value.get("n").unwrap().as_bytes(), b"2");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Raw<'a>(&'a [u8]);
+
+impl<'a> Raw<'a> {
+    /// Checks that `bytes` hold one JSON value; surrounding white space is left out.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, NotJson> {
+        let range = scan(bytes, &mut NoMembers).map_err(|at| NotJson { at })?;
+        Ok(Self(&bytes[range]))
+    }
+
+    /// Takes bytes that are known to be one valid JSON value without white space around it.
+    pub(crate) fn trusted(bytes: &'a [u8]) -> Self {
+        debug_assert_eq!(scan(bytes, &mut NoMembers), Ok(0..bytes.len()));
+        Self(bytes)
+    }
+
+    /// A value written in our own source.
+    pub(crate) const fn literal(bytes: &'static [u8]) -> Raw<'static> {
+        Raw(bytes)
+    }
+
+    /// The bytes of the value, as they are in the file.
+    pub fn as_bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// The JSON text, with bytes that are not UTF-8 replaced by U+FFFD.
+    pub fn to_text(self) -> Cow<'a, str> {
+        String::from_utf8_lossy(self.0)
+    }
+
+    /// An owned copy.
+    pub fn to_json(self) -> Json {
+        Json(self.0.to_vec())
+    }
+
+    /// What kind of value this is.
+    pub fn shape(self) -> Shape {
+        match self.0[0] {
+            b'n' => Shape::Null,
+            b't' | b'f' => Shape::Bool,
+            b'"' => Shape::String,
+            b'[' => Shape::Array,
+            b'{' => Shape::Object,
+            _ => Shape::Number,
+        }
+    }
+
+    /// Whether this is `null`.
+    pub fn is_null(self) -> bool {
+        self.shape() == Shape::Null
+    }
+
+    /// The truth value, if this is one.
+    pub fn as_bool(self) -> Option<bool> {
+        (self.shape() == Shape::Bool).then_some(self.0 == b"true")
+    }
+
+    /// The number as JavaScript reads it; `1e999` is infinite.
+    pub fn as_number(self) -> Option<f64> {
+        if self.shape() != Shape::Number {
+            return None;
+        }
+        std::str::from_utf8(self.0).ok()?.parse().ok()
+    }
+
+    /// The string's content, if this is a string.
+    pub fn as_text(self) -> Option<JsText<'a>> {
+        (self.shape() == Shape::String).then(|| JsText::decode(self.0))
+    }
+
+    /// The string's content with lone surrogates replaced, if this is a string.
+    pub fn as_string(self) -> Option<String> {
+        self.as_text().map(|text| text.to_str().into_owned())
+    }
+
+    /// Whether JavaScript takes the value for true: all but `null`, `false`, zero and `""`.
+    pub fn is_truthy(self) -> bool {
+        match self.shape() {
+            Shape::Null => false,
+            Shape::Bool => self.0 == b"true",
+            Shape::Number => self.as_number() != Some(0.0),
+            Shape::String => self.0.len() > 2,
+            Shape::Array | Shape::Object => true,
+        }
+    }
+
+    /// The members of an object in file order, duplicates included; none for other values.
+    pub fn members(self) -> impl Iterator<Item = Member<'a>> {
+        let inside = if self.shape() == Shape::Object { 1 } else { self.0.len() };
+        MemberIter { bytes: self.0, at: inside }
+    }
+
+    /// The value of a key, the last one if there are several.
+    pub fn get(self, key: &str) -> Option<Self> {
+        self.members().filter(|member| member.is(key)).last().map(|member| member.value)
+    }
+
+    /// The items of an array; none for other values.
+    pub fn items(self) -> impl Iterator<Item = Self> {
+        let inside = if self.shape() == Shape::Array { 1 } else { self.0.len() };
+        ItemIter { bytes: self.0, at: inside }
+    }
+}
+
+impl fmt::Debug for Raw<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+/// One `"key": value` of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// The key with its quotes and escapes.
+    pub key: Raw<'a>,
+    /// The value.
+    pub value: Raw<'a>,
+}
+
+impl Member<'_> {
+    /// Whether the key reads as `name`.
+    pub fn is(&self, name: &str) -> bool {
+        key_is(self.key.0, name)
+    }
+}
+
+/// Whether a key token (quotes included) reads as `name`.
+#[inline]
+pub(crate) fn key_is(token: &[u8], name: &str) -> bool {
+    let inner = &token[1..token.len() - 1];
+    inner == name.as_bytes() || (memchr::memchr(b'\\', inner).is_some() && JsText::decode(token) == *name)
+}
+
+struct MemberIter<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for MemberIter<'a> {
+    type Item = Member<'a>;
+
+    fn next(&mut self) -> Option<Member<'a>> {
+        let key_start = skip_separators(self.bytes, self.at);
+        if self.bytes.get(key_start) != Some(&b'"') {
+            return None;
+        }
+        let key_end = skip_value(self.bytes, key_start);
+        let value_start = skip_separators(self.bytes, key_end);
+        let value_end = skip_value(self.bytes, value_start);
+        self.at = value_end;
+        Some(Member { key: Raw(&self.bytes[key_start..key_end]), value: Raw(&self.bytes[value_start..value_end]) })
+    }
+}
+
+struct ItemIter<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for ItemIter<'a> {
+    type Item = Raw<'a>;
+
+    fn next(&mut self) -> Option<Raw<'a>> {
+        let start = skip_separators(self.bytes, self.at);
+        if matches!(self.bytes.get(start), None | Some(b']')) {
+            return None;
+        }
+        self.at = skip_value(self.bytes, start);
+        Some(Raw(&self.bytes[start..self.at]))
+    }
+}
+
+/// Skips white space, commas and colons: inside valid text they carry no news.
+fn skip_separators(bytes: &[u8], mut at: usize) -> usize {
+    at = skip_space(bytes, at);
+    while matches!(bytes.get(at), Some(b',' | b':')) {
+        at = skip_space(bytes, at + 1);
+    }
+    at
+}
+
+/// The end of the value that starts at `at` in valid JSON text.
+pub(super) fn skip_value(bytes: &[u8], mut at: usize) -> usize {
+    let mut depth = 0usize;
+    loop {
+        match bytes.get(at) {
+            Some(b'"') => at = string_end(bytes, at).unwrap_or(bytes.len()),
+            Some(b'{' | b'[') => {
+                depth += 1;
+                at += 1;
+                continue;
+            }
+            Some(b'}' | b']') => {
+                depth = depth.saturating_sub(1);
+                at += 1;
+            }
+            Some(b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {
+                at += 1;
+                continue;
+            }
+            Some(_) => at = scalar_end(bytes, at),
+            None => return bytes.len(),
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+}
+
+fn scalar_end(bytes: &[u8], at: usize) -> usize {
+    let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\r' | b'\n');
+    bytes[at..].iter().position(ends).map_or(bytes.len(), |length| at + length)
+}
+
+/// A valid JSON value, owned.
+///
+/// Made from a copy of what a file holds ([`Raw::to_json`]), from text
+/// ([`Json::parse`]) or from any serialisable value ([`Json::from_serialize`]).
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Json(Vec<u8>);
+
+impl Json {
+    /// Checks and keeps JSON text as it is spelled.
+    pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, NotJson> {
+        Raw::parse(text.as_ref()).map(Raw::to_json)
+    }
+
+    /// The JSON of any serialisable value, printed as JavaScript prints it.
+    ///
+    /// Fails where the value's own serialisation fails, such as a map whose keys are not strings.
+    pub fn from_serialize<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        let text = serde_json::to_vec(value)?;
+        Ok(super::print(Raw::trusted(&text)))
+    }
+
+    pub(crate) fn trusted(bytes: Vec<u8>) -> Self {
+        debug_assert_eq!(scan(&bytes, &mut NoMembers), Ok(0..bytes.len()));
+        Self(bytes)
+    }
+
+    /// The value `null`.
+    pub fn null() -> Self {
+        Self(b"null".to_vec())
+    }
+
+    /// A string value.
+    pub fn string(text: &str) -> Self {
+        let mut bytes = Vec::with_capacity(text.len() + 2);
+        super::write_string(text, &mut bytes);
+        Self(bytes)
+    }
+
+    /// A borrowed view with typed access.
+    pub fn raw(&self) -> Raw<'_> {
+        Raw(&self.0)
+    }
+
+    /// The JSON text, with bytes that are not UTF-8 replaced by U+FFFD.
+    pub fn to_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+
+    /// The bytes of the text.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+impl From<Raw<'_>> for Json {
+    fn from(raw: Raw<'_>) -> Self {
+        raw.to_json()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_last_of_duplicate_keys_counts() {
+        let value = raw(r#"{"a":1,"\u0061":{"b":[2]},"c":null}"#);
+        assert_eq!(value.get("a"), Some(raw(r#"{"b":[2]}"#)));
+        assert_eq!(value.get("x"), None);
+        assert_eq!(value.members().count(), 3);
+    }
+
+    #[test]
+    fn walks_items_of_any_shape() {
+        let items: Vec<_> = raw(r#"[ 1, "a,]" ,[2,[3]],{"k":"}"} , null]"#).items().collect();
+        let expected = ["1", "\"a,]\"", "[2,[3]]", "{\"k\":\"}\"}", "null"];
+        assert_eq!(items, expected.map(raw));
+        assert_eq!(raw("[ ]").items().count(), 0);
+        assert_eq!(raw("{ }").members().count(), 0);
+        assert_eq!(raw("\"[1]\"").items().count(), 0);
+    }
+
+    #[test]
+    fn knows_what_is_truthy() {
+        for (text, truthy) in [
+            ("null", false),
+            ("false", false),
+            ("0", false),
+            ("-0.0e5", false),
+            ("\"\"", false),
+            ("true", true),
+            ("1e999", true),
+            ("1e-999", false),
+            ("\"0\"", true),
+            ("[]", true),
+            ("{}", true),
+        ] {
+            assert_eq!(raw(text).is_truthy(), truthy, "{text}");
+        }
+    }
+
+    #[test]
+    fn keeps_spelling() {
+        let text = r#"{"n":12345678901234567890, "e":"\u00e9"}"#;
+        assert_eq!(Json::parse(format!(" {text}\r")).unwrap().to_text(), text);
+        assert_eq!(Json::parse("{\"a\":tru}").unwrap_err(), NotJson { at: 5 });
+    }
+}

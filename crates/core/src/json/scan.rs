@@ -1,0 +1,364 @@
+//! One pass over a JSON text: is it valid, and where are its outer members?
+//!
+//! The grammar is that of `JSON.parse`. Bytes above 0x7f are accepted anywhere
+//! inside strings and nowhere else, which is what decoding invalid UTF-8 to
+//! U+FFFD first would give: a decoder never swallows an ASCII byte.
+
+use std::ops::Range;
+
+/// Hears about the members of the two outermost object levels.
+pub(crate) trait Members {
+    /// A member ended. `depth` is 1 for members of the outermost object, 2 for
+    /// members of an object that is itself a member of it. Inner members are
+    /// told before the member that holds them. `key` spans the quotes.
+    fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>);
+}
+
+/// Listens to nothing: plain validation.
+pub(crate) struct NoMembers;
+
+impl Members for NoMembers {
+    #[inline]
+    fn member(&mut self, _depth: usize, _key: Range<usize>, _value: Range<usize>) {}
+}
+
+/// Members are reported down to this depth.
+const REPORTED: usize = 2;
+
+/// The member being read at each reported depth: its key, and where its value starts.
+type Pending = [(Range<usize>, usize); REPORTED];
+
+/// Checks that `bytes` is one JSON value, possibly surrounded by white space,
+/// and returns where the value lies; or the offset of the first offence.
+pub(crate) fn scan<M: Members>(bytes: &[u8], members: &mut M) -> Result<Range<usize>, usize> {
+    let start = skip_space(bytes, 0);
+    let mut open = Containers::default();
+    let mut pending: Pending = [(0..0, 0), (0..0, 0)];
+    let mut at = start;
+    'value: loop {
+        at = match bytes.get(at) {
+            Some(b'{') => {
+                open.push(true);
+                at = skip_space(bytes, at + 1);
+                if bytes.get(at) != Some(&b'}') {
+                    at = key(bytes, at, &open, &mut pending)?;
+                    continue 'value;
+                }
+                open.pop();
+                at + 1
+            }
+            Some(b'[') => {
+                open.push(false);
+                at = skip_space(bytes, at + 1);
+                if bytes.get(at) != Some(&b']') {
+                    continue 'value;
+                }
+                open.pop();
+                at + 1
+            }
+            Some(b'"') => string_end(bytes, at)?,
+            Some(b't') => literal(bytes, at, b"true")?,
+            Some(b'f') => literal(bytes, at, b"false")?,
+            Some(b'n') => literal(bytes, at, b"null")?,
+            Some(b'-' | b'0'..=b'9') => number_end(bytes, at)?,
+            _ => return Err(at),
+        };
+        // A value has just ended at `at`; close what it completes.
+        loop {
+            let Some(in_object) = open.top() else {
+                let end = skip_space(bytes, at);
+                return if end == bytes.len() { Ok(start..at) } else { Err(end) };
+            };
+            if in_object && open.depth <= REPORTED && open.all_objects() {
+                let (key, value) = &pending[open.depth - 1];
+                members.member(open.depth, key.clone(), *value..at);
+            }
+            at = skip_space(bytes, at);
+            match (bytes.get(at), in_object) {
+                (Some(b','), true) => {
+                    at = skip_space(bytes, at + 1);
+                    at = key(bytes, at, &open, &mut pending)?;
+                    continue 'value;
+                }
+                (Some(b','), false) => {
+                    at = skip_space(bytes, at + 1);
+                    continue 'value;
+                }
+                (Some(b'}'), true) | (Some(b']'), false) => {
+                    open.pop();
+                    at += 1;
+                }
+                _ => return Err(at),
+            }
+        }
+    }
+}
+
+/// Reads `"key" :` and returns where the value starts.
+#[inline]
+fn key(bytes: &[u8], at: usize, open: &Containers, pending: &mut Pending) -> Result<usize, usize> {
+    if bytes.get(at) != Some(&b'"') {
+        return Err(at);
+    }
+    let end = string_end(bytes, at)?;
+    let colon = skip_space(bytes, end);
+    if bytes.get(colon) != Some(&b':') {
+        return Err(colon);
+    }
+    let value = skip_space(bytes, colon + 1);
+    if open.depth <= REPORTED {
+        pending[open.depth - 1] = (at..end, value);
+    }
+    Ok(value)
+}
+
+/// The open containers, one bit each: set for an object.
+#[derive(Default)]
+struct Containers {
+    depth: usize,
+    top: u64,
+    below: Vec<u64>,
+}
+
+impl Containers {
+    #[inline]
+    fn push(&mut self, is_object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.below.push(self.top);
+        }
+        self.top = (self.top << 1) | u64::from(is_object);
+        self.depth += 1;
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        self.top >>= 1;
+        self.depth -= 1;
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.top = self.below.pop().unwrap_or_default();
+        }
+    }
+
+    #[inline]
+    fn top(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.top & 1 == 1)
+    }
+
+    /// Whether every open container is an object; asked only at small depths.
+    #[inline]
+    fn all_objects(&self) -> bool {
+        self.top.trailing_ones() as usize >= self.depth
+    }
+}
+
+#[inline]
+pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Result<usize, usize> {
+    if bytes[at..].starts_with(word) { Ok(at + word.len()) } else { Err(at) }
+}
+
+fn number_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
+    let some_digits = |at: usize| {
+        let n_digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if n_digits > 0 { Ok(at + n_digits) } else { Err(at) }
+    };
+    let mut at = start + usize::from(bytes[start] == b'-');
+    at = if bytes.get(at) == Some(&b'0') { at + 1 } else { some_digits(at)? };
+    if bytes.get(at) == Some(&b'.') {
+        at = some_digits(at + 1)?;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at += 1;
+        at += usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+        at = some_digits(at)?;
+    }
+    Ok(at)
+}
+
+/// Returns the offset just behind the closing quote of the string at `start`.
+pub(super) fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
+    let mut at = start + 1;
+    loop {
+        at = plain_run_end(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => at = escape_end(bytes, at)?,
+            // A control character, or the end of the text.
+            _ => return Err(at),
+        }
+    }
+}
+
+fn escape_end(bytes: &[u8], at: usize) -> Result<usize, usize> {
+    match bytes.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u') => match bytes.get(at + 2..at + 6) {
+            Some(hex) if hex.iter().all(u8::is_ascii_hexdigit) => Ok(at + 6),
+            _ => Err(at),
+        },
+        _ => Err(at),
+    }
+}
+
+/// Finds the next quote, backslash or control character, eight bytes at a time.
+#[inline]
+fn plain_run_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let special = special_bytes(u64::from_le_bytes(*word));
+        if special != 0 {
+            return at + (special.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    plain_run_end_simple(bytes, at)
+}
+
+/// The simple twin of [`plain_run_end`], also used for the last few bytes.
+fn plain_run_end_simple(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    at + rest.iter().position(special).unwrap_or(rest.len())
+}
+
+/// Sets the high bit of each byte that is a quote, a backslash or below 0x20.
+///
+/// Borrows can mark bytes above a true hit as well, so only the lowest mark counts.
+#[inline]
+fn special_bytes(word: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word & HIGH;
+    let quote = word ^ (ONES * u64::from(b'"'));
+    let backslash = word ^ (ONES * u64::from(b'\\'));
+    below(word, 0x20) | below(quote, 1) | below(backslash, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn valid(text: &str) -> bool {
+        scan(text.as_bytes(), &mut NoMembers).is_ok()
+    }
+
+    #[test]
+    fn accepts_what_javascript_accepts() {
+        for text in [
+            "1",
+            "-0",
+            "1e999",
+            "0.5E-3",
+            "\"\"",
+            r#""\ud800""#,
+            "null",
+            " [1 , {\"a\":[]}]\r",
+            "{}",
+            "[]",
+            "{\"a\":1,\"a\":2}",
+            "\"\u{2028}\u{7f}\"",
+        ] {
+            assert!(valid(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn rejects_what_javascript_rejects() {
+        for text in [
+            "",
+            " ",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "-",
+            "nul",
+            "nulll",
+            "[1,]",
+            "[,1]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{,}",
+            "{a:1}",
+            "'a'",
+            "\"\t\"",
+            r#""\x""#,
+            r#""\u12g4""#,
+            "\"",
+            "[",
+            "{",
+            "[1}",
+            "{\"a\":1]",
+            "1 2",
+            "\u{a0}1",
+            "\u{feff}1",
+            "NaN",
+            "{\"a\":1,}",
+            "-01",
+            "\"\\",
+        ] {
+            assert!(!valid(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_is_no_limit() {
+        let depth = 1_000_000;
+        let text = "[".repeat(depth) + &"]".repeat(depth);
+        assert!(valid(&text));
+        assert!(!valid(&text.replacen('[', "", 1)));
+        let objects = "{\"a\":[".repeat(1000) + "1" + &"]}".repeat(1000);
+        assert!(valid(&objects));
+    }
+
+    struct Seen(Vec<(usize, Range<usize>, Range<usize>)>);
+    impl Members for Seen {
+        fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
+            self.0.push((depth, key, value));
+        }
+    }
+
+    #[test]
+    fn tells_members_of_two_levels() {
+        let text = br#"{"a":{"b":{"c":1}},"d":[{"e":2}], "f" : 3 }"#;
+        let mut seen = Seen(Vec::new());
+        scan(text, &mut seen).unwrap();
+        let told: Vec<_> =
+            (seen.0.into_iter()).map(|(depth, key, value)| (depth, text[key].to_vec(), text[value].to_vec())).collect();
+        let expected = [
+            (2, "\"b\"", "{\"c\":1}"),
+            (1, "\"a\"", "{\"b\":{\"c\":1}}"),
+            (1, "\"d\"", "[{\"e\":2}]"),
+            (1, "\"f\"", "3"),
+        ]
+        .map(|(depth, key, value)| (depth, key.as_bytes().to_vec(), value.as_bytes().to_vec()));
+        assert_eq!(told, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn fast_runs_equal_simple_runs(bytes in proptest::collection::vec(any::<u8>(), 0..80), at in 0usize..90) {
+            prop_assume!(at <= bytes.len());
+            prop_assert_eq!(plain_run_end(&bytes, at), plain_run_end_simple(&bytes, at));
+        }
+
+        #[test]
+        fn agrees_with_serde_where_serde_is_able(text in r#"[\[\]{}",:0-9a-e.+\-\\utrn ]{0,24}"#) {
+            match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
+                Ok(_) => prop_assert!(valid(&text)),
+                // What serde refuses beyond the grammar, JavaScript takes.
+                Err(error) if error.to_string().contains("surrogate") => {}
+                Err(error) if error.to_string().contains("out of range") => {}
+                Err(_) => prop_assert!(!valid(&text), "{}", text),
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! JavaScript strings: sequences that may hold lone surrogates.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// The content of a JSON string as JavaScript sees it.
+///
+/// Held as WTF-8: UTF-8 in which a lone surrogate is written like any other
+/// code point. Equality is therefore JavaScript's `===`, also for ids such as
+/// `"\ud800"` and `"\ud801"`, which any lossy decoding would confuse. Bytes
+/// that were not UTF-8 in the file read as U+FFFD, as pi reads them.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JsText<'a>(Cow<'a, [u8]>);
+
+impl<'a> JsText<'a> {
+    /// Decodes a JSON string token, quotes included, that is known to be valid.
+    pub(crate) fn decode(token: &'a [u8]) -> Self {
+        let inner = &token[1..token.len() - 1];
+        let inner = match String::from_utf8_lossy(inner) {
+            Cow::Borrowed(_) => Cow::Borrowed(inner),
+            Cow::Owned(mended) => Cow::Owned(mended.into_bytes()),
+        };
+        if memchr::memchr(b'\\', &inner).is_none() {
+            return Self(inner);
+        }
+        Self(Cow::Owned(unescape(&inner)))
+    }
+
+    /// The text with lone surrogates replaced by U+FFFD.
+    pub fn to_str(&self) -> Cow<'_, str> {
+        if let Ok(text) = std::str::from_utf8(&self.0) {
+            return Cow::Borrowed(text);
+        }
+        let mut bytes = self.0.to_vec();
+        for at in 0..bytes.len() {
+            if surrogate_at(&bytes[at..]).is_some() {
+                bytes[at..at + 3].copy_from_slice("\u{fffd}".as_bytes());
+            }
+        }
+        Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The text as WTF-8 bytes.
+    pub fn as_wtf8(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Takes WTF-8 bytes that came from [`as_wtf8`](Self::as_wtf8).
+    pub(crate) fn from_wtf8(bytes: impl Into<Cow<'a, [u8]>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// Whether the text is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The length in UTF-16 units, which is JavaScript's `length`.
+    pub fn utf16_len(&self) -> usize {
+        // Every byte that starts a code point counts one unit, four-byte forms two.
+        let units = |byte: &u8| usize::from(byte & 0xc0 != 0x80) + usize::from(*byte >= 0xf0);
+        self.0.iter().map(units).sum()
+    }
+
+    /// Detaches the text from what it borrows.
+    pub fn into_owned(self) -> JsText<'static> {
+        JsText(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+impl<'a> From<&'a str> for JsText<'a> {
+    fn from(text: &'a str) -> Self {
+        Self(Cow::Borrowed(text.as_bytes()))
+    }
+}
+
+impl From<String> for JsText<'_> {
+    fn from(text: String) -> Self {
+        Self(Cow::Owned(text.into_bytes()))
+    }
+}
+
+impl PartialEq<str> for JsText<'_> {
+    fn eq(&self, other: &str) -> bool {
+        *self.0 == *other.as_bytes()
+    }
+}
+
+impl PartialEq<&str> for JsText<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        *self == **other
+    }
+}
+
+impl fmt::Debug for JsText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.to_str(), f)
+    }
+}
+
+impl fmt::Display for JsText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&*self.to_str(), f)
+    }
+}
+
+/// Resolves the escapes of a valid string; pairs of surrogates become one code point.
+fn unescape(inner: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        text.extend_from_slice(&rest[..at]);
+        rest = &rest[at + 1..];
+        let simple = match rest.first() {
+            Some(b'u') => {
+                let (code, taken) = code_point(rest);
+                push_code_point(&mut text, code);
+                rest = &rest[taken..];
+                continue;
+            }
+            Some(b'b') => 0x08,
+            Some(b'f') => 0x0c,
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
+            Some(other) => *other,
+            None => break,
+        };
+        text.push(simple);
+        rest = &rest[1..];
+    }
+    text.extend_from_slice(rest);
+    text
+}
+
+/// Reads `uXXXX`, or `uXXXX\uXXXX` if the two are a surrogate pair, and says how long it was.
+fn code_point(escape: &[u8]) -> (u32, usize) {
+    let first = hex4(escape.get(1..5));
+    if (0xd800..0xdc00).contains(&first) && escape.get(5..7) == Some(br"\u") {
+        let second = hex4(escape.get(7..11));
+        if (0xdc00..0xe000).contains(&second) {
+            return (0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00), 11);
+        }
+    }
+    (first, 5)
+}
+
+fn hex4(digits: Option<&[u8]>) -> u32 {
+    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or_default();
+    digits.unwrap_or_default().iter().fold(0, |value, byte| value * 16 + digit(*byte))
+}
+
+/// Writes one code point, surrogates included, in UTF-8's bit layout.
+fn push_code_point(text: &mut Vec<u8>, code: u32) {
+    if let Some(char) = char::from_u32(code) {
+        text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+    } else {
+        let byte = |shift: u32| 0x80 | u8::try_from((code >> shift) & 0x3f).unwrap_or_default();
+        text.extend_from_slice(&[0xed, byte(6), byte(0)]);
+    }
+}
+
+/// The lone surrogate that starts at `bytes`, if one does.
+pub(crate) fn surrogate_at(bytes: &[u8]) -> Option<u16> {
+    match bytes {
+        [0xed, second @ 0xa0..=0xbf, third, ..] => {
+            Some(0xd000 | (u16::from(second & 0x3f) << 6) | u16::from(third & 0x3f))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(token: &str) -> JsText<'_> {
+        JsText::decode(token.as_bytes())
+    }
+
+    #[test]
+    fn resolves_escapes() {
+        assert_eq!(decoded(r#""a\n\u0041\/\"\\é""#), "a\nA/\"\\é");
+        assert_eq!(decoded(r#""\ud83d\ude00""#), "😀");
+    }
+
+    #[test]
+    fn lone_surrogates_stay_apart() {
+        assert_ne!(decoded(r#""\ud800""#), decoded(r#""\ud801""#));
+        assert_eq!(decoded(r#""\ud800""#).as_wtf8(), [0xed, 0xa0, 0x80]);
+        assert_eq!(surrogate_at(&[0xed, 0xbf, 0xbf]), Some(0xdfff));
+        assert_eq!(surrogate_at("\u{d7ff}".as_bytes()), None);
+        assert_eq!(decoded(r#""\ud800\u0041""#).to_str(), "\u{fffd}A");
+    }
+
+    #[test]
+    fn invalid_utf8_reads_as_replacement() {
+        assert_eq!(JsText::decode(b"\"X\xff\xc3\""), "X\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn counts_utf16_units() {
+        for text in ["", "abc", "é", "日本", "😀a"] {
+            assert_eq!(JsText::from(text).utf16_len(), text.encode_utf16().count());
+        }
+        assert_eq!(decoded(r#""\ud800""#).utf16_len(), 1);
+    }
+}

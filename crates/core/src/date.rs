@@ -1,0 +1,490 @@
+//! Dates as JavaScript reads and writes them.
+//!
+//! Session files are written by JavaScript programs, and what they do with an odd timestamp is
+//! what the engine's `Date.parse` makes of it. [`parse`] gives the answer of V8 (checked against
+//! Node 22), [`to_iso`] is `toISOString` and [`time_clip`] is `new Date(number).getTime()`.
+//! Instants are milliseconds since 1970-01-01 UTC, at most 8.64e15 to either side, which leaves
+//! out leap seconds as JavaScript does.
+//!
+//! A text is read in two steps. The `iso` grammar takes what ECMAScript specifies. When it meets
+//! a surprise before the `T`, the `legacy` grammar goes on from there, keeping what was read.
+//! Both read from `token` and write to `fields`.
+//!
+//! No text is known for which the answers differ. JavaScript strings may hold lone surrogates,
+//! which have no place in a `str`; put U+FFFD for them, and the answer stays the same.
+//!
+//! Nothing here knows the clock or the time zone of the machine; the latter comes in as a
+//! [`LocalZone`].
+
+mod fields;
+mod iso;
+mod legacy;
+mod token;
+
+use fields::Fields;
+use iso::Outcome;
+use token::Tokens;
+
+/// The furthest instant from the epoch that a JavaScript date can hold.
+const MAX_MS: i64 = 8_640_000_000_000_000;
+
+const MS_PER_DAY: i64 = 86_400_000;
+
+/// The time zone of texts that name none.
+///
+/// A local time that occurs twice, or that is skipped when the clock goes forward, takes the
+/// offset in force before the change, as JavaScript does. It is for the implementor to see to
+/// that: this module asks once for each text and believes the answer.
+pub trait LocalZone {
+    /// Local time minus UTC, in milliseconds, at a local wall-clock time.
+    ///
+    /// `local_ms` counts milliseconds from 1970-01-01T00:00 on that wall clock, as if it showed
+    /// UTC. It is at most one day outside the range of JavaScript dates.
+    fn offset_ms_at_local(&self, local_ms: i64) -> i64;
+}
+
+/// The zone whose wall clock shows UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Utc;
+
+impl LocalZone for Utc {
+    fn offset_ms_at_local(&self, _local_ms: i64) -> i64 {
+        0
+    }
+}
+
+/// Reads a date as `Date.parse` does, with `None` for its `NaN`.
+///
+/// ISO dates without a time are in UTC. All other texts are in `zone` unless they say otherwise.
+///
+/// ```
+/// use sessile_core::date::{Utc, parse};
+///
+/// assert_eq!(parse("2025-01-01T00:00:00.000Z", &Utc), Some(1_735_689_600_000));
+/// assert_eq!(parse("Wed, 1 January 2025 (New Year) 01:00 +0100", &Utc), Some(1_735_689_600_000));
+/// assert_eq!(parse("yesterday", &Utc), None);
+/// ```
+pub fn parse(text: &str, zone: &dyn LocalZone) -> Option<i64> {
+    let mut tokens = Tokens::new(text);
+    let mut fields = Fields::default();
+    match iso::read(&mut tokens, &mut fields) {
+        Outcome::Complete => {}
+        Outcome::Invalid => return None,
+        Outcome::Legacy(first) => legacy::read(first, &mut tokens, &mut fields)?,
+    }
+    fields.resolve(zone)
+}
+
+/// Reads the one form that `toISOString` writes for the years 0 to 9999, fast.
+///
+/// What this accepts [`parse`] reads the same. The reverse does not hold even for texts of this
+/// shape: `24:00:00.000` and days that the month does not have are left to [`parse`].
+///
+/// ```
+/// use sessile_core::date::parse_utc_iso;
+///
+/// assert_eq!(parse_utc_iso(b"2025-01-01T00:00:00.000Z"), Some(1_735_689_600_000));
+/// assert_eq!(parse_utc_iso(b"2025-01-01T00:00:00Z"), None);
+/// assert_eq!(parse_utc_iso(b"2025-02-29T00:00:00.000Z"), None);
+/// ```
+#[must_use]
+pub fn parse_utc_iso(bytes: &[u8]) -> Option<i64> {
+    let bytes: &[u8; 24] = bytes.try_into().ok()?;
+    if ISO_PUNCTUATION.iter().any(|&(at, byte)| bytes[at] != byte) {
+        return None;
+    }
+    let year = decimal(&bytes[0..4])?;
+    let month = decimal(&bytes[5..7])?;
+    let day = decimal(&bytes[8..10])?;
+    let hour = decimal(&bytes[11..13])?;
+    let minute = decimal(&bytes[14..16])?;
+    let second = decimal(&bytes[17..19])?;
+    let millisecond = decimal(&bytes[20..23])?;
+    let is_date = (1..=12).contains(&month) && (1..=days_in_month(year, month)).contains(&day);
+    let is_time = hour < 24 && minute < 60 && second < 60;
+    (is_date && is_time).then(|| {
+        let seconds = (hour * 60 + minute) * 60 + second;
+        days_from_civil(year, month, day) * MS_PER_DAY + seconds * 1000 + millisecond
+    })
+}
+
+/// Writes an instant as `toISOString` does: always UTC, always with milliseconds.
+///
+/// Years outside 0 to 9999 get a sign and six digits. JavaScript throws for an instant that a
+/// date cannot hold; here it becomes the nearest one that it can.
+///
+/// ```
+/// use sessile_core::date::to_iso;
+///
+/// assert_eq!(to_iso(1_735_689_600_000), "2025-01-01T00:00:00.000Z");
+/// assert_eq!(to_iso(i64::MAX), "+275760-09-13T00:00:00.000Z");
+/// ```
+#[must_use]
+pub fn to_iso(ms: i64) -> String {
+    let ms = ms.clamp(-MAX_MS, MAX_MS);
+    let (year, month, day) = civil_from_days(ms.div_euclid(MS_PER_DAY));
+    let in_day = ms.rem_euclid(MS_PER_DAY);
+    let (seconds, millisecond) = (in_day / 1000, in_day % 1000);
+    let (minutes, second) = (seconds / 60, seconds % 60);
+    let (hour, minute) = (minutes / 60, minutes % 60);
+    let time = format!("{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z");
+    if (0..=9999).contains(&year) {
+        format!("{year:04}-{month:02}-{day:02}T{time}")
+    } else {
+        format!("{year:+07}-{month:02}-{day:02}T{time}")
+    }
+}
+
+/// The instant of `new Date(number)`: cut to whole milliseconds, `None` if invalid.
+///
+/// ```
+/// use sessile_core::date::time_clip;
+///
+/// assert_eq!(time_clip(-1.9), Some(-1));
+/// assert_eq!(time_clip(8.64e15), Some(8_640_000_000_000_000));
+/// assert_eq!(time_clip(f64::NAN), None);
+/// ```
+#[must_use]
+pub fn time_clip(number: f64) -> Option<i64> {
+    #[expect(clippy::cast_precision_loss, reason = "8.64e15 is below 2^53")]
+    let limit = MAX_MS as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "cutting the fraction is the purpose")]
+    let whole = number as i64;
+    (number.abs() <= limit).then_some(whole)
+}
+
+/// The instant, if a JavaScript date can hold it.
+fn clip(ms: i64) -> Option<i64> {
+    (-MAX_MS..=MAX_MS).contains(&ms).then_some(ms)
+}
+
+/// Where the 24-byte form has something other than a digit.
+const ISO_PUNCTUATION: [(usize, u8); 7] =
+    [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
+
+/// The value of ASCII digits, at most eighteen of them.
+fn decimal(digits: &[u8]) -> Option<i64> {
+    digits.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
+}
+
+fn days_in_month(year: i64, month: i64) -> i64 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+fn is_leap(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+/// The Gregorian calendar repeats after 400 years of this many days.
+const DAYS_PER_ERA: i64 = 146_097;
+
+/// The days from 0000-03-01 to 1970-01-01.
+const DAYS_BEFORE_EPOCH: i64 = 719_468;
+
+/// The days from the epoch to a day of the proleptic Gregorian calendar.
+///
+/// The month is from 1 to 12; the day may be any number and runs over into other months.
+/// Years are counted from March here, so that the leap day comes last and the months before it
+/// follow one pattern of 153 days in five months.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * DAYS_PER_ERA + day_of_era - DAYS_BEFORE_EPOCH
+}
+
+/// The year, month and day that [`days_from_civil`] gives this number for.
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + DAYS_BEFORE_EPOCH;
+    let era = days.div_euclid(DAYS_PER_ERA);
+    let day_of_era = days.rem_euclid(DAYS_PER_ERA);
+    // The last days of 4, 100 and 400 years are taken out or put back, to make all years alike.
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A zone nine hours ahead, so that a local reading never looks like a UTC one.
+    struct NineAhead;
+
+    impl LocalZone for NineAhead {
+        fn offset_ms_at_local(&self, _local_ms: i64) -> i64 {
+            9 * 3_600_000
+        }
+    }
+
+    // The tables hold what Node 22 answers under `TZ=Etc/GMT-9`.
+
+    const ISO: &[(&str, i64)] = &[
+        ("2025", 1_735_689_600_000),
+        ("2025-06", 1_748_736_000_000),
+        ("2025-06-15", 1_749_945_600_000),
+        ("2025-06-15T10:20", 1_749_950_400_000),
+        ("2025-06-15T10:20:30", 1_749_950_430_000),
+        ("2025-06-15T10:20:30.4", 1_749_950_430_400),
+        ("2025-06-15T10:20:30.45Z", 1_749_982_830_450),
+        ("2025-06-15T10:20:30.456789Z", 1_749_982_830_456),
+        ("2025-06-15t10:20:30z", 1_749_982_830_000),
+        ("2025-06-15T10:20+05:30", 1_749_963_000_000),
+        ("2025-06-15T10:20-0800", 1_750_011_600_000),
+        ("2025T10:20", 1_735_694_400_000),
+        ("2025-06T10:20Z", 1_748_773_200_000),
+        ("2025-01-01T24:00:00Z", 1_735_776_000_000),
+        ("2025-02-31", 1_740_960_000_000),
+        ("0000-01-01", -62_167_219_200_000),
+        ("+002025-06-15", 1_749_945_600_000),
+        ("-000001-12-31T23:59:59.999Z", -62_167_219_200_001),
+        ("+275760-09-13T00:00:00.000Z", 8_640_000_000_000_000),
+        ("-271821-04-20T00:00:00.000Z", -8_640_000_000_000_000),
+        ("2025-06-15T10:20:30.0123456789Z", 1_749_982_830_123),
+        ("2025-06-15T10:20Z\0ignored", 1_749_982_800_000),
+    ];
+
+    const LEGACY: &[(&str, i64)] = &[
+        ("Jan 1 2025", 1_735_657_200_000),
+        ("1 January 2025 10:00 PM", 1_735_736_400_000),
+        ("January 1, 2025", 1_735_657_200_000),
+        ("Wed, 01 Jan 2025 00:00:00 GMT", 1_735_689_600_000),
+        ("Wed Jan 01 2025 01:00:00 GMT+0100 (Central European Standard Time)", 1_735_689_600_000),
+        ("2025-01-01 00:00:00", 1_735_657_200_000),
+        ("2025-01-01 00:00:00.5", 1_735_657_200_500),
+        ("2025-01-01 00:00Z", 1_735_689_600_000),
+        ("2025-1-1", 1_735_657_200_000),
+        ("2025/01/02 03:04", 1_735_754_640_000),
+        ("1/2/2025", 1_735_743_600_000),
+        ("1/2/49", 2_493_126_000_000),
+        ("1/2/50", -631_098_000_000),
+        ("Jan 5", 978_620_400_000),
+        ("5 Feb", 981_298_800_000),
+        ("12", 1_007_132_400_000),
+        ("2025 Junk 3", 1_748_876_400_000),
+        ("Jan 1 2025 12:00 AM", 1_735_657_200_000),
+        ("Jan 1 2025 12:00 PM", 1_735_700_400_000),
+        ("Jan 1 2025 10:00 EST", 1_735_743_600_000),
+        ("Jan 1 2025 10:00 pdt", 1_735_750_800_000),
+        ("Jan 1 2025 10:00 +1", 1_735_722_000_000),
+        ("Jan 1 2025 10:00 -130", 1_735_731_000_000),
+        ("Jan 1 2025 UTC+5:30", 1_735_669_800_000),
+        ("Jan 1 2025 10:00:30:007", 1_735_693_230_007),
+        ("1::30 Jan 1 2025", 1_735_660_830_000),
+        ("Jan 1 2025 24:00", 1_735_743_600_000),
+        ("the day was Jan 1 2025", 1_735_657_200_000),
+        ("1(a (nested) comment)Jan 2025", 1_735_657_200_000),
+        ("20:30 Jan 1 2025 (unclosed", 1_735_731_000_000),
+        ("-000000 Jan 1 2025", 1_735_657_200_000),
+        ("Jan\u{a0}1\u{2003}2025", 1_735_657_200_000),
+        ("1.2.2025", 1_735_743_600_000),
+        ("Feb 30 2025", 1_740_841_200_000),
+        ("10:00 +999999999:00 Jan 1 2025", 918_323_248_000),
+        ("Jan 1 2025 10:60", 1_735_693_200_000),
+        ("Jan 32", 1_956_495_600_000),
+    ];
+
+    const INVALID: &[&str] = &[
+        "2025-06-15T",
+        "2025-06-15T10",
+        "2025-06-15T1:20",
+        "2025-06-15T10:60",
+        "2025-06-15T25:00",
+        "2025-01-01T24:00:01Z",
+        "2025-01-01T24:00:00.0001Z",
+        "2025-06-15T10:20:30.Z",
+        "2025-06-15T10:20+24:00",
+        "2025-06-15T10:20+05",
+        "2025-06-15T10:20 Z",
+        "2025-06-15T10:20 PM",
+        "-000000",
+        "+275760-09-13T00:00:00.001Z",
+        "-271821-04-19T23:59:59.999Z",
+        "2025-13-01",
+        "2025-06-32",
+        "",
+        "junk",
+        "Jan",
+        "10:00",
+        "x1 Jan 2025",
+        "1st Jan 2025",
+        "Jan 1 2025 at 10:00",
+        "Jan 1 2025 13:00 PM",
+        "Jan 1 2025 24:01",
+        "Jan 1 2025 10:00 +12345",
+        "Jan 1 2025 10:00 +",
+        "Jan 1 2025)",
+        "1 2 3 4",
+        "13/13/2025",
+        "32 Jan 32 2025",
+        "Jan 1 275761",
+        "Jan 1 2025 10:00:00a.m.",
+        "Jan 1\u{2028}2025",
+        "2025-06-15 10:20:30,5",
+        "Jan 1 2025 +1",
+        "13",
+    ];
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<i64>) {
+        assert_eq!(parse(text, &NineAhead), expected, "{text:?}");
+    }
+
+    #[test]
+    fn iso_texts_read_as_in_node() {
+        for &(text, expected) in ISO {
+            check(text, Some(expected));
+        }
+    }
+
+    #[test]
+    fn legacy_texts_read_as_in_node() {
+        for &(text, expected) in LEGACY {
+            check(text, Some(expected));
+        }
+    }
+
+    #[test]
+    fn invalid_texts_are_refused_as_in_node() {
+        for text in INVALID {
+            check(text, None);
+        }
+    }
+
+    /// Instants all over the range of dates, at ever different times of the day.
+    fn sample_instants() -> impl Iterator<Item = i64> {
+        (-MAX_MS..=MAX_MS).step_by(310_000_000_123)
+    }
+
+    #[test]
+    fn to_iso_and_parse_are_inverse() {
+        for ms in sample_instants() {
+            let text = to_iso(ms);
+            assert_eq!(parse(&text, &NineAhead), Some(ms), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_day_of_four_centuries_follows_the_day_before() {
+        let first = days_from_civil(1800, 1, 1);
+        let (mut year, mut month, mut day) = (1800, 1, 1);
+        for days in first..first + DAYS_PER_ERA {
+            assert_eq!(civil_from_days(days), (year, month, day));
+            assert_eq!(days_from_civil(year, month, day), days);
+            day += 1;
+            if day > days_in_month(year, month) {
+                (month, day) = (month + 1, 1);
+            }
+            if month > 12 {
+                (year, month) = (year + 1, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn to_iso_writes_as_node_does() {
+        for (ms, expected) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+            (253_402_300_800_000, "+010000-01-01T00:00:00.000Z"),
+            (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"),
+            (-62_167_219_200_001, "-000001-12-31T23:59:59.999Z"),
+            (MAX_MS, "+275760-09-13T00:00:00.000Z"),
+            (MAX_MS + 1, "+275760-09-13T00:00:00.000Z"),
+            (i64::MIN, "-271821-04-20T00:00:00.000Z"),
+        ] {
+            assert_eq!(to_iso(ms), expected);
+        }
+    }
+
+    #[test]
+    fn fast_path_reads_what_to_iso_writes() {
+        for ms in sample_instants() {
+            let text = to_iso(ms);
+            let expected = (text.len() == 24).then_some(ms);
+            assert_eq!(parse_utc_iso(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    /// Replaces each byte in turn by each of a few others, valid or not.
+    #[test]
+    fn fast_path_agrees_with_parse_where_it_answers() {
+        for base in ["2024-02-29T23:59:59.999Z", "2025-12-31T00:00:00.000Z"] {
+            for at in 0..base.len() {
+                for byte in b" +-./0123456789:;TZtz\0" {
+                    let mut bytes = base.as_bytes().to_vec();
+                    bytes[at] = *byte;
+                    let text = String::from_utf8(bytes).expect("only ASCII was put in");
+                    if let Some(ms) = parse_utc_iso(text.as_bytes()) {
+                        assert_eq!(parse(&text, &NineAhead), Some(ms), "{text:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fast_path_refuses_other_shapes() {
+        for text in [
+            "",
+            "2025-01-01T00:00:00Z",
+            "2025-01-01T00:00:00.0000Z",
+            "2025-01-01t00:00:00.000Z",
+            "2025-01-01T00:00:00.000z",
+            "2025-01-01T24:00:00.000Z",
+            "2025-02-29T00:00:00.000Z",
+            "2025-00-01T00:00:00.000Z",
+            "2025-01-00T00:00:00.000Z",
+            "+12025-01-01T00:00:00.00Z",
+        ] {
+            assert_eq!(parse_utc_iso(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn time_clip_cuts_towards_zero_and_keeps_the_range() {
+        for (number, expected) in [
+            (0.0, Some(0)),
+            (-0.0, Some(0)),
+            (1.9, Some(1)),
+            (-1.9, Some(-1)),
+            (8.64e15, Some(MAX_MS)),
+            (-8.64e15, Some(-MAX_MS)),
+            (8.64e15 + 1.0, None),
+            (1e300, None),
+            (f64::NAN, None),
+            (f64::INFINITY, None),
+            (f64::NEG_INFINITY, None),
+        ] {
+            assert_eq!(time_clip(number), expected, "{number}");
+        }
+    }
+
+    #[test]
+    fn the_zone_is_asked_with_the_wall_clock_time() {
+        struct Recorder(std::cell::Cell<Option<i64>>);
+        impl LocalZone for Recorder {
+            fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
+                self.0.set(Some(local_ms));
+                i64::MIN
+            }
+        }
+        let zone = Recorder(std::cell::Cell::new(None));
+        assert_eq!(parse("Jan 2 1970 00:00", &zone), None);
+        assert_eq!(zone.0.get(), Some(MS_PER_DAY));
+    }
+}

@@ -1,0 +1,126 @@
+//! The system message a compaction carries: all system messages before it, summed up.
+
+use crate::head::Role;
+use crate::json::{JsText, Json, ObjectWriter, Raw, Shape, array_index};
+
+/// Replays the system messages among `messages` into one, or none if there are none.
+///
+/// Texts are joined by blank lines. A section that is null is removed, a
+/// string sets it; one removed and set again moves to the end. Of tools, each
+/// message removes first and then adds; adding a known name replaces it in place.
+pub fn checkpoint<'m>(messages: impl IntoIterator<Item = Raw<'m>>, time_ms: i64) -> Option<Json> {
+    let mut replay = Replay::default();
+    let mut is_timed = false;
+    for message in messages.into_iter().filter(|message| Role::of(message.get("role")) == Role::System) {
+        replay.take(message);
+        // pi knows that there was a system message by its having a timestamp, whatever that is.
+        is_timed |= message.get("timestamp").is_some();
+    }
+    is_timed.then(|| replay.finish(time_ms))
+}
+
+#[derive(Default)]
+struct Replay<'m> {
+    texts: Vec<JsText<'m>>,
+    sections: Vec<(JsText<'m>, Raw<'m>)>,
+    tools: Vec<(Option<JsText<'m>>, Raw<'m>)>,
+}
+
+impl<'m> Replay<'m> {
+    fn take(&mut self, message: Raw<'m>) {
+        self.texts.extend(system_text(message).filter(|text| !text.is_empty()));
+        for section in message.get("sections").into_iter().flat_map(Raw::members) {
+            let Some(name) = section.key.as_text() else { continue };
+            if section.value.is_null() {
+                self.sections.retain(|(known, _)| *known != name);
+            } else {
+                put(&mut self.sections, name, section.value);
+            }
+        }
+        for tool in message.get("toolsRemoved").into_iter().flat_map(Raw::items) {
+            let name = tool.get("name").and_then(Raw::as_text);
+            self.tools.retain(|(known, _)| *known != name);
+        }
+        for tool in message.get("toolsAdded").into_iter().flat_map(Raw::items) {
+            put(&mut self.tools, tool.get("name").and_then(Raw::as_text), tool);
+        }
+    }
+
+    fn finish(mut self, time_ms: i64) -> Json {
+        let content = self.texts.iter().map(JsText::as_wtf8).collect::<Vec<_>>().join(&b"\n\n"[..]);
+        // JavaScript lists keys that look like array indices first.
+        self.sections.sort_by_key(|(name, _)| array_index(name).map_or(u64::MAX, u64::from));
+        let mut message = ObjectWriter::new();
+        message.string("role", "system").text("content", &JsText::from_wtf8(content));
+        if !self.sections.is_empty() {
+            let mut sections = ObjectWriter::new();
+            for (name, text) in &self.sections {
+                sections.member(name, *text);
+            }
+            message.raw("sections", sections.finish().raw());
+        }
+        if !self.tools.is_empty() {
+            message.array("toolsAdded", self.tools.iter().map(|(_, tool)| *tool));
+        }
+        message.integer("timestamp", time_ms).finish()
+    }
+}
+
+/// Replaces the value under a known name in place, or adds it at the end.
+fn put<'m, K: PartialEq>(list: &mut Vec<(K, Raw<'m>)>, name: K, value: Raw<'m>) {
+    match list.iter_mut().find(|(known, _)| *known == name) {
+        Some(slot) => slot.1 = value,
+        None => list.push((name, value)),
+    }
+}
+
+/// The text of a system message: its string, or its text blocks line by line.
+fn system_text(message: Raw<'_>) -> Option<JsText<'_>> {
+    let content = message.get("content")?;
+    if content.shape() == Shape::String {
+        return content.as_text();
+    }
+    let texts: Vec<_> = (content.items())
+        .filter(|block| block.get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "text"))
+        .filter_map(|block| block.get("text").and_then(Raw::as_text))
+        .map(|text| text.as_wtf8().to_vec())
+        .collect();
+    Some(JsText::from_wtf8(texts.join(&b'\n')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replayed(messages: &[&str]) -> Option<String> {
+        let raws = messages.iter().map(|message| Raw::parse(message.as_bytes()).unwrap());
+        checkpoint(raws, 7).map(|message| message.to_text().into_owned())
+    }
+
+    #[test]
+    fn sums_system_messages_up() {
+        let first = r#"{"role":"system","content":"base","sections":{"a":"A","b":"B"},"toolsAdded":[{"name":"t1"},{"name":"t2"}],"timestamp":1}"#;
+        let second = r#"{"role":"system","content":[{"type":"text","text":"more"},{"type":"image"},{"type":"text","text":"lines"}],"sections":{"a":null,"c":"C"},"toolsRemoved":[{"name":"t1"}]}"#;
+        let user = r#"{"role":"user","content":"no"}"#;
+        assert_eq!(
+            replayed(&[first, user, second]).unwrap(),
+            r#"{"role":"system","content":"base\n\nmore\nlines","sections":{"b":"B","c":"C"},"toolsAdded":[{"name":"t2"}],"timestamp":7}"#
+        );
+        let third =
+            r#"{"role":"system","content":"","sections":{"a":"again","2":"two"},"toolsAdded":[{"name":"t2","new":1}]}"#;
+        assert_eq!(
+            replayed(&[first, second, third]).unwrap(),
+            r#"{"role":"system","content":"base\n\nmore\nlines","sections":{"2":"two","b":"B","c":"C","a":"again"},"toolsAdded":[{"name":"t2","new":1}],"timestamp":7}"#
+        );
+    }
+
+    #[test]
+    fn without_system_messages_there_is_none() {
+        assert_eq!(replayed(&[r#"{"role":"user"}"#]), None);
+        assert_eq!(replayed(&[r#"{"role":"system","content":"x"}"#]), None);
+        assert_eq!(
+            replayed(&[r#"{"role":"system","timestamp":null}"#]).unwrap(),
+            r#"{"role":"system","content":"","timestamp":7}"#
+        );
+    }
+}

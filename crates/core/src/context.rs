@@ -1,0 +1,278 @@
+//! What the model would see: from a leaf to messages.
+//!
+//! Three steps, each usable alone. [`select`] picks the rows of the path that
+//! take part and reads no payload but the newest compaction's. [`project`]
+//! turns rows into messages with context edits applied. [`build`] adds the
+//! settings in force.
+
+use std::collections::HashMap;
+
+use crate::date::LocalZone;
+use crate::entry::js_time;
+use crate::head::{Kind, Role};
+use crate::id::EntryId;
+use crate::json::{Edit, Json, ObjectWriter, Raw, Shape};
+use crate::outline::{Outline, Row};
+
+/// Gives the value of a row, brought to the current version.
+pub type ReadRow<'r, E> = dyn FnMut(Row) -> Result<Json, E> + 'r;
+
+/// The rows of a path that the context is made of, as pi's `buildContextEntries`.
+///
+/// Without a compaction on the path, that is the path. Otherwise: the newest
+/// compaction, what it keeps of the entries before it (system messages left
+/// out, because the compaction carries their sum), and all that follows it.
+pub fn select<E>(outline: &Outline, path: &[Row], read: &mut ReadRow<'_, E>) -> Result<Vec<Row>, E> {
+    let Some(at) = path.iter().rposition(|row| outline.kind(*row) == Kind::Compaction) else {
+        return Ok(path.to_vec());
+    };
+    let compaction = read(path[at])?;
+    let first_kept = compaction.raw().get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from);
+    let first_kept = first_kept.and_then(|id| outline.find(&id));
+    let kept_from = first_kept.and_then(|kept| path[..at].iter().position(|row| *row == kept)).unwrap_or(at);
+    let kept = path[kept_from..at].iter().filter(|row| outline.role(**row) != Role::System);
+    let mut rows = vec![path[at]];
+    rows.extend(kept);
+    rows.extend(&path[at + 1..]);
+    Ok(rows)
+}
+
+/// A row and the messages it contributes.
+#[derive(Clone, Debug)]
+pub struct Projected {
+    /// The entry.
+    pub row: Row,
+    /// Its messages, edits applied; often one, sometimes none or two.
+    pub messages: Vec<Json>,
+}
+
+/// The messages of the selected rows, as pi's `buildSessionProjection`.
+pub fn project<E>(
+    outline: &Outline,
+    rows: &[Row],
+    zone: &dyn LocalZone,
+    read: &mut ReadRow<'_, E>,
+) -> Result<Vec<Projected>, E> {
+    let edits = collect_edits(outline, rows, read)?;
+    let mut projected = Vec::with_capacity(rows.len());
+    for (place, row) in rows.iter().enumerate() {
+        let messages = if contributes(outline.kind(*row)) && (outline.kind(*row) != Kind::Compaction || place == 0) {
+            let messages = entry_messages(outline.kind(*row), read(*row)?.raw(), zone);
+            match outline.id(*row).and_then(|id| edits.get(&id)) {
+                Some(replacement) => apply_edit(messages, replacement.raw()),
+                None => messages,
+            }
+        } else {
+            Vec::new()
+        };
+        projected.push(Projected { row: *row, messages });
+    }
+    Ok(projected)
+}
+
+/// Whether entries of this kind can have messages at all.
+fn contributes(kind: Kind) -> bool {
+    matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction)
+}
+
+/// The last edit of each target. An edit without a replacement is no edit.
+fn collect_edits<E>(outline: &Outline, rows: &[Row], read: &mut ReadRow<'_, E>) -> Result<HashMap<EntryId, Json>, E> {
+    let mut edits = HashMap::new();
+    for row in rows.iter().filter(|row| outline.kind(**row) == Kind::ContextEdit) {
+        let edit = read(*row)?;
+        let target = edit.raw().get("targetId").and_then(Raw::as_text).map(EntryId::from);
+        let replacement = edit.raw().get("replacement").filter(|it| it.is_null() || it.shape() == Shape::Object);
+        if let (Some(target), Some(replacement)) = (target, replacement) {
+            edits.insert(target, replacement.to_json());
+        }
+    }
+    Ok(edits)
+}
+
+/// The messages one entry stands for, before edits: pi's `sessionEntryToContextMessages`.
+pub fn entry_messages(kind: Kind, entry: Raw<'_>, zone: &dyn LocalZone) -> Vec<Json> {
+    let message = match kind {
+        Kind::Message => match entry.get("message").filter(|message| !message.is_null()) {
+            Some(message) => with_content(message),
+            None => return Vec::new(),
+        },
+        Kind::CustomMessage => custom_message(entry, zone),
+        Kind::BranchSummary => match entry.get("summary").filter(|summary| summary.is_truthy()) {
+            Some(summary) => summary_message("branchSummary", Some(summary), "fromId", entry, zone),
+            None => return Vec::new(),
+        },
+        Kind::Compaction => {
+            let system = entry.get("systemMessage").filter(|message| message.is_truthy());
+            let summary = summary_message("compactionSummary", entry.get("summary"), "tokensBefore", entry, zone);
+            return system.map(Raw::to_json).into_iter().chain([summary]).collect();
+        }
+        _ => return Vec::new(),
+    };
+    vec![message]
+}
+
+/// A stored message whose missing content reads as empty.
+fn with_content(message: Raw<'_>) -> Json {
+    let is_missing = message.get("content").is_none_or(Raw::is_null);
+    match Role::of(message.get("role")) {
+        Role::System if is_missing => set_content(message, Json::string("").raw()),
+        Role::User | Role::Assistant | Role::ToolResult if is_missing => set_content(message, EMPTY),
+        _ => message.to_json(),
+    }
+}
+
+const EMPTY: Raw<'static> = Raw::literal(b"[]");
+
+fn set_content(message: Raw<'_>, content: Raw<'_>) -> Json {
+    message.edited(&[Edit::Set("content", content)])
+}
+
+fn custom_message(entry: Raw<'_>, zone: &dyn LocalZone) -> Json {
+    let content = entry.get("content").filter(|content| !content.is_null()).unwrap_or(EMPTY);
+    let mut message = ObjectWriter::new();
+    message
+        .string("role", "custom")
+        .optional("customType", entry.get("customType"))
+        .raw("content", content)
+        .optional("display", entry.get("display"))
+        .optional("details", entry.get("details"));
+    write_entry_time(&mut message, entry, zone);
+    message.finish()
+}
+
+fn summary_message(role: &str, summary: Option<Raw<'_>>, extra: &str, entry: Raw<'_>, zone: &dyn LocalZone) -> Json {
+    let mut message = ObjectWriter::new();
+    message.string("role", role).optional("summary", summary).optional(extra, entry.get(extra));
+    write_entry_time(&mut message, entry, zone);
+    message.finish()
+}
+
+/// The entry's time in milliseconds; an invalid one is `null`, as JavaScript prints it.
+fn write_entry_time(message: &mut ObjectWriter, entry: Raw<'_>, zone: &dyn LocalZone) {
+    match js_time(entry.get("timestamp"), zone) {
+        Some(time) => message.integer("timestamp", time),
+        None => message.null("timestamp"),
+    };
+}
+
+fn apply_edit(messages: Vec<Json>, replacement: Raw<'_>) -> Vec<Json> {
+    if replacement.is_null() {
+        return Vec::new();
+    }
+    let Some(content) = replacement.get("content") else { return messages };
+    let as_block = text_block(content);
+    let edit = |message: Json| match Role::of(message.raw().get("role")) {
+        Role::User | Role::Custom => set_content(message.raw(), content),
+        Role::Assistant | Role::ToolResult => set_content(message.raw(), as_block.raw()),
+        _ => message,
+    };
+    messages.into_iter().map(edit).collect()
+}
+
+/// Content as blocks: a string becomes one text block.
+pub(crate) fn text_block(content: Raw<'_>) -> Json {
+    if content.shape() != Shape::String {
+        return content.to_json();
+    }
+    let mut block = ObjectWriter::new();
+    let block = block.string("type", "text").raw("text", content).finish();
+    Json::trusted([b"[", block.raw().as_bytes(), b"]"].concat())
+}
+
+/// The model a session last used or selected.
+///
+/// Either part is missing if the entry that named the model lacks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelChoice {
+    /// The provider, as in the file.
+    pub provider: Option<Json>,
+    /// The model's id, as in the file.
+    pub model_id: Option<Json>,
+}
+
+impl ModelChoice {
+    /// The provider's name.
+    pub fn provider_name(&self) -> Option<String> {
+        self.provider.as_ref()?.raw().as_string()
+    }
+
+    /// The model's name.
+    pub fn model_name(&self) -> Option<String> {
+        self.model_id.as_ref()?.raw().as_string()
+    }
+
+    fn to_json(&self) -> Json {
+        let mut model = ObjectWriter::new();
+        model
+            .optional("provider", self.provider.as_ref().map(Json::raw))
+            .optional("modelId", self.model_id.as_ref().map(Json::raw));
+        model.finish()
+    }
+}
+
+/// The settings in force at the end of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The thinking level: `"off"` until an entry sets another. None if that entry lacks it.
+    pub thinking_level: Option<Json>,
+    /// The model, if one was selected or has answered.
+    pub model: Option<ModelChoice>,
+}
+
+/// The settings of a whole path, compacted or not: the last entry that says something counts.
+pub fn settings<E>(outline: &Outline, path: &[Row], read: &mut ReadRow<'_, E>) -> Result<Settings, E> {
+    let level = path.iter().rfind(|row| outline.kind(**row) == Kind::ThinkingLevelChange);
+    let thinking_level = match level {
+        Some(row) => read(*row)?.raw().get("thinkingLevel").map(Raw::to_json),
+        None => Some(Json::string("off")),
+    };
+    let names_model = |row: &&Row| outline.kind(**row) == Kind::ModelChange || outline.role(**row) == Role::Assistant;
+    let model = match path.iter().rfind(names_model) {
+        None => None,
+        Some(row) => {
+            let entry = read(*row)?;
+            let (source, key) = match entry.raw().get("message") {
+                Some(message) if outline.kind(*row) == Kind::Message => (message, "model"),
+                _ => (entry.raw(), "modelId"),
+            };
+            let field = |key| source.get(key).map(Raw::to_json);
+            Some(ModelChoice { provider: field("provider"), model_id: field(key) })
+        }
+    };
+    Ok(Settings { thinking_level, model })
+}
+
+/// What a model request starts from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionContext {
+    /// The messages, oldest first.
+    pub messages: Vec<Json>,
+    /// The settings in force.
+    pub settings: Settings,
+}
+
+impl SessionContext {
+    /// The JSON of pi's `buildSessionContext`: `{messages, thinkingLevel, model}`.
+    pub fn to_json(&self) -> Json {
+        let model = self.settings.model.as_ref().map_or_else(Json::null, ModelChoice::to_json);
+        let mut context = ObjectWriter::new();
+        context
+            .array("messages", self.messages.iter().map(Json::raw))
+            .optional("thinkingLevel", self.settings.thinking_level.as_ref().map(Json::raw))
+            .raw("model", model.raw());
+        context.finish()
+    }
+}
+
+/// The context of a path, as pi's `buildSessionContext`.
+pub fn build<E>(
+    outline: &Outline,
+    path: &[Row],
+    zone: &dyn LocalZone,
+    read: &mut ReadRow<'_, E>,
+) -> Result<SessionContext, E> {
+    let rows = select(outline, path, read)?;
+    let projected = project(outline, &rows, zone, read)?;
+    let messages = projected.into_iter().flat_map(|projected| projected.messages).collect();
+    Ok(SessionContext { messages, settings: settings(outline, path, read)? })
+}

@@ -1,0 +1,666 @@
+//! New messages, as plain structs.
+//!
+//! Fill one in and turn it into [`Json`]: the keys come in the order pi
+//! writes them, what is `None` or empty where it may be is left out, and the
+//! text is the one JavaScript would print. Values that are not ours, such as
+//! a tool's arguments, go through as [`Json`], so that lone surrogates and
+//! nesting of any depth survive. They are printed anew, on one line, and as
+//! JavaScript would: a number that no float can hold is rounded.
+//!
+//! Messages with fields that these structs do not have are just as welcome in
+//! a session: [`Json`] holds any of them.
+//!
+//! ```
+//! use sessile_core::draft::{AssistantMessage, Block, UserMessage};
+//! use sessile_core::json::Json;
+//!
+//! let question = Json::from(UserMessage::new("What is in a.rs?", 1_735_689_600_000));
+//! assert_eq!(question.to_text(), r#"{"role":"user","content":"What is in a.rs?","timestamp":1735689600000}"#);
+//!
+//! let call = Block::tool_call("call_1", "read", Json::parse(r#"{"path":"a.rs"}"#)?);
+//! let content = vec![Block::text("Let me see."), call];
+//! let mut answer = AssistantMessage::new("anthropic", "claude", content, 1_735_689_601_000);
+//! answer.usage.input = 12;
+//! assert!(Json::from(answer).to_text().contains(r#""stopReason":"toolUse""#));
+//! # Ok::<(), sessile_core::json::NotJson>(())
+//! ```
+
+mod content;
+mod write;
+
+pub use content::{Block, Content, ImageBlock, TextBlock, ThinkingBlock, ToolCall};
+
+use crate::json::{Json, ObjectWriter};
+use write::{Write, object, unless_empty};
+
+/// Instructions to the model, and the tools it has from here on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemMessage {
+    /// The instructions.
+    pub content: Content,
+    /// Named parts of the instructions; `None` takes a part back. Left out if empty.
+    pub sections: Vec<(String, Option<String>)>,
+    /// Tools the model may call from here on. Left out if empty.
+    pub tools_added: Vec<Tool>,
+    /// The names of tools it may no longer call. Left out if empty.
+    pub tools_removed: Vec<String>,
+    /// When, in Unix milliseconds.
+    pub timestamp: i64,
+}
+
+impl SystemMessage {
+    /// Instructions alone.
+    pub fn new(content: impl Into<Content>, timestamp_ms: i64) -> Self {
+        Self {
+            content: content.into(),
+            sections: Vec::new(),
+            tools_added: Vec::new(),
+            tools_removed: Vec::new(),
+            timestamp: timestamp_ms,
+        }
+    }
+}
+
+impl Write for SystemMessage {
+    fn json(&self) -> Option<Json> {
+        let removed: Vec<Json> = self.tools_removed.iter().map(|name| object(&[("name", name)])).collect();
+        Some(object(&[
+            ("role", &"system"),
+            ("content", &self.content),
+            ("sections", &sections_object(&self.sections)),
+            ("toolsAdded", &unless_empty(&self.tools_added)),
+            ("toolsRemoved", &unless_empty(&removed)),
+            ("timestamp", &self.timestamp),
+        ]))
+    }
+}
+
+fn sections_object(sections: &[(String, Option<String>)]) -> Option<Json> {
+    let mut object = ObjectWriter::new();
+    for (name, text) in sections {
+        match text {
+            Some(text) => object.string(name, text),
+            None => object.null(name),
+        };
+    }
+    (!sections.is_empty()).then(|| object.finish())
+}
+
+/// A tool that a model may call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What the model is told about it.
+    pub description: String,
+    /// The schema of its arguments.
+    pub parameters: Json,
+    /// How the provider is to hold the model to the schema.
+    pub constrained_sampling: Option<Json>,
+}
+
+impl Write for Tool {
+    fn json(&self) -> Option<Json> {
+        Some(object(&[
+            ("name", &self.name),
+            ("description", &self.description),
+            ("parameters", &self.parameters),
+            ("constrainedSampling", &self.constrained_sampling),
+        ]))
+    }
+}
+
+/// What the person said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserMessage {
+    /// A text, or text and images.
+    pub content: Content,
+    /// When, in Unix milliseconds.
+    pub timestamp: i64,
+}
+
+impl UserMessage {
+    /// A message of the person.
+    pub fn new(content: impl Into<Content>, timestamp_ms: i64) -> Self {
+        Self { content: content.into(), timestamp: timestamp_ms }
+    }
+}
+
+impl Write for UserMessage {
+    fn json(&self) -> Option<Json> {
+        Some(object(&[("role", &"user"), ("content", &self.content), ("timestamp", &self.timestamp)]))
+    }
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The model had said all.
+    Stop,
+    /// The answer became too long.
+    Length,
+    /// The model waits for tools.
+    ToolUse,
+    /// Something went wrong.
+    Error,
+    /// The person stopped it.
+    Aborted,
+    /// The answer is to come later.
+    Deferred,
+}
+
+impl StopReason {
+    /// The word for it in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ToolUse => "toolUse",
+            Self::Error => "error",
+            Self::Aborted => "aborted",
+            Self::Deferred => "deferred",
+        }
+    }
+}
+
+/// What the model answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AssistantMessage {
+    /// Texts, thoughts and calls of tools.
+    pub content: Vec<Block>,
+    /// The interface through which the provider was asked, such as `anthropic-messages`.
+    pub api: String,
+    /// Who runs the model.
+    pub provider: String,
+    /// The model that was asked.
+    pub model: String,
+    /// What the answer took.
+    pub usage: Usage,
+    /// Why the answer ended.
+    pub stop_reason: StopReason,
+    /// What went wrong.
+    pub error_message: Option<String>,
+    /// When, in Unix milliseconds.
+    pub timestamp: i64,
+    /// The model that the provider says answered.
+    pub response_model: Option<String>,
+    /// The provider's name for the answer.
+    pub response_id: Option<String>,
+    /// What happened on the way to the answer: an array.
+    pub diagnostics: Option<Json>,
+    /// The thinking level in the provider's words.
+    pub provider_thinking_level: Option<String>,
+    /// The thinking level in pi's words.
+    pub thinking_level: Option<String>,
+    /// Where to get the answer, if it is to come later: an object.
+    pub deferred: Option<Json>,
+    /// Why the answer ended, in the provider's words.
+    pub raw_stop_reason: Option<String>,
+    /// Whether the model considers its turn over.
+    pub end_turn: Option<bool>,
+    /// How long the answer took, in milliseconds.
+    pub duration_ms: Option<f64>,
+}
+
+impl AssistantMessage {
+    /// An answer that ended well: to wait for tools if it calls any.
+    ///
+    /// The interface is empty and the usage zero until they are filled in.
+    pub fn new(
+        provider: impl Into<String>,
+        model: impl Into<String>,
+        content: impl Into<Content>,
+        timestamp_ms: i64,
+    ) -> Self {
+        let content = content.into().into_blocks();
+        let calls_tools = content.iter().any(|block| matches!(block, Block::ToolCall(_)));
+        Self {
+            content,
+            api: String::new(),
+            provider: provider.into(),
+            model: model.into(),
+            usage: Usage::default(),
+            stop_reason: if calls_tools { StopReason::ToolUse } else { StopReason::Stop },
+            error_message: None,
+            timestamp: timestamp_ms,
+            response_model: None,
+            response_id: None,
+            diagnostics: None,
+            provider_thinking_level: None,
+            thinking_level: None,
+            deferred: None,
+            raw_stop_reason: None,
+            end_turn: None,
+            duration_ms: None,
+        }
+    }
+}
+
+impl Write for AssistantMessage {
+    fn json(&self) -> Option<Json> {
+        Some(object(&[
+            ("role", &"assistant"),
+            ("content", &self.content),
+            ("api", &self.api),
+            ("provider", &self.provider),
+            ("model", &self.model),
+            ("usage", &self.usage),
+            ("stopReason", &self.stop_reason.word()),
+            ("errorMessage", &self.error_message),
+            ("timestamp", &self.timestamp),
+            ("responseModel", &self.response_model),
+            ("responseId", &self.response_id),
+            ("diagnostics", &self.diagnostics),
+            ("providerThinkingLevel", &self.provider_thinking_level),
+            ("thinkingLevel", &self.thinking_level),
+            ("deferred", &self.deferred),
+            ("rawStopReason", &self.raw_stop_reason),
+            ("endTurn", &self.end_turn),
+            ("durationMs", &self.duration_ms),
+        ]))
+    }
+}
+
+/// What came of a call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResultMessage {
+    /// The call this answers.
+    pub tool_call_id: String,
+    /// The tool.
+    pub tool_name: String,
+    /// What the model is shown: text and images.
+    pub content: Vec<Block>,
+    /// What the tool tells programs.
+    pub details: Option<Json>,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// When, in Unix milliseconds.
+    pub timestamp: i64,
+    /// What models asked by the tool took.
+    pub usage: Option<Usage>,
+    /// The calls the tool made in turn: an object.
+    pub nested_calls: Option<Json>,
+    /// How long the tool ran, in milliseconds.
+    pub duration_ms: Option<f64>,
+}
+
+impl ToolResultMessage {
+    /// The result of a call that did not fail.
+    pub fn new(
+        tool_call_id: impl Into<String>,
+        tool_name: impl Into<String>,
+        content: impl Into<Content>,
+        timestamp_ms: i64,
+    ) -> Self {
+        Self {
+            tool_call_id: tool_call_id.into(),
+            tool_name: tool_name.into(),
+            content: content.into().into_blocks(),
+            details: None,
+            is_error: false,
+            timestamp: timestamp_ms,
+            usage: None,
+            nested_calls: None,
+            duration_ms: None,
+        }
+    }
+}
+
+impl Write for ToolResultMessage {
+    fn json(&self) -> Option<Json> {
+        Some(object(&[
+            ("role", &"toolResult"),
+            ("toolCallId", &self.tool_call_id),
+            ("toolName", &self.tool_name),
+            ("content", &self.content),
+            ("details", &self.details),
+            ("isError", &self.is_error),
+            ("timestamp", &self.timestamp),
+            ("usage", &self.usage),
+            ("nestedCalls", &self.nested_calls),
+            ("durationMs", &self.duration_ms),
+        ]))
+    }
+}
+
+/// A shell command the person ran.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BashExecutionMessage {
+    /// The command.
+    pub command: String,
+    /// What it printed.
+    pub output: String,
+    /// The code it exited with, if it came to that.
+    pub exit_code: Option<i64>,
+    /// Whether the person stopped it.
+    pub cancelled: bool,
+    /// Whether `output` is only a part of what it printed.
+    pub truncated: bool,
+    /// The file with all it printed.
+    pub full_output_path: Option<String>,
+    /// When, in Unix milliseconds.
+    pub timestamp: i64,
+    /// Whether the model is not to see it.
+    pub exclude_from_context: Option<bool>,
+}
+
+impl BashExecutionMessage {
+    /// A command that ran to its end and whose output is all there.
+    pub fn new(command: impl Into<String>, output: impl Into<String>, exit_code: i64, timestamp_ms: i64) -> Self {
+        Self {
+            command: command.into(),
+            output: output.into(),
+            exit_code: Some(exit_code),
+            cancelled: false,
+            truncated: false,
+            full_output_path: None,
+            timestamp: timestamp_ms,
+            exclude_from_context: None,
+        }
+    }
+}
+
+impl Write for BashExecutionMessage {
+    fn json(&self) -> Option<Json> {
+        Some(object(&[
+            ("role", &"bashExecution"),
+            ("command", &self.command),
+            ("output", &self.output),
+            ("exitCode", &self.exit_code),
+            ("cancelled", &self.cancelled),
+            ("truncated", &self.truncated),
+            ("fullOutputPath", &self.full_output_path),
+            ("timestamp", &self.timestamp),
+            ("excludeFromContext", &self.exclude_from_context),
+        ]))
+    }
+}
+
+/// What an extension said.
+///
+/// pi itself stores these as entries of their own, not as messages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomMessage {
+    /// The extension's name for this type of message.
+    pub custom_type: String,
+    /// A text, or text and images.
+    pub content: Content,
+    /// Whether to show it to the person.
+    pub display: bool,
+    /// What the extension keeps for itself.
+    pub details: Option<Json>,
+    /// When, in Unix milliseconds.
+    pub timestamp: i64,
+}
+
+impl CustomMessage {
+    /// A message that is shown.
+    pub fn new(custom_type: impl Into<String>, content: impl Into<Content>, timestamp_ms: i64) -> Self {
+        Self {
+            custom_type: custom_type.into(),
+            content: content.into(),
+            display: true,
+            details: None,
+            timestamp: timestamp_ms,
+        }
+    }
+}
+
+impl Write for CustomMessage {
+    fn json(&self) -> Option<Json> {
+        Some(object(&[
+            ("role", &"custom"),
+            ("customType", &self.custom_type),
+            ("content", &self.content),
+            ("display", &self.display),
+            ("details", &self.details),
+            ("timestamp", &self.timestamp),
+        ]))
+    }
+}
+
+/// How many tokens an answer took and what they cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Tokens sent, apart from those of the cache.
+    pub input: u64,
+    /// Tokens received.
+    pub output: u64,
+    /// Tokens read from the provider's cache.
+    pub cache_read: u64,
+    /// Tokens written to the provider's cache.
+    pub cache_write: u64,
+    /// Those of `cache_write` that the cache keeps for an hour.
+    pub cache_write_1h: Option<u64>,
+    /// Those of `output` spent on thinking.
+    pub reasoning: Option<u64>,
+    /// All tokens.
+    pub total_tokens: u64,
+    /// What they cost.
+    pub cost: Cost,
+}
+
+/// What the tokens of a [`Usage`] cost, in dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// For tokens sent.
+    pub input: f64,
+    /// For tokens received.
+    pub output: f64,
+    /// For tokens read from the cache.
+    pub cache_read: f64,
+    /// For tokens written to the cache.
+    pub cache_write: f64,
+    /// All together.
+    pub total: f64,
+    /// Whether the provider named the total, which is otherwise the sum of the parts.
+    pub total_from_provider: Option<bool>,
+}
+
+impl Write for Usage {
+    fn json(&self) -> Option<Json> {
+        Some(object(&[
+            ("input", &self.input),
+            ("output", &self.output),
+            ("cacheRead", &self.cache_read),
+            ("cacheWrite", &self.cache_write),
+            ("cacheWrite1h", &self.cache_write_1h),
+            ("reasoning", &self.reasoning),
+            ("totalTokens", &self.total_tokens),
+            ("cost", &self.cost),
+        ]))
+    }
+}
+
+impl Write for Cost {
+    fn json(&self) -> Option<Json> {
+        Some(object(&[
+            ("input", &self.input),
+            ("output", &self.output),
+            ("cacheRead", &self.cache_read),
+            ("cacheWrite", &self.cache_write),
+            ("total", &self.total),
+            ("totalFromProvider", &self.total_from_provider),
+        ]))
+    }
+}
+
+/// Gives drafts their way out.
+macro_rules! into_json {
+    ($($draft:ident)*) => {$(
+        impl From<&$draft> for Json {
+            fn from(draft: &$draft) -> Self {
+                draft.json().unwrap_or_else(Self::null)
+            }
+        }
+
+        impl From<$draft> for Json {
+            fn from(draft: $draft) -> Self {
+                Self::from(&draft)
+            }
+        }
+    )*};
+}
+
+into_json! {
+    SystemMessage UserMessage AssistantMessage ToolResultMessage BashExecutionMessage CustomMessage
+    Content Block Usage Cost Tool
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Raw;
+    use crate::message::{self, Message};
+
+    fn check(draft: impl Into<Json>, expected: &str) {
+        assert_eq!(draft.into().to_text(), expected);
+    }
+
+    fn json(text: &str) -> Json {
+        Json::parse(text).unwrap()
+    }
+
+    #[test]
+    fn plain_messages_have_the_documented_keys() {
+        check(UserMessage::new("hi", 1), r#"{"role":"user","content":"hi","timestamp":1}"#);
+        check(SystemMessage::new("Be brief.", 1), r#"{"role":"system","content":"Be brief.","timestamp":1}"#);
+        check(
+            AssistantMessage::new("p", "m", "yes", 1),
+            r#"{"role":"assistant","content":[{"type":"text","text":"yes"}],"api":"","provider":"p","model":"m","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1}"#,
+        );
+        check(
+            ToolResultMessage::new("c", "read", "text", 1),
+            r#"{"role":"toolResult","toolCallId":"c","toolName":"read","content":[{"type":"text","text":"text"}],"isError":false,"timestamp":1}"#,
+        );
+        check(
+            BashExecutionMessage::new("ls", "a\n", -1, 1),
+            r#"{"role":"bashExecution","command":"ls","output":"a\n","exitCode":-1,"cancelled":false,"truncated":false,"timestamp":1}"#,
+        );
+        check(
+            CustomMessage::new("x", "hi", 1),
+            r#"{"role":"custom","customType":"x","content":"hi","display":true,"timestamp":1}"#,
+        );
+    }
+
+    #[test]
+    fn full_messages_have_every_key_in_order() {
+        let some = |text: &str| Some(text.to_owned());
+        let usage = Usage {
+            input: 1,
+            output: 2,
+            cache_read: 3,
+            cache_write: 4,
+            cache_write_1h: Some(5),
+            reasoning: Some(6),
+            total_tokens: 7,
+            cost: Cost {
+                input: 0.1,
+                output: 1e-7,
+                cache_read: -0.0,
+                cache_write: f64::NAN,
+                total: 1e21,
+                total_from_provider: Some(true),
+            },
+        };
+        let usage_text = r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cacheWrite1h":5,"reasoning":6,"totalTokens":7,"cost":{"input":0.1,"output":1e-7,"cacheRead":0,"cacheWrite":null,"total":1e+21,"totalFromProvider":true}}"#;
+        check(usage, usage_text);
+        check(
+            AssistantMessage {
+                api: "a".into(),
+                usage,
+                stop_reason: StopReason::Deferred,
+                error_message: some("e"),
+                response_model: some("rm"),
+                response_id: some("ri"),
+                diagnostics: Some(json("[]")),
+                provider_thinking_level: some("ptl"),
+                thinking_level: some("tl"),
+                deferred: Some(json("{}")),
+                raw_stop_reason: some("rsr"),
+                end_turn: Some(false),
+                duration_ms: Some(1.5),
+                ..AssistantMessage::new("p", "m", Vec::new(), 1)
+            },
+            &format!(
+                r#"{{"role":"assistant","content":[],"api":"a","provider":"p","model":"m","usage":{usage_text},"stopReason":"deferred","errorMessage":"e","timestamp":1,"responseModel":"rm","responseId":"ri","diagnostics":[],"providerThinkingLevel":"ptl","thinkingLevel":"tl","deferred":{{}},"rawStopReason":"rsr","endTurn":false,"durationMs":1.5}}"#
+            ),
+        );
+        check(
+            ToolResultMessage {
+                details: Some(Json::null()),
+                is_error: true,
+                usage: Some(usage),
+                nested_calls: Some(json("{}")),
+                duration_ms: Some(2.0),
+                ..ToolResultMessage::new("c", "t", Vec::new(), 1)
+            },
+            &format!(
+                r#"{{"role":"toolResult","toolCallId":"c","toolName":"t","content":[],"details":null,"isError":true,"timestamp":1,"usage":{usage_text},"nestedCalls":{{}},"durationMs":2}}"#
+            ),
+        );
+        check(
+            BashExecutionMessage {
+                exit_code: None,
+                cancelled: true,
+                truncated: true,
+                full_output_path: some("/o"),
+                exclude_from_context: Some(true),
+                ..BashExecutionMessage::new("ls", "", 0, 1)
+            },
+            r#"{"role":"bashExecution","command":"ls","output":"","cancelled":true,"truncated":true,"fullOutputPath":"/o","timestamp":1,"excludeFromContext":true}"#,
+        );
+        check(
+            CustomMessage { display: false, details: Some(json("[1]")), ..CustomMessage::new("x", Vec::new(), 1) },
+            r#"{"role":"custom","customType":"x","content":[],"display":false,"details":[1],"timestamp":1}"#,
+        );
+    }
+
+    #[test]
+    fn sections_are_ordered_as_javascript_orders_them() {
+        let section = |name: &str, text: Option<&str>| (name.to_owned(), text.map(str::to_owned));
+        let message = SystemMessage {
+            sections: vec![section("b", Some("x")), section("1", None), section("b", Some("y"))],
+            tools_added: vec![Tool {
+                name: "t".into(),
+                description: "d".into(),
+                parameters: json("{}"),
+                constrained_sampling: None,
+            }],
+            tools_removed: vec!["u".into()],
+            ..SystemMessage::new(Block::text("s"), 1)
+        };
+        check(
+            message,
+            r#"{"role":"system","content":[{"type":"text","text":"s"}],"sections":{"1":null,"b":"y"},"toolsAdded":[{"name":"t","description":"d","parameters":{}}],"toolsRemoved":[{"name":"u"}],"timestamp":1}"#,
+        );
+    }
+
+    #[test]
+    fn foreign_values_survive_on_one_line() {
+        let arguments = json("{\n  \"a\": \"\\ud800\",\n  \"2\": 1.0,\n  \"1\": \"\\u000a\"\n}");
+        check(
+            Block::tool_call("c", "t", arguments),
+            r#"{"type":"toolCall","id":"c","name":"t","arguments":{"1":"\n","2":1,"a":"\ud800"}}"#,
+        );
+        let deep = "[".repeat(200_000) + &"]".repeat(200_000);
+        let message = ToolResultMessage { details: Some(json(&deep)), ..ToolResultMessage::new("c", "t", "", 1) };
+        let text = Json::from(&message);
+        assert_eq!(text.raw().get("details").map(Raw::as_bytes), Some(deep.as_bytes()));
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let call = Block::tool_call("c", "read", json(r#"{"path":"a"}"#));
+        let written = Json::from(AssistantMessage::new("p", "m", vec![Block::thinking("hm"), call], 7));
+        let Message::Assistant(read) = Message::new(written.raw()) else { panic!() };
+        assert_eq!(read.stop_reason().as_deref(), Some(StopReason::ToolUse.word()));
+        assert_eq!(read.timestamp(), Some(7.0));
+        assert_eq!(read.usage().unwrap().total_tokens(), Some(0.0));
+        let content = read.content();
+        let [message::Block::Thinking(thinking), message::Block::ToolCall(call)] = content.blocks() else { panic!() };
+        assert_eq!(thinking.thinking().as_deref(), Some("hm"));
+        assert_eq!(call.arguments().unwrap().as_bytes(), br#"{"path":"a"}"#);
+    }
+}

@@ -1,0 +1,481 @@
+//! Entries, field by field.
+//!
+//! An [`Entry`] owns the text of one line of a session. Its
+//! [`payload`](Entry::payload) looks at that text by type: it borrows, decodes
+//! a field when asked for it, and never fails. A field that is absent or of
+//! the wrong shape is `None`; whatever is not known is still there in
+//! [`Entry::raw`].
+
+use crate::EntryId;
+use crate::date::{self, LocalZone};
+use crate::head::{self, Kind, Parsed};
+use crate::json::{Json, Raw, Shape};
+use crate::message::view::{Field, views};
+use crate::message::{Content, Message, SystemMessage, Usage};
+
+/// One entry of a session: any JSON value, since files may hold any.
+///
+/// ```
+/// use sessile_core::entry::{Entry, Payload};
+/// use sessile_core::json::Json;
+///
+/// let line = r#"{"type":"label","id":"b2","parentId":"a1","timestamp":"2025-01-01T00:00:00.000Z","targetId":"a1","label":"start"}"#;
+/// let entry = Entry::new(Json::parse(line)?);
+/// assert_eq!(entry.id().unwrap(), "b2");
+/// assert_eq!(entry.parent_id().unwrap(), "a1");
+///
+/// let Payload::Label(label) = entry.payload() else { panic!("another type") };
+/// assert_eq!(label.target_id().unwrap(), "a1");
+/// assert_eq!(label.label().as_deref(), Some("start"));
+/// # Ok::<(), sessile_core::json::NotJson>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
+    json: Json,
+    kind: Kind,
+}
+
+impl Entry {
+    /// Takes a value as an entry.
+    pub fn new(json: Json) -> Self {
+        // The same reading that opens sessions, so that the two cannot disagree.
+        let kind = match head::read(json.raw().as_bytes()) {
+            Parsed::Kept(head) => head.kind,
+            Parsed::Falsy | Parsed::Blank | Parsed::Malformed { .. } => Kind::NotObject,
+        };
+        Self { json, kind }
+    }
+
+    /// The value.
+    pub fn json(&self) -> &Json {
+        &self.json
+    }
+
+    /// A borrowed view of the value.
+    pub fn raw(&self) -> Raw<'_> {
+        self.json.raw()
+    }
+
+    /// Gives the value back.
+    pub fn into_json(self) -> Json {
+        self.json
+    }
+
+    /// What the entry is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Its id, if that is a string.
+    pub fn id(&self) -> Option<EntryId> {
+        self.field("id")
+    }
+
+    /// The id of its parent: none for a root, and none for what is no string.
+    pub fn parent_id(&self) -> Option<EntryId> {
+        self.field("parentId")
+    }
+
+    /// Its time as it is written, if that is a string.
+    pub fn timestamp(&self) -> Option<String> {
+        self.field("timestamp")
+    }
+
+    /// Its time in Unix milliseconds, see [`js_time`].
+    pub fn time(&self, zone: &dyn LocalZone) -> Option<i64> {
+        js_time(self.raw().get("timestamp"), zone)
+    }
+
+    /// What the entry says, by its type.
+    pub fn payload(&self) -> Payload<'_> {
+        let raw = self.raw();
+        match self.kind {
+            Kind::Message => Payload::Message(MessageEntry::new(raw)),
+            Kind::ThinkingLevelChange => Payload::ThinkingLevelChange(ThinkingLevelChangeEntry::new(raw)),
+            Kind::ModelChange => Payload::ModelChange(ModelChangeEntry::new(raw)),
+            Kind::Usage => Payload::Usage(UsageEntry::new(raw)),
+            Kind::Compaction => Payload::Compaction(CompactionEntry::new(raw)),
+            Kind::BranchSummary => Payload::BranchSummary(BranchSummaryEntry::new(raw)),
+            Kind::Custom => Payload::Custom(CustomEntry::new(raw)),
+            Kind::CustomMessage => Payload::CustomMessage(CustomMessageEntry::new(raw)),
+            Kind::ContextEdit => Payload::ContextEdit(ContextEditEntry::new(raw)),
+            Kind::Label => Payload::Label(LabelEntry::new(raw)),
+            Kind::SessionInfo => Payload::SessionInfo(SessionInfoEntry::new(raw)),
+            Kind::Header | Kind::Unknown | Kind::NotObject => Payload::Unknown(raw),
+        }
+    }
+
+    fn field<'a, T>(&'a self, key: &str) -> Option<T>
+    where
+        Option<T>: Field<'a>,
+    {
+        Field::read(self.raw().get(key))
+    }
+}
+
+impl From<Json> for Entry {
+    fn from(json: Json) -> Self {
+        Self::new(json)
+    }
+}
+
+impl From<Entry> for Json {
+    fn from(entry: Entry) -> Self {
+        entry.json
+    }
+}
+
+/// The instant of `new Date(value)` in JavaScript, in Unix milliseconds.
+///
+/// Texts are read as [`date::parse`] reads them and numbers count
+/// milliseconds. `null` and `false` are the epoch, `true` the millisecond
+/// after it. Nothing is no date, and neither are arrays and objects.
+///
+/// ```
+/// use sessile_core::date::Utc;
+/// use sessile_core::entry::js_time;
+/// use sessile_core::json::Raw;
+///
+/// let date = Raw::parse(br#""2025-01-01""#)?;
+/// assert_eq!(js_time(Some(date), &Utc), Some(1_735_689_600_000));
+/// assert_eq!(js_time(None, &Utc), None);
+/// # Ok::<(), sessile_core::json::NotJson>(())
+/// ```
+pub fn js_time(value: Option<Raw<'_>>, zone: &dyn LocalZone) -> Option<i64> {
+    let value = value?;
+    match value.shape() {
+        Shape::Null => Some(0),
+        Shape::Bool => Some(i64::from(value.is_truthy())),
+        Shape::Number => date::time_clip(value.as_number()?),
+        Shape::String => {
+            let text = value.as_string()?;
+            date::parse_utc_iso(text.as_bytes()).or_else(|| date::parse(&text, zone))
+        }
+        Shape::Array | Shape::Object => None,
+    }
+}
+
+/// What an entry says, by its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Payload<'a> {
+    /// `message`
+    Message(MessageEntry<'a>),
+    /// `thinking_level_change`
+    ThinkingLevelChange(ThinkingLevelChangeEntry<'a>),
+    /// `model_change`
+    ModelChange(ModelChangeEntry<'a>),
+    /// `usage`
+    Usage(UsageEntry<'a>),
+    /// `compaction`
+    Compaction(CompactionEntry<'a>),
+    /// `branch_summary`
+    BranchSummary(BranchSummaryEntry<'a>),
+    /// `custom`
+    Custom(CustomEntry<'a>),
+    /// `custom_message`
+    CustomMessage(CustomMessageEntry<'a>),
+    /// `context_edit`
+    ContextEdit(ContextEditEntry<'a>),
+    /// `label`
+    Label(LabelEntry<'a>),
+    /// `session_info`
+    SessionInfo(SessionInfoEntry<'a>),
+    /// A type this version does not know, no type, or no object. Kept and copied byte for byte.
+    Unknown(Raw<'a>),
+}
+
+impl<'a> Payload<'a> {
+    /// The whole entry as it is in the file.
+    pub fn raw(self) -> Raw<'a> {
+        match self {
+            Self::Message(entry) => entry.raw(),
+            Self::ThinkingLevelChange(entry) => entry.raw(),
+            Self::ModelChange(entry) => entry.raw(),
+            Self::Usage(entry) => entry.raw(),
+            Self::Compaction(entry) => entry.raw(),
+            Self::BranchSummary(entry) => entry.raw(),
+            Self::Custom(entry) => entry.raw(),
+            Self::CustomMessage(entry) => entry.raw(),
+            Self::ContextEdit(entry) => entry.raw(),
+            Self::Label(entry) => entry.raw(),
+            Self::SessionInfo(entry) => entry.raw(),
+            Self::Unknown(raw) => raw,
+        }
+    }
+}
+
+views! {
+    /// Something that was said.
+    MessageEntry<'a> {
+        /// The message, if it is an object.
+        message: Option<Message<'a>> = "message";
+    }
+
+    /// From here on the model thinks more or less.
+    ThinkingLevelChangeEntry<'a> {
+        /// The level: `off`, `minimal`, `low`, `medium`, `high`, or a word of its own.
+        thinking_level: Option<String> = "thinkingLevel";
+    }
+
+    /// From here on another model is asked.
+    ModelChangeEntry<'a> {
+        /// Who runs the model.
+        provider: Option<String> = "provider";
+        /// The model that was chosen, not necessarily the one that answers.
+        model_id: Option<String> = "modelId";
+    }
+
+    /// Tokens spent outside the conversation. They count toward the cost, and no model sees them.
+    UsageEntry<'a> {
+        /// What for, such as `cache_warm`.
+        kind: Option<String> = "kind";
+        /// Who runs the model.
+        provider: Option<String> = "provider";
+        /// The model.
+        model: Option<String> = "model";
+        /// The tokens.
+        usage: Option<Usage<'a>> = "usage";
+        /// A remark.
+        note: Option<String> = "note";
+    }
+
+    /// From here on a summary stands for what was said before.
+    CompactionEntry<'a> {
+        /// The summary.
+        summary: Option<String> = "summary";
+        /// The first entry of the path that stays. The compaction's own id means that none does.
+        first_kept_entry_id: Option<EntryId> = "firstKeptEntryId";
+        /// How many tokens the context had before.
+        tokens_before: Option<f64> = "tokensBefore";
+        /// What its maker keeps for itself: by default an object with `readFiles` and `modifiedFiles`.
+        details: Option<Raw<'a>> = "details";
+        /// What making the summary took.
+        usage: Option<Usage<'a>> = "usage";
+        /// Whether an extension made it.
+        from_hook: Option<bool> = "fromHook";
+        /// All instructions and tools in force, as one message.
+        system_message: Option<SystemMessage<'a>> = "systemMessage";
+    }
+
+    /// A summary of a branch that was left, where the new branch goes on.
+    BranchSummaryEntry<'a> {
+        /// The entry at which the branch was left, or `root`. Old files name the point where the branches part.
+        from_id: Option<EntryId> = "fromId";
+        /// The summary.
+        summary: Option<String> = "summary";
+        /// What its maker keeps for itself.
+        details: Option<Raw<'a>> = "details";
+        /// What making the summary took.
+        usage: Option<Usage<'a>> = "usage";
+        /// Whether an extension made it.
+        from_hook: Option<bool> = "fromHook";
+    }
+
+    /// What an extension remembers. No model sees it.
+    CustomEntry<'a> {
+        /// The extension's name for this type of entry.
+        custom_type: Option<String> = "customType";
+        /// What it remembers.
+        data: Option<Raw<'a>> = "data";
+    }
+
+    /// What an extension says to the model.
+    CustomMessageEntry<'a> {
+        /// The extension's name for this type of message.
+        custom_type: Option<String> = "customType";
+        /// A text, or text and images.
+        content: Content<'a> = "content";
+        /// Whether to show it to the person.
+        display: Option<bool> = "display";
+        /// What the extension keeps for itself.
+        details: Option<Raw<'a>> = "details";
+    }
+
+    /// From here on the model sees an earlier entry differently.
+    ContextEditEntry<'a> {
+        /// The entry that is seen differently.
+        target_id: Option<EntryId> = "targetId";
+        /// What is seen instead: `null` for nothing, or an object with the new `content`.
+        replacement: Option<Raw<'a>> = "replacement";
+    }
+
+    /// A name for an entry.
+    LabelEntry<'a> {
+        /// The entry that is named.
+        target_id: Option<EntryId> = "targetId";
+        /// The name. None, `null` and the empty text take the name away.
+        label: Option<String> = "label";
+    }
+
+    /// A name for the session.
+    SessionInfoEntry<'a> {
+        /// The name. None and a blank one take the name away.
+        name: Option<String> = "name";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::date::Utc;
+
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::parse(text.as_bytes()).unwrap()
+    }
+
+    fn entry(text: &str) -> Entry {
+        Entry::new(Json::parse(text).unwrap())
+    }
+
+    #[test]
+    fn payloads_go_by_their_type() {
+        let cases = [
+            (r#"{"type":"message"}"#, Kind::Message, "Message("),
+            (r#"{"type":"thinking_level_change"}"#, Kind::ThinkingLevelChange, "ThinkingLevelChange"),
+            (r#"{"type":"model_change"}"#, Kind::ModelChange, "ModelChange"),
+            (r#"{"type":"label","type":"usage"}"#, Kind::Usage, "Usage"),
+            (r#"{"type":"compaction"}"#, Kind::Compaction, "Compaction"),
+            (r#"{"type":"branch_summary"}"#, Kind::BranchSummary, "BranchSummary"),
+            (r#"{"type":"custom"}"#, Kind::Custom, "Custom("),
+            (r#"{"type":"custom_message"}"#, Kind::CustomMessage, "CustomMessage"),
+            (r#"{"type":"context_edit"}"#, Kind::ContextEdit, "ContextEdit"),
+            (r#"{"type":"l\u0061bel"}"#, Kind::Label, "Label"),
+            (r#"{"type":"session_info"}"#, Kind::SessionInfo, "SessionInfo"),
+            (r#"{"type":"session"}"#, Kind::Header, "Unknown"),
+            (r#"{"type":"future"}"#, Kind::Unknown, "Unknown"),
+            (r#"{"type":"label","type":null}"#, Kind::Unknown, "Unknown"),
+            ("{}", Kind::Unknown, "Unknown"),
+            ("123", Kind::NotObject, "Unknown"),
+            ("null", Kind::NotObject, "Unknown"),
+            (r#"["type","label"]"#, Kind::NotObject, "Unknown"),
+        ];
+        for (text, kind, variant) in cases {
+            let entry = entry(text);
+            assert_eq!(entry.kind(), kind, "{text}");
+            let payload = entry.payload();
+            assert!(format!("{payload:?}").starts_with(variant), "{payload:?}");
+            assert_eq!(payload.raw(), entry.raw());
+            assert_eq!((entry.id(), entry.parent_id(), entry.timestamp(), entry.time(&Utc)), (None, None, None, None));
+            assert_eq!(entry.into_json().to_text(), text);
+        }
+    }
+
+    #[test]
+    fn heads_are_read() {
+        let entry = entry(
+            r#"{"id":5,"id":"\ud800","parentId":"p","timestamp":"2025-01-01T00:00:00.000Z","timestamp":"Jan 1 2025"}"#,
+        );
+        assert_eq!(entry.id().unwrap().to_json().to_text(), r#""\ud800""#);
+        assert_eq!(entry.parent_id(), Some("p".into()));
+        assert_eq!(entry.timestamp().as_deref(), Some("Jan 1 2025"));
+        assert_eq!(entry.time(&Utc), Some(1_735_689_600_000));
+    }
+
+    #[test]
+    fn odd_heads_say_nothing() {
+        for text in [r#"{"id":"a","id":null}"#, r#"{"id":5,"parentId":null}"#, r#"{"parentId":["a"],"timestamp":{}}"#] {
+            let entry = entry(text);
+            assert_eq!((entry.id(), entry.parent_id(), entry.timestamp(), entry.time(&Utc)), (None, None, None, None));
+        }
+    }
+
+    /// An hour east of Greenwich.
+    struct East;
+
+    impl LocalZone for East {
+        fn offset_ms_at_local(&self, _local_ms: i64) -> i64 {
+            3_600_000
+        }
+    }
+
+    #[test]
+    fn times_are_those_of_javascript() {
+        // `new Date(value).getTime()` in Node 22 with TZ=Etc/GMT-1.
+        let cases = [
+            (r#""2025-01-01T00:00:00.000Z""#, Some(1_735_689_600_000)),
+            (r#""2025-01-01T00:00:00.000\u005a""#, Some(1_735_689_600_000)),
+            (r#""2025-01-01""#, Some(1_735_689_600_000)),
+            (r#""2025-01-01T00:00""#, Some(1_735_686_000_000)),
+            (r#""Jan 1 2025""#, Some(1_735_686_000_000)),
+            (r#""\ud800""#, None),
+            (r#""""#, None),
+            ("1735689600000", Some(1_735_689_600_000)),
+            ("-1.9", Some(-1)),
+            ("1e999", None),
+            ("null", Some(0)),
+            ("true", Some(1)),
+            ("false", Some(0)),
+            ("{}", None),
+            ("[]", None),
+        ];
+        for (text, time) in cases {
+            assert_eq!(js_time(Some(raw(text)), &East), time, "{text}");
+        }
+        assert_eq!(js_time(None, &East), None);
+    }
+
+    #[test]
+    fn messages_are_reached() {
+        let said = entry(r#"{"type":"message","message":{"role":"user","content":"hi","timestamp":1}}"#);
+        let Payload::Message(message) = said.payload() else { panic!() };
+        let Some(Message::User(message)) = message.message() else { panic!() };
+        assert_eq!(message.content(), Content::Text("hi".into()));
+        for odd in
+            ["{}", r#"{"message":null}"#, r#"{"message":"hi"}"#, r#"{"message":[]}"#, r#"{"message":{},"message":1}"#]
+        {
+            assert_eq!(MessageEntry::new(raw(odd)).message(), None);
+        }
+        assert_eq!(MessageEntry::new(raw(r#"{"message":{}}"#)).message(), Some(Message::Unknown(raw("{}"))));
+    }
+
+    #[test]
+    fn compactions_and_summaries_are_read() {
+        let text = r#"{"type":"compaction","summary":"s","firstKeptEntryId":"k","tokensBefore":9,"details":null,"usage":{"input":1},"fromHook":true,"systemMessage":{"role":"system","content":"c"},"fromId":"root"}"#;
+        let compaction = CompactionEntry::new(raw(text));
+        assert_eq!(compaction.summary().as_deref(), Some("s"));
+        assert_eq!(compaction.first_kept_entry_id(), Some("k".into()));
+        assert_eq!(compaction.tokens_before(), Some(9.0));
+        assert_eq!(compaction.details(), Some(raw("null")));
+        assert_eq!(compaction.usage().and_then(Usage::input), Some(1.0));
+        assert_eq!(compaction.from_hook(), Some(true));
+        assert_eq!(compaction.system_message().unwrap().content().text(), "c");
+
+        let summary = BranchSummaryEntry::new(raw(text));
+        assert_eq!((summary.from_id(), summary.summary()), (Some("root".into()), Some("s".into())));
+        assert_eq!((summary.details(), summary.from_hook()), (Some(raw("null")), Some(true)));
+        assert_eq!(summary.usage(), compaction.usage());
+
+        let odd = CompactionEntry::new(raw(
+            r#"{"summary":1,"firstKeptEntryId":0,"tokensBefore":"9","fromHook":1,"systemMessage":"s"}"#,
+        ));
+        assert_eq!((odd.summary(), odd.first_kept_entry_id(), odd.tokens_before()), (None, None, None));
+        assert_eq!((odd.details(), odd.usage(), odd.from_hook(), odd.system_message()), (None, None, None, None));
+    }
+
+    #[test]
+    fn the_small_types_are_read() {
+        let text = r#"{"thinkingLevel":"high","provider":"p","modelId":"m","kind":"cache_warm","model":"n","usage":{},"note":"x",
+            "customType":"t","data":{"a":1.0},"content":[{"type":"text","text":"c"}],"display":false,"details":7,
+            "targetId":"i","replacement":null,"label":"l","name":"session"}"#;
+        let all = raw(text);
+        assert_eq!(ThinkingLevelChangeEntry::new(all).thinking_level().as_deref(), Some("high"));
+        let change = ModelChangeEntry::new(all);
+        assert_eq!((change.provider().as_deref(), change.model_id().as_deref()), (Some("p"), Some("m")));
+        let usage = UsageEntry::new(all);
+        assert_eq!((usage.kind().as_deref(), usage.provider().as_deref()), (Some("cache_warm"), Some("p")));
+        assert_eq!((usage.model().as_deref(), usage.note().as_deref()), (Some("n"), Some("x")));
+        assert_eq!(usage.usage(), Some(Usage::new(raw("{}"))));
+        let custom = CustomEntry::new(all);
+        assert_eq!((custom.custom_type().as_deref(), custom.data()), (Some("t"), Some(raw(r#"{"a":1.0}"#))));
+        let message = CustomMessageEntry::new(all);
+        assert_eq!((message.custom_type().as_deref(), message.content().text()), (Some("t"), "c".into()));
+        assert_eq!((message.display(), message.details()), (Some(false), Some(raw("7"))));
+        let edit = ContextEditEntry::new(all);
+        assert_eq!((edit.target_id(), edit.replacement()), (Some("i".into()), Some(raw("null"))));
+        assert_eq!(ContextEditEntry::new(raw("{}")).replacement(), None);
+        let label = LabelEntry::new(all);
+        assert_eq!((label.target_id(), label.label()), (Some("i".into()), Some("l".into())));
+        assert_eq!(SessionInfoEntry::new(all).name().as_deref(), Some("session"));
+    }
+}

@@ -1,0 +1,392 @@
+//! One line to its head: what it is, its id, its parent, its time.
+//!
+//! A single pass decides whether the line is valid JSON and remembers where
+//! the few values lie that the outline needs, so a line is never read twice
+//! and a payload never decoded to open a session.
+
+use std::ops::Range;
+
+use crate::date;
+use crate::json::{self, JsText, Members, NoMembers, Raw, Shape};
+use crate::line::is_blank;
+
+/// What the `type` of a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// `session`: a header. Only the first line of a session counts as one.
+    Header,
+    /// `message`
+    Message,
+    /// `thinking_level_change`
+    ThinkingLevelChange,
+    /// `model_change`
+    ModelChange,
+    /// `usage`
+    Usage,
+    /// `compaction`
+    Compaction,
+    /// `branch_summary`
+    BranchSummary,
+    /// `custom`
+    Custom,
+    /// `custom_message`
+    CustomMessage,
+    /// `context_edit`
+    ContextEdit,
+    /// `label`
+    Label,
+    /// `session_info`
+    SessionInfo,
+    /// An object of a type this version does not know, or of none.
+    Unknown,
+    /// A value that is not an object. pi keeps it in its list, so we do.
+    NotObject,
+}
+
+/// The known types and their words in files.
+const KINDS: [(Kind, &str); 12] = [
+    (Kind::Header, "session"),
+    (Kind::Message, "message"),
+    (Kind::ThinkingLevelChange, "thinking_level_change"),
+    (Kind::ModelChange, "model_change"),
+    (Kind::Usage, "usage"),
+    (Kind::Compaction, "compaction"),
+    (Kind::BranchSummary, "branch_summary"),
+    (Kind::Custom, "custom"),
+    (Kind::CustomMessage, "custom_message"),
+    (Kind::ContextEdit, "context_edit"),
+    (Kind::Label, "label"),
+    (Kind::SessionInfo, "session_info"),
+];
+
+impl Kind {
+    fn of(word: &JsText<'_>) -> Self {
+        KINDS.iter().find(|(_, name)| *word == **name).map_or(Self::Unknown, |(kind, _)| *kind)
+    }
+
+    /// The word for it in files; none for what has no word of ours.
+    pub fn word(self) -> Option<&'static str> {
+        KINDS.iter().find(|(kind, _)| *kind == self).map(|(_, word)| *word)
+    }
+}
+
+/// The `role` of a message entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Role {
+    /// Not a message, or one without a role that is a string.
+    None,
+    /// `system`
+    System,
+    /// `user`
+    User,
+    /// `assistant`
+    Assistant,
+    /// `toolResult`
+    ToolResult,
+    /// `bashExecution`
+    BashExecution,
+    /// `custom`
+    Custom,
+    /// `branchSummary`
+    BranchSummary,
+    /// `compactionSummary`
+    CompactionSummary,
+    /// `hookMessage`, the name of `custom` before version 3.
+    HookMessage,
+    /// A role this version does not know.
+    Other,
+}
+
+/// The known roles and their words in files.
+const ROLES: [(Role, &str); 9] = [
+    (Role::System, "system"),
+    (Role::User, "user"),
+    (Role::Assistant, "assistant"),
+    (Role::ToolResult, "toolResult"),
+    (Role::BashExecution, "bashExecution"),
+    (Role::Custom, "custom"),
+    (Role::BranchSummary, "branchSummary"),
+    (Role::CompactionSummary, "compactionSummary"),
+    (Role::HookMessage, "hookMessage"),
+];
+
+impl Role {
+    /// The role a message's `role` value names.
+    pub fn of(value: Option<Raw<'_>>) -> Self {
+        let Some(word) = value.and_then(Raw::as_text) else { return Self::None };
+        ROLES.iter().find(|(_, name)| word == **name).map_or(Self::Other, |(role, _)| *role)
+    }
+
+    /// The word for it in files; none for what has no word of ours.
+    pub fn word(self) -> Option<&'static str> {
+        ROLES.iter().find(|(role, _)| *role == self).map(|(_, word)| *word)
+    }
+
+    /// Whether a message of this role makes a session worth a file of its own.
+    pub fn is_conversation(self) -> bool {
+        matches!(self, Self::User | Self::Assistant)
+    }
+}
+
+/// What a `parentId` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParentRef<'a> {
+    /// `null`: a root.
+    Null,
+    /// No `parentId` at all: a root too, but not one that asking for the children of null finds.
+    Absent,
+    /// The id of the parent.
+    Id(JsText<'a>),
+    /// A value that is neither null nor a string, and so names no entry.
+    Odd,
+}
+
+/// The head of a line that pi keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head<'a> {
+    /// What the line is.
+    pub kind: Kind,
+    /// Its id, if that is a string.
+    pub id: Option<JsText<'a>>,
+    /// Its parent.
+    pub parent: ParentRef<'a>,
+    /// Its time in milliseconds, if written the way pi writes times.
+    pub time: Option<i64>,
+    /// The role of its message.
+    pub role: Role,
+}
+
+/// What one line turned out to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parsed<'a> {
+    /// Nothing but white space.
+    Blank,
+    /// Not JSON; pi skips it silently.
+    Malformed {
+        /// The offset of the offence within the line.
+        at: usize,
+    },
+    /// `null`, `false`, zero or `""`, which pi skips.
+    Falsy,
+    /// A value that counts.
+    Kept(Head<'a>),
+}
+
+/// Reads the head of a line and checks the whole line in the same pass.
+pub fn read(line: &[u8]) -> Parsed<'_> {
+    let mut found = Found::default();
+    let range = match json::scan(line, &mut Listener { line, found: &mut found }) {
+        Ok(range) => range,
+        Err(_) if is_blank(line) => return Parsed::Blank,
+        Err(at) => return Parsed::Malformed { at },
+    };
+    let value = Raw::trusted(&line[range]);
+    match value.shape() {
+        Shape::Object => Parsed::Kept(found.into_head(line)),
+        _ if value.is_truthy() => Parsed::Kept(NOT_OBJECT),
+        _ => Parsed::Falsy,
+    }
+}
+
+/// The simple twin of [`read`]: checks first, then looks each value up.
+pub fn read_simple(line: &[u8]) -> Parsed<'_> {
+    if is_blank(line) {
+        return Parsed::Blank;
+    }
+    let range = match json::scan(line, &mut NoMembers) {
+        Ok(range) => range,
+        Err(at) => return Parsed::Malformed { at },
+    };
+    let value = Raw::trusted(&line[range]);
+    if !value.is_truthy() {
+        return Parsed::Falsy;
+    }
+    if value.shape() != Shape::Object {
+        return Parsed::Kept(NOT_OBJECT);
+    }
+    let message = value.get("message");
+    Parsed::Kept(head_of(
+        value.get("type"),
+        value.get("id"),
+        value.get("parentId"),
+        value.get("timestamp"),
+        message.and_then(|message| message.get("role")),
+    ))
+}
+
+const NOT_OBJECT: Head<'static> =
+    Head { kind: Kind::NotObject, id: None, parent: ParentRef::Absent, time: None, role: Role::None };
+
+fn head_of<'a>(
+    kind: Option<Raw<'a>>,
+    id: Option<Raw<'a>>,
+    parent: Option<Raw<'a>>,
+    timestamp: Option<Raw<'a>>,
+    role: Option<Raw<'a>>,
+) -> Head<'a> {
+    let kind = kind.and_then(Raw::as_text).map_or(Kind::Unknown, |word| Kind::of(&word));
+    Head {
+        kind,
+        id: id.and_then(Raw::as_text),
+        parent: match parent {
+            None => ParentRef::Absent,
+            Some(value) if value.is_null() => ParentRef::Null,
+            Some(value) => value.as_text().map_or(ParentRef::Odd, ParentRef::Id),
+        },
+        time: timestamp
+            .filter(|value| value.shape() == Shape::String)
+            .and_then(|value| date::parse_utc_iso(&value.as_bytes()[1..value.as_bytes().len() - 1])),
+        role: if kind == Kind::Message { Role::of(role) } else { Role::None },
+    }
+}
+
+/// Where the values of a head lie in the line.
+#[derive(Default)]
+struct Found {
+    kind: Option<Range<usize>>,
+    id: Option<Range<usize>>,
+    parent: Option<Range<usize>>,
+    timestamp: Option<Range<usize>>,
+    role: Option<Range<usize>>,
+    /// The `role` of the inner object being read, not yet known to be the message's.
+    inner_role: Option<Range<usize>>,
+}
+
+impl Found {
+    fn into_head(self, line: &[u8]) -> Head<'_> {
+        let raw = |range: Option<Range<usize>>| range.map(|range| Raw::trusted(&line[range]));
+        head_of(raw(self.kind), raw(self.id), raw(self.parent), raw(self.timestamp), raw(self.role))
+    }
+}
+
+struct Listener<'l> {
+    line: &'l [u8],
+    found: &'l mut Found,
+}
+
+impl Members for Listener<'_> {
+    #[inline]
+    fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
+        let key = &self.line[key];
+        let is = |name: &str| json::key_is(key, name);
+        let found = &mut *self.found;
+        if depth == 2 {
+            if is("role") {
+                found.inner_role = Some(value);
+            }
+            return;
+        }
+        let inner_role = found.inner_role.take();
+        if is("type") {
+            found.kind = Some(value);
+        } else if is("id") {
+            found.id = Some(value);
+        } else if is("parentId") {
+            found.parent = Some(value);
+        } else if is("timestamp") {
+            found.timestamp = Some(value);
+        } else if is("message") {
+            found.role = inner_role;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn kept(line: &str) -> Head<'_> {
+        match read(line.as_bytes()) {
+            Parsed::Kept(head) => head,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn reads_heads_in_any_order() {
+        let expected = Head {
+            kind: Kind::Message,
+            id: Some("a".into()),
+            parent: ParentRef::Id("b".into()),
+            time: Some(1_735_689_600_000),
+            role: Role::User,
+        };
+        for line in [
+            r#"{"type":"message","id":"a","parentId":"b","timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user"}}"#,
+            r#" {"message":{"x":{"role":"no"},"role":"user","y":[{"role":"no"}]},"other":{"role":"no"},"timestamp":"2025-01-01T00:00:00.000Z","parentId":"b","id":"a","type":"message"} "#,
+            r#"{"type":"x","id":1,"id":"a","message":{"role":"no"},"parentId":null,"\u0070arentId":"b","type":"message","message":{"role":"no","role":"user"},"timestamp":"2025-01-01T00:00:00.000Z"}"#,
+        ] {
+            assert_eq!(kept(line), expected);
+        }
+    }
+
+    #[test]
+    fn odd_heads_are_read_as_they_are() {
+        assert_eq!(kept(r#"{"type":"message","message":[{"role":"user"}]}"#).role, Role::None);
+        assert_eq!(kept(r#"{"type":"message","message":{"role":"user"},"message":5}"#).role, Role::None);
+        assert_eq!(kept(r#"{"type":5,"id":5,"parentId":5}"#).parent, ParentRef::Odd);
+        assert_eq!(kept("{}").parent, ParentRef::Absent);
+        assert_eq!(kept("123").kind, Kind::NotObject);
+        assert_eq!(read(b" \r"), Parsed::Blank);
+        assert_eq!(read(b"0"), Parsed::Falsy);
+        assert_eq!(read(br#"{"type":"message","id":"torn"#), Parsed::Malformed { at: 28 });
+    }
+
+    #[test]
+    fn words_and_kinds_are_inverse() {
+        for (kind, word) in KINDS {
+            assert_eq!(Kind::of(&word.into()), kind);
+            assert_eq!(kind.word(), Some(word));
+        }
+    }
+
+    /// Objects full of the keys that matter, in odd places and spellings.
+    fn lines() -> impl Strategy<Value = String> {
+        let key = prop_oneof![
+            Just("\"type\""),
+            Just("\"id\""),
+            Just("\"parentId\""),
+            Just("\"timestamp\""),
+            Just("\"message\""),
+            Just("\"role\""),
+            Just(r#""\u0069d""#),
+            Just("\"x\""),
+        ];
+        let scalar = prop_oneof![
+            Just("null".to_owned()),
+            Just("\"message\"".to_owned()),
+            Just("\"user\"".to_owned()),
+            Just("1e999".to_owned()),
+            Just(r#""\ud800""#.to_owned()),
+            Just("\"2025-01-01T00:00:00.000Z\"".to_owned()),
+            Just("\"é\"".to_owned()),
+        ];
+        scalar.prop_recursive(3, 24, 6, move |inner| {
+            prop_oneof![
+                proptest::collection::vec((key.clone(), inner.clone()), 0..6).prop_map(|members| {
+                    let members: Vec<_> = members.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
+                    format!("{{{}}}", members.join(","))
+                }),
+                proptest::collection::vec(inner, 0..4).prop_map(|items| format!("[{}]", items.join(", "))),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn one_pass_equals_the_simple_way(line in lines(), cut in 0usize..400, flip in any::<u8>()) {
+            let mut bytes = line.into_bytes();
+            prop_assert_eq!(read(&bytes), read_simple(&bytes));
+            if cut < bytes.len() {
+                bytes[cut] ^= flip;
+                prop_assert_eq!(read(&bytes), read_simple(&bytes));
+                bytes.truncate(cut);
+                prop_assert_eq!(read(&bytes), read_simple(&bytes));
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The first line of a session.
+
+use crate::json::{Json, ObjectWriter, Raw};
+use crate::migrate::CURRENT_VERSION;
+
+/// A session's header with typed access; the line itself is kept as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header(Json);
+
+impl Header {
+    /// Takes a header line that is known to be one.
+    pub fn new(line: Json) -> Self {
+        Self(line)
+    }
+
+    /// The header of a new session, in pi's key order.
+    pub fn compose(id: &str, timestamp: &str, cwd: &str, parent_session: Option<&str>) -> Self {
+        let mut header = ObjectWriter::new();
+        header
+            .string("type", "session")
+            .integer("version", i64::from(CURRENT_VERSION))
+            .string("id", id)
+            .string("timestamp", timestamp)
+            .string("cwd", cwd);
+        if let Some(parent) = parent_session {
+            header.string("parentSession", parent);
+        }
+        Self(header.finish())
+    }
+
+    /// The header as JSON, unknown fields included.
+    pub fn json(&self) -> &Json {
+        &self.0
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> String {
+        self.text("id").unwrap_or_default()
+    }
+
+    /// The version, if it is a number; a file without one is of version 1.
+    pub fn version(&self) -> Option<f64> {
+        self.0.raw().get("version").and_then(Raw::as_number)
+    }
+
+    /// When the session was created, as written.
+    pub fn timestamp(&self) -> Option<String> {
+        self.text("timestamp")
+    }
+
+    /// The working directory as written, if it is a string.
+    pub fn cwd(&self) -> Option<String> {
+        self.text("cwd")
+    }
+
+    /// The file this session was forked from.
+    pub fn parent_session(&self) -> Option<String> {
+        self.text("parentSession")
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        self.0.raw().get(key).and_then(Raw::as_string)
+    }
+}

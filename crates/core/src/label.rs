@@ -1,0 +1,81 @@
+//! Which entries carry a label.
+
+use std::collections::HashMap;
+
+use crate::id::EntryId;
+use crate::json::{Json, Raw};
+
+/// The label of one entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The label as it is in the file: a string, unless another program wrote something else.
+    pub value: Json,
+    /// The timestamp of the entry that set it.
+    pub timestamp: Option<Json>,
+}
+
+impl Label {
+    /// The label's text.
+    pub fn text(&self) -> String {
+        self.value.raw().as_string().unwrap_or_else(|| self.value.to_text().into_owned())
+    }
+}
+
+/// The labels of a session, whichever branch they were set on: the last word in file order counts.
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    labels: HashMap<EntryId, (u64, Label)>,
+    /// Orders targets by when they were first labelled since they last had no label.
+    next: u64,
+}
+
+impl Labels {
+    /// Takes the next label entry of the file.
+    ///
+    /// A label that is missing, null or empty clears. Entries that name no target change nothing.
+    pub fn push(&mut self, entry: Raw<'_>) {
+        let Some(target) = entry.get("targetId").and_then(Raw::as_text).map(EntryId::from) else { return };
+        let Some(value) = entry.get("label").filter(|label| label.is_truthy()) else {
+            self.labels.remove(&target);
+            return;
+        };
+        let label = Label { value: value.to_json(), timestamp: entry.get("timestamp").map(Raw::to_json) };
+        let order = self.labels.get(&target).map_or(self.next, |(order, _)| *order);
+        self.labels.insert(target, (order, label));
+        self.next += 1;
+    }
+
+    /// The label of an entry, also of one that is not in the file.
+    pub fn get(&self, target: &EntryId) -> Option<&Label> {
+        self.labels.get(target).map(|(_, label)| label)
+    }
+
+    /// All labelled entries, in the order in which they were labelled.
+    ///
+    /// Changing a label keeps its place; clearing and setting it again moves it to the end.
+    pub fn iter(&self) -> impl Iterator<Item = (&EntryId, &Label)> {
+        let mut labels: Vec<_> = self.labels.iter().collect();
+        labels.sort_by_key(|(_, (order, _))| *order);
+        labels.into_iter().map(|(target, (_, label))| (target, label))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_that_of_first_setting() {
+        let mut labels = Labels::default();
+        for (target, label) in [("c", "1"), ("a", "1"), ("b", "1"), ("c", "2"), ("a", ""), ("a", "2")] {
+            let entry = format!(r#"{{"targetId":"{target}","label":"{label}","timestamp":"t"}}"#);
+            labels.push(Raw::parse(entry.as_bytes()).unwrap());
+        }
+        let order: Vec<_> = labels.iter().map(|(target, label)| format!("{target}{}", label.text())).collect();
+        assert_eq!(order, ["c2", "b1", "a2"]);
+        labels.push(Raw::parse(br#"{"targetId":"b","label":null}"#).unwrap());
+        labels.push(Raw::parse(br#"{"targetId":"c"}"#).unwrap());
+        labels.push(Raw::parse(br#"{"targetId":7,"label":"x"}"#).unwrap());
+        assert_eq!(labels.iter().count(), 1);
+    }
+}

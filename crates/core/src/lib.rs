@@ -1,0 +1,22 @@
+//! core
+pub mod checkpoint;
+pub mod context;
+pub mod date;
+pub mod diagnostic;
+pub mod draft;
+pub mod entry;
+pub mod extract;
+pub mod head;
+pub mod header;
+mod id;
+pub mod info;
+pub mod json;
+pub mod label;
+pub mod line;
+pub mod llm;
+pub mod location;
+pub mod message;
+pub mod migrate;
+pub mod outline;
+pub mod tree;
+pub use id::EntryId;

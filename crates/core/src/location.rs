@@ -1,0 +1,184 @@
+//! Where sessions live: paths, directory names, file names, ids.
+//!
+//! Everything here works on the text of paths. Nothing looks at a disk, and
+//! symbolic links are never followed.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+/// Expands `~`, `~/…` and `file://…`; everything else stays as it is.
+///
+/// ```
+/// use std::path::Path;
+/// use sessile_core::location::normalise;
+/// let home = Path::new("/home/me");
+/// assert_eq!(normalise(Path::new("~/x"), home), Path::new("/home/me/x"));
+/// assert_eq!(normalise(Path::new("file:///a%20b"), home), Path::new("/a b"));
+/// assert_eq!(normalise(Path::new("~you/x"), home), Path::new("~you/x"));
+/// ```
+pub fn normalise(path: &Path, home: &Path) -> PathBuf {
+    let text = path.as_os_str().as_encoded_bytes();
+    if text == b"~" {
+        return home.to_path_buf();
+    }
+    if text.starts_with(b"~/")
+        && let Ok(rest) = path.strip_prefix("~")
+    {
+        return home.join(rest);
+    }
+    path.to_str().and_then(file_url_path).unwrap_or_else(|| path.to_path_buf())
+}
+
+/// The path a `file:` URL names, if it is one and names a place on this machine.
+fn file_url_path(url: &str) -> Option<PathBuf> {
+    let rest = url.strip_prefix("file://")?;
+    let rest = rest.strip_prefix("localhost").unwrap_or(rest);
+    let path = rest.split(['?', '#']).next()?;
+    if !path.starts_with('/') {
+        return None;
+    }
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut bytes = path.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digits = [bytes.next()?, bytes.next()?];
+            decoded.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
+        } else {
+            decoded.push(byte);
+        }
+    }
+    String::from_utf8(decoded).ok().map(PathBuf::from)
+}
+
+/// Makes a path absolute against `base` and removes `.`, `..` and doubled separators from its text.
+///
+/// ```
+/// use std::path::Path;
+/// use sessile_core::location::resolve;
+/// let (base, home) = (Path::new("/work"), Path::new("/home/me"));
+/// assert_eq!(resolve(Path::new("a/../b/./c/"), base, home), Path::new("/work/b/c"));
+/// ```
+pub fn resolve(path: &Path, base: &Path, home: &Path) -> PathBuf {
+    let full = normalise(base, home).join(normalise(path, home));
+    let mut clean = PathBuf::new();
+    for part in full.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
+}
+
+/// The name of the directory that holds a working directory's sessions.
+///
+/// `cwd` must be resolved. Different directories can share a name:
+/// `/a/b-c` and `/a-b/c` do.
+///
+/// ```
+/// use std::path::Path;
+/// use sessile_core::location::encode_cwd;
+/// assert_eq!(encode_cwd(Path::new("/home/u/proj")), "--home-u-proj--");
+/// ```
+pub fn encode_cwd(cwd: &Path) -> String {
+    let text = cwd.to_string_lossy();
+    let rest = text.strip_prefix(['/', '\\']).unwrap_or(&text);
+    format!("--{}--", rest.replace(['/', '\\', ':'], "-"))
+}
+
+/// The file name of a session: its creation time and its id.
+///
+/// ```
+/// use sessile_core::location::file_name;
+/// assert_eq!(file_name("2026-11-15T00:19:04.054Z", "x"), "2026-11-15T00-19-04-054Z_x.jsonl");
+/// ```
+pub fn file_name(timestamp: &str, session_id: &str) -> String {
+    format!("{}_{session_id}.jsonl", timestamp.replace([':', '.'], "-"))
+}
+
+/// Whether discovery takes a file of this name for a session.
+pub fn is_session_file_name(name: &OsStr) -> bool {
+    name.as_encoded_bytes().ends_with(b".jsonl")
+}
+
+/// The most characters a session id of a caller may have, so that file names stay creatable.
+pub const MAX_SESSION_ID: usize = 128;
+
+/// Why an id cannot name a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSessionId {
+    /// It has a form no session id may have.
+    #[error(
+        "a session id is made of ASCII letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
+    )]
+    Form,
+    /// It has more than [`MAX_SESSION_ID`] characters.
+    #[error("a session id has at most {MAX_SESSION_ID} characters")]
+    TooLong,
+}
+
+/// Checks an id that a caller chose for a session.
+pub fn check_session_id(id: &str) -> Result<(), BadSessionId> {
+    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let ends = [id.bytes().next(), id.bytes().last()];
+    let is_formed = id.as_bytes().iter().all(allowed)
+        && ends.iter().all(|end| end.is_some_and(|byte| byte.is_ascii_alphanumeric()));
+    if !is_formed {
+        return Err(BadSessionId::Form);
+    }
+    if id.len() > MAX_SESSION_ID { Err(BadSessionId::TooLong) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(cwd: &str) -> String {
+        encode_cwd(&resolve(Path::new(cwd), Path::new("/base"), Path::new("/home/u")))
+    }
+
+    #[test]
+    fn encodes_directories_as_pi() {
+        for (cwd, name) in [
+            ("/home/u/proj", "--home-u-proj--"),
+            ("/home/u/proj/", "--home-u-proj--"),
+            ("/", "----"),
+            ("/home/u/../v/./x", "--home-v-x--"),
+            ("/a/b-c", "--a-b-c--"),
+            ("/a-b/c", "--a-b-c--"),
+            ("/a/C:\\x y", "--a-C--x y--"),
+            ("//net/share", "--net-share--"),
+            ("/日本/é", "--日本-é--"),
+            ("~", "--home-u--"),
+            ("~/x", "--home-u-x--"),
+            ("~u/x", "--base-~u-x--"),
+            ("file:///tmp/q%20r", "--tmp-q r--"),
+            (".", "--base--"),
+            (" /lead", "--base- -lead--"),
+            ("/../..", "----"),
+        ] {
+            assert_eq!(encoded(cwd), name, "{cwd}");
+        }
+    }
+
+    #[test]
+    fn urls_of_other_machines_are_no_paths() {
+        let home = Path::new("/h");
+        assert_eq!(normalise(Path::new("file://host/x"), home), Path::new("file://host/x"));
+        assert_eq!(normalise(Path::new("file:///x%zz"), home), Path::new("file:///x%zz"));
+    }
+
+    #[test]
+    fn session_ids_have_a_form() {
+        for id in ["a", "ab", "a-b_c.d", "A1", "a..b", &"x".repeat(128)] {
+            assert_eq!(check_session_id(id), Ok(()), "{id}");
+        }
+        for id in ["", "-a", "a-", ".a", "a.", "a b", "a/b", "é", "a\n", "../x"] {
+            assert_eq!(check_session_id(id), Err(BadSessionId::Form), "{id}");
+        }
+        assert_eq!(check_session_id(&"x".repeat(129)), Err(BadSessionId::TooLong));
+    }
+}

@@ -1,0 +1,281 @@
+//! Messages, field by field.
+//!
+//! A [`Message`] is a look at the text of a message in a file. It borrows the
+//! text, decodes a field when asked for it, and never fails: a field that is
+//! absent or of the wrong shape is `None`. Whatever it does not know is still
+//! there in [`Message::raw`].
+//!
+//! To make new messages, see [`draft`](crate::draft).
+
+mod content;
+mod parts;
+mod roles;
+pub(crate) mod view;
+
+pub use content::{Block, Content, ImageBlock, TextBlock, ThinkingBlock, ToolCall};
+pub use parts::{AssistantDiagnostic, Cost, Deferred, DiagnosticError, NestedCall, NestedCalls, Tool, Usage};
+pub use roles::{
+    AssistantMessage, BashExecutionMessage, BranchSummaryMessage, CompactionSummaryMessage, CustomMessage,
+    SystemMessage, ToolResultMessage, UserMessage,
+};
+
+use crate::head::Role;
+use crate::json::{Raw, Shape};
+use view::{Field, FromRaw};
+
+/// A message, by its role.
+///
+/// ```
+/// use sessile_core::json::Raw;
+/// use sessile_core::message::{Block, Message};
+///
+/// let raw = Raw::parse(br#"{
+///     "role": "assistant",
+///     "content": [
+///         {"type": "text", "text": "Let me see."},
+///         {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a.rs"}}
+///     ],
+///     "model": "claude"
+/// }"#)?;
+/// let Message::Assistant(answer) = Message::new(raw) else { panic!("another role") };
+/// assert_eq!(answer.model().as_deref(), Some("claude"));
+/// assert_eq!(answer.stop_reason(), None);
+/// for block in answer.content().blocks() {
+///     if let Block::ToolCall(call) = block {
+///         assert_eq!(call.name().as_deref(), Some("read"));
+///     }
+/// }
+/// # Ok::<(), sessile_core::json::NotJson>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Message<'a> {
+    /// `system`
+    System(SystemMessage<'a>),
+    /// `user`
+    User(UserMessage<'a>),
+    /// `assistant`
+    Assistant(AssistantMessage<'a>),
+    /// `toolResult`
+    ToolResult(ToolResultMessage<'a>),
+    /// `bashExecution`
+    BashExecution(BashExecutionMessage<'a>),
+    /// `custom`
+    Custom(CustomMessage<'a>),
+    /// `branchSummary`
+    BranchSummary(BranchSummaryMessage<'a>),
+    /// `compactionSummary`
+    CompactionSummary(CompactionSummaryMessage<'a>),
+    /// A role this version does not know, no role, or no message. pi leaves these out of what models see.
+    Unknown(Raw<'a>),
+}
+
+impl<'a> Message<'a> {
+    /// Looks at a value as a message.
+    pub fn new(raw: Raw<'a>) -> Self {
+        match Role::of(raw.get("role")) {
+            Role::System => Self::System(SystemMessage::new(raw)),
+            Role::User => Self::User(UserMessage::new(raw)),
+            Role::Assistant => Self::Assistant(AssistantMessage::new(raw)),
+            Role::ToolResult => Self::ToolResult(ToolResultMessage::new(raw)),
+            Role::BashExecution => Self::BashExecution(BashExecutionMessage::new(raw)),
+            Role::Custom => Self::Custom(CustomMessage::new(raw)),
+            Role::BranchSummary => Self::BranchSummary(BranchSummaryMessage::new(raw)),
+            Role::CompactionSummary => Self::CompactionSummary(CompactionSummaryMessage::new(raw)),
+            Role::HookMessage | Role::Other | Role::None => Self::Unknown(raw),
+        }
+    }
+
+    /// The message as it is in the file.
+    pub fn raw(self) -> Raw<'a> {
+        match self {
+            Self::System(message) => message.raw(),
+            Self::User(message) => message.raw(),
+            Self::Assistant(message) => message.raw(),
+            Self::ToolResult(message) => message.raw(),
+            Self::BashExecution(message) => message.raw(),
+            Self::Custom(message) => message.raw(),
+            Self::BranchSummary(message) => message.raw(),
+            Self::CompactionSummary(message) => message.raw(),
+            Self::Unknown(raw) => raw,
+        }
+    }
+
+    /// Its role.
+    pub fn role(self) -> Role {
+        Role::of(self.raw().get("role"))
+    }
+
+    /// Its content, whatever the role.
+    pub fn content(self) -> Content<'a> {
+        Content::new(self.raw().get("content"))
+    }
+
+    /// Its time in Unix milliseconds, if that is a number.
+    pub fn timestamp(self) -> Option<f64> {
+        Field::read(self.raw().get("timestamp"))
+    }
+
+    /// The text of its content, see [`Content::text`].
+    pub fn text(self) -> String {
+        text_of(self.raw())
+    }
+}
+
+impl<'a> FromRaw<'a> for Message<'a> {
+    fn from_raw(raw: Raw<'a>) -> Option<Self> {
+        (raw.shape() == Shape::Object).then(|| Self::new(raw))
+    }
+}
+
+/// The text of a message as pi lists it: string content as it is, or else its text blocks joined by a space.
+///
+/// What is no text is passed over, whatever it is.
+///
+/// ```
+/// use sessile_core::json::Raw;
+/// use sessile_core::message::text_of;
+///
+/// let message = Raw::parse(br#"{"content":[{"type":"text","text":"Hello"},null,{"type":"text","text":"you"}]}"#)?;
+/// assert_eq!(text_of(message), "Hello you");
+/// # Ok::<(), sessile_core::json::NotJson>(())
+/// ```
+pub fn text_of(message: Raw<'_>) -> String {
+    Content::new(message.get("content")).text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn messages_go_by_their_role() {
+        let cases = [
+            (r#"{"role":"system"}"#, "System"),
+            (r#"{"role":"assistant","role":"user"}"#, "User"),
+            (r#"{"content":null,"role":"assistant"}"#, "Assistant"),
+            (r#"{"role":"toolResult"}"#, "ToolResult"),
+            (r#"{"role":"bashExecution"}"#, "BashExecution"),
+            (r#"{"role":"custom"}"#, "Custom"),
+            (r#"{"role":"branchSummary"}"#, "BranchSummary"),
+            (r#"{"role":"compactionSummary"}"#, "CompactionSummary"),
+            (r#"{"role":"hookMessage"}"#, "Unknown"),
+            (r#"{"role":"User"}"#, "Unknown"),
+            (r#"{"role":"user","role":5}"#, "Unknown"),
+            ("{}", "Unknown"),
+            ("null", "Unknown"),
+            (r#"["role","user"]"#, "Unknown"),
+        ];
+        for (text, variant) in cases {
+            let message = Message::new(raw(text));
+            assert!(format!("{message:?}").starts_with(variant), "{message:?}");
+            assert_eq!(message.raw(), raw(text));
+            assert_eq!(message.text(), "");
+            assert_eq!(message.timestamp(), None);
+        }
+    }
+
+    #[test]
+    fn texts_of_odd_messages_are_empty() {
+        for text in ["null", "7", r#""hi""#, "[]", r#"{"content":{"text":"a"}}"#, r#"{"content":"a","content":null}"#] {
+            assert_eq!(text_of(raw(text)), "", "{text}");
+        }
+        assert_eq!(text_of(raw(r#"{"content":null,"content":"a"}"#)), "a");
+    }
+
+    #[test]
+    fn answers_are_read_field_by_field() {
+        let text = r#"{"role":"assistant","content":"x","api":"a","provider":"p","model":"m","usage":{"input":1},
+            "stopReason":"deferred","errorMessage":"e","timestamp":5,"responseModel":"rm","responseId":"ri",
+            "diagnostics":[{"type":"retry","timestamp":6,"error":{"name":"E","message":"no","stack":"s","code":429},"details":[]}],
+            "providerThinkingLevel":"ptl","thinkingLevel":"tl","rawStopReason":"rsr","endTurn":false,"durationMs":7.5,
+            "deferred":{"provider":"dp","modelId":"dm","api":"da","id":"di","expiresAt":8,"pollAfterMs":9,"data":{}}}"#;
+        let Message::Assistant(answer) = Message::new(raw(text)) else { panic!() };
+        let texts = [
+            (answer.api(), "a"),
+            (answer.provider(), "p"),
+            (answer.model(), "m"),
+            (answer.stop_reason(), "deferred"),
+            (answer.error_message(), "e"),
+            (answer.response_model(), "rm"),
+            (answer.response_id(), "ri"),
+            (answer.provider_thinking_level(), "ptl"),
+            (answer.thinking_level(), "tl"),
+            (answer.raw_stop_reason(), "rsr"),
+        ];
+        for (found, expected) in texts {
+            assert_eq!(found.as_deref(), Some(expected));
+        }
+        assert_eq!(answer.content(), Content::Text("x".into()));
+        assert_eq!(answer.usage().unwrap().input(), Some(1.0));
+        assert_eq!(answer.end_turn(), Some(false));
+        assert_eq!((answer.timestamp(), answer.duration_ms()), (Some(5.0), Some(7.5)));
+
+        let [diagnostic] = answer.diagnostics()[..] else { panic!() };
+        assert_eq!(diagnostic.kind().as_deref(), Some("retry"));
+        assert_eq!(diagnostic.timestamp(), Some(6.0));
+        assert_eq!(diagnostic.details(), Some(raw("[]")));
+        let error = diagnostic.error().unwrap();
+        assert_eq!((error.name().unwrap(), error.message().unwrap()), ("E".into(), "no".into()));
+        assert_eq!((error.stack().as_deref(), error.code()), (Some("s"), Some(raw("429"))));
+
+        let deferred = answer.deferred().unwrap();
+        assert_eq!((deferred.provider().as_deref(), deferred.model_id().as_deref()), (Some("dp"), Some("dm")));
+        assert_eq!((deferred.api().as_deref(), deferred.id().as_deref()), (Some("da"), Some("di")));
+        assert_eq!((deferred.expires_at(), deferred.poll_after_ms()), (Some(8.0), Some(9.0)));
+        assert_eq!(deferred.data(), Some(raw("{}")));
+    }
+
+    #[test]
+    fn results_commands_and_the_rest_are_read() {
+        let Message::ToolResult(result) = Message::new(raw(
+            r#"{"role":"toolResult","toolCallId":"c","toolName":"t","content":[],"details":null,"isError":true,"timestamp":1,"usage":{},"nestedCalls":{"complete":false},"durationMs":2}"#,
+        )) else {
+            panic!()
+        };
+        assert_eq!((result.tool_call_id().as_deref(), result.tool_name().as_deref()), (Some("c"), Some("t")));
+        assert_eq!((result.details(), result.is_error()), (Some(raw("null")), Some(true)));
+        assert_eq!(result.usage(), Some(Usage::new(raw("{}"))));
+        assert_eq!(result.nested_calls().unwrap().complete(), Some(false));
+        assert_eq!((result.timestamp(), result.duration_ms()), (Some(1.0), Some(2.0)));
+        assert_eq!(result.content(), Content::Blocks(Vec::new()));
+
+        let Message::BashExecution(bash) = Message::new(raw(
+            r#"{"role":"bashExecution","command":"ls","output":"a","exitCode":-1,"cancelled":false,"truncated":true,"fullOutputPath":"/o","timestamp":1,"excludeFromContext":true}"#,
+        )) else {
+            panic!()
+        };
+        assert_eq!((bash.command().as_deref(), bash.output().as_deref()), (Some("ls"), Some("a")));
+        assert_eq!((bash.exit_code(), bash.timestamp()), (Some(-1.0), Some(1.0)));
+        assert_eq!((bash.cancelled(), bash.truncated()), (Some(false), Some(true)));
+        assert_eq!((bash.full_output_path().as_deref(), bash.exclude_from_context()), (Some("/o"), Some(true)));
+
+        let Message::System(system) = Message::new(raw(
+            r#"{"role":"system","content":"s","sections":{"a":null},"toolsAdded":[{"name":"t","description":"d","parameters":{},"constrainedSampling":1}],"toolsRemoved":[{"name":"u"}]}"#,
+        )) else {
+            panic!()
+        };
+        assert_eq!(system.sections(), Some(raw(r#"{"a":null}"#)));
+        let tool = system.tools_added()[0];
+        assert_eq!((tool.name().as_deref(), tool.description().as_deref()), (Some("t"), Some("d")));
+        assert_eq!((tool.parameters(), tool.constrained_sampling()), (Some(raw("{}")), Some(raw("1"))));
+        assert_eq!(system.tools_removed()[0].name().as_deref(), Some("u"));
+
+        let Message::Custom(custom) =
+            Message::new(raw(r#"{"role":"custom","customType":"x","content":"c","display":false,"details":[1]}"#))
+        else {
+            panic!()
+        };
+        assert_eq!((custom.custom_type().as_deref(), custom.display()), (Some("x"), Some(false)));
+        assert_eq!((custom.content().text(), custom.details()), ("c".into(), Some(raw("[1]"))));
+
+        let branch = BranchSummaryMessage::new(raw(r#"{"summary":"s","fromId":"root"}"#));
+        assert_eq!((branch.summary().unwrap(), branch.from_id().unwrap()), ("s".into(), "root".into()));
+        let compaction = CompactionSummaryMessage::new(raw(r#"{"summary":"s","tokensBefore":9}"#));
+        assert_eq!((compaction.summary().as_deref(), compaction.tokens_before()), (Some("s"), Some(9.0)));
+    }
+}

@@ -1,0 +1,179 @@
+//! The smaller objects inside messages.
+
+use super::view::views;
+use crate::json::Raw;
+
+views! {
+    /// How many tokens an answer took and what they cost.
+    Usage<'a> {
+        /// Tokens sent, apart from those of the cache.
+        input: Option<f64> = "input";
+        /// Tokens received.
+        output: Option<f64> = "output";
+        /// Tokens read from the provider's cache.
+        cache_read: Option<f64> = "cacheRead";
+        /// Tokens written to the provider's cache.
+        cache_write: Option<f64> = "cacheWrite";
+        /// Those of `cache_write` that the cache keeps for an hour.
+        cache_write_1h: Option<f64> = "cacheWrite1h";
+        /// Those of `output` spent on thinking.
+        reasoning: Option<f64> = "reasoning";
+        /// All tokens.
+        total_tokens: Option<f64> = "totalTokens";
+        /// What they cost.
+        cost: Option<Cost<'a>> = "cost";
+    }
+
+    /// What the tokens of a [`Usage`] cost, in dollars.
+    Cost<'a> {
+        /// For tokens sent.
+        input: Option<f64> = "input";
+        /// For tokens received.
+        output: Option<f64> = "output";
+        /// For tokens read from the cache.
+        cache_read: Option<f64> = "cacheRead";
+        /// For tokens written to the cache.
+        cache_write: Option<f64> = "cacheWrite";
+        /// All together.
+        total: Option<f64> = "total";
+        /// Whether the provider named the total, which is otherwise the sum of the parts.
+        total_from_provider: Option<bool> = "totalFromProvider";
+    }
+
+    /// A tool that a model may call.
+    Tool<'a> {
+        /// Its name.
+        name: Option<String> = "name";
+        /// What the model is told about it.
+        description: Option<String> = "description";
+        /// The schema of its arguments.
+        parameters: Option<Raw<'a>> = "parameters";
+        /// How the provider is to hold the model to the schema.
+        constrained_sampling: Option<Raw<'a>> = "constrainedSampling";
+    }
+
+    /// An answer that the provider will give later.
+    Deferred<'a> {
+        /// Who answers.
+        provider: Option<String> = "provider";
+        /// The model that answers.
+        model_id: Option<String> = "modelId";
+        /// The interface to ask through.
+        api: Option<String> = "api";
+        /// The provider's name for the answer.
+        id: Option<String> = "id";
+        /// When the answer is thrown away, in Unix milliseconds.
+        expires_at: Option<f64> = "expiresAt";
+        /// How many milliseconds to wait before asking.
+        poll_after_ms: Option<f64> = "pollAfterMs";
+        /// Whatever else asking needs.
+        data: Option<Raw<'a>> = "data";
+    }
+
+    /// Something noteworthy that happened on the way to an answer.
+    AssistantDiagnostic<'a> {
+        /// What sort of thing it was.
+        kind: Option<String> = "type";
+        /// When, in Unix milliseconds.
+        timestamp: Option<f64> = "timestamp";
+        /// The error, if it was one.
+        error: Option<DiagnosticError<'a>> = "error";
+        /// Anything more.
+        details: Option<Raw<'a>> = "details";
+    }
+
+    /// The error of an [`AssistantDiagnostic`].
+    DiagnosticError<'a> {
+        /// The class of the error.
+        name: Option<String> = "name";
+        /// What it says.
+        message: Option<String> = "message";
+        /// Where it came from, as JavaScript tells it.
+        stack: Option<String> = "stack";
+        /// Its code, a string or a number.
+        code: Option<Raw<'a>> = "code";
+    }
+
+    /// The calls that a tool made of other tools.
+    NestedCalls<'a> {
+        /// The calls in order.
+        calls: Vec<NestedCall<'a>> = "calls";
+        /// Whether these are all of them.
+        complete: Option<bool> = "complete";
+    }
+
+    /// One call among [`NestedCalls`].
+    NestedCall<'a> {
+        /// The name of this call.
+        id: Option<String> = "id";
+        /// The tool.
+        name: Option<String> = "name";
+        /// What it was run with.
+        arguments: Option<Raw<'a>> = "arguments";
+        /// The size of the arguments.
+        arguments_bytes: Option<f64> = "argumentsBytes";
+        /// How it ended: `ok`, `error` or `unfinished`.
+        status: Option<String> = "status";
+        /// How long it took, in milliseconds.
+        duration_ms: Option<f64> = "durationMs";
+        /// What went wrong.
+        error: Option<Raw<'a>> = "error";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn usage_is_read() {
+        let usage = Usage::new(raw(
+            r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cacheWrite1h":5,"reasoning":6,"totalTokens":7,
+                "cost":{"input":0.1,"output":0.2,"cacheRead":0.3,"cacheWrite":0.4,"total":1e0,"totalFromProvider":false}}"#,
+        ));
+        let tokens = [
+            usage.input(),
+            usage.output(),
+            usage.cache_read(),
+            usage.cache_write(),
+            usage.cache_write_1h(),
+            usage.reasoning(),
+            usage.total_tokens(),
+        ];
+        assert_eq!(tokens, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0].map(Some));
+        let cost = usage.cost().unwrap();
+        let dollars = [cost.input(), cost.output(), cost.cache_read(), cost.cache_write(), cost.total()];
+        assert_eq!(dollars, [0.1, 0.2, 0.3, 0.4, 1.0].map(Some));
+        assert_eq!(cost.total_from_provider(), Some(false));
+    }
+
+    #[test]
+    fn odd_parts_say_nothing() {
+        for text in ["null", "5", r#""cost""#, "[]", r#"{"cost":null}"#, r#"{"cost":[1]}"#, r#"{"cost":{},"cost":1}"#] {
+            assert_eq!(Usage::new(raw(text)).cost(), None, "{text}");
+        }
+        let usage = Usage::new(raw(r#"{"input":"1","output":1e999,"cacheRead":null}"#));
+        assert_eq!((usage.input(), usage.output(), usage.cache_read()), (None, Some(f64::INFINITY), None));
+    }
+
+    #[test]
+    fn calls_that_are_objects_are_listed() {
+        let calls = NestedCalls::new(raw(
+            r#"{"calls":[null,{"id":"a","name":"read","arguments":[],"argumentsBytes":2,"status":"ok","durationMs":1.5,"error":"e"},7],"complete":true}"#,
+        ));
+        let [call] = calls.calls()[..] else { panic!("{calls:?}") };
+        assert_eq!(call.id().as_deref(), Some("a"));
+        assert_eq!(call.name().as_deref(), Some("read"));
+        assert_eq!(call.arguments(), Some(raw("[]")));
+        assert_eq!(call.arguments_bytes(), Some(2.0));
+        assert_eq!(call.status().as_deref(), Some("ok"));
+        assert_eq!(call.duration_ms(), Some(1.5));
+        assert_eq!(call.error(), Some(raw(r#""e""#)));
+        assert_eq!(calls.complete(), Some(true));
+        assert!(NestedCalls::new(raw(r#"{"calls":{"0":{}}}"#)).calls().is_empty());
+    }
+}

@@ -1,0 +1,483 @@
+//! A session as a few numbers per line.
+//!
+//! The outline knows where every line lies, what it is, and how entries hang
+//! together. It never holds a payload: whatever needs one asks for it by
+//! [`Row`]. [`Outline::push`] is the only way in, for opening, appending and
+//! catching up alike, so there is one place that decides what a line means.
+//!
+//! Nothing a file may contain makes it fail. What is odd is told by
+//! [`Outline::diagnostics`].
+
+mod ids;
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use crate::diagnostic::{Diagnostic, Oddity};
+use crate::head::{self, Head, Kind, ParentRef, Parsed, Role};
+use crate::id::EntryId;
+use crate::json::JsText;
+use crate::line::{Line, Span};
+use crate::migrate::{FreshIds, Upgrade};
+use ids::{IdTable, NONE};
+
+/// One line of a session that counts: a header, an entry, or a value that is neither.
+///
+/// Rows are numbered in file order from 0, which is the header's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Row(u32);
+
+impl Row {
+    /// The row's place among all rows.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Marks in the parent column that are no ids.
+const PARENT_NULL: u32 = NONE;
+const PARENT_ABSENT: u32 = NONE - 1;
+const PARENT_ODD: u32 = NONE - 2;
+
+/// Marks a time that is not in pi's form.
+const ODD_TIME: i64 = i64::MIN;
+
+/// The byte order mark in UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The rows of a session as arrays, and the tree they form.
+#[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the lines")]
+pub struct Outline {
+    offsets: Vec<u64>,
+    lens: Vec<u32>,
+    kinds: Vec<Kind>,
+    roles: Vec<Role>,
+    times: Vec<i64>,
+    ids: Vec<u32>,
+    parents: Vec<u32>,
+    names: IdTable,
+    /// How many ids are carried by an entry.
+    n_ids: usize,
+    n_entries: usize,
+    /// Whether the first value is a header pi accepts.
+    is_session: bool,
+    has_conversation: bool,
+    upgrade: Upgrade,
+    leaf: Option<Row>,
+    /// For each line that is no row, the number of rows before it.
+    gaps: Vec<u32>,
+    passed_over: Vec<PassedOver>,
+    has_bom: bool,
+    end: u64,
+    unterminated: bool,
+    /// Whether ids were reused or named as parents before they were seen, without which no loop is possible.
+    may_loop: bool,
+    /// The ids at which loops are cut, found when first needed.
+    cuts: OnceLock<HashSet<u32>>,
+}
+
+/// A line that is no row but worth telling.
+#[derive(Clone, Debug)]
+struct PassedOver {
+    line: u64,
+    offset: u64,
+    oddity: Oddity,
+}
+
+impl Outline {
+    /// An outline of nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next line of the file.
+    ///
+    /// `fresh` names the entries of a version 1 file, which have no ids of their own.
+    pub fn push(&mut self, line: Line<'_>, fresh: &mut dyn FreshIds) {
+        self.end = line.span.end() + u64::from(line.terminated);
+        self.unterminated = !line.terminated;
+        let Some(mut bytes) = line.bytes else {
+            return self.pass_over(line.span.offset, Some(Oddity::TooLong { len: line.span.len }));
+        };
+        let mut span = line.span;
+        if span.offset == 0 && bytes.starts_with(BOM) {
+            self.has_bom = true;
+            bytes = &bytes[BOM.len()..];
+            span = Span { offset: span.offset + BOM.len() as u64, len: bytes.len() as u64 };
+        }
+        match head::read(bytes) {
+            Parsed::Blank => self.pass_over(span.offset, None),
+            Parsed::Malformed { at } => {
+                self.pass_over(span.offset + at as u64, Some(Oddity::Malformed));
+            }
+            Parsed::Falsy => self.pass_over(span.offset, Some(Oddity::Empty)),
+            Parsed::Kept(head) => self.keep(bytes, span, &head, fresh),
+        }
+    }
+
+    fn pass_over(&mut self, offset: u64, oddity: Option<Oddity>) {
+        let line = self.n_lines() + 1;
+        self.gaps.push(self.next_row().0);
+        self.passed_over.extend(oddity.map(|oddity| PassedOver { line, offset, oddity }));
+    }
+
+    fn keep(&mut self, bytes: &[u8], span: Span, head: &Head<'_>, fresh: &mut dyn FreshIds) {
+        let row = self.next_row();
+        if row.0 == 0 {
+            self.is_session = head.kind == Kind::Header && head.id.is_some();
+            self.upgrade = Upgrade::of_header(bytes);
+        }
+        let n_ids_before = self.names.len();
+        let (id, parent) = match head.kind {
+            Kind::Header => (NONE, PARENT_NULL),
+            Kind::NotObject => (NONE, PARENT_ABSENT),
+            _ if self.upgrade == Upgrade::FromV1 => self.chain(fresh),
+            _ => self.link(head),
+        };
+        // An id that nothing has named so far cannot close a loop.
+        if id != NONE && id < n_ids_before {
+            self.may_loop = true;
+            self.cuts = OnceLock::new();
+        }
+        self.offsets.push(span.offset);
+        // Lines over the cap never come here, and the cap is far below 4 GiB.
+        self.lens.push(u32::try_from(span.len).unwrap_or(u32::MAX));
+        self.kinds.push(head.kind);
+        self.roles.push(self.upgrade.role(head.role));
+        self.times.push(head.time.unwrap_or(ODD_TIME));
+        self.ids.push(id);
+        self.parents.push(parent);
+        self.has_conversation |= head.role.is_conversation();
+        if head.kind != Kind::Header {
+            self.n_entries += 1;
+            self.carry(id, row);
+        }
+    }
+
+    /// Numbers the id and the parent that a head names.
+    fn link(&mut self, head: &Head<'_>) -> (u32, u32) {
+        let id = head.id.as_ref().map_or(NONE, |id| self.names.intern(id.as_wtf8()));
+        let parent = match &head.parent {
+            ParentRef::Null => PARENT_NULL,
+            ParentRef::Absent => PARENT_ABSENT,
+            ParentRef::Odd => PARENT_ODD,
+            ParentRef::Id(parent) => self.names.intern(parent.as_wtf8()),
+        };
+        (id, parent)
+    }
+
+    /// Gives an entry of a version 1 file a fresh id and its predecessor as parent.
+    fn chain(&mut self, fresh: &mut dyn FreshIds) -> (u32, u32) {
+        let parent = self.leaf.map_or(PARENT_NULL, |leaf| self.ids[leaf.index()]);
+        let mut attempt = 0;
+        loop {
+            let id = fresh.fresh_id(self.n_entries, attempt);
+            if self.names.find(id.as_bytes()).is_none() {
+                return (self.names.intern(id.as_bytes()), parent);
+            }
+            attempt += 1;
+        }
+    }
+
+    fn carry(&mut self, id: u32, row: Row) {
+        if id == NONE {
+            return;
+        }
+        let again = self.names.carried_by(id, row.0);
+        self.n_ids += usize::from(!again);
+        self.leaf = Some(row);
+    }
+
+    fn next_row(&self) -> Row {
+        Row(u32::try_from(self.offsets.len()).unwrap_or(NONE - 1))
+    }
+
+    /// How many lines were pushed.
+    pub fn n_lines(&self) -> u64 {
+        (self.offsets.len() + self.gaps.len()) as u64
+    }
+
+    /// The offset just behind the last line pushed.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Whether the last line pushed lacks its newline.
+    pub fn is_unterminated(&self) -> bool {
+        self.unterminated
+    }
+
+    /// Whether the lines are a session: their first value is a header with an id.
+    pub fn is_session(&self) -> bool {
+        self.is_session
+    }
+
+    /// What has to be done to the entries to bring them to the current version.
+    pub fn upgrade(&self) -> Upgrade {
+        self.upgrade
+    }
+
+    /// Whether there is a message of the user or the assistant.
+    pub fn has_conversation(&self) -> bool {
+        self.has_conversation
+    }
+
+    /// The row of the header, if the lines are a session.
+    pub fn header(&self) -> Option<Row> {
+        self.is_session.then_some(Row(0))
+    }
+
+    /// All rows in file order, headers included.
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = Row> + ExactSizeIterator + use<> {
+        (0..self.next_row().0).map(Row)
+    }
+
+    /// All entries in file order.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = Row> + use<'_> {
+        self.rows().filter(|row| self.kind(*row) != Kind::Header)
+    }
+
+    /// The number of entries, those that share an id counted apart.
+    pub fn n_entries(&self) -> usize {
+        self.n_entries
+    }
+
+    /// The number of distinct ids.
+    pub fn n_ids(&self) -> usize {
+        self.n_ids
+    }
+
+    /// Where the row's line lies.
+    pub fn span(&self, row: Row) -> Span {
+        Span { offset: self.offsets[row.index()], len: u64::from(self.lens[row.index()]) }
+    }
+
+    /// What the row is.
+    pub fn kind(&self, row: Row) -> Kind {
+        self.kinds[row.index()]
+    }
+
+    /// The role of the row's message.
+    pub fn role(&self, row: Row) -> Role {
+        self.roles[row.index()]
+    }
+
+    /// The row's time in milliseconds, if it is written the way pi writes times.
+    pub fn time(&self, row: Row) -> Option<i64> {
+        Some(self.times[row.index()]).filter(|time| *time != ODD_TIME)
+    }
+
+    /// The row's id.
+    pub fn id(&self, row: Row) -> Option<EntryId> {
+        self.spelled(self.ids[row.index()])
+    }
+
+    /// The id the row names as its parent, whether it is in the file or not.
+    pub fn parent_id(&self, row: Row) -> Option<EntryId> {
+        self.spelled(self.parents[row.index()])
+    }
+
+    /// Whether the row's `parentId` is written as `null`.
+    pub fn has_null_parent(&self, row: Row) -> bool {
+        self.parents[row.index()] == PARENT_NULL
+    }
+
+    /// The entry with this id, the last one if there are several.
+    pub fn find(&self, id: &EntryId) -> Option<Row> {
+        let key = self.names.find(id.as_text().as_wtf8())?;
+        self.last_row(key)
+    }
+
+    /// The last entry of the file that has an id: where pi continues.
+    pub fn leaf(&self) -> Option<Row> {
+        self.leaf
+    }
+
+    /// Whether the id is carried by an entry, or was in the lines in any other role.
+    pub fn mentions(&self, id: &EntryId) -> bool {
+        self.names.find(id.as_text().as_wtf8()).is_some()
+    }
+
+    /// The row whose content counts for the row's id: the row itself unless a later one has the same id.
+    pub fn current(&self, row: Row) -> Row {
+        self.last_row(self.ids[row.index()]).unwrap_or(row)
+    }
+
+    /// The parent in the tree: none for roots, unknown parents, and where a loop is cut.
+    pub fn parent(&self, row: Row) -> Option<Row> {
+        let row = self.current(row);
+        let id = self.ids[row.index()];
+        let parent = self.parent_key(id, row)?;
+        if self.may_loop && id != NONE && self.cuts().contains(&id) {
+            return None;
+        }
+        self.last_row(parent)
+    }
+
+    /// The rows from the root down to this one.
+    ///
+    /// ```text
+    /// path(c):   a ─ b ─ c        pi's getBranch
+    /// ```
+    pub fn path(&self, row: Row) -> Vec<Row> {
+        let mut path = Vec::new();
+        let mut at = Some(self.current(row));
+        // Loops are cut, so the walk ends by itself; the bound makes that certain.
+        while let Some(row) = at.filter(|_| path.len() <= self.offsets.len()) {
+            path.push(row);
+            at = self.parent(row);
+        }
+        path.reverse();
+        path
+    }
+
+    /// The entries that name this one as parent (`None`: that have `null` there), as pi's getChildren.
+    ///
+    /// In order of first appearance, each id once with the content that counts.
+    pub fn children(&self, parent: Option<&EntryId>) -> Vec<Row> {
+        let wanted = match parent {
+            None => PARENT_NULL,
+            Some(id) => match self.names.find(id.as_text().as_wtf8()) {
+                Some(key) => key,
+                None => return Vec::new(),
+            },
+        };
+        let firsts = self.entries().filter(|row| {
+            let id = self.ids[row.index()];
+            id != NONE && self.names.first_row(id) == row.0
+        });
+        firsts.map(|row| self.current(row)).filter(|row| self.parents[row.index()] == wanted).collect()
+    }
+
+    /// Where a row hangs in the tree, also one whose id a later row took over.
+    ///
+    /// pi lists an entry once for every line that carries its id.
+    pub(crate) fn placement(&self, row: Row) -> Option<Row> {
+        if self.current(row) == row {
+            return self.parent(row);
+        }
+        let parent = self.parent_key(self.ids[row.index()], row)?;
+        self.last_row(parent)
+    }
+
+    /// The number of the parent id, if it can be one: not empty, not the entry's own.
+    fn parent_key(&self, id: u32, row: Row) -> Option<u32> {
+        let parent = self.parents[row.index()];
+        let is_mark = matches!(parent, PARENT_NULL | PARENT_ABSENT | PARENT_ODD);
+        (!is_mark && parent != id && !self.names.is_empty_id(parent)).then_some(parent)
+    }
+
+    fn last_row(&self, key: u32) -> Option<Row> {
+        if key == NONE {
+            return None;
+        }
+        Some(self.names.last_row(key)).filter(|row| *row != NONE).map(Row)
+    }
+
+    fn spelled(&self, key: u32) -> Option<EntryId> {
+        let is_mark = matches!(key, PARENT_NULL | PARENT_ABSENT | PARENT_ODD);
+        (!is_mark).then(|| JsText::from_wtf8(self.names.bytes(key)).into())
+    }
+
+    fn cuts(&self) -> &HashSet<u32> {
+        self.cuts.get_or_init(|| self.find_cuts())
+    }
+
+    /// Follows the parents of every id once and picks one member of each loop as a root.
+    fn find_cuts(&self) -> HashSet<u32> {
+        let mut cuts = HashSet::new();
+        // 0: not visited; else the number of the walk that visited the id.
+        let mut visited = vec![0u32; self.names.len() as usize];
+        for start in 0..self.names.len() {
+            let mut at = start;
+            while visited[at as usize] == 0 {
+                visited[at as usize] = start + 1;
+                match self.parent_of_key(at) {
+                    Some(parent) => at = parent,
+                    None => break,
+                }
+            }
+            let closed_here = visited[at as usize] == start + 1 && self.parent_of_key(at).is_some();
+            if closed_here {
+                cuts.insert(self.loop_root(at));
+            }
+        }
+        cuts
+    }
+
+    fn parent_of_key(&self, key: u32) -> Option<u32> {
+        let row = self.last_row(key)?;
+        self.parent_key(key, row).filter(|parent| self.last_row(*parent).is_some())
+    }
+
+    /// The member of a loop that becomes a root.
+    ///
+    /// If ids were reused, the last row that did so closed the loop and is the
+    /// root; otherwise the member that comes first in the file.
+    fn loop_root(&self, member: u32) -> u32 {
+        let mut members = vec![member];
+        let mut at = member;
+        while let Some(parent) = self.parent_of_key(at).filter(|parent| *parent != member) {
+            members.push(parent);
+            at = parent;
+        }
+        let reused = members.iter().filter(|key| self.names.first_row(**key) != self.names.last_row(**key));
+        let last_reused = reused.max_by_key(|key| self.names.last_row(**key));
+        let first = members.iter().min_by_key(|key| self.names.last_row(**key));
+        last_reused.or(first).copied().unwrap_or(member)
+    }
+
+    /// The number of the row's line, counted from 1.
+    pub fn line_number(&self, row: Row) -> u64 {
+        let gaps_before = self.gaps.partition_point(|rows_before| *rows_before <= row.0);
+        (row.index() + gaps_before) as u64 + 1
+    }
+
+    /// Everything odd about the lines, in file order.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let tell = |line, offset, oddity: Oddity| Diagnostic { severity: oddity.severity(), line, offset, oddity };
+        let mut told = Vec::new();
+        told.extend(self.has_bom.then(|| tell(1, 0, Oddity::ByteOrderMark)));
+        told.extend(self.passed_over.iter().map(|it| tell(it.line, it.offset, it.oddity.clone())));
+        for row in self.rows() {
+            let (line, offset) = (self.line_number(row), self.span(row).offset);
+            told.extend(self.oddities(row).into_iter().map(|oddity| tell(line, offset, oddity)));
+        }
+        if self.unterminated {
+            told.push(tell(self.n_lines(), self.end, Oddity::Unterminated));
+        }
+        told.sort_by_key(|diagnostic| (diagnostic.line, diagnostic.offset));
+        told
+    }
+
+    fn oddities(&self, row: Row) -> Vec<Oddity> {
+        match self.kind(row) {
+            Kind::Header if row.0 == 0 => {
+                return self.upgrade.is_newer().then_some(Oddity::NewerVersion).into_iter().collect();
+            }
+            Kind::Header => return vec![Oddity::ExtraHeader],
+            Kind::NotObject => return vec![Oddity::NotObject],
+            _ => {}
+        }
+        let mut odd = Vec::new();
+        let id = self.ids[row.index()];
+        match self.id(row) {
+            None => odd.push(Oddity::NoId),
+            Some(id) if self.current(row) != row => odd.push(Oddity::DuplicateId { id }),
+            Some(_) if self.may_loop && self.cuts().contains(&id) => odd.push(Oddity::Loop),
+            Some(_) => {}
+        }
+        match self.parents[row.index()] {
+            PARENT_NULL | PARENT_ABSENT => {}
+            PARENT_ODD => odd.push(Oddity::OddParent),
+            parent if parent == id => odd.push(Oddity::OwnParent),
+            parent if self.last_row(parent).is_none() => {
+                odd.extend(self.spelled(parent).map(|parent| Oddity::UnknownParent { parent }));
+            }
+            _ => {}
+        }
+        odd.extend(self.time(row).is_none().then_some(Oddity::OddTime));
+        odd
+    }
+}

@@ -1,0 +1,103 @@
+//! What can go wrong with files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a file could not be read or written. Nothing was acknowledged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A new file cannot take a name that is taken.
+    #[error("{} exists already", path.display())]
+    Exists {
+        /// The name.
+        path: PathBuf,
+    },
+    /// The file is a directory, a device, a pipe, or a symbolic link, none of which are written to.
+    #[error("{} is not a regular file", path.display())]
+    NotRegular {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is no longer there.
+    #[error("{} was deleted while it was open", path.display())]
+    Gone {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// Another file has taken the place of the one that was opened.
+    #[error("{} was replaced by another file while it was open", path.display())]
+    Replaced {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// The file is shorter than what was already read of it.
+    #[error("{} was cut to {actual} bytes while it was open; {expected} were known", path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// How much of it was known.
+        expected: u64,
+        /// How long it is now.
+        actual: u64,
+    },
+    /// The file is longer than the caller knew: another program has written to it.
+    #[error("{} has grown to {actual} bytes; {expected} were known", path.display())]
+    Grown {
+        /// The file.
+        path: PathBuf,
+        /// How much of it was known.
+        expected: u64,
+        /// How long it is now.
+        actual: u64,
+    },
+    /// Only a part could be written, most often because the disk is full.
+    /// What was written is sealed as a line of its own and counts for nothing.
+    #[error("only {written} of {wanted} bytes could be written to {}", path.display())]
+    ShortWrite {
+        /// The file.
+        path: PathBuf,
+        /// How much was written.
+        written: usize,
+        /// How much there was to write.
+        wanted: usize,
+        /// What the system said when asked for more.
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    /// Wraps what the system said, for `map_err`.
+    pub(crate) fn io<'p>(action: &'static str, path: &'p Path) -> impl Fn(io::Error) -> Self + 'p {
+        move |source| Self::io_at(action, path, source)
+    }
+
+    /// What the system said when something was tried on a file.
+    pub fn io_at(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { action, path: path.to_path_buf(), source }
+    }
+
+    /// The system's own error, if it was the system that refused.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        match self {
+            Self::Io { source, .. } | Self::ShortWrite { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+
+    /// Whether the file is not there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Gone { .. })
+            || self.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+    }
+}

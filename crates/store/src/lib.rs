@@ -1,0 +1,28 @@
+//! Session files on disk, and nothing else.
+//!
+//! This crate does all file I/O of Sessile. It moves bytes and lines; what a
+//! line means it leaves to `sessile-core`. Its centre is [`Log`]: one open
+//! session as bytes that can be read by span, scanned by line and extended by
+//! whole lines. [`FileLog`] is a file, [`MemoryLog`] is memory with the same
+//! manners.
+//!
+//! What it promises: session files are only ever extended, except by
+//! [`replace`], which swaps a complete new file in and keeps the old one. New
+//! files are readable by their owner only. A write that fails acknowledges
+//! nothing, and the next one seals whatever it left behind.
+
+mod discover;
+mod error;
+mod file;
+mod log;
+mod memory;
+mod place;
+mod rewrite;
+
+pub use discover::{Found, find_sessions, read_head, subdirectories};
+pub use error::StoreError;
+pub use file::{FileLog, FileState, file_state};
+pub use log::{Appended, Expect, Log};
+pub use memory::MemoryLog;
+pub use place::{create_directory, create_file, create_file_with};
+pub use rewrite::{Rewritten, replace};

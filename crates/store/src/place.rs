@@ -1,0 +1,48 @@
+//! New directories and files, for their owner's eyes only.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::error::StoreError;
+use crate::file::no_follow;
+
+/// Makes a directory and what is missing above it, with mode 0700. One that exists is left as it is.
+pub fn create_directory(path: &Path) -> Result<(), StoreError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(StoreError::io("create directory", path))
+}
+
+/// Makes a new file of mode 0600 with these bytes. A name that is taken is refused.
+pub fn create_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    create_file_with(path, &mut |file| file.write_all(bytes).map_err(StoreError::io("write", path)))
+}
+
+/// Makes a new file of mode 0600 and has it written by `write`.
+///
+/// If writing fails, the file is removed again, so that a later attempt finds the name free.
+pub fn create_file_with<E: From<StoreError>>(
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let file = create_exclusively(path)?;
+    let mut buffered = BufWriter::with_capacity(1 << 20, &file);
+    let flush = |mut buffered: BufWriter<&File>| buffered.flush().map_err(StoreError::io("write", path));
+    let written = write(&mut buffered).and_then(|()| flush(buffered).map_err(E::from));
+    if written.is_err() {
+        // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
+        drop(fs::remove_file(path));
+    }
+    written
+}
+
+pub(crate) fn create_exclusively(path: &Path) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).custom_flags(no_follow());
+    options.open(path).map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return StoreError::Exists { path: path.to_path_buf() };
+        }
+        StoreError::io("create", path)(error)
+    })
+}

@@ -91,6 +91,11 @@ impl Outline {
         Self::default()
     }
 
+    /// An outline of entries that need this upgrade, whether or not a header says so.
+    pub(crate) fn needing(upgrade: Upgrade) -> Self {
+        Self { upgrade, ..Self::default() }
+    }
+
     /// Takes the next line of the file.
     ///
     /// `fresh` names the entries of a version 1 file, which have no ids of their own.
@@ -126,7 +131,9 @@ impl Outline {
         let row = self.next_row();
         if row.0 == 0 {
             self.is_session = head.kind == Kind::Header && head.id.is_some();
-            self.upgrade = Upgrade::of_header(bytes);
+            if head.kind == Kind::Header {
+                self.upgrade = Upgrade::of_header(bytes);
+            }
         }
         let n_ids_before = self.names.len();
         let (id, parent) = match head.kind {
@@ -479,5 +486,151 @@ impl Outline {
         }
         odd.extend(self.time(row).is_none().then_some(Oddity::OddTime));
         odd
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::diagnostic::Severity;
+    use crate::line::split;
+    use crate::migrate::StableIds;
+
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}"#;
+
+    /// An outline of entries written as `id<parent`, behind a header.
+    fn outline(entries: &str) -> Outline {
+        let mut text = format!("{HEADER}\n");
+        for entry in entries.split_whitespace() {
+            let (id, parent) = entry.split_once('<').unwrap_or((entry, "null"));
+            let parent = if parent == "null" { parent.to_owned() } else { format!("\"{parent}\"") };
+            text += &format!(
+                "{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:00.000Z\"}}\n"
+            );
+        }
+        read(text.as_bytes())
+    }
+
+    fn read(bytes: &[u8]) -> Outline {
+        let mut outline = Outline::new();
+        for line in split(bytes) {
+            outline.push(line, &mut StableIds);
+        }
+        outline
+    }
+
+    fn path(outline: &Outline, id: &str) -> String {
+        let row = outline.find(&id.into()).unwrap();
+        names(outline, &outline.path(row))
+    }
+
+    fn names(outline: &Outline, rows: &[Row]) -> String {
+        rows.iter().map(|row| outline.id(*row).unwrap().to_string()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn paths_follow_parents_wherever_they_stand() {
+        let outline = outline("b<a a c<b d<gone");
+        assert_eq!(path(&outline, "c"), "a b c");
+        assert_eq!(path(&outline, "d"), "d");
+        assert_eq!(outline.leaf().and_then(|leaf| outline.id(leaf)).unwrap(), "d");
+    }
+
+    #[test]
+    fn the_first_member_of_a_loop_is_a_root() {
+        assert_eq!(path(&outline("a<a b<a"), "b"), "a b");
+        let loop_of_three = outline("r x<z y<x z<y t<y");
+        assert_eq!(path(&loop_of_three, "t"), "x y t");
+        assert_eq!(path(&loop_of_three, "z"), "x y z");
+        assert_eq!(path(&loop_of_three, "x"), "x");
+        let two_loops = outline("a<b b<a c<d d<c e<d");
+        assert_eq!(path(&two_loops, "e"), "c d e");
+        assert_eq!(path(&two_loops, "b"), "a b");
+    }
+
+    #[test]
+    fn a_reused_id_that_closes_a_loop_is_a_root() {
+        let outline = outline("b<a a a<b c<b");
+        assert_eq!(path(&outline, "c"), "a b c");
+        assert_eq!(outline.n_ids(), 3);
+        assert_eq!(outline.n_entries(), 4);
+    }
+
+    #[test]
+    fn children_are_those_that_say_so() {
+        let outline = outline("a b<a c<a b<null a2<a");
+        let children = |parent: Option<&str>| names(&outline, &outline.children(parent.map(EntryId::from).as_ref()));
+        assert_eq!(children(Some("a")), "c a2");
+        assert_eq!(children(None), "a b");
+        assert_eq!(children(Some("nobody")), "");
+    }
+
+    #[test]
+    fn what_is_odd_is_told_with_its_place() {
+        let text =
+            format!("\u{feff}{HEADER}\nbroken\n\nnull\n5\n{HEADER}\n{{\"type\":\"x\",\"id\":\"a\",\"parentId\":7}}");
+        let outline = read(text.as_bytes());
+        let told: Vec<_> = outline.diagnostics().into_iter().map(|it| (it.line, it.oddity, it.severity)).collect();
+        let expected = [
+            (1, Oddity::ByteOrderMark, Severity::Note),
+            (2, Oddity::Malformed, Severity::Error),
+            (4, Oddity::Empty, Severity::Note),
+            (5, Oddity::NotObject, Severity::Note),
+            (6, Oddity::ExtraHeader, Severity::Note),
+            (7, Oddity::OddParent, Severity::Warning),
+            (7, Oddity::OddTime, Severity::Note),
+            (7, Oddity::Unterminated, Severity::Note),
+        ];
+        assert_eq!(told, expected);
+        assert!(outline.is_session());
+    }
+
+    #[test]
+    fn depth_and_width_are_no_problem() {
+        let mut deep = Outline::new();
+        let mut wide = Outline::new();
+        let n_entries = 200_000u64;
+        for index in 0..n_entries {
+            for (outline, parent) in [(&mut deep, index.saturating_sub(1)), (&mut wide, 0)] {
+                let line = format!(r#"{{"type":"custom","id":"{index:08x}","parentId":"{parent:08x}"}}"#);
+                let span = Span { offset: outline.end(), len: line.len() as u64 };
+                outline.push(Line { span, bytes: Some(line.as_bytes()), terminated: true }, &mut StableIds);
+            }
+        }
+        assert_eq!(deep.path(deep.leaf().unwrap()).len() as u64, n_entries);
+        assert_eq!(wide.path(wide.leaf().unwrap()).len(), 2);
+    }
+
+    /// The parent of every entry, found the slow way: walk, and stop at what was seen.
+    fn slow_path(outline: &Outline, start: Row) -> Vec<Row> {
+        let mut path = vec![outline.current(start)];
+        while let Some(parent) = outline.parent(path[path.len() - 1]) {
+            assert!(!path.contains(&parent), "a loop was not cut");
+            path.push(parent);
+        }
+        path.reverse();
+        path
+    }
+
+    proptest! {
+        #[test]
+        fn paths_end_whatever_the_parents_say(links in proptest::collection::vec((0u8..8, 0u8..10), 0..30)) {
+            let text: Vec<_> = links.iter().map(|(id, parent)| format!("{id}<{parent}")).collect();
+            let outline = outline(&text.join(" "));
+            for row in outline.entries() {
+                prop_assert_eq!(outline.path(row), slow_path(&outline, row));
+                // Cutting a loop makes exactly one of its members a root, so nothing is out of reach.
+                prop_assert!(outline.parent(outline.path(row)[0]).is_none());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_taken(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let outline = read(&bytes);
+            prop_assert_eq!(outline.end(), bytes.len() as u64);
+            drop(outline.diagnostics());
+        }
     }
 }

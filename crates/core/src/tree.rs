@@ -274,3 +274,107 @@ fn deepest(outline: &Outline) -> usize {
     }
     deepest
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::line::split;
+    use crate::migrate::StableIds;
+
+    /// An outline of entries written as `id<parent@second`, a kind or role before a colon.
+    fn outline(entries: &str) -> Outline {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for entry in entries.split_whitespace() {
+            let (kind, rest) = entry.split_once(':').unwrap_or(("custom", entry));
+            let (links, second) = rest.split_once('@').unwrap_or((rest, "00"));
+            let (id, parent) =
+                links.split_once('<').map_or((links, "null".to_owned()), |(id, parent)| (id, format!("\"{parent}\"")));
+            let (kind, message) = match kind {
+                "user" | "assistant" | "toolResult" => ("message", format!(",\"message\":{{\"role\":\"{kind}\"}}")),
+                _ => (kind, String::new()),
+            };
+            text += &format!(
+                "{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:{second}.000Z\"{message}}}\n"
+            );
+        }
+        let mut outline = Outline::new();
+        for line in split(text.as_bytes()) {
+            outline.push(line, &mut StableIds);
+        }
+        outline
+    }
+
+    /// The forest as `depth:id`, repeated places marked.
+    fn drawn(outline: &Outline) -> String {
+        let Ok(nodes) = forest(outline, &mut |_| Ok::<_, Infallible>(None));
+        let draw = |node: &Node| {
+            let mark = if node.repeated { "*" } else { "" };
+            format!("{}:{}{mark}", node.depth, outline.id(node.row).map_or("?".to_owned(), |id| id.to_string()))
+        };
+        nodes.iter().map(draw).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn siblings_are_sorted_by_time_and_roots_are_not() {
+        assert_eq!(drawn(&outline("r@09 late<r@30 early<r@10 same<r@10 r2@01")), "0:r 1:early 1:same 1:late 0:r2");
+        // A time that is none comes last.
+        assert_eq!(drawn(&outline("r bad<r@xx a<r@01")), "0:r 1:a 1:bad");
+    }
+
+    #[test]
+    fn loops_lose_nobody() {
+        assert_eq!(drawn(&outline("r a<b b<a")), "0:r 0:a 1:b");
+        assert_eq!(drawn(&outline("a<a b<a")), "0:a 1:b");
+    }
+
+    #[test]
+    fn a_reused_id_stands_at_each_of_its_places() {
+        // As pi: two roots, the same entry, the same child.
+        assert_eq!(drawn(&outline("a b<a a")), "0:a* 1:b* 0:a 1:b");
+        // Below itself an entry is not shown again.
+        assert_eq!(drawn(&outline("a b<a a<b c<b")), "0:a* 1:b* 2:c* 0:a 1:b 2:c");
+    }
+
+    #[test]
+    fn repetition_is_bounded() {
+        // Each id twice under both places of the one before: pi would print 2^40 entries.
+        let chain: Vec<_> = (1..40).map(|n| format!("n{n}<n{} n{n}<n{}", n - 1, n - 1)).collect();
+        let outline = outline(&format!("n0 n0 {}", chain.join(" ")));
+        let Ok(nodes) = forest(&outline, &mut |_| Ok::<_, Infallible>(None));
+        assert!(nodes.len() <= MAX_REPEATS + outline.n_entries());
+        assert_eq!(nodes.iter().filter(|node| !node.repeated).count(), 40);
+    }
+
+    #[test]
+    fn branch_points_say_why() {
+        let outline = outline(
+            "user:u assistant:a1<u assistant:a2<u user:q<a2 branch_summary:s<u toolResult:t<q user:v<q label:l<v user:w<v",
+        );
+        let points: Vec<_> = branch_points(&outline)
+            .into_iter()
+            .map(|point| (outline.id(point.at.unwrap()).unwrap().to_string(), point.children.len(), point.kind))
+            .collect();
+        let expected =
+            [("u", 3, BranchKind::Summarized), ("q", 2, BranchKind::ToolResult), ("v", 2, BranchKind::Settings)];
+        assert_eq!(points, expected.map(|(id, count, kind)| (id.to_owned(), count, kind)));
+    }
+
+    #[test]
+    fn statistics_count_the_shape() {
+        let outline = outline("a b<a c<b d<a e f<e");
+        let statistics = branch_statistics(&outline, outline.leaf());
+        let expected = BranchStatistics {
+            entries: 6,
+            roots: 2,
+            leaves: 3,
+            branch_points: 2,
+            widest: 2,
+            deepest: 3,
+            active_path: 2,
+        };
+        assert_eq!(statistics, expected);
+        assert_eq!(branch_statistics(&Outline::new(), None), BranchStatistics::default());
+    }
+}

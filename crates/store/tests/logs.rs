@@ -1,0 +1,177 @@
+//! What logs promise, on real files and in memory.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use sessile_core::line::Span;
+use sessile_store::{
+    Expect, FileLog, FileState, Log, MemoryLog, StoreError, create_directory, create_file, create_file_with,
+    file_state, find_sessions, replace, subdirectories,
+};
+use tempfile::TempDir;
+
+fn file_log(bytes: &[u8]) -> (TempDir, FileLog) {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("s.jsonl");
+    fs::write(&path, bytes).unwrap();
+    let log = FileLog::open(path).unwrap();
+    (dir, log)
+}
+
+fn lines(log: &dyn Log, from: u64) -> Vec<String> {
+    let mut lines = Vec::new();
+    log.scan(from, &mut |line| lines.push(String::from_utf8_lossy(line.bytes.unwrap()).into_owned())).unwrap();
+    lines
+}
+
+/// The same story for every kind of log.
+fn story(log: &mut dyn Log) {
+    assert_eq!(lines(log, 0), ["one", "torn"]);
+    let appended = log.append(b"two\nthree\n", Expect::Length(8)).unwrap();
+    // The torn line was sealed first.
+    assert_eq!((appended.offset, appended.end), (9, 19));
+    assert_eq!(lines(log, 0), ["one", "torn", "two", "three"]);
+    assert_eq!(lines(log, appended.offset), ["two", "three"]);
+    assert_eq!(log.read(Span { offset: 9, len: 3 }).unwrap(), b"two");
+    assert!(matches!(log.read(Span { offset: 18, len: 9 }), Err(StoreError::Truncated { .. })));
+    let refused = log.append(b"four\n", Expect::Length(8)).unwrap_err();
+    assert!(matches!(refused, StoreError::Grown { expected: 8, actual: 19, .. }), "{refused}");
+    assert_eq!(log.length().unwrap(), 19);
+    assert_eq!(log.append(b"four\n", Expect::Anything).unwrap().offset, 19);
+}
+
+#[test]
+fn logs_of_every_kind_tell_the_same_story() {
+    story(&mut MemoryLog::new(b"one\ntorn".to_vec()));
+    let (_dir, mut log) = file_log(b"one\ntorn");
+    story(&mut log);
+}
+
+#[test]
+fn an_empty_log_needs_no_seal() {
+    let (_dir, mut log) = file_log(b"");
+    assert_eq!(log.append(b"a\n", Expect::Length(0)).unwrap().offset, 0);
+    assert_eq!(MemoryLog::default().append(b"a\n", Expect::Length(0)).unwrap().offset, 0);
+}
+
+#[test]
+fn a_deleted_file_does_not_come_back_without_its_header() {
+    let (dir, mut log) = file_log(b"header\n");
+    let path = dir.path().join("s.jsonl");
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(log.append(b"x\n", Expect::Anything), Err(StoreError::Gone { .. })));
+    assert!(!path.exists());
+    fs::write(&path, "another\n").unwrap();
+    assert!(matches!(log.append(b"x\n", Expect::Anything), Err(StoreError::Replaced { .. })));
+    assert_eq!(fs::read(&path).unwrap(), b"another\n");
+}
+
+#[test]
+fn a_shorter_file_is_noticed() {
+    let (dir, mut log) = file_log(b"one\ntwo\n");
+    fs::write(dir.path().join("s.jsonl"), "one\n").unwrap();
+    let error = log.append(b"x\n", Expect::Length(8)).unwrap_err();
+    assert!(matches!(error, StoreError::Truncated { expected: 8, actual: 4, .. }), "{error}");
+}
+
+#[test]
+fn links_and_directories_are_not_written_to() {
+    let (dir, _log) = file_log(b"one\n");
+    let link = dir.path().join("link.jsonl");
+    symlink(dir.path().join("s.jsonl"), &link).unwrap();
+    let mut log = FileLog::open(&link).unwrap();
+    assert!(matches!(log.append(b"x\n", Expect::Anything), Err(StoreError::NotRegular { .. })));
+    assert_eq!(fs::read(dir.path().join("s.jsonl")).unwrap(), b"one\n");
+    assert!(matches!(FileLog::open(dir.path()), Err(StoreError::NotRegular { .. })));
+    assert_eq!(file_state(dir.path()).unwrap(), FileState::Other);
+    assert_eq!(file_state(&dir.path().join("none")).unwrap(), FileState::Missing);
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn new_things_are_for_their_owner_only() {
+    let dir = TempDir::new().unwrap();
+    let deep = dir.path().join("a/b");
+    create_directory(&deep).unwrap();
+    assert_eq!((mode(&dir.path().join("a")), mode(&deep)), (0o700, 0o700));
+    create_file(&deep.join("f"), b"x").unwrap();
+    assert_eq!(mode(&deep.join("f")), 0o600);
+    assert!(matches!(create_file(&deep.join("f"), b"y"), Err(StoreError::Exists { .. })));
+    assert_eq!(fs::read(deep.join("f")).unwrap(), b"x");
+}
+
+#[test]
+fn a_file_whose_first_write_fails_leaves_its_name_free() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("f");
+    let failed: Result<(), StoreError> = create_file_with(&path, &mut |out| {
+        out.write_all(b"half").unwrap();
+        Err(StoreError::Gone { path: path.clone() })
+    });
+    assert!(failed.is_err());
+    assert!(!path.exists());
+    create_file(&path, b"whole").unwrap();
+}
+
+#[test]
+fn a_replacement_keeps_the_original_and_what_came_late() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("s.jsonl");
+    fs::write(&path, "old\n").unwrap();
+    let rewritten = replace::<StoreError>(&path, 4, "now", &mut |out| {
+        out.write_all(b"new\n").unwrap();
+        // Another program appends while we write.
+        fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"late\n").unwrap();
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new\nlate\n");
+    assert_eq!(rewritten.original, dir.path().join("s.jsonl.orig-now"));
+    assert_eq!(fs::read(&rewritten.original).unwrap(), b"old\nlate\n");
+    assert_eq!(mode(&path), 0o600);
+    // A second one at the same instant keeps its original as well.
+    let again = replace::<StoreError>(&path, 9, "now", &mut |out| {
+        out.write_all(b"newer\n").unwrap();
+        Ok(())
+    });
+    assert_eq!(again.unwrap().original, dir.path().join("s.jsonl.orig-now-1"));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3, "no temporary file stays");
+}
+
+#[test]
+fn a_replacement_that_fails_changes_nothing() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("s.jsonl");
+    fs::write(&path, "old\n").unwrap();
+    let failed = replace::<StoreError>(&path, 4, "now", &mut |out| {
+        out.write_all(b"half").unwrap();
+        Err(StoreError::Gone { path: path.clone() })
+    });
+    assert!(failed.is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"old\n");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn discovery_passes_over_what_is_no_session_file() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    fs::write(path("b.jsonl"), "x").unwrap();
+    fs::write(path("a.jsonl"), "x").unwrap();
+    fs::write(path("c.JSONL"), "x").unwrap();
+    fs::write(path("d.jsonl.orig-1"), "x").unwrap();
+    fs::create_dir(path("dir.jsonl")).unwrap();
+    symlink(path("nothing"), path("dangling.jsonl")).unwrap();
+    symlink(path("a.jsonl"), path("link.jsonl")).unwrap();
+    let found: Vec<_> = find_sessions(dir.path()).unwrap().into_iter().map(|found| found.path).collect();
+    assert_eq!(found, [path("a.jsonl"), path("b.jsonl"), path("link.jsonl")]);
+    assert_eq!(find_sessions(&path("missing")).unwrap(), []);
+    symlink(path("dir.jsonl"), path("linked-dir")).unwrap();
+    assert_eq!(subdirectories(dir.path()).unwrap(), [path("dir.jsonl"), path("linked-dir")]);
+}

@@ -1,0 +1,142 @@
+//! New entries as text, in the key order pi writes.
+
+use sessile_core::EntryId;
+use sessile_core::json::{Json, ObjectWriter, Raw};
+
+/// What every entry has: its id, its parent and its time.
+pub(crate) struct Base<'b> {
+    pub(crate) id: &'b EntryId,
+    pub(crate) parent: Option<&'b EntryId>,
+    pub(crate) timestamp: &'b str,
+}
+
+impl Base<'_> {
+    /// Starts an entry with the usual keys in front.
+    fn begin(&self, kind: &str) -> ObjectWriter {
+        let mut entry = ObjectWriter::new();
+        entry.string("type", kind);
+        self.write(&mut entry);
+        entry
+    }
+
+    fn write(&self, entry: &mut ObjectWriter) {
+        let parent = self.parent.map_or_else(Json::null, EntryId::to_json);
+        entry.text("id", self.id.as_text()).raw("parentId", parent.raw()).string("timestamp", self.timestamp);
+    }
+}
+
+pub(crate) fn message(base: &Base<'_>, message: Raw<'_>) -> Json {
+    base.begin("message").raw("message", message).finish()
+}
+
+pub(crate) fn thinking_level_change(base: &Base<'_>, level: &str) -> Json {
+    base.begin("thinking_level_change").string("thinkingLevel", level).finish()
+}
+
+pub(crate) fn model_change(base: &Base<'_>, provider: &str, model_id: &str) -> Json {
+    base.begin("model_change").string("provider", provider).string("modelId", model_id).finish()
+}
+
+pub(crate) fn usage(
+    base: &Base<'_>,
+    kind: &str,
+    provider: &str,
+    model: &str,
+    usage: Raw<'_>,
+    note: Option<&str>,
+) -> Json {
+    let mut entry = base.begin("usage");
+    entry.string("kind", kind).string("provider", provider).string("model", model).raw("usage", usage);
+    if let Some(note) = note.filter(|note| !note.is_empty()) {
+        entry.string("note", note);
+    }
+    entry.finish()
+}
+
+/// What a compaction says besides its base.
+pub(crate) struct CompactionText<'c> {
+    pub(crate) summary: &'c str,
+    pub(crate) first_kept: &'c EntryId,
+    pub(crate) tokens_before: f64,
+    pub(crate) details: Option<Raw<'c>>,
+    pub(crate) usage: Option<Raw<'c>>,
+    pub(crate) from_hook: Option<bool>,
+    pub(crate) system_message: Option<Raw<'c>>,
+}
+
+pub(crate) fn compaction(base: &Base<'_>, text: &CompactionText<'_>) -> Json {
+    let mut entry = base.begin("compaction");
+    entry
+        .string("summary", text.summary)
+        .text("firstKeptEntryId", text.first_kept.as_text())
+        .number("tokensBefore", text.tokens_before)
+        .optional("details", text.details)
+        .optional("usage", text.usage);
+    if let Some(from_hook) = text.from_hook {
+        entry.bool("fromHook", from_hook);
+    }
+    entry.optional("systemMessage", text.system_message).finish()
+}
+
+pub(crate) fn branch_summary(
+    base: &Base<'_>,
+    from: &EntryId,
+    summary: &str,
+    details: Option<Raw<'_>>,
+    usage: Option<Raw<'_>>,
+    from_hook: Option<bool>,
+) -> Json {
+    let mut entry = base.begin("branch_summary");
+    entry
+        .text("fromId", from.as_text())
+        .string("summary", summary)
+        .optional("details", details)
+        .optional("usage", usage);
+    if let Some(from_hook) = from_hook {
+        entry.bool("fromHook", from_hook);
+    }
+    entry.finish()
+}
+
+/// The two custom types have their base behind their own keys.
+pub(crate) fn custom(base: &Base<'_>, custom_type: &str, data: Option<Raw<'_>>) -> Json {
+    let mut entry = ObjectWriter::new();
+    entry.string("type", "custom").string("customType", custom_type).optional("data", data);
+    base.write(&mut entry);
+    entry.finish()
+}
+
+pub(crate) fn custom_message(
+    base: &Base<'_>,
+    custom_type: &str,
+    content: Raw<'_>,
+    display: bool,
+    details: Option<Raw<'_>>,
+) -> Json {
+    let mut entry = ObjectWriter::new();
+    entry
+        .string("type", "custom_message")
+        .string("customType", custom_type)
+        .raw("content", content)
+        .bool("display", display)
+        .optional("details", details);
+    base.write(&mut entry);
+    entry.finish()
+}
+
+pub(crate) fn context_edit(base: &Base<'_>, target: &EntryId, replacement: Raw<'_>) -> Json {
+    base.begin("context_edit").text("targetId", target.as_text()).raw("replacement", replacement).finish()
+}
+
+pub(crate) fn label(base: &Base<'_>, target: &EntryId, label: Option<&str>) -> Json {
+    let mut entry = base.begin("label");
+    entry.text("targetId", target.as_text());
+    if let Some(label) = label {
+        entry.string("label", label);
+    }
+    entry.finish()
+}
+
+pub(crate) fn session_info(base: &Base<'_>, name: &str) -> Json {
+    base.begin("session_info").string("name", name).finish()
+}

@@ -1,0 +1,127 @@
+//! Time, ids and the process's surroundings, behind one small trait.
+
+use std::path::PathBuf;
+
+use sessile_core::date::LocalZone;
+use sessile_core::migrate::{FreshIds, StableIds};
+
+/// What a session engine needs from the world besides files.
+///
+/// [`System`] is the real one. Tests bring their own and replay any run.
+pub trait Environment: Send + Sync {
+    /// The time in milliseconds since 1970.
+    fn now_ms(&self) -> i64;
+
+    /// A random UUID. Its first eight digits name an entry.
+    fn entry_uuid(&self) -> String;
+
+    /// An id for a new session: a time-ordered UUID.
+    fn session_uuid(&self) -> String;
+
+    /// An environment variable.
+    fn variable(&self, name: &str) -> Option<String>;
+
+    /// The user's home directory.
+    fn home(&self) -> PathBuf;
+
+    /// The process's working directory.
+    fn current_dir(&self) -> PathBuf;
+
+    /// How far local time is ahead of UTC at this local time, in milliseconds.
+    fn local_offset_ms(&self, local_ms: i64) -> i64;
+
+    /// An id for the entry at this place of a version 1 file; `attempt` counts up while ids are taken.
+    ///
+    /// By default the same file gets the same ids each time it is opened.
+    fn migrated_id(&self, ordinal: usize, attempt: u32) -> String {
+        StableIds.fresh_id(ordinal, attempt)
+    }
+}
+
+/// The real world.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+#[expect(clippy::disallowed_methods, reason = "this is the place that asks the real world")]
+impl Environment for System {
+    fn now_ms(&self) -> i64 {
+        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    fn entry_uuid(&self) -> String {
+        uuid::Uuid::new_v4().to_string()
+    }
+
+    fn session_uuid(&self) -> String {
+        uuid::Uuid::now_v7().to_string()
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn home(&self) -> PathBuf {
+        std::env::home_dir().unwrap_or_else(|| PathBuf::from("/"))
+    }
+
+    fn current_dir(&self) -> PathBuf {
+        std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"))
+    }
+
+    fn local_offset_ms(&self, local_ms: i64) -> i64 {
+        local_offset_ms(&jiff::tz::TimeZone::system(), local_ms)
+    }
+}
+
+/// The offset a time zone has at a local time; a skipped or repeated one counts as before the change.
+fn local_offset_ms(zone: &jiff::tz::TimeZone, local_ms: i64) -> i64 {
+    let Ok(as_if_utc) = jiff::Timestamp::from_millisecond(local_ms) else { return 0 };
+    let wall_clock = jiff::tz::TimeZone::UTC.to_datetime(as_if_utc);
+    match zone.to_ambiguous_timestamp(wall_clock).compatible() {
+        Ok(instant) => local_ms - instant.as_millisecond(),
+        Err(_) => 0,
+    }
+}
+
+/// An environment as the time zone that `sessile-core` asks for.
+pub(crate) struct Zone<'e>(pub(crate) &'e dyn Environment);
+
+impl LocalZone for Zone<'_> {
+    fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
+        self.0.local_offset_ms(local_ms)
+    }
+}
+
+/// An environment as the giver of ids for version 1 files.
+pub(crate) struct Migrated<'e>(pub(crate) &'e dyn Environment);
+
+impl FreshIds for Migrated<'_> {
+    fn fresh_id(&mut self, ordinal: usize, attempt: u32) -> String {
+        self.0.migrated_id(ordinal, attempt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_times_around_a_change_count_as_before_it() {
+        let zone = jiff::tz::TimeZone::posix("EST5EDT,M3.2.0,M11.1.0").unwrap();
+        let hour = 3_600_000;
+        let local = |text: &str| {
+            text.parse::<jiff::civil::DateTime>()
+                .unwrap()
+                .to_zoned(jiff::tz::TimeZone::UTC)
+                .unwrap()
+                .timestamp()
+                .as_millisecond()
+        };
+        assert_eq!(local_offset_ms(&zone, local("2025-01-15T12:00:00")), -5 * hour);
+        assert_eq!(local_offset_ms(&zone, local("2025-07-15T12:00:00")), -4 * hour);
+        // Skipped in spring: JavaScript moves forward by the gap. Repeated in autumn: the first of the two.
+        assert_eq!(local_offset_ms(&zone, local("2025-03-09T02:30:00")), -5 * hour);
+        assert_eq!(local_offset_ms(&zone, local("2025-11-02T01:30:00")), -4 * hour);
+    }
+}

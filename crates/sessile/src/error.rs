@@ -1,0 +1,90 @@
+//! What can go wrong, in words a user can act on.
+
+use std::path::PathBuf;
+
+use sessile_core::EntryId;
+use sessile_core::json::NotJson;
+use sessile_core::location::BadSessionId;
+use sessile_store::StoreError;
+
+/// Why an operation on a session failed. The manager is as it was before.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The file holds something, but no session.
+    #[error("{} is not a session: its first value is no header with an id", path.display())]
+    NotASession {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No entry has this id.
+    #[error("entry {id} not found")]
+    EntryNotFound {
+        /// The id.
+        id: EntryId,
+    },
+    /// The entry is not on the path to the current leaf.
+    #[error("entry {id} is not on the active branch")]
+    NotOnBranch {
+        /// The id.
+        id: EntryId,
+    },
+    /// The entry has no content that a context edit could replace.
+    #[error("entry {id} has no model content that could be edited")]
+    NotEditable {
+        /// The id.
+        id: EntryId,
+    },
+    /// A context edit replaces by null or by content.
+    #[error("a context edit's replacement is null, or an object whose content is a string or an array")]
+    BadReplacement,
+    /// An id that cannot name a session.
+    #[error("{id:?} cannot be a session id")]
+    BadSessionId {
+        /// The id.
+        id: String,
+        /// What is wrong with it.
+        source: BadSessionId,
+    },
+    /// Only a session can be forked.
+    #[error("cannot fork {}", path.display())]
+    CannotFork {
+        /// The source.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<Self>,
+    },
+    /// Forking needs a file to refer to.
+    #[error("this session has not been saved yet, so there is nothing to fork from")]
+    Unsaved,
+    /// The file is of a version this library does not know, so it is not written to.
+    #[error("{} was written by a newer version (version {version}) and is read-only here", path.display())]
+    NewerVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+    },
+    /// A line of the file is no longer what it was when the file was opened.
+    #[error("{} changed underneath us: line {line} is no longer what it was", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it now.
+        source: NotJson,
+    },
+    /// The caller asked to stop.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl SessionError {
+    pub(crate) fn not_found(id: &EntryId) -> Self {
+        Self::EntryNotFound { id: id.clone() }
+    }
+}

@@ -1,0 +1,71 @@
+//! Sessions of coding agents: read, extended, branched and projected exactly
+//! as pi 1.5.0 does it, without losing a byte.
+//!
+//! An agent keeps every conversation as an append-only file of JSON lines
+//! whose entries form a tree. [`SessionManager`] is one such session, open for
+//! reading and writing:
+//!
+//! ```
+//! use sessile::{SessionManager, draft};
+//!
+//! let mut session = SessionManager::in_memory("/work/project");
+//! session.append_message(draft::UserMessage::new("Why does the build fail?", 1_763_164_800_000))?;
+//! session.append_message(draft::AssistantMessage::new("acme", "acme-1", "A missing feature.", 1_763_164_801_000))?;
+//! session.append_session_info("Broken build")?;
+//!
+//! let context = session.build_session_context()?;
+//! assert_eq!(context.messages.len(), 2);
+//! assert_eq!(context.settings.model.unwrap().model_name().unwrap(), "acme-1");
+//! # Ok::<(), sessile::SessionError>(())
+//! ```
+//!
+//! # Finding your way
+//!
+//! | to… | use |
+//! |---|---|
+//! | start, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`continue_recent`](SessionManager::continue_recent) |
+//! | add to it | the `append_…` methods with [`draft`] messages or any [`json::Json`] |
+//! | go back and try something else | [`SessionManager::branch`], [`branch_with_summary`](SessionManager::branch_with_summary) |
+//! | make a session of a branch | [`SessionManager::fork`], [`create_branched_session`](SessionManager::create_branched_session), [`fork_from`](SessionManager::fork_from) |
+//! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
+//! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
+//! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
+//! | read typed values | [`entry::Entry`], [`message::Message`] |
+//! | work on arrays of entries | [`entries`] |
+//! | decide time, ids and surroundings yourself | [`Environment`], [`Sessions`] |
+//!
+//! # What you can rely on
+//!
+//! - Reading never writes. Opening a damaged, old or unfinished file leaves it as it is.
+//! - Writing only appends. The one exception, upgrading a file of version 1
+//!   or 2 at the first write, swaps a complete new file in and keeps the original.
+//! - What was not written by this library is copied byte for byte, never printed anew.
+//! - An error leaves the manager as it was.
+//! - New files are readable by their owner only.
+//!
+//! Where this differs from pi, it is safer; the repository's
+//! `docs/compatibility.md` lists every difference with its reason.
+
+mod compose;
+mod environment;
+mod error;
+mod list;
+mod manager;
+mod place;
+mod sample;
+mod session;
+
+pub use environment::{Environment, System};
+pub use error::SessionError;
+pub use list::{Cancel, ListOptions, Progress, SessionInfo};
+pub use manager::{
+    BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession,
+    SessionManager, Sessions, TreeNode, UsageNote,
+};
+pub use place::{agent_dir, default_session_dir, sessions_root};
+pub use sample::{Sample, write_sample};
+pub use sessile_core::{
+    EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, llm, location, message, migrate,
+    outline, tree,
+};
+pub use sessile_store::StoreError;

@@ -1,0 +1,224 @@
+//! Finding and listing sessions.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sessile_core::head::{Kind, Parsed, read};
+use sessile_core::header::Header;
+use sessile_core::info::{Info, InfoScan};
+use sessile_core::json::Json;
+use sessile_store::{Found, StoreError, find_sessions, read_head, subdirectories};
+
+use crate::environment::{Environment, Zone};
+use crate::error::SessionError;
+use crate::place::{CwdFilter, given_dir, sessions_root};
+
+/// A session as a row of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionInfo {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its id.
+    pub id: String,
+    /// The working directory its header names, or nothing.
+    pub cwd: String,
+    /// The name somebody gave it.
+    pub name: Option<String>,
+    /// The file it was forked from.
+    pub parent_session_path: Option<String>,
+    /// When it was created, in milliseconds, if its header tells.
+    pub created: Option<i64>,
+    /// When somebody last said something in it, in milliseconds.
+    pub modified: i64,
+    /// Messages of every role on every branch.
+    pub message_count: usize,
+    /// The first text of the user.
+    pub first_message: String,
+    /// All texts of user and assistant; empty unless asked for.
+    pub all_messages_text: String,
+}
+
+/// Stops a list that is under way, from any thread.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How far a list has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'p> {
+    /// Files read.
+    pub loaded: usize,
+    /// Files in all.
+    pub total: usize,
+    /// The list so far, now and then.
+    pub partial: Option<&'p [SessionInfo]>,
+}
+
+/// What a list should do besides listing.
+#[derive(Default)]
+pub struct ListOptions<'o> {
+    /// Whether to collect the texts of all messages, for searching.
+    pub texts: bool,
+    /// Told after each file.
+    pub progress: Option<&'o mut dyn FnMut(Progress<'_>)>,
+    /// Looked at before each file.
+    pub cancel: Option<Cancel>,
+}
+
+/// The sessions of a working directory in one directory.
+pub(crate) fn list(
+    environment: &dyn Environment,
+    cwd: &Path,
+    given: Option<&Path>,
+    dir: &Path,
+    options: &mut ListOptions<'_>,
+) -> Result<Vec<SessionInfo>, SessionError> {
+    let mut files = find_sessions(dir)?;
+    files.reverse();
+    let filter = CwdFilter::new(environment, cwd, given_dir(environment, given).as_deref());
+    let is_due = |loaded, total| loaded == 1 || loaded % 10 == 0 || loaded == total;
+    load(environment, &files, &filter, &is_due, options)
+}
+
+/// All sessions: of one directory, or of every directory below the root.
+pub(crate) fn list_all(
+    environment: &dyn Environment,
+    dir: Option<&Path>,
+    options: &mut ListOptions<'_>,
+) -> Result<Vec<SessionInfo>, SessionError> {
+    if let Some(dir) = dir {
+        let mut files = find_sessions(dir)?;
+        files.reverse();
+        let is_due = |loaded, total| loaded == 1 || loaded % 10 == 0 || loaded == total;
+        return load(environment, &files, &CwdFilter::All, &is_due, options);
+    }
+    let mut files: Vec<Found> = Vec::new();
+    for dir in subdirectories(&sessions_root(environment))? {
+        // A directory that cannot be listed does not hide the others.
+        files.extend(find_sessions(&dir).unwrap_or_default());
+    }
+    files.sort_by_key(|file| std::cmp::Reverse(file.modified));
+    let is_due = |loaded, total| loaded == 1 || loaded % 100 == 0 || loaded == total;
+    load(environment, &files, &CwdFilter::All, &is_due, options)
+}
+
+/// Reads files in the given order; a file that cannot be read hides only itself.
+fn load(
+    environment: &dyn Environment,
+    files: &[Found],
+    filter: &CwdFilter,
+    partial_is_due: &dyn Fn(usize, usize) -> bool,
+    options: &mut ListOptions<'_>,
+) -> Result<Vec<SessionInfo>, SessionError> {
+    let mut sessions = Vec::new();
+    for (n_before, file) in files.iter().enumerate() {
+        if options.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+            return Err(SessionError::Cancelled);
+        }
+        let info = read_info(environment, file, options.texts).ok().flatten();
+        sessions.extend(info.filter(|info| filter.admits(environment, &info.cwd)));
+        if let Some(progress) = &mut options.progress {
+            let (loaded, total) = (n_before + 1, files.len());
+            let is_due = partial_is_due(loaded, total);
+            if is_due {
+                sort_by_activity(&mut sessions);
+            }
+            progress(Progress { loaded, total, partial: is_due.then_some(&sessions) });
+        }
+    }
+    sort_by_activity(&mut sessions);
+    Ok(sessions)
+}
+
+/// The most recently active first; the order of equals stays.
+fn sort_by_activity(sessions: &mut [SessionInfo]) {
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.modified));
+}
+
+fn read_info(environment: &dyn Environment, file: &Found, texts: bool) -> Result<Option<SessionInfo>, StoreError> {
+    let zone = Zone(environment);
+    let mut scan = if texts { InfoScan::with_texts() } else { InfoScan::default() };
+    read_head(&file.path, &mut |line| {
+        scan.push(line, &zone);
+        !scan.is_hopeless()
+    })?;
+    Ok(scan.finish(&zone).map(|info| row(file, info)))
+}
+
+fn row(file: &Found, info: Info) -> SessionInfo {
+    SessionInfo {
+        path: file.path.clone(),
+        id: info.id,
+        cwd: info.cwd,
+        name: info.name,
+        parent_session_path: info.parent_session,
+        created: info.created,
+        modified: info.modified.unwrap_or(file.modified),
+        message_count: info.message_count,
+        first_message: info.first_message,
+        all_messages_text: info.all_messages_text,
+    }
+}
+
+/// The file written last whose header is valid and whose working directory fits.
+pub(crate) fn most_recent(
+    environment: &dyn Environment,
+    cwd: &Path,
+    given: Option<&Path>,
+    dir: &Path,
+) -> Result<Option<PathBuf>, SessionError> {
+    let filter = CwdFilter::new(environment, cwd, given_dir(environment, given).as_deref());
+    let mut files = find_sessions(dir)?;
+    files.sort_by_key(|file| std::cmp::Reverse(file.modified));
+    let fits = |file: &Found| {
+        read_header(&file.path).is_some_and(|header| filter.admits(environment, &header.cwd().unwrap_or_default()))
+    };
+    Ok(files.into_iter().find(fits).map(|file| file.path))
+}
+
+/// The first file by name whose header has exactly this id and whose working directory fits.
+pub(crate) fn find_by_id(
+    environment: &dyn Environment,
+    cwd: &Path,
+    id: &str,
+    given: Option<&Path>,
+    dir: &Path,
+) -> Option<PathBuf> {
+    let filter = CwdFilter::new(environment, cwd, given_dir(environment, given).as_deref());
+    let fits = |file: &Found| {
+        read_header(&file.path)
+            .is_some_and(|header| header.id() == id && filter.admits(environment, &header.cwd().unwrap_or_default()))
+    };
+    find_sessions(dir).ok()?.into_iter().find(fits).map(|file| file.path)
+}
+
+/// The header of a file, read no further than needed; none if the file is no session.
+pub(crate) fn read_header(path: &Path) -> Option<Header> {
+    let mut header = None;
+    read_head(path, &mut |line| {
+        let Some(bytes) = line.bytes else { return true };
+        let bytes = if line.span.offset == 0 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        match read(bytes) {
+            Parsed::Kept(head) => {
+                let is_header = head.kind == Kind::Header && head.id.is_some();
+                header = is_header.then(|| Json::parse(bytes).ok().map(Header::new)).flatten();
+                false
+            }
+            _ => true,
+        }
+    })
+    .ok()?;
+    header
+}

@@ -1,0 +1,257 @@
+//! Adding entries.
+
+use std::sync::Arc;
+
+use sessile_core::EntryId;
+use sessile_core::checkpoint::checkpoint;
+use sessile_core::date::to_iso;
+use sessile_core::head::{Kind, Role};
+use sessile_core::json::{Json, ObjectWriter, Raw, Shape, print};
+use sessile_core::line::js_trim;
+
+use super::SessionManager;
+use crate::compose::{self, Base, CompactionText};
+use crate::error::SessionError;
+
+/// A compaction to record: see [`SessionManager::append_compaction`].
+#[derive(Clone, Debug, Default)]
+pub struct Compaction {
+    /// What stands for the entries that are no longer shown to the model.
+    pub summary: String,
+    /// The first entry that is still shown; none to show none of those before the compaction.
+    pub first_kept_entry_id: Option<EntryId>,
+    /// How many tokens the context had.
+    pub tokens_before: f64,
+    /// Whatever the maker of the summary wants to remember.
+    pub details: Option<Json>,
+    /// Whether an extension made it.
+    pub from_hook: Option<bool>,
+    /// What making the summary cost.
+    pub usage: Option<Json>,
+}
+
+/// A branch summary to record: see [`SessionManager::branch_with_summary`].
+#[derive(Clone, Debug, Default)]
+pub struct BranchSummary {
+    /// What happened on the branch that is left.
+    pub summary: String,
+    /// Whatever the maker of the summary wants to remember.
+    pub details: Option<Json>,
+    /// Whether an extension made it.
+    pub from_hook: Option<bool>,
+    /// What making the summary cost.
+    pub usage: Option<Json>,
+}
+
+/// A cost outside of any message to record: see [`SessionManager::append_usage`].
+#[derive(Clone, Debug)]
+pub struct UsageNote {
+    /// What for, such as `cache_warm`.
+    pub kind: String,
+    /// Whose model.
+    pub provider: String,
+    /// Which model.
+    pub model: String,
+    /// The tokens and their cost.
+    pub usage: Json,
+    /// A remark; an empty one is left out.
+    pub note: Option<String>,
+}
+
+impl SessionManager {
+    /// Adds a message of any role and returns its id.
+    ///
+    /// Takes the drafts of [`draft`](crate::draft) and any [`Json`]. Values are
+    /// written as JavaScript would write them.
+    pub fn append_message(&mut self, message: impl Into<Json>) -> Result<EntryId, SessionError> {
+        let message = js(&message.into());
+        self.append(&|base| compose::message(base, message.raw()))
+    }
+
+    /// Records that the thinking level changed.
+    pub fn append_thinking_level_change(&mut self, level: &str) -> Result<EntryId, SessionError> {
+        self.append(&|base| compose::thinking_level_change(base, level))
+    }
+
+    /// Records that another model was selected.
+    pub fn append_model_change(&mut self, provider: &str, model_id: &str) -> Result<EntryId, SessionError> {
+        self.append(&|base| compose::model_change(base, provider, model_id))
+    }
+
+    /// Records a cost that belongs to no message. It never enters the context.
+    pub fn append_usage(&mut self, note: &UsageNote) -> Result<EntryId, SessionError> {
+        let usage = js(&note.usage);
+        self.append(&|base| {
+            compose::usage(base, &note.kind, &note.provider, &note.model, usage.raw(), note.note.as_deref())
+        })
+    }
+
+    /// Records that the context up to here is now represented by a summary.
+    ///
+    /// The system messages in force are summed up in the entry, because those
+    /// before it are no longer shown.
+    pub fn append_compaction(&mut self, compaction: &Compaction) -> Result<EntryId, SessionError> {
+        let now = self.environment.now_ms();
+        let projection = self.build_session_projection()?;
+        let messages = projection.iter().flat_map(|projected| &projected.messages);
+        let system_message = checkpoint(messages.map(Json::raw), now);
+        let details = compaction.details.as_ref().map(js);
+        let usage = compaction.usage.as_ref().map(js);
+        self.append_at(now, &|base| {
+            compose::compaction(
+                base,
+                &CompactionText {
+                    summary: &compaction.summary,
+                    first_kept: compaction.first_kept_entry_id.as_ref().unwrap_or(base.id),
+                    tokens_before: compaction.tokens_before,
+                    details: details.as_ref().map(Json::raw),
+                    usage: usage.as_ref().map(Json::raw),
+                    from_hook: compaction.from_hook,
+                    system_message: system_message.as_ref().map(Json::raw),
+                },
+            )
+        })
+    }
+
+    /// Stores an extension's state. It never enters the context.
+    pub fn append_custom_entry(&mut self, custom_type: &str, data: Option<&Json>) -> Result<EntryId, SessionError> {
+        let data = data.map(js);
+        self.append(&|base| compose::custom(base, custom_type, data.as_ref().map(Json::raw)))
+    }
+
+    /// Adds an extension's message, which does enter the context.
+    ///
+    /// `content` is a string or an array of text and image blocks.
+    pub fn append_custom_message_entry(
+        &mut self,
+        custom_type: &str,
+        content: impl Into<Json>,
+        display: bool,
+        details: Option<&Json>,
+    ) -> Result<EntryId, SessionError> {
+        let content = js(&content.into());
+        let details = details.map(js);
+        let details = details.as_ref().map(Json::raw);
+        self.append(&|base| compose::custom_message(base, custom_type, content.raw(), display, details))
+    }
+
+    /// Names the session. Line breaks become spaces; an empty name clears.
+    pub fn append_session_info(&mut self, name: &str) -> Result<EntryId, SessionError> {
+        let name = one_line(name);
+        self.append(&|base| compose::session_info(base, &name))
+    }
+
+    /// Labels an entry; no label, or an empty one, clears it.
+    pub fn append_label_change(
+        &mut self,
+        target: impl Into<EntryId>,
+        label: Option<&str>,
+    ) -> Result<EntryId, SessionError> {
+        let target = target.into();
+        self.require(&target)?;
+        self.append(&|base| compose::label(base, &target, label))
+    }
+
+    /// Changes what the model sees of an entry on the active branch: nothing
+    /// (`null`), or other content (`{"content": …}`). The entry itself stays.
+    pub fn append_context_edit(
+        &mut self,
+        target: impl Into<EntryId>,
+        replacement: &Json,
+    ) -> Result<EntryId, SessionError> {
+        let target = target.into();
+        check_replacement(replacement.raw())?;
+        let row = self.require(&target)?;
+        if !self.session.leaf_path().contains(&row) {
+            return Err(SessionError::NotOnBranch { id: target });
+        }
+        let (kind, role) = (self.session.outline.kind(row), self.session.outline.role(row));
+        let as_blocks = matches!(role, Role::Assistant | Role::ToolResult);
+        if !(kind == Kind::CustomMessage || as_blocks || role == Role::User) {
+            return Err(SessionError::NotEditable { id: target });
+        }
+        let replacement = js(replacement);
+        let replacement = if as_blocks { blocks_replacement(replacement) } else { replacement };
+        self.append(&|base| compose::context_edit(base, &target, replacement.raw()))
+    }
+
+    /// Moves the leaf to an entry, or to before all entries, and records there what happened on the branch left.
+    ///
+    /// If writing fails the leaf stays where it was.
+    pub fn branch_with_summary(
+        &mut self,
+        entry: Option<&EntryId>,
+        summary: &BranchSummary,
+    ) -> Result<EntryId, SessionError> {
+        let target = entry.map(|id| self.require(id)).transpose()?;
+        let from = self.leaf_id().unwrap_or_else(|| EntryId::from("root"));
+        let details = summary.details.as_ref().map(js);
+        let usage = summary.usage.as_ref().map(js);
+        let (details, usage) = (details.as_ref().map(Json::raw), usage.as_ref().map(Json::raw));
+        let old_leaf = std::mem::replace(&mut self.session.leaf, target);
+        let appended = self
+            .append(&|base| compose::branch_summary(base, &from, &summary.summary, details, usage, summary.from_hook));
+        if appended.is_err() {
+            self.session.leaf = old_leaf;
+        }
+        appended
+    }
+
+    fn append(&mut self, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
+        self.append_at(self.environment.now_ms(), compose)
+    }
+
+    fn append_at(&mut self, now_ms: i64, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
+        let timestamp = to_iso(now_ms);
+        let parent = self.leaf_id();
+        let environment = Arc::clone(&self.environment);
+        self.session
+            .append(environment.as_ref(), &|id| compose(&Base { id, parent: parent.as_ref(), timestamp: &timestamp }))
+    }
+}
+
+/// A value as JavaScript would write it.
+fn js(value: &Json) -> Json {
+    print(value.raw())
+}
+
+fn check_replacement(replacement: Raw<'_>) -> Result<(), SessionError> {
+    let content = replacement.get("content").map(Raw::shape);
+    let is_sound = replacement.is_null() || matches!(content, Some(Shape::String | Shape::Array));
+    if is_sound { Ok(()) } else { Err(SessionError::BadReplacement) }
+}
+
+/// For messages that are made of blocks, a string becomes a block and other keys are dropped.
+fn blocks_replacement(replacement: Json) -> Json {
+    let Some(content) = replacement.raw().get("content").filter(|content| content.shape() == Shape::String) else {
+        return replacement;
+    };
+    let mut block = ObjectWriter::new();
+    let block = block.string("type", "text").raw("text", content).finish();
+    ObjectWriter::new().array("content", [block.raw()]).finish()
+}
+
+/// A session name: runs of line breaks become one space, and the ends are trimmed.
+fn one_line(name: &str) -> String {
+    let pieces: Vec<&str> = name.split(['\r', '\n']).filter(|piece| !piece.is_empty()).collect();
+    js_trim(&pieces.join(" ")).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_one_line() {
+        for (given, kept) in [
+            ("  a\r\n\r\nb  ", "a b"),
+            ("x\ny", "x y"),
+            ("\n\n", ""),
+            ("   ", ""),
+            ("tab\tz\u{2028}w", "tab\tz\u{2028}w"),
+            ("\na \n b\n", "a   b"),
+        ] {
+            assert_eq!(one_line(given), kept);
+        }
+    }
+}

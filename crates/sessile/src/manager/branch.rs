@@ -1,0 +1,162 @@
+//! Moving in the tree, and taking a branch out of it.
+
+use std::path::{Path, PathBuf};
+
+use sessile_core::EntryId;
+use sessile_core::extract;
+use sessile_core::head::{Kind, Role};
+use sessile_core::message::text_of;
+use sessile_core::outline::Row;
+use sessile_store::{StoreError, create_file_with};
+
+use super::SessionManager;
+use super::open::{NewSession, compose_header, new_session, session_path};
+use crate::error::SessionError;
+use crate::session::{Backing, Session, fresh_id, line_of};
+
+/// Which side of an entry a fork is cut at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForkPosition {
+    /// The entry is left out, to be written anew: how one takes a question back.
+    Before,
+    /// The entry is the last one of the fork.
+    At,
+}
+
+/// What came of a fork.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forked {
+    /// The new session's file; none in memory.
+    pub session_file: Option<PathBuf>,
+    /// The text of the message that was left out, ready to be edited and sent again.
+    pub text: Option<String>,
+}
+
+impl SessionManager {
+    /// Moves the leaf to an entry: the next append becomes its child. Nothing is written.
+    pub fn branch(&mut self, id: impl Into<EntryId>) -> Result<(), SessionError> {
+        self.session.leaf = Some(self.require(&id.into())?);
+        Ok(())
+    }
+
+    /// Moves the leaf to before all entries: the next append becomes another root. Nothing is written.
+    pub fn reset_leaf(&mut self) {
+        self.session.leaf = None;
+    }
+
+    /// Leaves this session for a new one that holds only the path to an entry.
+    ///
+    /// Entries are copied byte for byte; only the parent changes where a label
+    /// stood between. Labels of the path are set anew behind it with their old
+    /// times. The new file is written at once if it holds conversation.
+    /// Returns where it is, or will be; none in memory.
+    pub fn create_branched_session(&mut self, leaf: impl Into<EntryId>) -> Result<Option<PathBuf>, SessionError> {
+        let row = self.require(&leaf.into())?;
+        self.session = self.extracted(row)?;
+        Ok(self.session_file().map(Path::to_path_buf))
+    }
+
+    /// Starts a new session from this one: up to an entry, or up to just before it.
+    ///
+    /// Needs a session that was saved, or one in memory.
+    pub fn fork(&mut self, entry: impl Into<EntryId>, position: ForkPosition) -> Result<Forked, SessionError> {
+        let row = self.require(&entry.into())?;
+        self.require_saved()?;
+        if position == ForkPosition::At {
+            self.session = self.extracted(row)?;
+            return Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text: None });
+        }
+        let text = self.message_text(row)?;
+        self.session = if let Some(parent) = self.session.outline.parent(row) {
+            self.extracted(parent)?
+        } else {
+            let options = NewSession { id: None, parent_session: self.file_text() };
+            new_session(self.environment.as_ref(), &self.cwd, self.session_dir.as_deref(), options)?
+        };
+        Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text })
+    }
+
+    /// Starts a new session that holds the path to the current leaf.
+    ///
+    /// Named after pi's `/clone`; it leaves the original for the copy.
+    pub fn clone_session(&mut self) -> Result<Forked, SessionError> {
+        let leaf = self.session.leaf_id().ok_or(SessionError::Unsaved)?;
+        self.fork(leaf, ForkPosition::At)
+    }
+
+    /// The session's file as a header names it.
+    fn file_text(&self) -> Option<String> {
+        self.session_file().map(|file| file.to_string_lossy().into_owned())
+    }
+
+    fn require_saved(&self) -> Result<(), SessionError> {
+        if matches!(self.session.backing, Backing::Awaited { .. }) { Err(SessionError::Unsaved) } else { Ok(()) }
+    }
+
+    /// The text of a user's or an extension's message.
+    fn message_text(&self, row: Row) -> Result<Option<String>, SessionError> {
+        let outline = &self.session.outline;
+        let entry = self.session.value(row)?;
+        Ok(match outline.kind(row) {
+            Kind::Message if outline.role(row) == Role::User => entry.raw().get("message").map(text_of),
+            Kind::CustomMessage => Some(text_of(entry.raw())),
+            _ => None,
+        })
+    }
+
+    /// A session made of the path to a row. This one stays as it is.
+    fn extracted(&self, row: Row) -> Result<Session, SessionError> {
+        let environment = self.environment.as_ref();
+        let outline = &self.session.outline;
+        let path = outline.path(row);
+        let steps = extract::steps(outline, &path);
+        let options = NewSession { id: None, parent_session: self.file_text() };
+        let header = compose_header(environment, &self.cwd, options)?;
+        let labels = self.label_lines(&steps)?;
+        let has_conversation = steps.iter().any(|step| outline.role(step.row).is_conversation());
+
+        let write = |out: &mut dyn std::io::Write, file: &Path| -> Result<(), SessionError> {
+            let failed = |source| StoreError::io_at("write", file, source);
+            out.write_all(&line_of(header.json().raw())).map_err(failed)?;
+            for step in &steps {
+                let value = self.session.value(step.row)?;
+                let value = extract::rewritten(outline, &path, step, value.raw());
+                out.write_all(&line_of(value.raw())).map_err(failed)?;
+            }
+            out.write_all(&labels).map_err(failed)?;
+            Ok(())
+        };
+        let file = self.session_dir.as_deref().map(|dir| session_path(dir, &header));
+        if let Some(file) = file.as_ref().filter(|_| has_conversation) {
+            create_file_with(file, &mut |out| write(out, file))?;
+            return Session::open_file(environment, file);
+        }
+        let mut bytes = Vec::new();
+        write(&mut bytes, Path::new("(memory)"))?;
+        Ok(Session::from_bytes(environment, bytes, |log| match file {
+            Some(path) => Backing::Awaited { log, path, is_empty_file: false },
+            None => Backing::Memory(log),
+        }))
+    }
+
+    /// The labels of an extracted path as lines that follow its last entry.
+    fn label_lines(&self, steps: &[extract::Step]) -> Result<Vec<u8>, SessionError> {
+        let outline = &self.session.outline;
+        let mut taken: Vec<EntryId> = steps.iter().filter_map(|step| outline.id(step.row)).collect();
+        let mut parent = taken.last().cloned();
+        let mut lines = Vec::new();
+        for (target, label) in extract::labels(outline, steps, self.session.labels()?) {
+            let id = fresh_id(self.environment.as_ref(), &|id| taken.contains(id));
+            let entry = extract::label_entry(&id, parent.as_ref(), target, label);
+            lines.extend(line_of(entry.raw()));
+            taken.push(id.clone());
+            parent = Some(id);
+        }
+        Ok(lines)
+    }
+
+    /// The row of an entry that must be there.
+    pub(super) fn require(&self, id: &EntryId) -> Result<Row, SessionError> {
+        self.session.outline.find(id).ok_or_else(|| SessionError::not_found(id))
+    }
+}

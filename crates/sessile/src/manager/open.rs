@@ -1,0 +1,406 @@
+//! Creating, opening and switching sessions.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sessile_core::date::to_iso;
+use sessile_core::header::Header;
+use sessile_core::json::{Json, Raw};
+use sessile_core::location::{check_session_id, file_name};
+use sessile_store::{FileState, create_directory, create_file_with, file_state};
+
+use super::SessionManager;
+use crate::environment::{Environment, System};
+use crate::error::SessionError;
+use crate::list::{self, ListOptions, SessionInfo};
+use crate::place::{absolute, default_session_dir, given_dir};
+use crate::session::{Backing, Session, line_of};
+
+/// What a caller may choose about a new session.
+#[derive(Clone, Debug, Default)]
+pub struct NewSession {
+    /// Its id; a time-ordered UUID if none is given.
+    pub id: Option<String>,
+    /// The session file it comes from.
+    pub parent_session: Option<String>,
+}
+
+/// The way to sessions in an environment of one's own.
+///
+/// [`SessionManager::create`] and its siblings do the same in the real world.
+#[derive(Clone)]
+pub struct Sessions {
+    pub(crate) environment: Arc<dyn Environment>,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self::new(System)
+    }
+}
+
+impl Sessions {
+    /// Sessions that take time, ids and surroundings from here.
+    pub fn new(environment: impl Environment + 'static) -> Self {
+        Self::shared(Arc::new(environment))
+    }
+
+    /// The same, sharing the environment with others.
+    pub fn shared(environment: Arc<dyn Environment>) -> Self {
+        Self { environment }
+    }
+
+    /// The environment.
+    pub fn environment(&self) -> &dyn Environment {
+        self.environment.as_ref()
+    }
+
+    /// See [`SessionManager::create`].
+    pub fn create(
+        &self,
+        cwd: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+        options: NewSession,
+    ) -> Result<SessionManager, SessionError> {
+        let environment = self.environment();
+        let cwd = absolute(environment, cwd.as_ref());
+        let dir = self.session_dir(&cwd, session_dir);
+        let session = new_session(environment, &cwd, Some(&dir), options)?;
+        create_directory(&dir)?;
+        Ok(self.manager(cwd, Some(dir), session))
+    }
+
+    /// See [`SessionManager::open`].
+    pub fn open(
+        &self,
+        path: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+        cwd: Option<&Path>,
+    ) -> Result<SessionManager, SessionError> {
+        let environment = self.environment();
+        let path = absolute(environment, path.as_ref());
+        let cwd = cwd.map(|cwd| absolute(environment, cwd));
+        let session = load(environment, &path, cwd.as_deref())?;
+        let parent = path.parent().unwrap_or(Path::new("/"));
+        let dir = given_dir(environment, session_dir).unwrap_or_else(|| parent.to_path_buf());
+        create_directory(&dir)?;
+        if session_dir.is_some() && matches!(session.backing, Backing::Awaited { .. }) {
+            create_directory(parent)?;
+        }
+        let cwd = match cwd {
+            Some(cwd) => cwd,
+            None => header_cwd(environment, session.header()?.as_ref()),
+        };
+        Ok(self.manager(cwd, Some(dir), session))
+    }
+
+    /// See [`SessionManager::continue_recent`].
+    pub fn continue_recent(
+        &self,
+        cwd: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+    ) -> Result<SessionManager, SessionError> {
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        let dir = self.session_dir(&cwd, session_dir);
+        create_directory(&dir)?;
+        match list::most_recent(self.environment(), &cwd, session_dir, &dir)? {
+            Some(path) => self.open(path, Some(&dir), Some(&cwd)),
+            None => self.create(cwd, session_dir, NewSession::default()),
+        }
+    }
+
+    /// See [`SessionManager::in_memory`].
+    pub fn in_memory(&self, cwd: impl AsRef<Path>, options: NewSession) -> Result<SessionManager, SessionError> {
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        let session = new_session(self.environment(), &cwd, None, options)?;
+        Ok(self.manager(cwd, None, session))
+    }
+
+    /// See [`SessionManager::in_memory_with`].
+    pub fn in_memory_with(
+        &self,
+        cwd: impl AsRef<Path>,
+        options: NewSession,
+        entries: &[Json],
+    ) -> Result<SessionManager, SessionError> {
+        let environment = self.environment();
+        let cwd = absolute(environment, cwd.as_ref());
+        let mut bytes = Vec::new();
+        let is_header = |entry: &&Json| {
+            entry.raw().get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "session")
+        };
+        let header = match entries.iter().find(is_header) {
+            Some(header) => header.clone(),
+            None => compose_header(environment, &cwd, options)?.json().clone(),
+        };
+        // The header leads, wherever it stood: it is the first header that counts.
+        bytes.extend(line_of(header.raw()));
+        for entry in entries.iter().filter(|entry| !is_header(entry)) {
+            bytes.extend(line_of(entry.raw()));
+        }
+        let session = Session::from_bytes(environment, bytes, Backing::Memory);
+        Ok(self.manager(cwd, None, session))
+    }
+
+    /// See [`SessionManager::fork_from`].
+    pub fn fork_from(
+        &self,
+        source: impl AsRef<Path>,
+        target_cwd: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+        id: Option<String>,
+    ) -> Result<SessionManager, SessionError> {
+        let environment = self.environment();
+        let source = absolute(environment, source.as_ref());
+        let cwd = absolute(environment, target_cwd.as_ref());
+        let dir = self.session_dir(&cwd, session_dir);
+        let refused = |error| SessionError::CannotFork { path: source.clone(), source: Box::new(error) };
+        let original = Session::open_file(environment, &source).map_err(refused)?;
+        let parent_session = Some(source.to_string_lossy().into_owned());
+        let header = compose_header(environment, &cwd, NewSession { id, parent_session })?;
+        create_directory(&dir)?;
+        let path = session_path(&dir, &header);
+        create_file_with(&path, &mut |out| {
+            let failed = |source| sessile_store::StoreError::io_at("write", &path, source);
+            out.write_all(&line_of(header.json().raw())).map_err(failed)?;
+            let is_entry = |row| original.outline.kind(row) != sessile_core::head::Kind::Header;
+            original.write_lines(&path, out, &is_entry)
+        })?;
+        self.open(path, Some(&dir), Some(&cwd))
+    }
+
+    /// See [`SessionManager::find_by_id`].
+    pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: &str, session_dir: Option<&Path>) -> Option<PathBuf> {
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        let dir = self.session_dir(&cwd, session_dir);
+        list::find_by_id(self.environment(), &cwd, id, session_dir, &dir)
+    }
+
+    /// See [`SessionManager::list`].
+    pub fn list(
+        &self,
+        cwd: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+        options: &mut ListOptions<'_>,
+    ) -> Result<Vec<SessionInfo>, SessionError> {
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        let dir = self.session_dir(&cwd, session_dir);
+        list::list(self.environment(), &cwd, session_dir, &dir, options)
+    }
+
+    /// See [`SessionManager::list_all`].
+    pub fn list_all(
+        &self,
+        session_dir: Option<&Path>,
+        options: &mut ListOptions<'_>,
+    ) -> Result<Vec<SessionInfo>, SessionError> {
+        let dir = given_dir(self.environment(), session_dir);
+        list::list_all(self.environment(), dir.as_deref(), options)
+    }
+
+    /// The directory to use: the caller's, or the working directory's own.
+    fn session_dir(&self, cwd: &Path, given: Option<&Path>) -> PathBuf {
+        given_dir(self.environment(), given).unwrap_or_else(|| default_session_dir(self.environment(), cwd))
+    }
+
+    fn manager(&self, cwd: PathBuf, session_dir: Option<PathBuf>, session: Session) -> SessionManager {
+        SessionManager { environment: Arc::clone(&self.environment), cwd, session_dir, session }
+    }
+}
+
+impl SessionManager {
+    /// Starts a new session for a working directory.
+    ///
+    /// The session directory (the working directory's own, unless one is
+    /// given) is made at once; the file comes with the first message of user
+    /// or assistant, so that an abandoned start leaves nothing behind.
+    ///
+    /// ```no_run
+    /// use sessile::{NewSession, SessionManager, draft};
+    /// let mut session = SessionManager::create("/work/project", None, NewSession::default())?;
+    /// session.append_message(draft::UserMessage::new("hello", 1_763_164_800_000))?;
+    /// println!("saved as {}", session.session_file().unwrap().display());
+    /// # Ok::<(), sessile::SessionError>(())
+    /// ```
+    pub fn create(
+        cwd: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+        options: NewSession,
+    ) -> Result<Self, SessionError> {
+        Sessions::default().create(cwd, session_dir, options)
+    }
+
+    /// Opens a session file, or prepares a session under that name if there is none.
+    ///
+    /// Nothing is written. New sessions made from this one go to
+    /// `session_dir`, which is the file's own directory unless given. The
+    /// working directory is the header's unless given.
+    pub fn open(path: impl AsRef<Path>, session_dir: Option<&Path>, cwd: Option<&Path>) -> Result<Self, SessionError> {
+        Sessions::default().open(path, session_dir, cwd)
+    }
+
+    /// Opens the session of a working directory whose file was written last, or starts a new one.
+    pub fn continue_recent(cwd: impl AsRef<Path>, session_dir: Option<&Path>) -> Result<Self, SessionError> {
+        Sessions::default().continue_recent(cwd, session_dir)
+    }
+
+    /// A session without a file.
+    ///
+    /// # Panics
+    ///
+    /// Never: only ids that a caller chooses can be refused, and here there is none.
+    #[must_use]
+    pub fn in_memory(cwd: impl AsRef<Path>) -> Self {
+        match Sessions::default().in_memory(cwd, NewSession::default()) {
+            Ok(manager) => manager,
+            Err(error) => unreachable!("a session without choices was refused: {error}"),
+        }
+    }
+
+    /// A session without a file that starts with these entries, upgraded to the current version.
+    ///
+    /// If there is a header among them its id counts and `options` do not.
+    /// Without one, the entries are taken for the current version.
+    pub fn in_memory_with(cwd: impl AsRef<Path>, options: NewSession, entries: &[Json]) -> Result<Self, SessionError> {
+        Sessions::default().in_memory_with(cwd, options, entries)
+    }
+
+    /// Copies a session, all branches of it, into a new file for another working directory, and opens that.
+    ///
+    /// Every line is copied byte for byte, those that are no valid JSON too;
+    /// entries of older versions are brought to the current one. The source is only read.
+    pub fn fork_from(
+        source: impl AsRef<Path>,
+        target_cwd: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+        id: Option<String>,
+    ) -> Result<Self, SessionError> {
+        Sessions::default().fork_from(source, target_cwd, session_dir, id)
+    }
+
+    /// The file of the session with exactly this id, if the working directory has one.
+    pub fn find_by_id(cwd: impl AsRef<Path>, id: &str, session_dir: Option<&Path>) -> Option<PathBuf> {
+        Sessions::default().find_by_id(cwd, id, session_dir)
+    }
+
+    /// The sessions of a working directory, the most recently active first.
+    pub fn list(
+        cwd: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+        options: &mut ListOptions<'_>,
+    ) -> Result<Vec<SessionInfo>, SessionError> {
+        Sessions::default().list(cwd, session_dir, options)
+    }
+
+    /// The sessions of all working directories, or all sessions of one directory, the most recently active first.
+    pub fn list_all(
+        session_dir: Option<&Path>,
+        options: &mut ListOptions<'_>,
+    ) -> Result<Vec<SessionInfo>, SessionError> {
+        Sessions::default().list_all(session_dir, options)
+    }
+
+    /// Leaves the current session and starts a new one in the same place.
+    ///
+    /// Returns where its file will be. The old session's file stays as it is.
+    pub fn new_session(&mut self, options: NewSession) -> Result<Option<&Path>, SessionError> {
+        let dir = self.session_dir.as_deref();
+        self.session = new_session(self.environment.as_ref(), &self.cwd, dir, options)?;
+        Ok(self.session_file())
+    }
+
+    /// Leaves the current session and opens another file in its place.
+    ///
+    /// The file is checked first: if it cannot be opened, the current session
+    /// stays. The working directory and the session directory stay in any case.
+    pub fn set_session_file(&mut self, path: impl AsRef<Path>) -> Result<(), SessionError> {
+        let environment = self.environment.as_ref();
+        let path = absolute(environment, path.as_ref());
+        let session = load(environment, &path, Some(&self.cwd))?;
+        if self.is_persisted() {
+            self.session = session;
+        } else {
+            self.session = session.into_memory(environment)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the session to its file now, even if nothing in it would bring that about.
+    ///
+    /// For sessions that hold only a name, labels or shell output.
+    pub fn persist_now(&mut self) -> Result<(), SessionError> {
+        self.session.store_now()
+    }
+
+    /// Takes in what other programs have appended to the file. The leaf stays where it is.
+    pub fn refresh(&mut self) -> Result<(), SessionError> {
+        let environment = Arc::clone(&self.environment);
+        self.session.catch_up(environment.as_ref())
+    }
+
+    /// Moves the leaf to the last entry of the file, after taking in what others have appended.
+    pub fn follow_leaf(&mut self) -> Result<(), SessionError> {
+        self.refresh()?;
+        self.session.leaf = self.session.outline.leaf();
+        Ok(())
+    }
+}
+
+/// A session that is not in any file yet.
+pub(super) fn new_session(
+    environment: &dyn Environment,
+    cwd: &Path,
+    dir: Option<&Path>,
+    options: NewSession,
+) -> Result<Session, SessionError> {
+    let header = compose_header(environment, cwd, options)?;
+    let path = dir.map(|dir| session_path(dir, &header));
+    Ok(awaited(environment, &header, path, false))
+}
+
+/// A session of a header alone.
+fn awaited(environment: &dyn Environment, header: &Header, path: Option<PathBuf>, is_empty_file: bool) -> Session {
+    let bytes = line_of(header.json().raw());
+    Session::from_bytes(environment, bytes, |log| match path {
+        Some(path) => Backing::Awaited { log, path, is_empty_file },
+        None => Backing::Memory(log),
+    })
+}
+
+pub(super) fn compose_header(
+    environment: &dyn Environment,
+    cwd: &Path,
+    options: NewSession,
+) -> Result<Header, SessionError> {
+    let id = match options.id {
+        Some(id) => match check_session_id(&id) {
+            Ok(()) => id,
+            Err(source) => return Err(SessionError::BadSessionId { id, source }),
+        },
+        None => environment.session_uuid(),
+    };
+    let timestamp = to_iso(environment.now_ms());
+    Ok(Header::compose(&id, &timestamp, &cwd.to_string_lossy(), options.parent_session.as_deref()))
+}
+
+/// The file of a session in its directory.
+pub(super) fn session_path(dir: &Path, header: &Header) -> PathBuf {
+    dir.join(file_name(&header.timestamp().unwrap_or_default(), &header.id()))
+}
+
+/// Opens what is at a path: a session, an empty file that is to become one, or a name for a new one.
+fn load(environment: &dyn Environment, path: &Path, cwd: Option<&Path>) -> Result<Session, SessionError> {
+    let state = file_state(path)?;
+    if !matches!(state, FileState::Missing | FileState::Empty) {
+        return Session::open_file(environment, path);
+    }
+    let cwd = cwd.map_or_else(|| environment.current_dir(), Path::to_path_buf);
+    let header = compose_header(environment, &cwd, NewSession::default())?;
+    Ok(awaited(environment, &header, Some(path.to_path_buf()), state == FileState::Empty))
+}
+
+/// The working directory a header names, as pi resolves it.
+fn header_cwd(environment: &dyn Environment, header: Option<&Header>) -> PathBuf {
+    let named = header.and_then(Header::cwd).unwrap_or_default();
+    absolute(environment, Path::new(&named))
+}

@@ -1,0 +1,268 @@
+//! Looking at a session.
+
+use sessile_core::EntryId;
+use sessile_core::context::{self, Projected, SessionContext};
+use sessile_core::diagnostic::Diagnostic;
+use sessile_core::entry::{Entry, js_time};
+use sessile_core::head::Kind;
+use sessile_core::header::Header;
+use sessile_core::json::{Json, Raw};
+use sessile_core::label::Label;
+use sessile_core::line::js_trim;
+use sessile_core::llm;
+use sessile_core::outline::{Outline, Row};
+use sessile_core::tree::{self, BranchPoint, BranchStatistics};
+
+use super::SessionManager;
+use crate::environment::Zone;
+use crate::error::SessionError;
+
+/// One place of the tree, in pre-order: see [`SessionManager::tree`].
+#[derive(Clone, Debug)]
+pub struct TreeNode {
+    /// The entry's row, for [`SessionManager::entry_at`].
+    pub row: Row,
+    /// The entry's id.
+    pub id: Option<EntryId>,
+    /// How many ancestors it has.
+    pub depth: usize,
+    /// Its label.
+    pub label: Option<Label>,
+    /// Whether it is on the path to the leaf.
+    pub on_path: bool,
+    /// Whether it stands at another place too, because two lines share its id.
+    pub repeated: bool,
+}
+
+/// A compaction in a session's history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompactionRecord {
+    /// The compaction.
+    pub id: EntryId,
+    /// Whether it is on the path to the leaf.
+    pub on_path: bool,
+    /// How many tokens the context had.
+    pub tokens_before: Option<f64>,
+    /// When it happened, in milliseconds.
+    pub time: Option<i64>,
+    /// The first entry it keeps.
+    pub first_kept_entry_id: Option<EntryId>,
+}
+
+/// How a session is related to others, as far as its own file tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkLinks {
+    /// The session's id.
+    pub id: String,
+    /// The file it was forked from.
+    pub parent_session: Option<String>,
+    /// Its branch summaries: each is a branch that was left, and the place where work went on.
+    pub left_branches: Vec<LeftBranch>,
+}
+
+/// A branch that was left with a summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftBranch {
+    /// The summary.
+    pub summary_id: EntryId,
+    /// The leaf that was left, as the file has it: an id, or `root`.
+    pub from: Option<EntryId>,
+    /// Where work went on.
+    pub onto: Option<EntryId>,
+}
+
+impl SessionManager {
+    /// The session's id.
+    pub fn session_id(&self) -> Result<String, SessionError> {
+        Ok(self.header()?.id())
+    }
+
+    /// The session's header.
+    pub fn header(&self) -> Result<Header, SessionError> {
+        let header = self.session.header()?;
+        // A session without a header cannot be opened or made.
+        Ok(header.unwrap_or_else(|| Header::compose("", "", "", None)))
+    }
+
+    /// What is odd about the file, if anything.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.session.outline.diagnostics()
+    }
+
+    /// The outline: where every entry lies and how they hang together.
+    pub fn outline(&self) -> &Outline {
+        &self.session.outline
+    }
+
+    /// The id of the entry we stand at; none before all entries.
+    pub fn leaf_id(&self) -> Option<EntryId> {
+        self.session.leaf_id()
+    }
+
+    /// The entry we stand at.
+    pub fn leaf_entry(&self) -> Result<Option<Entry>, SessionError> {
+        self.session.leaf.map(|leaf| self.entry_at(leaf)).transpose()
+    }
+
+    /// The entry with this id.
+    pub fn entry(&self, id: impl Into<EntryId>) -> Result<Option<Entry>, SessionError> {
+        self.session.outline.find(&id.into()).map(|row| self.entry_at(row)).transpose()
+    }
+
+    /// The entry of a row.
+    pub fn entry_at(&self, row: Row) -> Result<Entry, SessionError> {
+        self.session.value(row).map(Entry::new)
+    }
+
+    /// All entries in file order, read one after the other as the iterator goes.
+    pub fn entries(&self) -> impl Iterator<Item = Result<Entry, SessionError>> + '_ {
+        self.session.outline.entries().map(|row| self.entry_at(row))
+    }
+
+    /// The number of distinct entry ids.
+    pub fn entry_count(&self) -> usize {
+        self.session.outline.n_ids()
+    }
+
+    /// The rows from the root to an entry, or to the leaf if none is given; empty if there is no such entry.
+    pub fn path(&self, from: Option<&EntryId>) -> Vec<Row> {
+        match from {
+            None => self.session.leaf_path(),
+            Some(id) => self.session.outline.find(id).map(|row| self.session.outline.path(row)).unwrap_or_default(),
+        }
+    }
+
+    /// The entries from the root to an entry, or to the leaf: pi's `getBranch`.
+    pub fn branch_path(&self, from: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
+        self.path(from).into_iter().map(|row| self.entry_at(row)).collect()
+    }
+
+    /// The entries whose parent is this one; without one, those whose parent is null.
+    pub fn children(&self, parent: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
+        self.session.outline.children(parent).into_iter().map(|row| self.entry_at(row)).collect()
+    }
+
+    /// The whole tree in pre-order: parents before children, siblings by time, roots in file order.
+    pub fn tree(&self) -> Result<Vec<TreeNode>, SessionError> {
+        let outline = &self.session.outline;
+        let labels = self.session.labels()?;
+        let mut on_path = vec![false; outline.rows().len()];
+        for row in self.session.leaf_path() {
+            on_path[row.index()] = true;
+        }
+        let zone = Zone(self.environment.as_ref());
+        let forest = tree::forest(outline, &mut |row| {
+            let value = self.session.value(row)?;
+            Ok::<_, SessionError>(js_time(value.raw().get("timestamp"), &zone))
+        })?;
+        let node = |node: tree::Node| {
+            let id = outline.id(node.row);
+            TreeNode {
+                row: node.row,
+                label: id.as_ref().and_then(|id| labels.get(id)).cloned(),
+                id,
+                depth: node.depth,
+                on_path: on_path[node.row.index()],
+                repeated: node.repeated,
+            }
+        };
+        Ok(forest.into_iter().map(node).collect())
+    }
+
+    /// The label of an entry.
+    pub fn label(&self, id: impl Into<EntryId>) -> Result<Option<String>, SessionError> {
+        Ok(self.session.labels()?.get(&id.into()).map(Label::text))
+    }
+
+    /// The name somebody gave the session last, on whichever branch.
+    pub fn session_name(&self) -> Result<Option<String>, SessionError> {
+        let named = self.session.outline.entries().rfind(|row| self.session.outline.kind(*row) == Kind::SessionInfo);
+        let Some(row) = named else { return Ok(None) };
+        let name = self.session.value(row)?.raw().get("name").and_then(Raw::as_string);
+        Ok(name.map(|name| js_trim(&name).to_owned()).filter(|name| !name.is_empty()))
+    }
+
+    /// The rows the context at the leaf is made of, in its order.
+    pub fn context_rows(&self) -> Result<Vec<Row>, SessionError> {
+        context::select(&self.session.outline, &self.session.leaf_path(), &mut |row| self.session.value(row))
+    }
+
+    /// The entries the context at the leaf is made of: pi's `buildContextEntries`.
+    pub fn build_context_entries(&self) -> Result<Vec<Entry>, SessionError> {
+        self.context_rows()?.into_iter().map(|row| self.entry_at(row)).collect()
+    }
+
+    /// The context's entries with the messages each contributes: pi's `buildSessionProjection`.
+    pub fn build_session_projection(&self) -> Result<Vec<Projected>, SessionError> {
+        let rows = self.context_rows()?;
+        let zone = Zone(self.environment.as_ref());
+        context::project(&self.session.outline, &rows, &zone, &mut |row| self.session.value(row))
+    }
+
+    /// What the model would see at the leaf: pi's `buildSessionContext`.
+    pub fn build_session_context(&self) -> Result<SessionContext, SessionError> {
+        self.context_of(&self.session.leaf_path())
+    }
+
+    /// What the model would see at another entry.
+    pub fn build_session_context_at(&self, leaf: impl Into<EntryId>) -> Result<SessionContext, SessionError> {
+        let row = self.require(&leaf.into())?;
+        self.context_of(&self.session.outline.path(row))
+    }
+
+    fn context_of(&self, path: &[Row]) -> Result<SessionContext, SessionError> {
+        let zone = Zone(self.environment.as_ref());
+        context::build(&self.session.outline, path, &zone, &mut |row| self.session.value(row))
+    }
+
+    /// The messages of the context in the form a model takes them: pi's `convertToLlm`.
+    pub fn llm_messages(&self) -> Result<Vec<Json>, SessionError> {
+        let context = self.build_session_context()?;
+        Ok(llm::convert(context.messages.iter().map(Json::raw)))
+    }
+
+    /// Every place where the session branches.
+    pub fn branch_points(&self) -> Vec<BranchPoint> {
+        tree::branch_points(&self.session.outline)
+    }
+
+    /// Figures about the shape of the session.
+    pub fn branch_statistics(&self) -> BranchStatistics {
+        tree::branch_statistics(&self.session.outline, self.session.leaf)
+    }
+
+    /// All compactions of the session, in file order.
+    pub fn compactions(&self) -> Result<Vec<CompactionRecord>, SessionError> {
+        let outline = &self.session.outline;
+        let path = self.session.leaf_path();
+        let zone = Zone(self.environment.as_ref());
+        let rows = outline.entries().filter(|row| outline.kind(*row) == Kind::Compaction);
+        let mut records = Vec::new();
+        for row in rows.filter(|row| outline.current(*row) == *row) {
+            let Some(id) = outline.id(row) else { continue };
+            let value = self.session.value(row)?;
+            let field = |key| value.raw().get(key);
+            records.push(CompactionRecord {
+                id,
+                on_path: path.contains(&row),
+                tokens_before: field("tokensBefore").and_then(Raw::as_number),
+                time: js_time(field("timestamp"), &zone),
+                first_kept_entry_id: field("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from),
+            });
+        }
+        Ok(records)
+    }
+
+    /// How the session is related to others.
+    pub fn fork_links(&self) -> Result<ForkLinks, SessionError> {
+        let header = self.header()?;
+        let outline = &self.session.outline;
+        let mut left_branches = Vec::new();
+        for row in outline.entries().filter(|row| outline.kind(*row) == Kind::BranchSummary) {
+            let Some(summary_id) = outline.id(row) else { continue };
+            let from = self.session.value(row)?.raw().get("fromId").and_then(Raw::as_text).map(EntryId::from);
+            left_branches.push(LeftBranch { summary_id, from, onto: outline.parent_id(row) });
+        }
+        Ok(ForkLinks { id: header.id(), parent_session: header.parent_session(), left_branches })
+    }
+}

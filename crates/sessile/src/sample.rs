@@ -1,0 +1,144 @@
+//! A small store of made-up sessions, the same on every machine and every day.
+//!
+//! It serves as a demonstration, and as something to try commands on. All of
+//! it is written through the public interface of [`SessionManager`], so it is
+//! an example of that as well.
+
+mod harbour;
+mod stage;
+mod tidepool;
+mod world;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sessile_store::{StoreError, create_directory};
+
+use crate::SessionError;
+#[cfg(doc)]
+use crate::SessionManager;
+use crate::manager::Sessions;
+use stage::Stage;
+use world::{World, at};
+
+/// The project that most of the sample is about.
+const TIDEPOOL: &str = "/home/u/src/tidepool";
+/// The project that takes a session over from it.
+const HARBOUR: &str = "/home/u/src/harbour-site";
+
+/// A sample store that was written: see [`write_sample`].
+#[derive(Clone)]
+pub struct Sample {
+    /// The directory, laid out like pi's agent directory.
+    pub agent_dir: PathBuf,
+    /// The working directory of the project that most sessions belong to.
+    pub cwd: PathBuf,
+    /// The session that shows most of what sessions can be.
+    pub richest: PathBuf,
+    world: Arc<World>,
+}
+
+impl Sample {
+    /// The way to its sessions, in an environment that finds them and whose clock stands just behind them.
+    pub fn sessions(&self) -> Sessions {
+        Sessions::shared(Arc::clone(&self.world) as _)
+    }
+}
+
+/// Writes a sample store into a directory that does not hold one yet.
+///
+/// Ids and times are scripted: the same directory gets the same bytes on every
+/// run. Another directory shows in nothing but the `parentSession` of forks.
+///
+/// ```
+/// let dir = tempfile::tempdir().unwrap();
+/// let sample = sessile::write_sample(dir.path())?;
+/// let sessions = sample.sessions().list_all(None, &mut sessile::ListOptions::default())?;
+/// assert_eq!(sessions.len(), 6);
+/// assert_eq!(sessions[0].path, sample.richest);
+/// # Ok::<(), sessile::SessionError>(())
+/// ```
+pub fn write_sample(dir: &Path) -> Result<Sample, SessionError> {
+    let refused = |source| StoreError::io_at("find", dir, source);
+    let agent_dir = std::path::absolute(dir).map_err(refused)?;
+    create_directory(&agent_dir)?;
+    let world = Arc::new(World::new(&agent_dir));
+    let new = |cwd| Stage::new(&world, cwd);
+
+    world.travel(at(3, 16, 40));
+    tidepool::tiny(new(TIDEPOOL)?)?;
+    world.travel(at(5, 9, 15));
+    harbour::translation(new(HARBOUR)?)?;
+    world.travel(at(10, 8, 30));
+    let rich = tidepool::rich(new(TIDEPOOL)?)?;
+    world.travel(at(10, 14, 5));
+    tidepool::export(Stage::open(&world, &rich.file)?, &rich.cause)?;
+    world.travel(at(11, 10, 0));
+    harbour::widget(Stage::forked(&world, &rich.file, HARBOUR)?)?;
+    world.travel(at(11, 17, 20));
+    tidepool::overloaded(new(TIDEPOOL)?)?;
+    world.travel(at(12, 9, 10));
+    tidepool::release(Stage::open(&world, &rich.file)?)?;
+    world.travel(at(12, 9, 50));
+
+    Ok(Sample { agent_dir, cwd: TIDEPOOL.into(), richest: rich.file, world })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{ListOptions, SessionInfo};
+
+    fn files(dir: &Path) -> BTreeMap<PathBuf, String> {
+        let sample = write_sample(dir).unwrap();
+        let sessions = sample.sessions().list_all(None, &mut ListOptions::default()).unwrap();
+        let text = |info: SessionInfo| {
+            #[expect(clippy::disallowed_methods, reason = "the test looks at the very bytes")]
+            let text = std::fs::read_to_string(&info.path).unwrap();
+            (info.path.strip_prefix(dir).unwrap().to_path_buf(), text)
+        };
+        sessions.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn every_run_writes_the_same_bytes() {
+        let parent = tempfile::tempdir().unwrap();
+        let (one, other) = (parent.path().join("one"), parent.path().join("other"));
+        let first = files(&one);
+        let elsewhere = files(&other);
+        std::fs::remove_dir_all(&one).unwrap();
+        let again = files(&one);
+        assert_eq!(first, again);
+        let moved: BTreeMap<_, _> = (first.into_iter())
+            .map(|(path, text)| (path, text.replace(&*one.to_string_lossy(), &other.to_string_lossy())))
+            .collect();
+        assert_eq!(moved, elsewhere);
+    }
+
+    #[test]
+    fn a_sample_is_never_written_over_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let before = files(dir.path());
+        assert!(matches!(write_sample(dir.path()), Err(SessionError::Store(StoreError::Exists { .. }))));
+        assert_eq!(before.len(), 6);
+    }
+
+    #[test]
+    fn it_has_something_of_everything() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = files(dir.path());
+        let all: String = files.values().map(String::as_str).collect();
+        let kinds = "message thinking_level_change model_change usage compaction branch_summary custom \
+                     custom_message context_edit label session_info";
+        for kind in kinds.split_whitespace() {
+            assert!(all.contains(&format!(r#""type":"{kind}""#)), "{kind}");
+        }
+        for piece in [r#""type":"thinking""#, r#""role":"bashExecution""#, r#""stopReason":"aborted""#, "parentSession"]
+        {
+            assert!(all.contains(piece), "{piece}");
+        }
+        assert!(files.keys().all(|path| path.starts_with("sessions")));
+    }
+}

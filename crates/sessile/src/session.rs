@@ -1,0 +1,342 @@
+//! One loaded session: its log, its outline, and where we are in it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use sessile_core::EntryId;
+use sessile_core::date::to_iso;
+use sessile_core::head::Kind;
+use sessile_core::header::Header;
+use sessile_core::json::{Json, Raw};
+use sessile_core::label::Labels;
+use sessile_core::line::{Line, Span};
+use sessile_core::migrate::upgrade_value;
+use sessile_core::outline::{Outline, Row};
+use sessile_store::{Expect, FileLog, Log, MemoryLog, StoreError, create_file, replace};
+
+use crate::environment::{Environment, Migrated};
+use crate::error::SessionError;
+
+/// Where a session's bytes are.
+pub(crate) enum Backing {
+    /// Nowhere but here, for good.
+    Memory(MemoryLog),
+    /// Here until the session is worth a file of that name.
+    Awaited {
+        /// What will be written.
+        log: MemoryLog,
+        /// Where to.
+        path: PathBuf,
+        /// Whether an empty file is already there, which takes every entry at once.
+        is_empty_file: bool,
+    },
+    /// In a file.
+    File {
+        /// The file.
+        log: Box<dyn Log>,
+        /// Where it is.
+        path: PathBuf,
+    },
+}
+
+impl Backing {
+    fn log(&self) -> &dyn Log {
+        match self {
+            Self::Memory(log) | Self::Awaited { log, .. } => log,
+            Self::File { log, .. } => log.as_ref(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Awaited { path, .. } | Self::File { path, .. } => Some(path),
+        }
+    }
+}
+
+/// A session and the current place in it.
+pub(crate) struct Session {
+    pub(crate) backing: Backing,
+    pub(crate) outline: Outline,
+    pub(crate) leaf: Option<Row>,
+    /// Read when first asked for: opening a session decodes no payload.
+    labels: OnceLock<Labels>,
+}
+
+/// How often an append starts over because another program wrote in between.
+const MAX_RACES: usize = 100;
+
+impl Session {
+    /// A session in memory that starts with these lines.
+    pub(crate) fn from_bytes(
+        environment: &dyn Environment,
+        bytes: Vec<u8>,
+        place: impl FnOnce(MemoryLog) -> Backing,
+    ) -> Self {
+        let log = MemoryLog::new(bytes);
+        // Memory does not fail to be read.
+        let outline = scan(environment, &log).unwrap_or_default();
+        Self::new(place(log), outline)
+    }
+
+    /// Opens a file that holds a session; anything else is refused and left as it is.
+    pub(crate) fn open_file(environment: &dyn Environment, path: &Path) -> Result<Self, SessionError> {
+        let log = FileLog::open(path)?;
+        let outline = scan(environment, &log)?;
+        if !outline.is_session() {
+            return Err(SessionError::NotASession { path: path.to_path_buf() });
+        }
+        Ok(Self::new(Backing::File { log: Box::new(log), path: path.to_path_buf() }, outline))
+    }
+
+    fn new(backing: Backing, outline: Outline) -> Self {
+        let leaf = outline.leaf();
+        Self { backing, outline, leaf, labels: OnceLock::new() }
+    }
+
+    /// The value of a row, in the current version's form.
+    pub(crate) fn value(&self, row: Row) -> Result<Json, SessionError> {
+        let value = self.stored_value(row)?;
+        if !self.outline.upgrade().is_needed() {
+            return Ok(value);
+        }
+        upgrade_value(&self.outline, row, value.raw(), &mut |row| self.stored_value(row))
+    }
+
+    fn stored_value(&self, row: Row) -> Result<Json, SessionError> {
+        let bytes = self.backing.log().read(self.outline.span(row))?;
+        Json::parse(bytes).map_err(|source| SessionError::Changed {
+            path: self.backing.path().unwrap_or(Path::new("(memory)")).to_path_buf(),
+            line: self.outline.line_number(row),
+            source,
+        })
+    }
+
+    pub(crate) fn header(&self) -> Result<Option<Header>, SessionError> {
+        self.outline.header().map(|row| self.value(row).map(Header::new)).transpose()
+    }
+
+    /// The labels of the whole file.
+    pub(crate) fn labels(&self) -> Result<&Labels, SessionError> {
+        if let Some(labels) = self.labels.get() {
+            return Ok(labels);
+        }
+        let mut labels = Labels::default();
+        for row in self.outline.entries().filter(|row| self.outline.kind(*row) == Kind::Label) {
+            labels.push(self.value(row)?.raw());
+        }
+        Ok(self.labels.get_or_init(|| labels))
+    }
+
+    pub(crate) fn leaf_id(&self) -> Option<EntryId> {
+        self.leaf.and_then(|leaf| self.outline.id(leaf))
+    }
+
+    pub(crate) fn leaf_path(&self) -> Vec<Row> {
+        self.leaf.map(|leaf| self.outline.path(leaf)).unwrap_or_default()
+    }
+
+    /// An id that no entry has.
+    pub(crate) fn fresh_id(&self, environment: &dyn Environment) -> EntryId {
+        fresh_id(environment, &|id| self.outline.find(id).is_some())
+    }
+
+    /// Refuses to write to what a newer version wrote.
+    pub(crate) fn check_writable(&self) -> Result<(), SessionError> {
+        let Some(path) = self.backing.path().filter(|_| self.outline.upgrade().is_newer()) else { return Ok(()) };
+        let version = self.header()?.and_then(|header| header.json().raw().get("version").map(Raw::to_json));
+        let version = version.map(|version| version.to_text().into_owned()).unwrap_or_default();
+        Err(SessionError::NewerVersion { path: path.to_path_buf(), version })
+    }
+
+    /// Writes an entry and takes it in. If writing fails, nothing has changed here.
+    ///
+    /// `compose` makes the entry once its id is known; it is asked again if
+    /// another program has taken that id in the meantime.
+    pub(crate) fn append(
+        &mut self,
+        environment: &dyn Environment,
+        compose: &dyn Fn(&EntryId) -> Json,
+    ) -> Result<EntryId, SessionError> {
+        self.check_writable()?;
+        self.upgrade_file(environment)?;
+        let mut n_races = 0;
+        loop {
+            let id = self.fresh_id(environment);
+            let entry = compose(&id);
+            let line = line_of(entry.raw());
+            match self.write(&line, is_conversation(entry.raw())) {
+                Ok(offset) => {
+                    self.take(environment, &line, offset, entry.raw());
+                    return Ok(id);
+                }
+                Err(StoreError::Grown { .. }) if n_races < MAX_RACES => {
+                    self.catch_up(environment)?;
+                    n_races += 1;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Puts a line where it belongs and returns its offset.
+    fn write(&mut self, line: &[u8], is_conversation: bool) -> Result<u64, StoreError> {
+        let known = self.outline.end();
+        let is_worth_a_file = is_conversation || self.outline.has_conversation();
+        match &mut self.backing {
+            Backing::File { log, .. } => {
+                return log.append(line, Expect::Length(known)).map(|appended| appended.offset);
+            }
+            Backing::Awaited { is_empty_file, .. } if is_worth_a_file || *is_empty_file => self.store(line)?,
+            Backing::Memory(log) | Backing::Awaited { log, .. } => {
+                log.append(line, Expect::Anything)?;
+            }
+        }
+        Ok(known)
+    }
+
+    /// Writes an awaited session, and this line behind it, to its file.
+    fn store(&mut self, line: &[u8]) -> Result<(), StoreError> {
+        let Backing::Awaited { log, path, is_empty_file } = &self.backing else { return Ok(()) };
+        let bytes = [log.bytes(), line].concat();
+        let stored = if *is_empty_file {
+            let mut stored = FileLog::open(path)?;
+            stored.append(&bytes, Expect::Length(0))?;
+            stored
+        } else {
+            create_file(path, &bytes)?;
+            FileLog::open(path)?
+        };
+        self.backing = Backing::File { path: path.clone(), log: Box::new(stored) };
+        Ok(())
+    }
+
+    /// Writes an awaited session to its file whether or not it is worth one.
+    pub(crate) fn store_now(&mut self) -> Result<(), SessionError> {
+        Ok(self.store(b"")?)
+    }
+
+    /// Adds a line that was written to what is known, and makes it the leaf.
+    fn take(&mut self, environment: &dyn Environment, line: &[u8], offset: u64, entry: Raw<'_>) {
+        let bytes = &line[..line.len() - 1];
+        let span = Span { offset, len: bytes.len() as u64 };
+        self.outline.push(Line { span, bytes: Some(bytes), terminated: true }, &mut Migrated(environment));
+        self.leaf = self.outline.leaf();
+        let is_label = self.leaf.is_some_and(|leaf| self.outline.kind(leaf) == Kind::Label);
+        if let Some(labels) = self.labels.get_mut().filter(|_| is_label) {
+            labels.push(entry);
+        }
+    }
+
+    /// Takes in what other programs have appended. The leaf stays where it is.
+    pub(crate) fn catch_up(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
+        let Backing::File { log, .. } = &self.backing else { return Ok(()) };
+        if log.length()? == self.outline.end() {
+            return Ok(());
+        }
+        let leaf = self.leaf_id();
+        let mut ids = Migrated(environment);
+        if self.outline.is_unterminated() {
+            // The unfinished line may be another one by now, so everything is read anew.
+            self.outline = scan(environment, log.as_ref())?;
+        } else {
+            let outline = &mut self.outline;
+            log.scan(outline.end(), &mut |line| outline.push(line, &mut ids))?;
+        }
+        self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
+        self.labels = OnceLock::new();
+        Ok(())
+    }
+
+    /// Brings a file of version 1 or 2 to the current version, once something is to be written to it.
+    fn upgrade_file(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
+        let Backing::File { path, .. } = &self.backing else { return Ok(()) };
+        if !self.outline.upgrade().is_needed() {
+            return Ok(());
+        }
+        let path = path.clone();
+        let stamp = to_iso(environment.now_ms()).replace([':', '.'], "-");
+        replace(&path, self.outline.end(), &stamp, &mut |out| self.write_lines(&path, out, &|_| true))?;
+        let upgraded = Self::open_file(environment, &path)?;
+        // Rows are the same lines in the same order, so the place stays.
+        let leaf = self.leaf;
+        *self = Self { leaf, ..upgraded };
+        Ok(())
+    }
+
+    /// The same session, upgraded, in memory alone.
+    pub(crate) fn into_memory(self, environment: &dyn Environment) -> Result<Self, SessionError> {
+        let mut bytes = Vec::new();
+        self.write_lines(Path::new("(memory)"), &mut bytes, &|_| true)?;
+        Ok(Self::from_bytes(environment, bytes, Backing::Memory))
+    }
+
+    /// Writes every line, entries in the current version's form and all else byte for byte.
+    ///
+    /// `keep` decides about rows; what is no row is always written.
+    pub(crate) fn write_lines(
+        &self,
+        path: &Path,
+        out: &mut dyn Write,
+        keep: &dyn Fn(Row) -> bool,
+    ) -> Result<(), SessionError> {
+        let mut rows = self.outline.rows().peekable();
+        let mut result = Ok(());
+        let mut write = |line: Line<'_>| -> Result<(), SessionError> {
+            let row = rows.next_if(|row| self.outline.span(*row).end() == line.span.end());
+            let bytes = match (row, line.bytes) {
+                (Some(row), _) if !keep(row) => return Ok(()),
+                (Some(row), Some(_)) if self.outline.upgrade().is_needed() => self.value(row)?.into_bytes(),
+                (Some(row), Some(_)) => self.backing.log().read(self.outline.span(row))?,
+                (_, Some(bytes)) => bytes.to_vec(),
+                (_, None) => self.backing.log().read(line.span)?,
+            };
+            let failed = |source| StoreError::io_at("write", path, source);
+            out.write_all(&bytes).and_then(|()| out.write_all(b"\n")).map_err(failed)?;
+            Ok(())
+        };
+        self.backing.log().scan(0, &mut |line| {
+            if result.is_ok() {
+                result = write(line);
+            }
+        })?;
+        result
+    }
+}
+
+/// Reads a whole log into an outline.
+pub(crate) fn scan(environment: &dyn Environment, log: &dyn Log) -> Result<Outline, SessionError> {
+    let mut outline = Outline::new();
+    let mut ids = Migrated(environment);
+    log.scan(0, &mut |line| outline.push(line, &mut ids))?;
+    Ok(outline)
+}
+
+/// A value as a line of a file.
+pub(crate) fn line_of(value: Raw<'_>) -> Vec<u8> {
+    let mut line = value.as_bytes().to_vec();
+    line.push(b'\n');
+    line
+}
+
+fn is_conversation(entry: Raw<'_>) -> bool {
+    use sessile_core::head::{Parsed, read};
+    matches!(read(entry.as_bytes()), Parsed::Kept(head) if head.role.is_conversation())
+}
+
+/// How many short ids are tried before a long one is taken.
+const MAX_DRAWS: usize = 100;
+
+/// A short id that is not taken, or a long one if short ones keep being taken.
+pub(crate) fn fresh_id(environment: &dyn Environment, is_taken: &dyn Fn(&EntryId) -> bool) -> EntryId {
+    for _ in 0..MAX_DRAWS {
+        let uuid = environment.entry_uuid();
+        let id = EntryId::from(uuid.get(..8).unwrap_or(&uuid));
+        if !is_taken(&id) {
+            return id;
+        }
+    }
+    EntryId::from(environment.entry_uuid())
+}

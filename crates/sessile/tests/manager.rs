@@ -1,0 +1,396 @@
+//! The manager on real files: what it promises beyond pi.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use sessile::json::Json;
+use sessile::{
+    BranchSummary, Cancel, Compaction, EntryId, ForkPosition, ListOptions, NewSession, SessionError, SessionManager,
+    Sessions, StoreError, draft,
+};
+use sessile_testkit::Replay;
+use tempfile::TempDir;
+
+const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/work"}"#;
+
+struct Place {
+    dir: TempDir,
+    environment: Replay,
+    sessions: Sessions,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let environment = Replay::new(1_735_689_600_000, 7);
+        environment.set_home(dir.path());
+        environment.set_current_dir(dir.path());
+        Self { sessions: Sessions::new(environment.clone()), environment, dir }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn create(&self) -> SessionManager {
+        self.sessions.create("/work", Some(&self.path("sessions")), NewSession::default()).unwrap()
+    }
+
+    /// A file of a header and these lines.
+    fn file(&self, name: &str, lines: &[&str]) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, format!("{HEADER}\n{}\n", lines.join("\n"))).unwrap();
+        path
+    }
+
+    fn open(&self, path: &Path) -> SessionManager {
+        self.sessions.open(path, None, None).unwrap()
+    }
+}
+
+fn entry(id: &str, parent: Option<&str>) -> String {
+    let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z","message":{{"role":"user","content":"{id}","timestamp":1}}}}"#
+    )
+}
+
+fn user(text: &str) -> draft::UserMessage {
+    draft::UserMessage::new(text, 1)
+}
+
+fn read(path: &Path) -> String {
+    String::from_utf8(fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_session_has_no_file_until_somebody_speaks() {
+    let place = Place::new();
+    let mut session = place.create();
+    let file = session.session_file().unwrap().to_path_buf();
+    session.append_model_change("acme", "acme-1").unwrap();
+    session.append_session_info("named").unwrap();
+    assert!(!file.exists());
+    session.append_message(user("hello")).unwrap();
+    assert_eq!(read(&file).lines().count(), 4);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(place.path("sessions")).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn a_session_of_a_name_alone_can_be_saved() {
+    let place = Place::new();
+    let mut session = place.create();
+    session.append_session_info("only a name").unwrap();
+    session.persist_now().unwrap();
+    let file = session.session_file().unwrap().to_path_buf();
+    assert_eq!(place.open(&file).session_name().unwrap().unwrap(), "only a name");
+    session.persist_now().unwrap();
+    session.append_session_info("another").unwrap();
+    assert_eq!(read(&file).lines().count(), 3);
+}
+
+#[test]
+fn a_first_write_that_fails_can_be_repeated() {
+    let place = Place::new();
+    let mut session = place.create();
+    let label = session.append_model_change("acme", "acme-1").unwrap();
+    fs::remove_dir(place.path("sessions")).unwrap();
+    assert!(matches!(session.append_message(user("lost?")), Err(SessionError::Store(StoreError::Io { .. }))));
+    assert_eq!((session.leaf_id(), session.entry_count()), (Some(label), 1));
+    fs::create_dir(place.path("sessions")).unwrap();
+    session.append_message(user("kept")).unwrap();
+    assert_eq!(read(session.session_file().unwrap()).lines().count(), 3);
+}
+
+#[test]
+fn a_name_that_is_taken_is_left_alone() {
+    let place = Place::new();
+    let mut session = place.create();
+    let file = session.session_file().unwrap().to_path_buf();
+    fs::write(&file, "precious\n").unwrap();
+    assert!(matches!(session.append_message(user("x")), Err(SessionError::Store(StoreError::Exists { .. }))));
+    assert_eq!(read(&file), "precious\n");
+    assert_eq!(session.entry_count(), 0);
+}
+
+#[test]
+fn a_deleted_file_is_reported_and_nothing_changes() {
+    let place = Place::new();
+    let path = place.file("f.jsonl", &[&entry("a", None)]);
+    let mut session = place.open(&path);
+    fs::remove_file(&path).unwrap();
+    let error = session.append_message(user("x")).unwrap_err();
+    assert!(error.to_string().contains("was deleted while it was open"), "{error}");
+    assert_eq!(session.leaf_id().unwrap(), "a");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_summary_that_cannot_be_written_does_not_move_the_leaf() {
+    let place = Place::new();
+    let path = place.file("f.jsonl", &[&entry("a", None), &entry("b", Some("a"))]);
+    let mut session = place.open(&path);
+    fs::remove_file(&path).unwrap();
+    let summary = BranchSummary { summary: "s".into(), ..BranchSummary::default() };
+    assert!(session.branch_with_summary(Some(&"a".into()), &summary).is_err());
+    assert_eq!(session.leaf_id().unwrap(), "b");
+}
+
+#[test]
+fn a_file_that_is_no_session_does_not_become_one() {
+    let place = Place::new();
+    let path = place.file("f.jsonl", &[&entry("a", None)]);
+    let notes = place.path("notes.txt");
+    fs::write(&notes, "precious notes\n").unwrap();
+    let mut session = place.open(&path);
+    let error = session.set_session_file(&notes).unwrap_err();
+    assert!(matches!(&error, SessionError::NotASession { path } if *path == notes), "{error}");
+    session.append_message(user("goes to the old one")).unwrap();
+    assert_eq!(read(&notes), "precious notes\n");
+    assert_eq!(read(&path).lines().count(), 3);
+    assert!(matches!(
+        session.set_session_file(place.dir.path()),
+        Err(SessionError::Store(StoreError::NotRegular { .. }))
+    ));
+}
+
+#[test]
+fn a_newer_file_is_read_but_not_written() {
+    let place = Place::new();
+    let path = place.path("f.jsonl");
+    let text = format!("{}\n{}\n", HEADER.replace("\"version\":3", "\"version\":4"), entry("a", None));
+    fs::write(&path, &text).unwrap();
+    let mut session = place.open(&path);
+    assert_eq!(session.build_session_context().unwrap().messages.len(), 1);
+    let error = session.append_message(user("x")).unwrap_err();
+    assert!(matches!(&error, SessionError::NewerVersion { version, .. } if version == "4"), "{error}");
+    assert_eq!(read(&path), text);
+    // A branch of it is a session of our version, and can be written.
+    session.create_branched_session("a").unwrap();
+    session.append_message(user("x")).unwrap();
+}
+
+#[test]
+fn an_old_file_is_upgraded_by_the_first_write() {
+    let place = Place::new();
+    let path = place.path("f.jsonl");
+    let old = "{\"type\":\"session\",\"id\":\"s1\",\"cwd\":\"/work\",\"extra\":1.0}\r\nbroken\n\n{\"type\":\"message\",\"timestamp\":\"2025-01-01T00:00:01.000Z\",\"message\":{\"role\":\"hookMessage\",\"content\":\"h\",\"n\":1.50}}";
+    fs::write(&path, old).unwrap();
+    place.environment.script_ids(["11111111-x", "22222222-x"]);
+    let mut session = place.open(&path);
+    assert_eq!(session.leaf_id().unwrap(), "11111111");
+    assert_eq!(read(&path), old, "opening writes nothing");
+    session.append_message(user("new")).unwrap();
+    let lines: Vec<String> = read(&path).lines().map(str::to_owned).collect();
+    assert_eq!(lines[0], r#"{"type":"session","id":"s1","cwd":"/work","extra":1.0,"version":3}"#);
+    assert_eq!(lines[1..3], ["broken".to_owned(), String::new()]);
+    assert_eq!(
+        lines[3],
+        r#"{"type":"message","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"custom","content":"h","n":1.50},"id":"11111111","parentId":null}"#
+    );
+    assert!(lines[4].contains(r#""parentId":"11111111""#));
+    let original = place.path("f.jsonl.orig-2025-01-01T00-00-00-000Z");
+    assert_eq!(read(&original), old);
+    assert_eq!(place.open(&path).entry_count(), 2);
+}
+
+#[test]
+fn ids_of_an_old_file_are_the_same_each_time() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("f.jsonl");
+    fs::write(&path, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"custom\"}\n{\"type\":\"custom\"}\n").unwrap();
+    let leaf = || SessionManager::open(&path, None, None).unwrap().leaf_id().unwrap();
+    assert_eq!(leaf(), leaf());
+}
+
+#[test]
+fn a_taken_id_is_drawn_again() {
+    let place = Place::new();
+    let path = place.file("f.jsonl", &[&entry("aaaaaaaa", None)]);
+    let mut session = place.open(&path);
+    place.environment.script_ids(["aaaaaaaa-1", "aaaaaaaa-2", "bbbbbbbb-3"]);
+    assert_eq!(session.append_message(user("x")).unwrap(), "bbbbbbbb");
+    place.environment.script_ids(std::iter::repeat_n("aaaaaaaa-1", 100).chain(["cccccccc-long"]));
+    assert_eq!(session.append_message(user("x")).unwrap(), "cccccccc-long");
+}
+
+#[test]
+fn what_others_append_is_taken_in_and_the_leaf_stays() {
+    let place = Place::new();
+    let path = place.file("f.jsonl", &[&entry("a", None)]);
+    let mut one = place.open(&path);
+    let mut other = place.open(&path);
+    let theirs = other.append_message(user("theirs")).unwrap();
+    let ours = one.append_message(user("ours")).unwrap();
+    assert_eq!(one.entry_count(), 3);
+    assert_eq!(one.entry(&ours).unwrap().unwrap().parent_id().unwrap(), "a");
+    assert_eq!(one.children(Some(&"a".into())).unwrap().len(), 2);
+    other.refresh().unwrap();
+    assert_eq!(other.leaf_id(), Some(theirs));
+    other.follow_leaf().unwrap();
+    assert_eq!(other.leaf_id(), Some(ours));
+}
+
+#[test]
+fn an_unfinished_line_is_sealed_and_one_finished_by_others_is_seen() {
+    let place = Place::new();
+    let path = place.file("f.jsonl", &[&entry("a", None)]);
+    let mut session = place.open(&path);
+    let append =
+        |text: &str| fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap();
+    append(r#"{"type":"message","id":"torn"#);
+    session.append_message(user("kept")).unwrap();
+    assert_eq!(place.open(&path).entry_count(), 2);
+    // Half a line is seen by nobody; once it is whole it is an entry.
+    append(r#"{"type":"custom","id":"half","#);
+    session.refresh().unwrap();
+    assert_eq!(session.entry_count(), 2);
+    append("\"parentId\":null}\n");
+    session.refresh().unwrap();
+    assert!(session.entry("half").unwrap().is_some());
+}
+
+#[test]
+fn an_empty_file_gets_its_header_with_the_first_entry() {
+    let place = Place::new();
+    let path = place.path("f.jsonl");
+    fs::write(&path, "").unwrap();
+    let mut session = place.open(&path);
+    assert_eq!(read(&path), "", "opening writes nothing");
+    session.append_thinking_level_change("high").unwrap();
+    assert_eq!(read(&path).lines().count(), 2);
+}
+
+#[test]
+fn forks_are_cut_before_or_at_an_entry() {
+    let place = Place::new();
+    let lines = [entry("a", None), entry("b", Some("a")), entry("c", Some("b"))];
+    let path = place.file("f.jsonl", &[&lines[0], &lines[1], &lines[2]]);
+
+    let mut session = place.open(&path);
+    let forked = session.fork("b", ForkPosition::Before).unwrap();
+    assert_eq!(forked.text.as_deref(), Some("b"));
+    let copy = read(forked.session_file.as_ref().unwrap());
+    assert_eq!(copy.lines().skip(1).collect::<Vec<_>>(), [lines[0].as_str()]);
+    assert_eq!(session.header().unwrap().parent_session().unwrap(), path.to_string_lossy());
+
+    let mut session = place.open(&path);
+    assert_eq!(session.fork("b", ForkPosition::At).unwrap().text, None);
+    assert_eq!(session.leaf_id().unwrap(), "b");
+
+    let mut session = place.open(&path);
+    session.fork("a", ForkPosition::Before).unwrap();
+    assert_eq!((session.entry_count(), session.leaf_id()), (0, None));
+    assert!(!session.session_file().unwrap().exists());
+    assert!(matches!(session.fork("a", ForkPosition::At), Err(SessionError::EntryNotFound { .. })));
+
+    let mut session = place.open(&path);
+    session.branch("b").unwrap();
+    session.clone_session().unwrap();
+    assert_eq!(session.entry_count(), 2);
+
+    let mut unsaved = place.create();
+    let entry = unsaved.append_session_info("x").unwrap();
+    assert!(matches!(unsaved.fork(entry, ForkPosition::At), Err(SessionError::Unsaved)));
+}
+
+#[test]
+fn a_fork_of_an_old_file_is_of_the_current_version() {
+    let place = Place::new();
+    let path = place.path("old.jsonl");
+    let old = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}\n";
+    fs::write(&path, old).unwrap();
+    let forked = place.sessions.fork_from(&path, "/other", Some(&place.path("forks")), None).unwrap();
+    assert_eq!(forked.build_session_context().unwrap().messages.len(), 2);
+    assert_eq!(read(&path), old);
+    let error = place.sessions.fork_from(place.path("none"), "/other", Some(&place.path("forks")), None).unwrap_err();
+    assert!(matches!(error, SessionError::CannotFork { .. }), "{error}");
+    let error = place.sessions.fork_from(&path, "/other", Some(&place.path("new")), Some("-bad".into())).unwrap_err();
+    assert!(matches!(error, SessionError::BadSessionId { .. }), "{error}");
+    assert!(!place.path("new").exists(), "nothing is made for a fork that is refused");
+}
+
+#[test]
+fn what_the_shape_of_a_session_tells() {
+    let place = Place::new();
+    let mut session = place.sessions.in_memory("/work", NewSession::default()).unwrap();
+    let first = session.append_message(user("one")).unwrap();
+    session.append_message(draft::AssistantMessage::new("acme", "acme-1", "answer", 2)).unwrap();
+    let compaction = Compaction { summary: "s".into(), tokens_before: 1234.0, ..Compaction::default() };
+    let compacted = session.append_compaction(&compaction).unwrap();
+    let left = BranchSummary { summary: "went nowhere".into(), ..BranchSummary::default() };
+    let summary = session.branch_with_summary(Some(&first), &left).unwrap();
+    let records = session.compactions().unwrap();
+    assert_eq!((records[0].tokens_before, records[0].on_path), (Some(1234.0), false));
+    assert_eq!(records[0].first_kept_entry_id, Some(compacted.clone()));
+    assert_eq!(session.branch_points().len(), 1);
+    assert_eq!(session.branch_statistics().leaves, 2);
+    let links = session.fork_links().unwrap();
+    assert_eq!(links.left_branches[0].summary_id, summary);
+    assert_eq!(links.left_branches[0].from, Some(compacted));
+    assert_eq!(links.left_branches[0].onto, Some(first));
+}
+
+#[test]
+fn a_list_can_be_watched_and_stopped() {
+    let place = Place::new();
+    for index in 0..25 {
+        place.file(&format!("f{index:02}.jsonl"), &[&entry("a", None)]);
+    }
+    fs::write(
+        place.path("odd.jsonl"),
+        format!("{HEADER}\n{{\"type\":\"message\",\"id\":\"x\"}}\n{{\"type\":\"session_info\",\"name\":5}}\n"),
+    )
+    .unwrap();
+    let mut partials = Vec::new();
+    let mut progress = |progress: sessile::Progress<'_>| {
+        partials.extend(progress.partial.map(|partial| (progress.loaded, partial.len())))
+    };
+    let mut options = ListOptions { progress: Some(&mut progress), ..ListOptions::default() };
+    let listed = place.sessions.list("/work", Some(place.dir.path()), &mut options).unwrap();
+    assert_eq!(listed.len(), 26, "one odd entry hides nothing");
+    assert_eq!(partials, [(1, 1), (10, 10), (20, 20), (26, 26)]);
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let mut options = ListOptions { cancel: Some(cancel), ..ListOptions::default() };
+    assert!(matches!(place.sessions.list_all(Some(place.dir.path()), &mut options), Err(SessionError::Cancelled)));
+}
+
+#[test]
+fn namesakes_do_not_mix() {
+    let place = Place::new();
+    place.environment.set_variable("PI_CODING_AGENT_DIR", &place.path("agent").to_string_lossy());
+    let mut session = place.sessions.create("/a/b-c", None, NewSession::default()).unwrap();
+    session.append_message(user("mine")).unwrap();
+    assert!(session.uses_default_session_dir());
+    let list = |cwd: &str| place.sessions.list(cwd, None, &mut ListOptions::default()).unwrap().len();
+    assert_eq!((list("/a/b-c"), list("/a-b/c")), (1, 0));
+    assert_eq!(place.sessions.continue_recent("/a-b/c", None).unwrap().entry_count(), 0);
+    assert_eq!(place.sessions.continue_recent("/a/b-c", None).unwrap().entry_count(), 1);
+    let id = session.session_id().unwrap();
+    assert!(place.sessions.find_by_id("/a/b-c", &id, None).is_some());
+    assert_eq!(place.sessions.find_by_id("/a-b/c", &id, None), None);
+}
+
+#[test]
+fn context_edits_are_checked_before_anything_is_written() {
+    let place = Place::new();
+    let mut session = place.sessions.in_memory("/work", NewSession::default()).unwrap();
+    let first = session.append_message(user("one")).unwrap();
+    let settings = session.append_thinking_level_change("low").unwrap();
+    session.reset_leaf();
+    let alone = session.append_message(user("two")).unwrap();
+    let mut edit = |target: &EntryId, text: &str| session.append_context_edit(target, &Json::parse(text).unwrap());
+    assert!(matches!(edit(&"no".into(), "5"), Err(SessionError::BadReplacement)));
+    assert!(matches!(edit(&"no".into(), "null"), Err(SessionError::EntryNotFound { .. })));
+    assert!(matches!(edit(&first, "null"), Err(SessionError::NotOnBranch { .. })));
+    assert!(edit(&alone, "null").is_ok());
+    session.branch(&settings).unwrap();
+    let error = session.append_context_edit(&settings, &Json::null()).unwrap_err();
+    assert!(matches!(error, SessionError::NotEditable { .. }), "{error}");
+    assert_eq!(session.entry_count(), 4);
+}

@@ -1,0 +1,382 @@
+//! One sequence, step by step, in both engines.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sessile::json::Json;
+use sessile::migrate::Upgrade;
+use sessile::{BranchSummary, Compaction, EntryId, NewSession, SessionError, SessionManager, Sessions, UsageNote};
+
+use super::compare::{Explained, Paths, compare_sessions};
+use super::op::{Op, Step, Target};
+use super::{Failure, Tally};
+use crate::oracle::{Answer, Oracle, quoted};
+use crate::replay::Replay;
+
+/// When sequences begin.
+pub(crate) const START_MS: i64 = 1_735_689_600_000;
+
+/// Does all steps and returns how many were done; the first unexplained difference ends it.
+pub(super) fn run(
+    oracle: &mut Oracle,
+    directory: &Path,
+    seed: u64,
+    steps: &[Step],
+    tally: &mut Tally,
+) -> Result<usize, Failure> {
+    let mut pair = Pair::new(oracle, directory, seed);
+    for (index, step) in steps.iter().enumerate() {
+        let is_last = index + 1 == steps.len();
+        match pair.step(step, is_last, tally) {
+            Ok(Goes::On) => {}
+            Ok(Goes::NoFurther) => return Ok(index + 1),
+            Err(what) => return Err(Failure { step: index, what }),
+        }
+    }
+    Ok(steps.len())
+}
+
+/// Whether a sequence can go on: after some explained differences the two are no longer comparable.
+enum Goes {
+    On,
+    NoFurther,
+}
+
+struct Pair<'o> {
+    oracle: &'o mut Oracle,
+    environment: Replay,
+    sessions: Sessions,
+    ours: Option<SessionManager>,
+    paths: Paths,
+    seed: u64,
+    now_ms: i64,
+    /// Whether pi has written existing lines of the current file anew.
+    was_copied: bool,
+}
+
+/// What ended a step early.
+enum Stop {
+    /// Both engines refuse the file, so there is nothing to go on with.
+    BothRefuse,
+    Explained(Explained),
+    Failed(String),
+}
+
+impl<'o> Pair<'o> {
+    fn new(oracle: &'o mut Oracle, directory: &Path, seed: u64) -> Self {
+        let path = |name: &str| directory.join(name).to_string_lossy().into_owned();
+        let paths = Paths { pi: path("side-pi"), ours: path("side-us") };
+        for side in [&paths.pi, &paths.ours] {
+            drop(fs::remove_dir_all(side));
+            fs::create_dir_all(side).unwrap();
+        }
+        oracle.ask(format!(r#"{{"cmd":"reset","clock":{START_MS},"idSeed":"{seed}"}}"#));
+        let environment = Replay::new(START_MS, seed);
+        environment.set_home(directory);
+        environment.set_current_dir(directory);
+        let sessions = Sessions::new(environment.clone());
+        Self { oracle, environment, sessions, ours: None, paths, seed, now_ms: START_MS, was_copied: false }
+    }
+
+    fn step(&mut self, step: &Step, is_last: bool, tally: &mut Tally) -> Result<Goes, String> {
+        self.now_ms += step.tick;
+        let now_ms = self.now_ms;
+        self.environment.set_now(now_ms);
+        self.oracle.ask(format!(r#"{{"cmd":"clock","ms":{now_ms}}}"#));
+        let draws = self.oracle.ask(r#"{"cmd":"state"}"#).value()["draws"].as_u64().unwrap();
+        self.environment.set_draws(self.seed, draws);
+        let mut note = |explained: Explained| *tally.entry(explained).or_default() += 1;
+        match self.perform(&step.op) {
+            Ok(()) => {}
+            Err(Stop::BothRefuse) => return Ok(Goes::NoFurther),
+            Err(Stop::Explained(explained)) => {
+                note(explained);
+                return Ok(Goes::NoFurther);
+            }
+            Err(Stop::Failed(what)) => return Err(what),
+        }
+        let checks_all =
+            is_last || matches!(step.op, Op::Damage(_) | Op::Start(_) | Op::Extract(_) | Op::Fork | Op::Foreign(_));
+        let explained = if checks_all { self.compare_all()? } else { self.compare_leaf()? };
+        let ends = explained.iter().any(|it| matches!(it, Explained::NoIdLeaf));
+        explained.into_iter().for_each(&mut note);
+        Ok(if ends { Goes::NoFurther } else { Goes::On })
+    }
+
+    /// Has both engines do an operation and checks that both could, or both could not.
+    fn perform(&mut self, op: &Op) -> Result<(), Stop> {
+        match op {
+            Op::Start(bytes) => self.start(&bytes.0),
+            Op::Reopen => self.reopen(),
+            Op::Fork => self.fork(),
+            Op::Foreign(message) => self.foreign(message),
+            Op::Damage(damage) => {
+                let Some(file) = self.existing_pi_file() else { return Ok(()) };
+                let damaged = damage.apply(&fs::read(&file).unwrap());
+                fs::write(self.our_path(&file), self.paths.bytes_as_ours(&damaged)).unwrap();
+                fs::write(&file, damaged).unwrap();
+                self.was_copied = false;
+                self.reopen()
+            }
+            _ => self.plain(op),
+        }
+    }
+
+    fn plain(&mut self, op: &Op) -> Result<(), Stop> {
+        let dir = format!("{}/sessions", self.paths.pi);
+        let answer = self.oracle.ask(op.request(&dir).expect("plain operations are one request"));
+        self.follow_session_id();
+        let ours = self.perform_ours(op);
+        if matches!(op, Op::Extract(_)) && answer.error().is_none() {
+            self.was_copied = true;
+        }
+        agree(&answer, &ours, op)
+    }
+
+    fn perform_ours(&mut self, op: &Op) -> Result<(), SessionError> {
+        let dir = PathBuf::from(format!("{}/sessions", self.paths.ours));
+        match op {
+            Op::Create => self.ours = Some(self.sessions.create("/work/dir", Some(&dir), NewSession::default())?),
+            Op::InMemory => self.ours = Some(self.sessions.in_memory("/work/dir", NewSession::default())?),
+            _ => {
+                let ours = self.ours.as_mut().expect("a sequence starts with a session");
+                apply(ours, op)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has our next session take the id pi has just made up.
+    fn follow_session_id(&mut self) {
+        let seen = self.oracle.ask(r#"{"cmd":"observe","what":"sessionId"}"#);
+        if let Ok(id) = seen.observation("sessionId") {
+            let id: String = serde_json::from_str(id).unwrap();
+            self.environment.next_session_id(id);
+        }
+    }
+
+    fn start(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        let file = PathBuf::from(format!("{}/sessions/start.jsonl", self.paths.pi));
+        let our_file = self.our_path(&file);
+        for file in [&file, &our_file] {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, bytes).unwrap();
+        }
+        self.open(&file)
+    }
+
+    /// Gives us the upgraded file that pi has written already, before anything opens it again.
+    ///
+    /// The ids an upgrade makes up are drawn when the file is opened, so ours would be others.
+    fn take_upgrade(&mut self, file: &Path) {
+        if self.ours.as_ref().is_some_and(|ours| ours.outline().upgrade().is_needed()) {
+            let upgraded = self.paths.bytes_as_ours(&fs::read(file).unwrap());
+            fs::write(self.our_path(file), upgraded).unwrap();
+        }
+    }
+
+    /// Ends the comparison if only pi has given an empty file its header, with an id of its own.
+    fn require_header(&self, file: &Path) -> Result<(), Stop> {
+        let is_empty = |file: &Path| fs::metadata(file).is_ok_and(|metadata| metadata.len() == 0);
+        if is_empty(&self.our_path(file)) && !is_empty(file) {
+            return Err(Stop::Explained(Explained::HeaderLater));
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self) -> Result<(), Stop> {
+        let Some(file) = self.existing_pi_file() else { return Ok(()) };
+        self.require_header(&file)?;
+        self.take_upgrade(&file);
+        self.open(&file)
+    }
+
+    fn open(&mut self, file: &Path) -> Result<(), Stop> {
+        let answer = self.oracle.ask(open_request(file, "m"));
+        self.follow_session_id();
+        let our_file = self.our_path(file);
+        match self.sessions.open(&our_file, None, None) {
+            Ok(manager) => {
+                let starts_with_bom = fs::read(&our_file).unwrap().starts_with(b"\xef\xbb\xbf");
+                let upgrade = manager.outline().upgrade();
+                let has_scalar =
+                    manager.diagnostics().iter().any(|it| it.oddity == sessile::diagnostic::Oddity::NotObject);
+                self.was_copied |= upgrade.is_needed();
+                // The version "abc": pi rewrites such a file each time it opens it.
+                self.was_copied |=
+                    !upgrade.is_newer() && manager.header().is_ok_and(|header| header.version() != Some(3.0));
+                self.ours = Some(manager);
+                if upgrade == Upgrade::FromV1 && has_scalar {
+                    return Err(Stop::Explained(Explained::OddUpgrade));
+                }
+                match answer.error() {
+                    None => Ok(()),
+                    Some(_) if starts_with_bom => Err(Stop::Explained(Explained::ByteOrderMark)),
+                    Some(error) => Err(Stop::Failed(format!("open: pi failed with {error:?}, we did not"))),
+                }
+            }
+            Err(error) => match answer.error() {
+                Some(_) => Err(Stop::BothRefuse),
+                None => Err(Stop::Failed(format!("open: we failed with {error}, pi did not"))),
+            },
+        }
+    }
+
+    fn fork(&mut self) -> Result<(), Stop> {
+        let Some(file) = self.existing_pi_file() else { return Ok(()) };
+        self.require_header(&file)?;
+        self.take_upgrade(&file);
+        let dir = format!("{}/forks", self.paths.pi);
+        let answer = self.oracle.ask(format!(
+            r#"{{"cmd":"static","method":"forkFrom","args":[{},"/other/dir",{}]}}"#,
+            quoted(&file.to_string_lossy()),
+            quoted(&dir)
+        ));
+        self.follow_session_id();
+        let our_dir = PathBuf::from(format!("{}/forks", self.paths.ours));
+        let forked = self.sessions.fork_from(self.our_path(&file), "/other/dir", Some(&our_dir), None);
+        self.was_copied = true;
+        agree(&answer, &forked.map(|forked| self.ours = Some(forked)), &Op::Fork)
+    }
+
+    /// Each engine appends to the file of the other; then both open their own.
+    fn foreign(&mut self, message: &str) -> Result<(), Stop> {
+        let Some(file) = self.existing_pi_file() else { return Ok(()) };
+        let our_file = self.our_path(&file);
+        self.require_header(&file)?;
+        if self.ours.as_ref().is_some_and(|ours| ours.outline().upgrade().is_newer()) {
+            return Err(Stop::Explained(Explained::NewerVersion));
+        }
+        self.take_upgrade(&file);
+        self.oracle.ask(open_request(&our_file, "f"));
+        let call = format!(r#"{{"cmd":"call","handle":"f","method":"appendMessage","args":[{message}]}}"#);
+        let answer = self.oracle.ask(call);
+        let message = Json::parse(message).unwrap();
+        let appended = self.sessions.open(&file, None, None).and_then(|mut other| other.append_message(message));
+        agree(&answer, &appended.map(drop), &Op::Foreign(String::new()))?;
+        self.reopen()
+    }
+
+    /// pi's current file, if there is one on disk.
+    fn existing_pi_file(&mut self) -> Option<PathBuf> {
+        let seen = self.oracle.ask(r#"{"cmd":"observe","what":"file"}"#);
+        let file: Option<PathBuf> = serde_json::from_str(seen.observation("file").ok()?).unwrap();
+        file.filter(|file| file.exists())
+    }
+
+    fn our_path(&self, file: &Path) -> PathBuf {
+        self.paths.ours_of(file)
+    }
+
+    fn compare_leaf(&mut self) -> Result<Vec<Explained>, String> {
+        let seen = self.oracle.ask(r#"{"cmd":"observe","what":["leaf","leafDefined","count"]}"#);
+        let ours = self.ours.as_ref().expect("a sequence starts with a session");
+        if seen.observation("leafDefined") == Ok("false") {
+            return Ok(vec![Explained::NoIdLeaf]);
+        }
+        let leaf = crate::observe::id_text(ours.leaf_id().as_ref());
+        let their = seen.observation("leaf");
+        if their == Ok(&leaf) { Ok(Vec::new()) } else { Err(format!("leaf\n    pi: {their:?}\n  ours: {leaf}")) }
+    }
+
+    fn compare_all(&mut self) -> Result<Vec<Explained>, String> {
+        let ours = self.ours.as_ref().expect("a sequence starts with a session");
+        compare_sessions(self.oracle, ours, &self.paths, self.was_copied)
+    }
+}
+
+fn open_request(file: &Path, handle: &str) -> String {
+    let file = quoted(&file.to_string_lossy());
+    format!(r#"{{"cmd":"static","method":"open","args":[{file}],"into":"{handle}"}}"#)
+}
+
+/// Both succeeded or both failed.
+fn agree(pi: &Answer, ours: &Result<(), SessionError>, op: &Op) -> Result<(), Stop> {
+    match (pi.error(), ours) {
+        (None, Ok(())) | (Some(_), Err(_)) if pi.error() != Some("Driver: loop") => Ok(()),
+        (Some("Driver: loop"), _) => Err(Stop::Explained(Explained::Loop)),
+        (None, Err(SessionError::NewerVersion { .. })) => Err(Stop::Explained(Explained::NewerVersion)),
+        (Some(error), Ok(())) if error.starts_with("TypeError") => Err(Stop::Explained(Explained::OddEntry)),
+        (their, our) => Err(Stop::Failed(format!("{op:?}\n    pi: {their:?}\n  ours: {our:?}"))),
+    }
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+fn target_id(manager: &SessionManager, target: Target) -> EntryId {
+    let outline = manager.outline();
+    let Target::At(place) = target else { return EntryId::from("missing0") };
+    let n_entries = outline.n_entries();
+    if n_entries == 0 {
+        return EntryId::from("missing0");
+    }
+    let row = outline.entries().nth(place % n_entries).unwrap();
+    outline.id(row).unwrap_or_else(|| EntryId::from("undefined"))
+}
+
+pub(crate) fn apply(manager: &mut SessionManager, op: &Op) -> Result<(), SessionError> {
+    let id = |target: Target| target_id(manager, target);
+    match op {
+        Op::NewSession => drop(manager.new_session(NewSession::default())?),
+        Op::Message(message) => drop(manager.append_message(json(message))?),
+        Op::Thinking(level) => drop(manager.append_thinking_level_change(level)?),
+        Op::Model(provider, model) => drop(manager.append_model_change(provider, model)?),
+        Op::Usage(kind, usage, note) => drop(manager.append_usage(&UsageNote {
+            kind: kind.clone(),
+            provider: "p".into(),
+            model: "m".into(),
+            usage: json(usage),
+            note: note.clone(),
+        })?),
+        Op::Compaction(summary, kept, tokens, details, from_hook, usage) => {
+            let compaction = Compaction {
+                summary: summary.clone(),
+                first_kept_entry_id: kept.map(id),
+                tokens_before: tokens.parse().unwrap(),
+                details: details.as_deref().map(json),
+                from_hook: *from_hook,
+                usage: usage.as_deref().map(json),
+            };
+            drop(manager.append_compaction(&compaction)?);
+        }
+        Op::Custom(kind, data) => {
+            drop(manager.append_custom_entry(kind, data.as_deref().map(json).as_ref())?);
+        }
+        Op::CustomMessage(kind, content, display, details) => {
+            let details = details.as_deref().map(json);
+            drop(manager.append_custom_message_entry(kind, json(content), *display, details.as_ref())?);
+        }
+        Op::Name(name) => drop(manager.append_session_info(name)?),
+        Op::Label(target, label) => {
+            let target = id(*target);
+            drop(manager.append_label_change(target, label.as_deref())?);
+        }
+        Op::ContextEdit(target, replacement) => {
+            let target = id(*target);
+            drop(manager.append_context_edit(target, &json(replacement))?);
+        }
+        Op::Branch(target) => {
+            let target = id(*target);
+            manager.branch(target)?;
+        }
+        Op::Reset => manager.reset_leaf(),
+        Op::BranchSummary(onto, summary, details, from_hook, usage) => {
+            let onto = onto.map(id);
+            let summary = BranchSummary {
+                summary: summary.clone(),
+                details: details.as_deref().map(json),
+                from_hook: *from_hook,
+                usage: usage.as_deref().map(json),
+            };
+            drop(manager.branch_with_summary(onto.as_ref(), &summary)?);
+        }
+        Op::Extract(target) => {
+            let target = id(*target);
+            drop(manager.create_branched_session(target)?);
+        }
+        other => unreachable!("{other:?} is not done by one call"),
+    }
+    Ok(())
+}

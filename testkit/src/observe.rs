@@ -1,0 +1,145 @@
+//! A session manager seen through all its windows, in pi's words.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::{Map, Value};
+use sessile::date::to_iso;
+use sessile::entry::Entry;
+use sessile::json::{JsText, Json, ObjectWriter, write_text};
+use sessile::{EntryId, SessionError, SessionInfo, SessionManager};
+
+use crate::oracle::quoted;
+
+/// What one window shows: JSON text, or the error.
+pub type Seen = Result<String, String>;
+
+/// The names of all observations that both engines offer.
+pub const WINDOWS: [&str; 16] = [
+    "header",
+    "entries",
+    "count",
+    "leaf",
+    "treeFlat",
+    "branch",
+    "children",
+    "labels",
+    "name",
+    "contextEntries",
+    "context",
+    "projection",
+    "llm",
+    "sessionId",
+    "cwd",
+    "persisted",
+];
+
+/// Looks through every window.
+pub fn observe(manager: &SessionManager) -> BTreeMap<&'static str, Seen> {
+    WINDOWS.into_iter().map(|name| (name, look(manager, name).map_err(|error| error.to_string()))).collect()
+}
+
+fn look(manager: &SessionManager, name: &str) -> Result<String, SessionError> {
+    let outline = manager.outline();
+    let row_ids = |rows: &[sessile::outline::Row]| list(rows.iter().map(|row| id_text(outline.id(*row).as_ref())));
+    Ok(match name {
+        "header" => text(manager.header()?.json()),
+        "entries" => {
+            list(manager.entries().map(|entry| Ok(text(entry?.json()))).collect::<Result<Vec<_>, SessionError>>()?)
+        }
+        "count" => manager.entry_count().to_string(),
+        "leaf" => id_text(manager.leaf_id().as_ref()),
+        "treeFlat" => list(manager.tree()?.iter().map(tree_node)),
+        "branch" => row_ids(&manager.path(None)),
+        "children" => children(manager)?,
+        "labels" => labels(manager)?,
+        "name" => manager.session_name()?.map_or_else(|| "null".to_owned(), |name| quoted(&name)),
+        "contextEntries" => row_ids(&manager.context_rows()?),
+        "context" => text(&manager.build_session_context()?.to_json()),
+        "projection" => list(manager.build_session_projection()?.iter().map(|projected| {
+            let messages = list(projected.messages.iter().map(text));
+            format!("[{},{messages}]", id_text(outline.id(projected.row).as_ref()))
+        })),
+        "llm" => list(manager.llm_messages()?.iter().map(text)),
+        "sessionId" => quoted(&manager.session_id()?),
+        "cwd" => quoted(&manager.cwd().to_string_lossy()),
+        "persisted" => manager.is_persisted().to_string(),
+        other => panic!("no window {other}"),
+    })
+}
+
+fn tree_node(node: &sessile::TreeNode) -> String {
+    let label = node.label.as_ref();
+    let mut shown = ObjectWriter::new();
+    shown
+        .optional("id", node.id.as_ref().map(EntryId::to_json).as_ref().map(Json::raw))
+        .raw("depth", json(&node.depth.to_string()).raw())
+        .optional("label", label.map(|label| label.value.raw()))
+        .optional("labelTimestamp", label.and_then(|label| label.timestamp.as_ref()).map(Json::raw));
+    text(&shown.finish())
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+/// Each id once, in order of first appearance.
+fn distinct_ids(manager: &SessionManager) -> Vec<EntryId> {
+    let outline = manager.outline();
+    let mut seen = HashSet::new();
+    outline.entries().filter_map(|row| outline.id(row)).filter(|id| seen.insert(id.clone())).collect()
+}
+
+fn children(manager: &SessionManager) -> Result<String, SessionError> {
+    let ids = |entries: Vec<Entry>| list(entries.iter().map(|entry| id_text(entry.id().as_ref())));
+    let mut pairs = vec![format!("[null,{}]", ids(manager.children(None)?))];
+    for id in distinct_ids(manager) {
+        pairs.push(format!("[{},{}]", id_text(Some(&id)), ids(manager.children(Some(&id))?)));
+    }
+    Ok(list(pairs))
+}
+
+fn labels(manager: &SessionManager) -> Result<String, SessionError> {
+    let mut pairs = Vec::new();
+    for id in distinct_ids(manager) {
+        if let Some(label) = manager.label(&id)? {
+            pairs.push(format!("[{},{}]", id_text(Some(&id)), quoted(&label)));
+        }
+    }
+    Ok(list(pairs))
+}
+
+/// A row of a list as pi's JSON.
+pub fn listed(info: &SessionInfo) -> Value {
+    let mut row = Map::new();
+    let date = |time: Option<i64>| time.map_or(Value::Null, |time| to_iso(time).into());
+    row.insert("path".to_owned(), info.path.to_string_lossy().into());
+    row.insert("id".to_owned(), info.id.clone().into());
+    row.insert("cwd".to_owned(), info.cwd.clone().into());
+    row.extend(info.name.clone().map(|name| ("name".to_owned(), name.into())));
+    row.extend(info.parent_session_path.clone().map(|parent| ("parentSessionPath".to_owned(), parent.into())));
+    row.insert("created".to_owned(), date(info.created));
+    row.insert("modified".to_owned(), date(Some(info.modified)));
+    row.insert("messageCount".to_owned(), info.message_count.into());
+    row.insert("firstMessage".to_owned(), info.first_message.clone().into());
+    row.insert("allMessagesText".to_owned(), info.all_messages_text.clone().into());
+    row.into()
+}
+
+fn text(json: &Json) -> String {
+    json.to_text().into_owned()
+}
+
+/// An id as JSON; none as null.
+pub fn id_text(id: Option<&EntryId>) -> String {
+    id.map_or_else(|| "null".to_owned(), |id| js_text(id.as_text()))
+}
+
+fn js_text(value: &JsText<'_>) -> String {
+    let mut out = Vec::new();
+    write_text(value, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+fn list(items: impl IntoIterator<Item = String>) -> String {
+    format!("[{}]", items.into_iter().collect::<Vec<_>>().join(","))
+}

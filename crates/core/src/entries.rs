@@ -51,8 +51,7 @@ pub fn migrate_session_entries(entries: &mut [Json], fresh: &mut dyn FreshIds) {
     let list = List::new(entries, Outline::needing(upgrade), fresh);
     let upgraded: Vec<Json> = (list.outline.rows())
         .map(|row| {
-            let mut read = |row| Ok::<_, Infallible>(list.value(row));
-            let Ok(value) = upgrade_value(&list.outline, row, list.value(row).raw(), &mut read);
+            let Ok(value) = upgrade_value(&list.outline, row, list.value(row).raw(), &mut list.reader());
             value
         })
         .collect();
@@ -70,22 +69,22 @@ pub fn latest_compaction_entry(entries: &[Json]) -> Option<&Json> {
 /// What the model would see at a leaf of a list: pi's `buildSessionContext`.
 pub fn build_session_context(entries: &[Json], leaf: Leaf, zone: &dyn LocalZone) -> SessionContext {
     let list = List::plain(entries);
-    let Ok(context) = context::build(&list.outline, &list.path(leaf), zone, &mut |row| list.read(row));
+    let Ok(context) = context::build(&list.outline, &list.path(leaf), zone, &mut list.reader());
     context
 }
 
 /// The entries that context is made of: pi's `buildContextEntries`.
 pub fn build_context_entries(entries: &[Json], leaf: Leaf) -> Vec<Json> {
     let list = List::plain(entries);
-    let Ok(rows) = context::select(&list.outline, &list.path(leaf), &mut |row| list.read(row));
+    let Ok(rows) = context::select(&list.outline, &list.path(leaf), &mut list.reader());
     rows.into_iter().map(|row| list.value(row)).collect()
 }
 
 /// Those entries, each with the messages it contributes: pi's `buildSessionProjection`.
 pub fn build_session_projection(entries: &[Json], leaf: Leaf, zone: &dyn LocalZone) -> Vec<(Json, Vec<Json>)> {
     let list = List::plain(entries);
-    let Ok(rows) = context::select(&list.outline, &list.path(leaf), &mut |row| list.read(row));
-    let Ok(projected) = context::project(&list.outline, &rows, zone, &mut |row| list.read(row));
+    let Ok(rows) = context::select(&list.outline, &list.path(leaf), &mut list.reader());
+    let Ok(projected) = context::project(&list.outline, &rows, zone, &mut list.reader());
     projected.into_iter().map(|Projected { row, messages }| (list.value(row), messages)).collect()
 }
 
@@ -141,8 +140,9 @@ impl<'e> List<'e> {
         self.entries[self.places[row.index()]].clone()
     }
 
-    fn read(&self, row: Row) -> Result<Json, Infallible> {
-        Ok(self.value(row))
+    /// Reads rows; a list that is in memory can always be read.
+    fn reader(&self) -> impl FnMut(Row) -> Result<Json, Infallible> {
+        |row| Ok(self.value(row))
     }
 
     fn path(&self, leaf: Leaf) -> Vec<Row> {

@@ -348,7 +348,7 @@ fn a_list_can_be_watched_and_stopped() {
     .unwrap();
     let mut partials = Vec::new();
     let mut progress = |progress: sessile::Progress<'_>| {
-        partials.extend(progress.partial.map(|partial| (progress.loaded, partial.len())))
+        partials.extend(progress.partial.map(|partial| (progress.loaded, partial.len())));
     };
     let mut options = ListOptions { progress: Some(&mut progress), ..ListOptions::default() };
     let listed = place.sessions.list("/work", Some(place.dir.path()), &mut options).unwrap();

@@ -1,0 +1,119 @@
+//! The arguments that all commands share.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, Parser, ValueEnum, ValueHint};
+
+use crate::command::Command;
+
+/// Read and inspect coding agent sessions
+///
+/// Sessile reads the session files of the pi coding agent: append-only trees of messages, tool calls and summaries.
+/// Nothing here changes a session. Without a command it lists the sessions of this directory; where there are none it
+/// shows a made-up store instead.
+#[derive(Debug, Parser)]
+#[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done or found, 1 nothing found, 2 usage, 3 error, 4 busy, 130 interrupted")]
+pub(crate) struct Cli {
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = GLOBAL)]
+    pub(crate) color: Color,
+
+    /// Use a made-up store instead of yours, in a temporary directory or in DIR
+    ///
+    /// The store is the same on every run. A temporary one is removed at the end; DIR must be empty or missing and is
+    /// kept. Sessions may be given as @1, @2 and so on, in the order of the list, and the newest may be left out.
+    #[arg(long, global = true, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(value_parser = OsStringValueParser::new().map(SamplePlace::new), value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
+    pub(crate) sample: Option<SamplePlace>,
+
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Over the options that every command has.
+const GLOBAL: &str = "Global options";
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On terminals, unless the environment says no
+    #[default]
+    Auto,
+    /// Even in files and pipes
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// Where the sample goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SamplePlace {
+    /// Into a directory that is removed in the end.
+    Temporary,
+    /// Into this directory.
+    Dir(PathBuf),
+}
+
+impl SamplePlace {
+    fn new(dir: OsString) -> Self {
+        if dir.is_empty() { Self::Temporary } else { Self::Dir(dir.into()) }
+    }
+}
+
+/// The session that a command is about.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArg {
+    /// The session file; with --sample also @1, @2, …, or nothing for the newest
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// How a list is printed.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct ListFormat {
+    /// Print one JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print one JSON value per line
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) jsonl: bool,
+}
+
+/// What `--color` says, looked up before all else: it counts for errors and help as well.
+pub(crate) fn wanted_color(args: &[OsString]) -> Color {
+    let words = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
+    let mut wanted = None;
+    let mut is_next = false;
+    for word in words {
+        let value = if is_next { Some(word) } else { word.strip_prefix("--color=") };
+        is_next = word == "--color";
+        wanted = value.and_then(|value| Color::from_str(value, false).ok()).or(wanted);
+    }
+    wanted.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn colour_is_found_wherever_it_stands() {
+        let wanted = |words: &str| wanted_color(&words.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(wanted("sessile list"), Color::Auto);
+        assert_eq!(wanted("sessile list --color never"), Color::Never);
+        assert_eq!(wanted("sessile --color=always list"), Color::Always);
+        assert_eq!(wanted("sessile --color mauve"), Color::Auto);
+        assert_eq!(wanted("sessile -- --color=always"), Color::Auto);
+    }
+}

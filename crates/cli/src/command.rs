@@ -1,0 +1,52 @@
+//! The commands, one file each.
+
+mod completions;
+mod context;
+mod entries;
+mod list;
+mod llm;
+mod overview;
+mod tree;
+
+use std::sync::Arc;
+
+use clap::Subcommand;
+use sessile::Environment;
+
+use crate::Exit;
+use crate::args::Cli;
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::surroundings::Surroundings;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    List(list::ListArgs),
+    Tree(tree::TreeArgs),
+    Context(context::ContextArgs),
+    Llm(llm::LlmArgs),
+    Entries(entries::EntriesArgs),
+    Completions(completions::CompletionsArgs),
+}
+
+/// Runs what the arguments say.
+pub(crate) fn run(
+    cli: &Cli,
+    environment: Arc<dyn Environment>,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    if let Some(Command::Completions(args)) = &cli.command {
+        return completions::run(args, out);
+    }
+    let surroundings = Surroundings::new(environment, cli.sample.as_ref())?;
+    match &cli.command {
+        None => overview::run(&surroundings, out, err),
+        Some(Command::List(args)) => list::run(&surroundings, args, out, err),
+        Some(Command::Tree(args)) => tree::run(&surroundings, args, out, err),
+        Some(Command::Context(args)) => context::run(&surroundings, args, out, err),
+        Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
+        Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),
+        Some(Command::Completions(args)) => completions::run(args, out),
+    }
+}

@@ -1,0 +1,58 @@
+//! `sessile context`
+
+use clap::Args;
+use sessile::context::{ModelChoice, SessionContext};
+
+use crate::args::SessionArg;
+use crate::failure::Failure;
+use crate::screen::{BOLD, DIM, Line, Screen};
+use crate::surroundings::Surroundings;
+use crate::{Exit, data, transcript};
+
+/// Print the conversation as it stands at the end of a session
+///
+/// These are the messages of the active branch, with summaries in place of what was compacted and with edits applied,
+/// and the model and thinking level in force.
+#[derive(Debug, Args)]
+pub(crate) struct ContextArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Print JSON: an object of messages, thinkingLevel and model
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &ContextArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let context = surroundings.open(&args.session, err)?.build_session_context()?;
+    if args.json {
+        data::write_value(out.data(), &context.to_json())?;
+        return Ok(Exit::Done);
+    }
+    out.print(summary(&context))?;
+    if !context.messages.is_empty() {
+        out.blank()?;
+        transcript::print(out, &context.messages)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn summary(context: &SessionContext) -> Line {
+    let model = context.settings.model.as_ref();
+    let provider = model.and_then(ModelChoice::provider_name);
+    let name = model.and_then(ModelChoice::model_name).unwrap_or_else(|| "none".to_owned());
+    let level = context.settings.thinking_level.as_ref().and_then(|level| level.raw().as_string());
+    let n_messages = context.messages.len();
+    Line::new()
+        .styled(DIM, "model ")
+        .styled(BOLD, &provider.map(|provider| provider + "/").unwrap_or_default())
+        .styled(BOLD, &name)
+        .styled(DIM, " · thinking ")
+        .styled(BOLD, level.as_deref().unwrap_or("none"))
+        .styled(DIM, &format!(" · {n_messages} {}", if n_messages == 1 { "message" } else { "messages" }))
+}

@@ -1,0 +1,71 @@
+//! `sessile entries`
+
+use clap::Args;
+use sessile::SessionManager;
+use sessile::entry::Payload;
+use sessile::message::Message;
+
+use crate::Exit;
+use crate::args::{ListFormat, SessionArg};
+use crate::data::ListWriter;
+use crate::describe::{Calls, TEXT, entry_words};
+use crate::failure::Failure;
+use crate::screen::{DIM, Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Print all entries of a session in the order of its file
+///
+/// Every branch is included; the header is not.
+#[derive(Debug, Args)]
+pub(crate) struct EntriesArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    #[command(flatten)]
+    format: ListFormat,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &EntriesArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let session = surroundings.open(&args.session, err)?;
+    let Some(layout) = args.format.layout() else {
+        print_rows(&session, out)?;
+        return Ok(Exit::Done);
+    };
+    let mut list = ListWriter::new(out.data(), layout);
+    for entry in session.entries() {
+        list.push(entry?.raw())?;
+    }
+    list.finish()?;
+    Ok(Exit::Done)
+}
+
+/// One line per entry: its id, its time, and what it is in a few words.
+fn print_rows(session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Failure> {
+    let mut calls = Calls::default();
+    for entry in session.entries() {
+        let entry = entry?;
+        if let Payload::Message(message) = entry.payload()
+            && let Some(Message::Assistant(answer)) = message.message()
+        {
+            calls.note(&answer.content());
+        }
+        let id = entry.id().map(|id| id.to_string()).unwrap_or_default();
+        let words = entry_words(&entry, &calls);
+        let line = Line::new()
+            .styled(DIM, &id)
+            .cut(12)
+            .pad(10)
+            .styled(DIM, &entry.timestamp().unwrap_or_default())
+            .cut(34)
+            .pad(36)
+            .styled(words.style, &words.lead)
+            .styled(TEXT, &words.text);
+        out.print(line)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! `sessile` alone
+
+use std::io;
+
+use crate::Exit;
+use crate::command::list::{self, ListArgs};
+use crate::command::tree;
+use crate::failure::Failure;
+use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
+use crate::surroundings::Surroundings;
+use crate::table::{self, Columns};
+
+/// Lists the sessions of this directory, or shows the sample if there are none.
+pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
+    if surroundings.sample().is_some() {
+        return demonstrate(surroundings, out, err);
+    }
+    let sessions = list::find(surroundings, &ListArgs::default(), err)?;
+    if !sessions.is_empty() {
+        table::print(surroundings, out, &sessions, Columns::default())?;
+        return Ok(Exit::Done);
+    }
+    let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
+    out.print(Line::new().text("No sessions for ").text(&cwd).text(" yet. This is what some could look like:"))?;
+    out.blank()?;
+    demonstrate(&surroundings.with_sample()?, out, err)
+}
+
+/// The list of the sample, and the tree of its richest session.
+fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let Some(store) = sample.sample() else { return Ok(Exit::Nothing) };
+    let sessions = list::find(sample, &ListArgs::default(), err)?;
+    heading(out, &format!("{} made-up sessions", sessions.len()))?;
+    table::print(sample, out, &sessions, Columns { place: true, cwd: true, path: false })?;
+    out.blank()?;
+    let place = sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
+    heading(out, &format!("the tree of @{place}; • leads to its end, [brackets] are labels"))?;
+    let session = sample.sessions.open(&store.richest, None, None)?;
+    tree::draw(&session, false, out)?;
+    out.blank()?;
+    for (command, what) in SUGGESTIONS {
+        out.print(Line::new().styled(BOLD, command).pad(34).styled(DIM, what))?;
+    }
+    Ok(Exit::Done)
+}
+
+const SUGGESTIONS: [(&str, &str); 3] = [
+    ("sessile --sample context @1", "what the model sees"),
+    ("sessile --sample tree @1 --all", "every entry"),
+    ("sessile list --all", "your own sessions, everywhere"),
+];
+
+fn heading(out: &mut Screen<'_>, text: &str) -> io::Result<()> {
+    out.print(Line::new().styled(NAMED, "SAMPLE").text("  ").styled(DIM, text))
+}

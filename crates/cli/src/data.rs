@@ -1,0 +1,97 @@
+//! Output for programs: JSON, as the library gives it.
+
+use std::io::{self, Write};
+
+use sessile::json::{Json, Raw};
+
+use crate::args::ListFormat;
+
+/// Prints one value. Bytes that are not UTF-8 become U+FFFD; everything else stays as it is spelled.
+pub(crate) fn write_value(out: &mut dyn Write, value: &Json) -> io::Result<()> {
+    write_raw(out, value.raw())?;
+    out.write_all(b"\n")
+}
+
+/// Prints a value without ending the line.
+pub(crate) fn write_raw(out: &mut dyn Write, value: Raw<'_>) -> io::Result<()> {
+    out.write_all(value.to_text().as_bytes())
+}
+
+/// How the values of a list stand side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// As one array.
+    Array,
+    /// One per line.
+    Lines,
+}
+
+impl ListFormat {
+    /// The layout; none if the list is for people.
+    pub(crate) fn layout(self) -> Option<Layout> {
+        if self.jsonl { Some(Layout::Lines) } else { self.json.then_some(Layout::Array) }
+    }
+}
+
+/// A list that is printed while it is made.
+pub(crate) struct ListWriter<'o> {
+    out: &'o mut dyn Write,
+    layout: Layout,
+    is_empty: bool,
+}
+
+impl<'o> ListWriter<'o> {
+    pub(crate) fn new(out: &'o mut dyn Write, layout: Layout) -> Self {
+        Self { out, layout, is_empty: true }
+    }
+
+    /// Prints the next value.
+    pub(crate) fn push(&mut self, value: Raw<'_>) -> io::Result<()> {
+        let before: &[u8] = match (self.layout, self.is_empty) {
+            (Layout::Array, true) => b"[",
+            (Layout::Array, false) => b",",
+            (Layout::Lines, _) => b"",
+        };
+        self.is_empty = false;
+        self.out.write_all(before)?;
+        write_raw(self.out, value)?;
+        if self.layout == Layout::Lines { self.out.write_all(b"\n") } else { Ok(()) }
+    }
+
+    /// Ends the list.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match (self.layout, self.is_empty) {
+            (Layout::Array, true) => self.out.write_all(b"[]\n"),
+            (Layout::Array, false) => self.out.write_all(b"]\n"),
+            (Layout::Lines, _) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(layout: Layout, values: &[&[u8]]) -> String {
+        let mut out = Vec::new();
+        let mut list = ListWriter::new(&mut out, layout);
+        for value in values {
+            list.push(Raw::parse(value).unwrap()).unwrap();
+        }
+        list.finish().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lists_are_one_value_or_one_per_line() {
+        assert_eq!(written(Layout::Array, &[]), "[]\n");
+        assert_eq!(written(Layout::Lines, &[]), "");
+        assert_eq!(written(Layout::Array, &[b"1.0", b"{}"]), "[1.0,{}]\n");
+        assert_eq!(written(Layout::Lines, &[b"1.0", b"{}"]), "1.0\n{}\n");
+    }
+
+    #[test]
+    fn output_is_utf8() {
+        assert_eq!(written(Layout::Array, &[b"\"a\xff\""]), "[\"a\u{fffd}\"]\n");
+    }
+}

@@ -1,0 +1,252 @@
+//! Entries and tool calls in a few words.
+
+use std::collections::HashMap;
+
+use anstyle::Style;
+use sessile::entry::{Entry, Payload};
+use sessile::json::Raw;
+use sessile::message::{Block, Content, Message, ToolCall};
+
+use crate::screen::{ACCENT, BAD, DIM, NAMED, PERSON, PLAIN};
+
+/// An entry in a few words: who or what, and then the text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Words {
+    pub(crate) style: Style,
+    pub(crate) lead: String,
+    pub(crate) text: String,
+}
+
+impl Words {
+    fn new(style: Style, lead: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { style, lead: lead.into(), text: text.into() }
+    }
+
+    fn note(text: String) -> Self {
+        Self::new(DIM, text, "")
+    }
+}
+
+/// Calls of tools in a few words, by the name under which their results refer to them.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(HashMap<String, String>);
+
+impl Calls {
+    /// Takes note of the calls in an answer.
+    pub(crate) fn note(&mut self, content: &Content<'_>) {
+        for block in content.blocks() {
+            if let Block::ToolCall(call) = block
+                && let Some(id) = call.id()
+            {
+                self.0.insert(id, call_words(*call));
+            }
+        }
+    }
+
+    /// The call that a result answers.
+    pub(crate) fn answered(&self, id: Option<String>, tool: Option<String>) -> String {
+        let known = id.and_then(|id| self.0.get(&id)).cloned();
+        known.unwrap_or_else(|| format!("[{}]", tool.unwrap_or_else(|| "tool".to_owned())))
+    }
+}
+
+/// A call of a tool in a few words.
+pub(crate) fn call_words(call: ToolCall<'_>) -> String {
+    let name = call.name().unwrap_or_else(|| "tool".to_owned());
+    let arguments = call.arguments();
+    let text = |key| arguments.and_then(|arguments| arguments.get(key)).and_then(Raw::as_string);
+    let path = || text("path").or_else(|| text("file_path"));
+    let words = match name.as_str() {
+        "read" => format!("{}{}", path().unwrap_or_default(), line_range(arguments)),
+        "write" | "edit" => path().unwrap_or_default(),
+        "bash" => start(text("command").unwrap_or_default().trim(), 50),
+        "grep" => format!("/{}/ in {}", text("pattern").unwrap_or_default(), path().unwrap_or_else(|| ".".to_owned())),
+        "find" => format!("{} in {}", text("pattern").unwrap_or_default(), path().unwrap_or_else(|| ".".to_owned())),
+        "ls" => path().unwrap_or_else(|| ".".to_owned()),
+        _ => arguments.map(|arguments| start(&arguments.to_text(), 40)).unwrap_or_default(),
+    };
+    format!("[{name}: {words}]")
+}
+
+/// Which lines a file is read from and to, if not all.
+fn line_range(arguments: Option<Raw<'_>>) -> String {
+    let number = |key| arguments.and_then(|arguments| arguments.get(key)).and_then(Raw::as_number);
+    let (offset, limit) = (number("offset"), number("limit"));
+    let first = offset.unwrap_or(1.0);
+    match (offset, limit) {
+        (None, None) => String::new(),
+        (_, None) => format!(":{first}"),
+        (_, Some(limit)) => format!(":{first}-{}", first + limit - 1.0),
+    }
+}
+
+/// The start of a text, at most so many characters.
+pub(crate) fn start(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// How much of a message is shown.
+const MOST_TEXT: usize = 200;
+
+/// An entry in a few words.
+pub(crate) fn entry_words(entry: &Entry, calls: &Calls) -> Words {
+    let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "?".to_owned());
+    match entry.payload() {
+        Payload::Message(message) => match message.message() {
+            Some(message) => message_words(message, calls),
+            None => Words::note("[message]".to_owned()),
+        },
+        Payload::CustomMessage(custom) => {
+            let lead = format!("[{}]: ", or_unknown(custom.custom_type()));
+            Words::new(NAMED, lead, start(&custom.content().text(), MOST_TEXT))
+        }
+        Payload::Compaction(compaction) => {
+            let thousands = (compaction.tokens_before().unwrap_or_default() / 1000.0).round();
+            Words::new(ACCENT, format!("[compaction: {thousands}k tokens]"), "")
+        }
+        Payload::BranchSummary(summary) => {
+            Words::new(ACCENT, "[branch summary]: ", start(&summary.summary().unwrap_or_default(), MOST_TEXT))
+        }
+        Payload::ModelChange(change) => Words::note(format!("[model: {}]", or_unknown(change.model_id()))),
+        Payload::ThinkingLevelChange(change) => {
+            Words::note(format!("[thinking: {}]", or_unknown(change.thinking_level())))
+        }
+        Payload::Usage(usage) => Words::note(format!("[usage: {}]", or_unknown(usage.kind()))),
+        Payload::Custom(custom) => Words::note(format!("[custom: {}]", or_unknown(custom.custom_type()))),
+        Payload::ContextEdit(edit) => {
+            let what = if edit.replacement().is_some_and(Raw::is_null) { "omit" } else { "replace" };
+            let target = edit.target_id().map(|id| id.to_string());
+            Words::note(format!("[context {what}: {}]", or_unknown(target)))
+        }
+        Payload::Label(label) => {
+            let label = label.label().filter(|label| !label.is_empty());
+            Words::note(format!("[label: {}]", label.as_deref().unwrap_or("(cleared)")))
+        }
+        Payload::SessionInfo(info) => {
+            let name = info.name().filter(|name| !name.is_empty());
+            Words::note(format!("[title: {}]", name.as_deref().unwrap_or("empty")))
+        }
+        other => {
+            let kind = other.raw().get("type").and_then(Raw::as_string);
+            Words::note(format!("[{}]", start(&or_unknown(kind), MOST_TEXT)))
+        }
+    }
+}
+
+fn message_words(message: Message<'_>, calls: &Calls) -> Words {
+    let text = start(&message.text(), MOST_TEXT);
+    match message {
+        Message::User(_) => Words::new(PERSON, "user: ", text),
+        Message::Assistant(answer) if has_text(&answer.content()) => Words::new(ACCENT, "assistant: ", text),
+        Message::Assistant(answer) => match (answer.stop_reason().as_deref(), answer.error_message()) {
+            (Some("aborted"), _) => Words::new(ACCENT, "assistant: ", "(aborted)"),
+            (_, Some(error)) => Words::new(BAD, "assistant: ", start(&error, 80)),
+            _ => Words::new(ACCENT, "assistant: ", "(no content)"),
+        },
+        Message::ToolResult(result) => Words::note(calls.answered(result.tool_call_id(), result.tool_name())),
+        Message::BashExecution(execution) => {
+            Words::new(DIM, "[bash]: ", start(&execution.command().unwrap_or_default(), MOST_TEXT))
+        }
+        Message::Custom(custom) => {
+            Words::new(NAMED, format!("[{}]: ", custom.custom_type().unwrap_or_else(|| "?".to_owned())), text)
+        }
+        other => Words::note(format!("[{}]", start(&role_word(other), MOST_TEXT))),
+    }
+}
+
+/// The role as it is in the file.
+pub(crate) fn role_word(message: Message<'_>) -> String {
+    message.raw().get("role").and_then(Raw::as_string).unwrap_or_else(|| "message".to_owned())
+}
+
+/// Whether an answer says something besides thinking and calling tools.
+pub(crate) fn has_text(content: &Content<'_>) -> bool {
+    !content.text().trim().is_empty()
+}
+
+/// The style of what says nothing about itself.
+pub(crate) const TEXT: Style = PLAIN;
+
+#[cfg(test)]
+mod tests {
+    use sessile::json::Json;
+
+    use super::*;
+
+    fn words(entry: &str) -> String {
+        let entry = Entry::new(Json::parse(entry).unwrap());
+        let mut calls = Calls::default();
+        let call = r#"[{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a.rs","offset":5,"limit":10}}]"#;
+        calls.note(&Content::new(Some(Raw::parse(call.as_bytes()).unwrap())));
+        let words = entry_words(&entry, &calls);
+        format!("{}{}", words.lead, words.text)
+    }
+
+    #[test]
+    fn every_entry_has_words() {
+        for (entry, expected) in [
+            (r#"{"type":"message","message":{"role":"user","content":"hi"}}"#, "user: hi"),
+            (r#"{"type":"message","message":{"role":"assistant","content":[]}}"#, "assistant: (no content)"),
+            (
+                r#"{"type":"message","message":{"role":"assistant","content":[],"stopReason":"aborted"}}"#,
+                "assistant: (aborted)",
+            ),
+            (
+                r#"{"type":"message","message":{"role":"assistant","content":[],"stopReason":"error","errorMessage":"no"}}"#,
+                "assistant: no",
+            ),
+            (
+                r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c1","toolName":"read"}}"#,
+                "[read: a.rs:5-14]",
+            ),
+            (r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c2","toolName":"ls"}}"#, "[ls]"),
+            (r#"{"type":"message","message":{"role":"bashExecution","command":"make"}}"#, "[bash]: make"),
+            (r#"{"type":"message","message":{"role":"system","content":"x"}}"#, "[system]"),
+            (r#"{"type":"message"}"#, "[message]"),
+            (r#"{"type":"custom_message","customType":"t","content":"x"}"#, "[t]: x"),
+            (r#"{"type":"compaction","tokensBefore":41870}"#, "[compaction: 42k tokens]"),
+            (r#"{"type":"branch_summary","summary":"s"}"#, "[branch summary]: s"),
+            (r#"{"type":"model_change","modelId":"m"}"#, "[model: m]"),
+            (r#"{"type":"thinking_level_change","thinkingLevel":"high"}"#, "[thinking: high]"),
+            (r#"{"type":"custom","customType":"t"}"#, "[custom: t]"),
+            (r#"{"type":"context_edit","targetId":"a","replacement":null}"#, "[context omit: a]"),
+            (r#"{"type":"context_edit","targetId":"a","replacement":{"content":""}}"#, "[context replace: a]"),
+            (r#"{"type":"label","label":"x"}"#, "[label: x]"),
+            (r#"{"type":"label"}"#, "[label: (cleared)]"),
+            (r#"{"type":"session_info","name":"n"}"#, "[title: n]"),
+            (r#"{"type":"session_info"}"#, "[title: empty]"),
+            (r#"{"type":"usage","kind":"cache_warm"}"#, "[usage: cache_warm]"),
+            (r#"{"type":"future"}"#, "[future]"),
+            ("123", "[?]"),
+        ] {
+            assert_eq!(words(entry), expected, "{entry}");
+        }
+    }
+
+    #[test]
+    fn calls_have_words() {
+        for (name, arguments, expected) in [
+            ("read", r#"{"path":"a"}"#, "[read: a]"),
+            ("read", r#"{"file_path":"a","offset":3}"#, "[read: a:3]"),
+            ("read", r#"{"path":"a","limit":3}"#, "[read: a:1-3]"),
+            ("write", r#"{"path":"a","content":"x"}"#, "[write: a]"),
+            ("bash", r#"{"command":" ls -l "}"#, "[bash: ls -l]"),
+            ("grep", r#"{"pattern":"x"}"#, "[grep: /x/ in .]"),
+            ("find", r#"{"pattern":"*.rs","path":"src"}"#, "[find: *.rs in src]"),
+            ("ls", "{}", "[ls: .]"),
+            ("other", r#"{"a":1}"#, r#"[other: {"a":1}]"#),
+        ] {
+            let call = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
+            assert_eq!(call_words(ToolCall::new(Raw::parse(call.as_bytes()).unwrap())), expected);
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!(start("潮汐表", 2), "潮汐…");
+        assert_eq!(start("潮汐", 2), "潮汐");
+    }
+}

@@ -1,0 +1,129 @@
+//! What can go wrong, how it is told, and with which code the process exits.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+use sessile::{SessionError, StoreError};
+
+use crate::screen::{ACCENT, BAD, BOLD, Line, Screen};
+use crate::{Exit, is_broken_pipe};
+
+/// Why a command could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error("{} does not exist", path.display())]
+    NoSuchFile { path: PathBuf, hint: String },
+    #[error("the sample has no session {wanted}; it has {n_sessions}")]
+    NoSuchSample { wanted: String, n_sessions: usize },
+    #[error("the sample is not written into {}: {reason}", path.display())]
+    BadSamplePlace { path: PathBuf, reason: &'static str },
+    #[error("cannot make a temporary directory for the sample")]
+    NoTemporary(#[source] io::Error),
+    #[error("cannot write to standard output")]
+    Output(#[from] io::Error),
+    #[error(transparent)]
+    Usage(#[from] clap::Error),
+}
+
+impl Failure {
+    /// How the command ended because of it.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Output(error) if is_broken_pipe(error) => Exit::Done,
+            Self::Usage(error) if !error.use_stderr() => Exit::Done,
+            Self::Usage(_) => Exit::Usage,
+            Self::Session(SessionError::Cancelled) => Exit::Interrupted,
+            _ => Exit::Error,
+        }
+    }
+
+    /// What the user might do about it.
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoSuchFile { hint, .. } => Some(hint.clone()),
+            Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
+            Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
+            Self::Session(SessionError::NotASession { .. }) => Some(
+                "a session is a .jsonl file that starts with a header; `sessile list --all` shows yours".to_owned(),
+            ),
+            Self::Session(SessionError::Store(StoreError::NotRegular { path })) if path.is_dir() => {
+                Some(format!("`sessile list --all --session-dir {}` lists a directory", path.display()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Tells the user.
+    pub(crate) fn report(&self, out: &mut Screen<'_>, err: &mut Screen<'_>) -> io::Result<()> {
+        match self {
+            Self::Output(error) if is_broken_pipe(error) => Ok(()),
+            Self::Usage(error) => report_usage(error, out, err),
+            _ => self.report_chain(err),
+        }
+    }
+
+    fn report_chain(&self, err: &mut Screen<'_>) -> io::Result<()> {
+        err.print_whole(&Line::new().styled(BAD, "error:").text(" ").text(&self.to_string()))?;
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            err.print_whole(&Line::new().styled(BOLD, "caused by:").text(" ").text(&error.to_string()))?;
+            cause = error.source();
+        }
+        match self.hint() {
+            Some(hint) => err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" ").text(&hint)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Help and version are what was asked for; the rest are errors, and may quote anything.
+fn report_usage(error: &clap::Error, out: &mut Screen<'_>, err: &mut Screen<'_>) -> io::Result<()> {
+    if !error.use_stderr() {
+        out.print_help(&error.render())?;
+        return out.flush();
+    }
+    let text = error.render().to_string();
+    text.trim_end().lines().try_for_each(|line| err.print_whole(&Line::new().text(line)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stream;
+    use crate::args::Color;
+
+    fn told(failure: &Failure) -> String {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let stream = |writer| Stream { writer, terminal_width: None, takes_color: false };
+        let mut out_screen = Screen::new(stream(&mut out), Color::Auto);
+        failure.report(&mut out_screen, &mut Screen::new(stream(&mut err), Color::Auto)).unwrap();
+        assert!(out.is_empty());
+        String::from_utf8(err).unwrap()
+    }
+
+    #[test]
+    fn the_whole_chain_is_told() {
+        let source = io::Error::from(io::ErrorKind::PermissionDenied);
+        let failure =
+            Failure::from(SessionError::from(StoreError::io_at("open", "/x/\u{1b}[2J.jsonl".as_ref(), source)));
+        assert_eq!(told(&failure), "error: cannot open /x/␛[2J.jsonl\ncaused by: permission denied\n");
+        assert_eq!(failure.exit(), Exit::Error);
+    }
+
+    #[test]
+    fn hints_come_last() {
+        let failure = Failure::from(SessionError::NotASession { path: "/x".into() });
+        assert!(told(&failure).lines().last().unwrap().starts_with("hint: a session is"));
+    }
+
+    #[test]
+    fn a_reader_that_left_is_no_failure() {
+        let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!((told(&failure), failure.exit()), (String::new(), Exit::Done));
+        assert_eq!(Failure::from(SessionError::Cancelled).exit(), Exit::Interrupted);
+        assert_eq!(Failure::from(io::Error::from(io::ErrorKind::StorageFull)).exit(), Exit::Error);
+    }
+}

@@ -1,0 +1,119 @@
+//! The command line of Sessile.
+//!
+//! A thin skin: it reads arguments, calls [`sessile`], and prints. It never
+//! looks into session files itself. Data goes to standard output, everything
+//! else to standard error, and text that comes from a session reaches a
+//! terminal only through the `screen` module, which makes it harmless.
+//!
+//! [`run`] takes the arguments, the surroundings and both streams, so that
+//! tests need no process.
+
+mod args;
+mod command;
+mod data;
+mod describe;
+mod drawing;
+mod failure;
+mod screen;
+mod surroundings;
+mod table;
+mod transcript;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{CommandFactory, FromArgMatches};
+use sessile::Environment;
+
+use args::{Cli, Color};
+use failure::Failure;
+use screen::Screen;
+
+/// A stream to write to, and what it is connected to.
+pub struct Stream<'s> {
+    /// Where bytes go.
+    pub writer: &'s mut dyn Write,
+    /// The number of columns, if it is a terminal.
+    pub terminal_width: Option<usize>,
+    /// Whether to use colour on it, unless the user says otherwise.
+    pub takes_color: bool,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It did what was asked, or found something.
+    Done,
+    /// There is nothing of what was asked for.
+    Nothing,
+    /// The arguments make no sense.
+    Usage,
+    /// Something could not be read or written.
+    Error,
+    /// Somebody else is at it.
+    Busy,
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl Exit {
+    /// The code that the process exits with.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Nothing => 1,
+            Self::Usage => 2,
+            Self::Error => 3,
+            Self::Busy => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}
+
+/// Runs one command line, its name first, and says how it ended.
+pub fn run(
+    args: impl IntoIterator<Item = OsString>,
+    environment: Arc<dyn Environment>,
+    out: Stream<'_>,
+    err: Stream<'_>,
+) -> Exit {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let color = args::wanted_color(&args);
+    let mut out = Screen::new(out, color);
+    let mut err = Screen::new(err, color);
+    let result = parse(args, color)
+        .and_then(|cli| command::run(&cli, environment, &mut out, &mut err))
+        .and_then(|exit| Ok(out.flush().map(|()| exit)?));
+    match result {
+        Ok(exit) => exit,
+        Err(failure) => {
+            let exit = failure.exit();
+            // If the reader of our errors is gone, there is nobody to tell.
+            drop(failure.report(&mut out, &mut err));
+            exit
+        }
+    }
+}
+
+fn parse(args: Vec<OsString>, color: Color) -> Result<Cli, Failure> {
+    let choice = match color {
+        Color::Auto => clap::ColorChoice::Auto,
+        Color::Always => clap::ColorChoice::Always,
+        Color::Never => clap::ColorChoice::Never,
+    };
+    let matches = Cli::command().color(choice).try_get_matches_from(args)?;
+    Ok(Cli::from_arg_matches(&matches)?)
+}
+
+/// Whether the reader of our output has gone away, which is no failure.
+fn is_broken_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}

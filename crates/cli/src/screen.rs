@@ -1,0 +1,214 @@
+//! The only way to a terminal for text that somebody else wrote.
+//!
+//! Names, messages, labels, paths and ids may hold escape sequences that move
+//! the cursor or talk to the terminal, characters that turn text around, and
+//! characters that cannot be seen. Everything printed for people goes through
+//! a [`Line`], and a [`Line`] takes no text without making it harmless first.
+
+mod clean;
+mod wrap;
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Color as Hue, Style};
+
+use crate::Stream;
+use crate::args::Color;
+pub(crate) use clean::{clean, columns};
+pub(crate) use wrap::wrapped;
+
+/// As it is.
+pub(crate) const PLAIN: Style = Style::new();
+/// Less important.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// More important.
+pub(crate) const BOLD: Style = Style::new().bold();
+/// Where we are.
+pub(crate) const ACCENT: Style = colored(AnsiColor::Cyan);
+/// Names that people gave.
+pub(crate) const NAMED: Style = colored(AnsiColor::Yellow);
+/// What the person said.
+pub(crate) const PERSON: Style = colored(AnsiColor::Green);
+/// What went wrong.
+pub(crate) const BAD: Style = colored(AnsiColor::Red);
+
+const fn colored(color: AnsiColor) -> Style {
+    Style::new().fg_color(Some(Hue::Ansi(color)))
+}
+
+/// The width that is assumed where there is no terminal.
+const DEFAULT_WIDTH: usize = 100;
+
+/// A stream for people.
+pub(crate) struct Screen<'s> {
+    writer: &'s mut dyn Write,
+    paints: bool,
+    width: usize,
+    is_terminal: bool,
+}
+
+impl<'s> Screen<'s> {
+    pub(crate) fn new(stream: Stream<'s>, color: Color) -> Self {
+        let Stream { writer, terminal_width, takes_color } = stream;
+        Self {
+            writer,
+            paints: color == Color::Always || (color == Color::Auto && takes_color),
+            // Narrower than this nothing can be laid out.
+            width: terminal_width.unwrap_or(DEFAULT_WIDTH).max(20),
+            is_terminal: terminal_width.is_some(),
+        }
+    }
+
+    /// How many columns there are.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Prints a line, cut to the width.
+    pub(crate) fn print(&mut self, line: Line) -> io::Result<()> {
+        let line = line.cut(self.width);
+        self.print_whole(&line)
+    }
+
+    /// Prints a line however long it is.
+    pub(crate) fn print_whole(&mut self, line: &Line) -> io::Result<()> {
+        self.write(line)?;
+        self.writer.write_all(b"\n")
+    }
+
+    /// Prints an empty line.
+    pub(crate) fn blank(&mut self) -> io::Result<()> {
+        self.writer.write_all(b"\n")
+    }
+
+    /// Shows a line that the next one replaces. Does nothing unless somebody is looking.
+    pub(crate) fn flash(&mut self, line: Line) -> io::Result<()> {
+        if !self.is_terminal {
+            return Ok(());
+        }
+        self.writer.write_all(b"\r\x1b[K")?;
+        self.write(&line.cut(self.width - 1))?;
+        self.writer.flush()
+    }
+
+    /// The stream itself, for data that is no text for people.
+    pub(crate) fn data(&mut self) -> &mut dyn Write {
+        self.writer
+    }
+
+    /// Prints a text of clap's, which brings its own colours and holds nothing of a session's.
+    pub(crate) fn print_help(&mut self, text: &clap::builder::StyledStr) -> io::Result<()> {
+        let text = if self.paints { text.ansi().to_string() } else { text.to_string() };
+        self.writer.write_all(text.as_bytes())
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+
+    fn write(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = String::new();
+        for (style, piece) in &line.pieces {
+            if self.paints && *style != PLAIN && !piece.is_empty() {
+                text.extend([&style.to_string(), piece, &format!("{style:#}")].map(String::as_str));
+            } else {
+                text.push_str(piece);
+            }
+        }
+        self.writer.write_all(text.trim_end_matches(' ').as_bytes())
+    }
+}
+
+/// A line made of harmless pieces of text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line {
+    pieces: Vec<(Style, String)>,
+    columns: usize,
+}
+
+impl Line {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds text as it is, once it is harmless.
+    pub(crate) fn text(self, text: &str) -> Self {
+        self.styled(PLAIN, text)
+    }
+
+    /// Adds text in a style.
+    pub(crate) fn styled(mut self, style: Style, text: &str) -> Self {
+        let text = clean(text);
+        self.columns += columns(&text);
+        self.pieces.push((style, text));
+        self
+    }
+
+    /// Adds spaces up to a column.
+    pub(crate) fn pad(self, column: usize) -> Self {
+        let missing = column.saturating_sub(self.columns);
+        self.text(&" ".repeat(missing))
+    }
+
+    /// Adds text that ends at a column if it is short enough.
+    pub(crate) fn right(self, column: usize, style: Style, text: &str) -> Self {
+        let needed = columns(&clean(text));
+        self.pad(column.saturating_sub(needed)).styled(style, text)
+    }
+
+    /// Shortens the line to a number of columns, and shows that it did.
+    pub(crate) fn cut(mut self, width: usize) -> Self {
+        if self.columns <= width {
+            return self;
+        }
+        let mut left = width.saturating_sub(1);
+        for (at, (_, text)) in self.pieces.iter_mut().enumerate() {
+            let needed = columns(text);
+            if needed > left {
+                *text = clean::first_columns(text, left);
+                text.push('…');
+                self.pieces.truncate(at + 1);
+                break;
+            }
+            left -= needed;
+        }
+        self.columns = width;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(line: Line, width: usize, color: Color) -> String {
+        let mut bytes = Vec::new();
+        let stream = Stream { writer: &mut bytes, terminal_width: Some(width), takes_color: false };
+        Screen::new(stream, color).print(line).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn lines_are_cut_to_the_width() {
+        let line = || Line::new().styled(ACCENT, "0123456789").text("abcdefghijkl");
+        assert_eq!(printed(line(), 22, Color::Auto), "0123456789abcdefghijkl\n");
+        assert_eq!(printed(line(), 21, Color::Auto), "0123456789abcdefghij…\n");
+        let wide = Line::new().text("潮汐潮汐潮汐潮汐潮汐潮汐");
+        assert_eq!(printed(wide, 20, Color::Auto), "潮汐潮汐潮汐潮汐潮…\n");
+    }
+
+    #[test]
+    fn only_our_own_escape_sequences_are_printed() {
+        let line = Line::new().styled(BAD, "a\u{1b}[2Jb\u{9b}31m");
+        assert_eq!(printed(line.clone(), 40, Color::Never), "a␛[2Jb\u{fffd}31m\n");
+        assert_eq!(printed(line, 40, Color::Always), "\u{1b}[31ma␛[2Jb\u{fffd}31m\u{1b}[0m\n");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let row = |text| Line::new().right(5, PLAIN, text).pad(8).text("|");
+        assert_eq!(printed(row("7"), 20, Color::Auto), "    7   |\n");
+        assert_eq!(printed(row("潮"), 20, Color::Auto), "   潮   |\n");
+        assert_eq!(printed(row("1234567890"), 20, Color::Auto), "1234567890|\n");
+    }
+}

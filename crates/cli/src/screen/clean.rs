@@ -1,0 +1,128 @@
+//! Making text harmless, and measuring what is left.
+
+use unicode_width::UnicodeWidthChar;
+
+/// How many marks may stand on one character; more of them run over the lines above and below.
+const MOST_MARKS: usize = 4;
+
+/// The text in one line without anything that acts on a terminal or hides from the reader.
+///
+/// White space of every kind becomes a space, other control characters become
+/// visible signs, and invisible characters are left out. What can turn the
+/// order of the text around leaves U+FFFD behind, so that it is noticed.
+pub(crate) fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut n_marks = 0;
+    for char in text.chars() {
+        match seen_as(char) {
+            Seen::Nothing => {}
+            Seen::As(other) => {
+                n_marks = 0;
+                out.push(other);
+            }
+            Seen::Itself => {
+                n_marks = if char.width() == Some(0) { n_marks + 1 } else { 0 };
+                if n_marks <= MOST_MARKS {
+                    out.push(char);
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The columns that clean text takes: the sum of its characters, which is what plain terminals do.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().map(|char| char.width().unwrap_or(0)).sum()
+}
+
+/// As much of clean text as fits into some columns.
+pub(super) fn first_columns(text: &str, limit: usize) -> String {
+    let mut used = 0;
+    let fits = |char: &char| {
+        used += char.width().unwrap_or(0);
+        used <= limit
+    };
+    text.chars().take_while(fits).collect()
+}
+
+enum Seen {
+    Itself,
+    As(char),
+    Nothing,
+}
+
+fn seen_as(char: char) -> Seen {
+    match char {
+        '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Seen::As(' '),
+        // Unicode has a picture of each of the old control characters.
+        '\0'..='\u{1f}' => Seen::As(char::from_u32(0x2400 + u32::from(char)).unwrap_or('\u{fffd}')),
+        '\u{7f}' => Seen::As('\u{2421}'),
+        // The newer control characters, and those that turn the order of what follows around.
+        '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Seen::As('\u{fffd}'),
+        _ if is_invisible(char) => Seen::Nothing,
+        _ => Seen::Itself,
+    }
+}
+
+/// Format characters, joiners, fillers, selectors and tags: they have no shape of their own.
+fn is_invisible(char: char) -> bool {
+    matches!(char,
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_becomes_harmless() {
+        for (given, seen) in [
+            ("plain — “text”, 潮汐 😀", "plain — “text”, 潮汐 😀"),
+            ("a\r\n\tb", "a   b"),
+            ("\u{1b}]0;title\u{7}", "␛]0;title␇"),
+            ("\u{9b}2J\u{90}x\u{9c}", "\u{fffd}2J\u{fffd}x\u{fffd}"),
+            ("x\u{7f}\u{8}y", "x␡␈y"),
+            ("\u{202e}gnp.exe\u{202c}", "\u{fffd}gnp.exe\u{fffd}"),
+            ("a\u{200b}b\u{2060}\u{feff}c\u{ad}d\u{e0041}e", "abcde"),
+            ("👩\u{200d}💻 ❤\u{fe0f}", "👩💻 ❤"),
+            ("line\u{2028}line", "line line"),
+            ("e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}!", "e\u{301}\u{301}\u{301}\u{301}!"),
+        ] {
+            assert_eq!(clean(given), seen, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn no_control_character_survives() {
+        let every: String = ('\0'..=char::MAX).collect();
+        let harmless = clean(&every);
+        assert!(!harmless.chars().any(char::is_control));
+        assert!(harmless.chars().all(|char| !matches!(seen_as(char), Seen::Nothing)));
+        assert_eq!(clean(&harmless), harmless);
+    }
+
+    #[test]
+    fn columns_are_counted() {
+        for (text, n_columns) in [("", 0), ("abc", 3), ("潮汐", 4), ("e\u{301}", 1), ("😀", 2)] {
+            assert_eq!(columns(text), n_columns, "{text}");
+        }
+        assert_eq!(first_columns("潮汐", 3), "潮");
+        assert_eq!(first_columns("abc", 9), "abc");
+    }
+}

@@ -1,0 +1,74 @@
+//! Breaking paragraphs into lines.
+
+use unicode_width::UnicodeWidthChar;
+
+use super::clean::{clean, columns};
+
+/// The lines of a text, broken between words so that none is wider than `width`.
+///
+/// Line breaks and indents of the text stay. Words that are too long are broken.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(2);
+    let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
+    text.trim_end_matches('\n').split('\n').flat_map(|line| wrap_line(&clean(line), width)).collect()
+}
+
+fn wrap_line(line: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut current = String::new();
+    let mut used = 0;
+    for piece in line.split_inclusive(' ') {
+        let word = columns(piece.trim_end_matches(' '));
+        if used + word > width && used > 0 {
+            lines.push(std::mem::take(&mut current));
+            used = 0;
+        }
+        for char in piece.chars() {
+            let needed = char.width().unwrap_or(0);
+            if used + needed > width {
+                if char == ' ' {
+                    continue;
+                }
+                lines.push(std::mem::take(&mut current));
+                used = 0;
+            }
+            current.push(char);
+            used += needed;
+        }
+    }
+    lines.push(current);
+    for line in &mut lines {
+        line.truncate(line.trim_end_matches(' ').len());
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_whole_where_they_can() {
+        for (text, width, lines) in [
+            ("", 5, vec![""]),
+            ("one two three", 7, vec!["one two", "three"]),
+            ("one\n\n  two\n", 20, vec!["one", "", "  two"]),
+            ("abcdefghij", 4, vec!["abcd", "efgh", "ij"]),
+            ("潮汐 潮汐潮", 5, vec!["潮汐", "潮汐", "潮"]),
+            ("a\r\nb\rc\td", 20, vec!["a", "b", "c    d"]),
+        ] {
+            assert_eq!(wrapped(text, width), lines, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lines_are_clean_and_fit() {
+        let text = "\u{1b}[31m red \u{202e} 潮汐潮汐潮汐潮汐 x".repeat(9);
+        for width in 2..30 {
+            for line in wrapped(&text, width) {
+                assert!(columns(&line) <= width, "{line:?} is wider than {width}");
+                assert_eq!(clean(&line), line);
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Where a command works: on the user's own sessions, or on the sample.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use sessile::diagnostic::Severity;
+use sessile::{Environment, ListOptions, Sample, SessionInfo, SessionManager, Sessions};
+use tempfile::TempDir;
+
+use crate::args::{Cli, SamplePlace, SessionArg};
+use crate::failure::Failure;
+use crate::screen::{Line, NAMED, Screen};
+
+/// Where sessions are found, and relative to what.
+pub(crate) struct Surroundings {
+    /// The user's own world.
+    environment: Arc<dyn Environment>,
+    /// The way to the sessions, which may be those of the sample.
+    pub(crate) sessions: Sessions,
+    sample: Option<SampleStore>,
+}
+
+struct SampleStore {
+    sample: Sample,
+    /// Removes the directory in the end.
+    _temporary: Option<TempDir>,
+}
+
+impl Surroundings {
+    /// The user's own sessions, or a sample in a directory, or a sample that goes away again.
+    pub(crate) fn new(environment: Arc<dyn Environment>, sample: Option<&SamplePlace>) -> Result<Self, Failure> {
+        let sample = sample.map(|place| SampleStore::new(environment.as_ref(), place)).transpose()?;
+        let sessions = match &sample {
+            Some(store) => store.sample.sessions(),
+            None => Sessions::shared(Arc::clone(&environment)),
+        };
+        Ok(Self { environment, sessions, sample })
+    }
+
+    /// The sample beside the user's own world.
+    pub(crate) fn with_sample(&self) -> Result<Self, Failure> {
+        Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Temporary))
+    }
+
+    /// The sample, if that is where we are.
+    pub(crate) fn sample(&self) -> Option<&Sample> {
+        self.sample.as_ref().map(|store| &store.sample)
+    }
+
+    /// The working directory whose sessions are meant.
+    pub(crate) fn cwd(&self) -> PathBuf {
+        self.sessions.environment().current_dir()
+    }
+
+    /// The time by which ages are told.
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.sessions.environment().now_ms()
+    }
+
+    /// A path in short, with `~` for the home directory.
+    pub(crate) fn short(&self, path: &str) -> String {
+        let home = self.sessions.environment().home();
+        match Path::new(path).strip_prefix(&home) {
+            Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Ok(rest) if home.parent().is_some() => format!("~/{}", rest.display()),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// The directory that holds the sessions, if the user chose one: by a flag, or else by a variable.
+    pub(crate) fn session_dir(&self, flag: Option<&Path>) -> Option<PathBuf> {
+        let is_given = |dir: &PathBuf| !dir.as_os_str().is_empty();
+        let flag = flag.map(Path::to_path_buf).filter(is_given).map(|dir| match &self.sample {
+            // Relative to where the user is, not to where the sample pretends to be.
+            Some(_) => self.environment.current_dir().join(dir),
+            None => dir,
+        });
+        let variable = || self.sessions.environment().variable("PI_CODING_AGENT_SESSION_DIR").map(PathBuf::from);
+        flag.or_else(variable).filter(is_given)
+    }
+
+    /// Opens the session that a command is about.
+    pub(crate) fn open(&self, arg: &SessionArg, err: &mut Screen<'_>) -> Result<SessionManager, Failure> {
+        let path = self.find(arg)?;
+        let session = self.sessions.open(path, None, None)?;
+        // Not worth failing for if it cannot be told.
+        drop(warn_of_damage(&session, err));
+        Ok(session)
+    }
+
+    fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
+        let text = arg.file.as_ref().map(|file| file.to_string_lossy().into_owned());
+        if let Some(sample) = self.sample() {
+            let place = match &text {
+                None => Some("1"),
+                Some(text) => text.strip_prefix('@'),
+            };
+            if let Some(place) = place {
+                return nth_of_sample(sample, place);
+            }
+        }
+        let Some(file) = &arg.file else {
+            let what = "the session FILE is missing; `sessile list --json` shows paths";
+            return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, what).into());
+        };
+        let path = self.environment.current_dir().join(file);
+        if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            let hint = self.hint_for_missing(file, &path);
+            return Err(Failure::NoSuchFile { path: file.clone(), hint });
+        }
+        Ok(path)
+    }
+
+    /// What the user may have meant by a path that leads nowhere.
+    fn hint_for_missing(&self, given: &Path, path: &Path) -> String {
+        let text = given.to_string_lossy();
+        let with_extension = PathBuf::from(format!("{}.jsonl", path.display()));
+        let by_id = || self.sessions.find_by_id(self.cwd(), &text, self.session_dir(None).as_deref());
+        let meant = Some(with_extension).filter(|path| path.is_file()).or_else(by_id);
+        if let Some(meant) = meant {
+            return format!("did you mean {}?", meant.display());
+        }
+        if text.starts_with('@') {
+            return format!("{text} names a session of the sample: add --sample");
+        }
+        "`sessile list --json` shows the sessions of this directory with their paths".to_owned()
+    }
+}
+
+impl SampleStore {
+    fn new(environment: &dyn Environment, place: &SamplePlace) -> Result<Self, Failure> {
+        let refused = |path: &Path, reason| Failure::BadSamplePlace { path: path.to_path_buf(), reason };
+        let agent_dir = real(&environment.current_dir().join(sessile::agent_dir(environment)));
+        let (dir, temporary) = match place {
+            SamplePlace::Dir(dir) => (environment.current_dir().join(dir), None),
+            SamplePlace::Temporary => {
+                let temporary = tempfile::Builder::new().prefix("sessile-sample-").tempdir();
+                let temporary = temporary.map_err(Failure::NoTemporary)?;
+                (temporary.path().to_path_buf(), Some(temporary))
+            }
+        };
+        if real(&dir).starts_with(&agent_dir) {
+            return Err(refused(&dir, "that is where your own sessions are"));
+        }
+        match dir.read_dir().map(|mut entries| entries.next().is_some()) {
+            Ok(true) => return Err(refused(&dir, "it is not empty")),
+            Err(_) if dir.symlink_metadata().is_ok() => return Err(refused(&dir, "it is no directory")),
+            Ok(false) | Err(_) => {}
+        }
+        Ok(Self { sample: sessile::write_sample(&dir)?, _temporary: temporary })
+    }
+}
+
+/// A path with all symbolic links followed, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    for existing in path.ancestors() {
+        if let (Ok(mut real), Ok(rest)) = (existing.canonicalize(), path.strip_prefix(existing)) {
+            for part in rest.components() {
+                match part {
+                    // What does not exist is no link, so its parent is the one before it.
+                    Component::ParentDir => drop(real.pop()),
+                    other => real.push(other),
+                }
+            }
+            return real;
+        }
+    }
+    path.to_path_buf()
+}
+
+fn nth_of_sample(sample: &Sample, place: &str) -> Result<PathBuf, Failure> {
+    let sessions: Vec<SessionInfo> = sample.sessions().list_all(None, &mut ListOptions::default())?;
+    let n_sessions = sessions.len();
+    let index = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
+    match index.and_then(|index| sessions.into_iter().nth(index)) {
+        Some(session) => Ok(session.path),
+        None => Err(Failure::NoSuchSample { wanted: format!("@{place}"), n_sessions }),
+    }
+}
+
+/// Says that something of a file cannot be seen, because it cannot be read.
+fn warn_of_damage(session: &SessionManager, err: &mut Screen<'_>) -> std::io::Result<()> {
+    let diagnostics = session.diagnostics();
+    let mut unreadable = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+    let Some(first) = unreadable.next() else { return Ok(()) };
+    let more = match unreadable.count() {
+        0 => String::new(),
+        n_more => format!(", and {n_more} more like it"),
+    };
+    err.print_whole(&Line::new().styled(NAMED, "warning:").text(&format!(" {first}{more}")))
+}

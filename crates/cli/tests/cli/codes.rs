@@ -1,0 +1,117 @@
+//! Exit codes, errors and hints.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use super::*;
+
+#[test]
+fn usage_errors_are_2() {
+    let home = Home::new();
+    for words in [
+        &["--nonsense"][..],
+        &["nonsense"],
+        &["tree"],
+        &["context"],
+        &["tree", "--flat", "x"],
+        &["list", "--json", "--jsonl"],
+        &["--color", "mauve"],
+        &["completions", "tcl"],
+    ] {
+        let ran = home.run(words);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{words:?}");
+        assert!(ran.err.starts_with("error: "), "{words:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    let home = Home::new();
+    for words in [&["--help"][..], &["-h"], &["list", "--help"], &["--version"]] {
+        let ran = home.run(words);
+        ran.expect(0, "");
+        assert!(!ran.out.is_empty() && !ran.out.contains('\u{1b}'));
+    }
+    assert_eq!(home.run(&["-V"]).out, format!("sessile {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn files_that_are_not_there_are_3() {
+    let home = Home::new();
+    home.run(&["tree", "no.jsonl"]).expect(
+        3,
+        "error: no.jsonl does not exist\n\
+         hint: `sessile list --json` shows the sessions of this directory with their paths\n",
+    );
+    home.run(&["tree", "@2"])
+        .expect(3, "error: @2 does not exist\nhint: @2 names a session of the sample: add --sample\n");
+    let file = home.session("x_s1.jsonl", &small());
+    let meant = format!("error: s1 does not exist\nhint: did you mean {}?\n", file.display());
+    home.run(&["tree", "s1"]).expect(3, &meant);
+    assert!(!home.project().join("no.jsonl").exists());
+}
+
+#[test]
+fn what_is_no_session_is_3() {
+    let home = Home::new();
+    let file = home.project().join("x.jsonl");
+    std::fs::write(&file, "{\"type\":\"message\"}\n").unwrap();
+    let ran = home.run(&["context", "x.jsonl"]);
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
+    assert!(ran.err.starts_with("error: ") && ran.err.contains("is not a session"), "{}", ran.err);
+    assert!(ran.err.contains("\nhint: a session is"), "{}", ran.err);
+    let ran = home.run(&["context", "."]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("\nhint: `sessile list --all --session-dir"), "{}", ran.err);
+}
+
+#[test]
+fn nothing_found_is_1() {
+    let home = Home::new();
+    let ran = home.run(&["list"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(ran.err.contains("--all") && ran.err.contains("--sample"), "{}", ran.err);
+    let ran = home.run(&["list", "--all", "--json"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, "[]\n"));
+    let ran = home.run(&["list", "--jsonl"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(!home.agent_dir().exists(), "listing makes nothing");
+}
+
+#[test]
+fn unreadable_lines_are_mentioned() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &[user("a", None, "hi"), "{broken".to_owned(), "{torn".to_owned()]);
+    let ran = home.run(&["context", file.to_str().unwrap()]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.err.starts_with("warning: line 3 (byte ") && ran.err.contains("1 more"), "{}", ran.err);
+}
+
+#[test]
+fn a_reader_that_leaves_is_0() {
+    let home = Home::new();
+    let lines: Vec<String> = (0..20_000).map(|n| user(&format!("e{n}"), None, &"x".repeat(100))).collect();
+    let file = home.session("long.jsonl", &lines);
+    for words in [&["entries", "--json"][..], &["entries"], &["tree"], &["tree", "--json"]] {
+        let mut command = home.command(words);
+        let mut child = command.arg(&file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut some = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()), "{words:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_3() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let mut command = home.command(&["entries", "--json"]);
+    let output = command.arg(&file).stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        String::from_utf8(output.stderr).unwrap().starts_with("error: cannot write to standard output\ncaused by: ")
+    );
+}

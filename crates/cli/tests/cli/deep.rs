@@ -1,0 +1,47 @@
+//! Trees so deep that anything recursive would overflow its stack.
+
+use sessile::json::Json;
+
+use super::*;
+
+const DEPTH: usize = 100_000;
+
+#[test]
+fn deep_chains_are_printed_and_drawn() {
+    let home = Home::new();
+    let parent = |n: usize| n.checked_sub(1).map(|n| format!("e{n}"));
+    let lines: Vec<String> = (0..DEPTH).map(|n| user(&format!("e{n}"), parent(n).as_deref(), "x")).collect();
+    let file = home.session("deep.jsonl", &lines);
+    let file = file.to_str().unwrap();
+
+    let ran = home.run(&["tree", "--json", file]);
+    ran.expect(0, "");
+    // Our own parser does not mind the depth.
+    assert!(Json::parse(&ran.out).is_ok());
+    assert_eq!(ran.out.matches(r#","children":["#).count(), DEPTH);
+    assert_eq!(ran.out.trim_end().len() - ran.out.trim_end().trim_end_matches(['}', ']']).len(), 2 * DEPTH + 1);
+
+    let flat = home.run(&["tree", "--json", "--flat", file]).json();
+    assert_eq!(flat[DEPTH - 1]["depth"], DEPTH - 1);
+
+    let ran = home.run(&["tree", file]);
+    ran.expect(0, "");
+    assert_eq!(ran.out.lines().count(), DEPTH);
+    assert!(ran.out.lines().all(|line| line == "• user: x"));
+}
+
+#[test]
+fn deep_branches_do_not_run_off_the_screen() {
+    let home = Home::new();
+    let mut lines = vec![user("e0", None, "x")];
+    for n in 1..20_000 {
+        let above = format!("e{}", n - 1);
+        lines.push(user(&format!("s{n}"), Some(&above), "side"));
+        lines.push(user(&format!("e{n}"), Some(&above), "main"));
+    }
+    let file = home.session("wide.jsonl", &lines);
+    let ran = home.run(&["tree", file.to_str().unwrap()]);
+    ran.expect(0, "");
+    assert_eq!(ran.out.lines().count(), lines.len());
+    assert!(ran.out.lines().all(|line| line.chars().count() <= 100));
+}

@@ -1,0 +1,110 @@
+//! Text that means harm to the terminal.
+
+use super::*;
+
+/// Clears the screen, sets the title, writes to the clipboard, turns text around, and hides things.
+const HARM: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}]52;c;aGk=\u{1b}\\\u{9b}31m\u{90}q\u{9c}\u{202e}abc\u{2066}\u{200b}\u{7f}\u{8}\r\u{e0041}x";
+
+fn is_harmless(text: &str) -> bool {
+    let harms = |char: char| {
+        (char.is_control() && char != '\n')
+            || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e007f}')
+    };
+    !text.chars().any(harms)
+}
+
+fn hostile_session(home: &Home) -> PathBuf {
+    let text = serde_json::to_string(HARM).unwrap();
+    let with = |shape: &str| shape.replace("HARM", &text);
+    let lines = [
+        user("a", None, HARM),
+        entry(
+            "message",
+            "b",
+            Some("a"),
+            &with(
+                r#""message":{"role":"assistant","content":[{"type":"thinking","thinking":HARM},{"type":"text","text":HARM},
+                {"type":"toolCall","id":"c1","name":HARM,"arguments":{"path":HARM}},{"type":"image","mimeType":HARM},{"type":HARM}],
+                "provider":HARM,"model":HARM,"stopReason":"error","errorMessage":HARM,"timestamp":1}"#,
+            )
+            .replace('\n', " "),
+        ),
+        entry("message", "c", Some("b"), &with(r#""message":{"role":"toolResult","toolCallId":"c1","toolName":HARM,"content":[{"type":"text","text":HARM}]}"#)),
+        entry("message", "d", Some("c"), &with(r#""message":{"role":"bashExecution","command":HARM,"output":HARM}"#)),
+        entry("message", "d2", Some("d"), &with(r#""message":{"role":HARM,"content":HARM}"#)),
+        entry("message", "d3", Some("d2"), &with(r#""message":{"role":"system","content":HARM,"sections":{HARM:HARM},"toolsAdded":[{"name":HARM}]}"#)),
+        entry("custom_message", "e", Some("d3"), &with(r#""customType":HARM,"content":HARM,"display":true"#)),
+        entry("custom", "f", Some("e"), &with(r#""customType":HARM"#)),
+        entry("model_change", "g", Some("f"), &with(r#""provider":HARM,"modelId":HARM"#)),
+        entry("thinking_level_change", "h", Some("g"), &with(r#""thinkingLevel":HARM"#)),
+        entry("branch_summary", "i", Some("h"), &with(r#""fromId":HARM,"summary":HARM"#)),
+        entry("context_edit", "j", Some("i"), &with(r#""targetId":HARM,"replacement":null"#)),
+        entry("usage", "k", Some("j"), &with(r#""kind":HARM"#)),
+        with(r#"{"type":HARM,"id":HARM,"parentId":"k","timestamp":HARM}"#),
+        entry("label", "l", Some("k"), &with(r#""targetId":"a","label":HARM"#)),
+        entry("session_info", "m", Some("l"), &with(r#""name":HARM"#)),
+    ];
+    home.session("x.jsonl", &lines)
+}
+
+#[test]
+fn nothing_of_a_session_acts_on_the_terminal() {
+    let home = Home::new();
+    let file = hostile_session(&home);
+    let file = file.to_str().unwrap();
+    for words in [
+        &["tree", file][..],
+        &["tree", "--all", file],
+        &["context", file],
+        &["llm", file],
+        &["entries", file],
+        &["list"],
+        &["list", "--all", "--paths"],
+        &[],
+    ] {
+        let ran = home.run(words);
+        ran.expect(0, "");
+        assert!(ran.out.contains("[2J"), "{words:?} shows the text: {}", ran.out);
+        assert!(is_harmless(&ran.out), "{words:?}: {:?}", ran.out);
+    }
+}
+
+#[test]
+fn colour_is_ours_alone() {
+    let home = Home::new();
+    let file = hostile_session(&home);
+    let ran = home.run(&["tree", "--all", "--color", "always", file.to_str().unwrap()]);
+    assert!(ran.out.contains("\u{1b}[36m"));
+    // What is left without the sequences that only set colours is harmless.
+    let mut rest = String::new();
+    for (n_before, piece) in ran.out.split("\u{1b}[").enumerate() {
+        let style = piece.trim_start_matches(|char: char| char.is_ascii_digit() || char == ';');
+        assert!(n_before == 0 || style.starts_with('m'), "{piece:?}");
+        rest.push_str(style);
+    }
+    assert!(is_harmless(&rest), "{rest:?}");
+}
+
+#[test]
+fn names_of_files_do_not_act_either() {
+    let home = Home::new();
+    let name = "\u{1b}[2J\u{202e}.jsonl";
+    std::fs::write(home.project().join(name), "{}\n").unwrap();
+    let ran = home.run(&["tree", name]);
+    assert_eq!(ran.code, 3);
+    assert!(is_harmless(&ran.err), "{:?}", ran.err);
+    for words in [&["tree", "\u{1b}[2J"][..], &["--\u{1b}[2J"], &["\u{9b}2J"]] {
+        let ran = home.run(words);
+        assert!(ran.code >= 2 && is_harmless(&ran.err), "{:?}", ran.err);
+    }
+}
+
+#[test]
+fn json_is_the_text_of_the_file() {
+    let home = Home::new();
+    let file = hostile_session(&home);
+    let context = home.json(&["context", "--json"], &file);
+    assert_eq!(context["messages"][0]["content"], HARM);
+    let list = home.run(&["list", "--json"]).json();
+    assert_eq!(list[0]["firstMessage"], HARM);
+}

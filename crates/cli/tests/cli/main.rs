@@ -1,0 +1,146 @@
+//! The program as a user meets it: few tests, about wiring. What the commands print in detail is tested beside them.
+#![expect(clippy::disallowed_methods, reason = "tests make the files that they need")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod codes;
+mod data;
+mod deep;
+mod hostile;
+mod people;
+mod sample;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// A home of its own for each test, with a project in it.
+struct Home {
+    dir: tempfile::TempDir,
+}
+
+/// What a run of the program left behind.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Home {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("project")).unwrap();
+        Self { dir }
+    }
+
+    fn project(&self) -> PathBuf {
+        self.dir.path().join("project")
+    }
+
+    fn agent_dir(&self) -> PathBuf {
+        self.dir.path().join("agent")
+    }
+
+    /// The directory in which pi keeps the project's sessions.
+    fn session_dir(&self) -> PathBuf {
+        let name = self.project().to_string_lossy().trim_start_matches('/').replace('/', "-");
+        self.agent_dir().join("sessions").join(format!("--{name}--"))
+    }
+
+    /// Writes a session of the project and returns its file.
+    fn session(&self, name: &str, lines: &[impl AsRef<[u8]>]) -> PathBuf {
+        let dir = self.session_dir();
+        let cwd = self.project().to_string_lossy().into_owned();
+        write_session(&dir.join(name), &cwd, lines)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sessile"));
+        command.args(words).current_dir(self.project()).stdin(Stdio::null()).env_clear();
+        command.env("HOME", self.dir.path()).env("PI_CODING_AGENT_DIR", self.agent_dir());
+        for name in ["SESSILE_CACHE_DIR", "SESSILE_CONFIG_DIR", "SESSILE_STATE_DIR"] {
+            command.env(name, self.dir.path().join(name));
+        }
+        // So that a sample that is left behind can be found.
+        std::fs::create_dir_all(self.dir.path().join("tmp")).unwrap();
+        command.env("TMPDIR", self.dir.path().join("tmp"));
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Ran {
+        ran(&mut self.command(words))
+    }
+
+    fn run_with(&self, words: &[&str], name: &str, value: &Path) -> Ran {
+        ran(self.command(words).env(name, value))
+    }
+
+    /// Runs a command on a session that must succeed, and parses what it prints.
+    fn json(&self, words: &[&str], file: &Path) -> Value {
+        let words: Vec<&str> = words.iter().copied().chain([file.to_str().unwrap()]).collect();
+        self.run(&words).json()
+    }
+}
+
+fn ran(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    fn json(&self) -> Value {
+        assert_eq!((self.code, self.err.as_str()), (0, ""));
+        serde_json::from_str(&self.out).unwrap()
+    }
+
+    #[track_caller]
+    fn expect(&self, code: i32, err: &str) {
+        assert_eq!((self.code, self.err.as_str()), (code, err), "{}", self.out);
+    }
+}
+
+fn write_session(path: &Path, cwd: &str, lines: &[impl AsRef<[u8]>]) -> PathBuf {
+    let mut bytes =
+        format!(r#"{{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":{cwd:?}}}"#)
+            .into_bytes();
+    for line in lines {
+        bytes.push(b'\n');
+        bytes.extend_from_slice(line.as_ref());
+    }
+    bytes.push(b'\n');
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+    path.to_path_buf()
+}
+
+/// An entry with a head and some members more.
+fn entry(kind: &str, id: &str, parent: Option<&str>, rest: &str) -> String {
+    let parent = parent.map_or_else(|| "null".to_owned(), |parent| format!("\"{parent}\""));
+    format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z",{rest}}}"#)
+}
+
+fn user(id: &str, parent: Option<&str>, text: &str) -> String {
+    let text = serde_json::to_string(text).unwrap();
+    entry("message", id, parent, &format!(r#""message":{{"role":"user","content":{text},"timestamp":1735689601000}}"#))
+}
+
+/// A small conversation with two branches and a label.
+fn small() -> Vec<String> {
+    vec![
+        user("a", None, "first question"),
+        entry(
+            "message",
+            "b",
+            Some("a"),
+            r#""message":{"role":"assistant","content":[{"type":"text","text":"answer"}],"provider":"p","model":"m","n":1.0,"timestamp":1735689602000}"#,
+        ),
+        user("c", Some("b"), "second question"),
+        user("d", Some("b"), "another second question"),
+        entry("label", "e", Some("d"), r#""targetId":"b","label":"here""#),
+    ]
+}

@@ -172,8 +172,10 @@ mod tests {
 
     #[test]
     fn a_list_without_header_is_of_version_1() {
-        let mut entries = parse_session_entries(br#"{"type":"message","message":{"role":"hookMessage"}}
-{"type":"compaction","firstKeptEntryIndex":0}"#);
+        let mut entries = parse_session_entries(
+            br#"{"type":"message","message":{"role":"hookMessage"}}
+{"type":"compaction","firstKeptEntryIndex":0}"#,
+        );
         migrate_session_entries(&mut entries, &mut StableIds);
         let (one, two) = (StableIds.fresh_id(0, 0), StableIds.fresh_id(1, 0));
         assert_eq!(
@@ -196,9 +198,11 @@ mod tests {
 
     #[test]
     fn leaves_choose_the_path() {
-        let entries = parse_session_entries(br#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"a"}}
+        let entries = parse_session_entries(
+            br#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"a"}}
 {"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"b"}}
-{"type":"compaction","id":"k","parentId":"a","summary":"s","firstKeptEntryId":"k"}"#);
+{"type":"compaction","id":"k","parentId":"a","summary":"s","firstKeptEntryId":"k"}"#,
+        );
         let count = |leaf| build_session_context(&entries, leaf, &Utc).messages.len();
         assert_eq!(count(Leaf::Root), 0);
         assert_eq!(count(Leaf::At("b".into())), 2);

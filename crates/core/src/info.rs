@@ -77,8 +77,7 @@ impl InfoScan {
 
     /// Takes the next line.
     pub fn push(&mut self, line: Line<'_>, zone: &dyn LocalZone) {
-        let Some(bytes) = line.bytes else { return };
-        let bytes = if line.span.offset == 0 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        let Some(bytes) = line.without_bom().bytes else { return };
         let Parsed::Kept(head) = head::read(bytes) else { return };
         if matches!(self.header, FirstValue::NotYetSeen) {
             let is_header = head.kind == Kind::Header && head.id.is_some();

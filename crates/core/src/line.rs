@@ -33,6 +33,27 @@ pub struct Line<'a> {
     pub terminated: bool,
 }
 
+/// The byte order mark in UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+impl Line<'_> {
+    /// Whether a byte order mark stands before the line, which only the first one of a file can have.
+    pub fn has_bom(&self) -> bool {
+        self.span.offset == 0 && self.bytes.is_some_and(|bytes| bytes.starts_with(BOM))
+    }
+
+    /// The line without a byte order mark before it.
+    #[must_use]
+    pub fn without_bom(self) -> Self {
+        if !self.has_bom() {
+            return self;
+        }
+        let n_bytes = BOM.len() as u64;
+        let span = Span { offset: self.span.offset + n_bytes, len: self.span.len - n_bytes };
+        Self { span, bytes: self.bytes.map(|bytes| &bytes[BOM.len()..]), terminated: self.terminated }
+    }
+}
+
 /// The longest line that is read; longer ones are kept and copied but not looked into.
 pub const LINE_CAP: usize = 256 << 20;
 

@@ -162,7 +162,11 @@ fn link<E>(
 /// The row that a number of a file counts to, if it is a whole number and there are so many.
 fn row_at(outline: &Outline, index: f64) -> Option<Row> {
     let is_whole = index.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(&index);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number in range")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be a whole number in range"
+    )]
     is_whole.then(|| outline.rows().nth(index as usize)).flatten()
 }
 

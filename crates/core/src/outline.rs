@@ -42,9 +42,6 @@ const PARENT_ODD: u32 = NONE - 2;
 /// Marks a time that is not in pi's form.
 const ODD_TIME: i64 = i64::MIN;
 
-/// The byte order mark in UTF-8.
-const BOM: &[u8] = b"\xef\xbb\xbf";
-
 /// The rows of a session as arrays, and the tree they form.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the lines")]
@@ -102,15 +99,11 @@ impl Outline {
     pub fn push(&mut self, line: Line<'_>, fresh: &mut dyn FreshIds) {
         self.end = line.span.end() + u64::from(line.terminated);
         self.unterminated = !line.terminated;
-        let Some(mut bytes) = line.bytes else {
-            return self.pass_over(line.span.offset, Some(Oddity::TooLong { len: line.span.len }));
+        self.has_bom |= line.has_bom();
+        let Line { span, bytes, .. } = line.without_bom();
+        let Some(bytes) = bytes else {
+            return self.pass_over(span.offset, Some(Oddity::TooLong { len: span.len }));
         };
-        let mut span = line.span;
-        if span.offset == 0 && bytes.starts_with(BOM) {
-            self.has_bom = true;
-            bytes = &bytes[BOM.len()..];
-            span = Span { offset: span.offset + BOM.len() as u64, len: bytes.len() as u64 };
-        }
         match head::read(bytes) {
             Parsed::Blank => self.pass_over(span.offset, None),
             Parsed::Malformed { at } => {
@@ -491,6 +484,8 @@ impl Outline {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -506,9 +501,11 @@ mod tests {
         for entry in entries.split_whitespace() {
             let (id, parent) = entry.split_once('<').unwrap_or((entry, "null"));
             let parent = if parent == "null" { parent.to_owned() } else { format!("\"{parent}\"") };
-            text += &format!(
-                "{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:00.000Z\"}}\n"
-            );
+            writeln!(
+                text,
+                "{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:00.000Z\"}}"
+            )
+            .unwrap();
         }
         read(text.as_bytes())
     }

@@ -278,6 +278,7 @@ fn deepest(outline: &Outline) -> usize {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::fmt::Write;
 
     use super::*;
     use crate::line::split;
@@ -295,9 +296,11 @@ mod tests {
                 "user" | "assistant" | "toolResult" => ("message", format!(",\"message\":{{\"role\":\"{kind}\"}}")),
                 _ => (kind, String::new()),
             };
-            text += &format!(
-                "{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:{second}.000Z\"{message}}}\n"
-            );
+            writeln!(
+                text,
+                "{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:{second}.000Z\"{message}}}"
+            )
+            .unwrap();
         }
         let mut outline = Outline::new();
         for line in split(text.as_bytes()) {

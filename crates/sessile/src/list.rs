@@ -208,8 +208,7 @@ pub(crate) fn find_by_id(
 pub(crate) fn read_header(path: &Path) -> Option<Header> {
     let mut header = None;
     read_head(path, &mut |line| {
-        let Some(bytes) = line.bytes else { return true };
-        let bytes = if line.span.offset == 0 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        let Some(bytes) = line.without_bom().bytes else { return true };
         match read(bytes) {
             Parsed::Kept(head) => {
                 let is_header = head.kind == Kind::Header && head.id.is_some();

@@ -13,7 +13,7 @@ use sessile_core::label::Labels;
 use sessile_core::line::{Line, Span};
 use sessile_core::migrate::upgrade_value;
 use sessile_core::outline::{Outline, Row};
-use sessile_store::{Expect, FileLog, Log, MemoryLog, StoreError, create_file, replace};
+use sessile_store::{Expect, FileLog, Log, MemoryLog, StoreError, replace};
 
 use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
@@ -206,8 +206,7 @@ impl Session {
             stored.append(&bytes, Expect::Length(0))?;
             stored
         } else {
-            create_file(path, &bytes)?;
-            FileLog::open(path)?
+            FileLog::create(path.clone(), &bytes)?
         };
         self.backing = Backing::File { path: path.clone(), log: Box::new(stored) };
         Ok(())

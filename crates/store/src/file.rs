@@ -11,6 +11,7 @@ use sessile_core::line::{Line, LineSplitter, Span};
 
 use crate::error::StoreError;
 use crate::log::{Appended, Expect, Log};
+use crate::place::create_exclusively;
 
 /// How much is read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
 const CHUNK: usize = 256 << 10;
@@ -56,6 +57,20 @@ impl FileLog {
             return Err(StoreError::NotRegular { path });
         }
         let reader = File::open(&path).map_err(StoreError::io("open", &path))?;
+        Ok(Self { path, reader, appender: None })
+    }
+
+    /// Makes a new file of mode 0600 that holds these bytes. A name that is taken is refused.
+    ///
+    /// If writing fails the file is removed again, so that a later attempt finds the name free.
+    pub fn create(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, StoreError> {
+        let path = path.into();
+        let reader = create_exclusively(&path)?;
+        if let Err(error) = (&reader).write_all(bytes) {
+            // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
+            drop(fs::remove_file(&path));
+            return Err(StoreError::io("write", &path)(error));
+        }
         Ok(Self { path, reader, appender: None })
     }
 

@@ -24,5 +24,5 @@ pub use error::StoreError;
 pub use file::{FileLog, FileState, file_state};
 pub use log::{Appended, Expect, Log};
 pub use memory::MemoryLog;
-pub use place::{create_directory, create_file, create_file_with};
+pub use place::{create_directory, create_file};
 pub use rewrite::{Rewritten, replace};

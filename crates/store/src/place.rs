@@ -13,15 +13,10 @@ pub fn create_directory(path: &Path) -> Result<(), StoreError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(StoreError::io("create directory", path))
 }
 
-/// Makes a new file of mode 0600 with these bytes. A name that is taken is refused.
-pub fn create_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    create_file_with(path, &mut |file| file.write_all(bytes).map_err(StoreError::io("write", path)))
-}
-
-/// Makes a new file of mode 0600 and has it written by `write`.
+/// Makes a new file of mode 0600 and has it written by `write`. A name that is taken is refused.
 ///
 /// If writing fails, the file is removed again, so that a later attempt finds the name free.
-pub fn create_file_with<E: From<StoreError>>(
+pub fn create_file<E: From<StoreError>>(
     path: &Path,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -38,7 +33,7 @@ pub fn create_file_with<E: From<StoreError>>(
 
 pub(crate) fn create_exclusively(path: &Path) -> Result<File, StoreError> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600).custom_flags(no_follow());
+    options.read(true).write(true).create_new(true).mode(0o600).custom_flags(no_follow());
     options.open(path).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
             return StoreError::Exists { path: path.to_path_buf() };

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use sessile_core::line::Span;
 use sessile_store::{
-    Expect, FileLog, FileState, Log, MemoryLog, StoreError, create_directory, create_file, create_file_with,
-    file_state, find_sessions, replace, subdirectories,
+    Expect, FileLog, FileState, Log, MemoryLog, StoreError, create_directory, create_file, file_state, find_sessions,
+    replace, subdirectories,
 };
 use tempfile::TempDir;
 
@@ -100,9 +100,9 @@ fn new_things_are_for_their_owner_only() {
     let deep = dir.path().join("a/b");
     create_directory(&deep).unwrap();
     assert_eq!((mode(&dir.path().join("a")), mode(&deep)), (0o700, 0o700));
-    create_file(&deep.join("f"), b"x").unwrap();
+    FileLog::create(deep.join("f"), b"x").unwrap();
     assert_eq!(mode(&deep.join("f")), 0o600);
-    assert!(matches!(create_file(&deep.join("f"), b"y"), Err(StoreError::Exists { .. })));
+    assert!(matches!(FileLog::create(deep.join("f"), b"y"), Err(StoreError::Exists { .. })));
     assert_eq!(fs::read(deep.join("f")).unwrap(), b"x");
 }
 
@@ -110,13 +110,14 @@ fn new_things_are_for_their_owner_only() {
 fn a_file_whose_first_write_fails_leaves_its_name_free() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("f");
-    let failed: Result<(), StoreError> = create_file_with(&path, &mut |out| {
+    let failed: Result<(), StoreError> = create_file(&path, &mut |out| {
         out.write_all(b"half").unwrap();
         Err(StoreError::Gone { path: path.clone() })
     });
     assert!(failed.is_err());
     assert!(!path.exists());
-    create_file(&path, b"whole").unwrap();
+    let mut log = FileLog::create(path, b"whole\n").unwrap();
+    assert_eq!(log.append(b"more\n", Expect::Length(6)).unwrap().end, 11);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use sessile_core::extract;
 use sessile_core::head::{Kind, Role};
 use sessile_core::message::text_of;
 use sessile_core::outline::Row;
-use sessile_store::{StoreError, create_file_with};
+use sessile_store::{StoreError, create_file};
 
 use super::SessionManager;
 use super::open::{NewSession, compose_header, new_session, session_path};
@@ -128,7 +128,7 @@ impl SessionManager {
         };
         let file = self.session_dir.as_deref().map(|dir| session_path(dir, &header));
         if let Some(file) = file.as_ref().filter(|_| has_conversation) {
-            create_file_with(file, &mut |out| write(out, file))?;
+            create_file(file, &mut |out| write(out, file))?;
             return Session::open_file(environment, file);
         }
         let mut bytes = Vec::new();

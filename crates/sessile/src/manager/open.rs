@@ -7,7 +7,7 @@ use sessile_core::date::to_iso;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
 use sessile_core::location::{check_session_id, file_name};
-use sessile_store::{FileState, create_directory, create_file_with, file_state};
+use sessile_store::{FileState, create_directory, create_file, file_state};
 
 use super::SessionManager;
 use crate::environment::{Environment, System};
@@ -126,9 +126,8 @@ impl Sessions {
         let environment = self.environment();
         let cwd = absolute(environment, cwd.as_ref());
         let mut bytes = Vec::new();
-        let is_header = |entry: &&Json| {
-            entry.raw().get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "session")
-        };
+        let is_header =
+            |entry: &&Json| entry.raw().get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "session");
         let header = match entries.iter().find(is_header) {
             Some(header) => header.clone(),
             None => compose_header(environment, &cwd, options)?.json().clone(),
@@ -160,7 +159,7 @@ impl Sessions {
         let header = compose_header(environment, &cwd, NewSession { id, parent_session })?;
         create_directory(&dir)?;
         let path = session_path(&dir, &header);
-        create_file_with(&path, &mut |out| {
+        create_file(&path, &mut |out| {
             let failed = |source| sessile_store::StoreError::io_at("write", &path, source);
             out.write_all(&line_of(header.json().raw())).map_err(failed)?;
             let is_entry = |row| original.outline.kind(row) != sessile_core::head::Kind::Header;

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde_json::{Map, Value};
-use sessile::date::to_iso;
+use serde_json::Value;
 use sessile::entry::Entry;
 use sessile::json::{JsText, Json, ObjectWriter, write_text};
 use sessile::{EntryId, SessionError, SessionInfo, SessionManager};
@@ -42,7 +41,7 @@ fn look(manager: &SessionManager, name: &str) -> Result<String, SessionError> {
     let outline = manager.outline();
     let row_ids = |rows: &[sessile::outline::Row]| list(rows.iter().map(|row| id_text(outline.id(*row).as_ref())));
     Ok(match name {
-        "header" => text(manager.header()?.json()),
+        "header" => text(manager.header().json()),
         "entries" => {
             list(manager.entries().map(|entry| Ok(text(entry?.json()))).collect::<Result<Vec<_>, SessionError>>()?)
         }
@@ -60,7 +59,7 @@ fn look(manager: &SessionManager, name: &str) -> Result<String, SessionError> {
             format!("[{},{messages}]", id_text(outline.id(projected.row).as_ref()))
         })),
         "llm" => list(manager.llm_messages()?.iter().map(text)),
-        "sessionId" => quoted(&manager.session_id()?),
+        "sessionId" => quoted(&manager.session_id()),
         "cwd" => quoted(&manager.cwd().to_string_lossy()),
         "persisted" => manager.is_persisted().to_string(),
         other => panic!("no window {other}"),
@@ -110,19 +109,7 @@ fn labels(manager: &SessionManager) -> Result<String, SessionError> {
 
 /// A row of a list as pi's JSON.
 pub fn listed(info: &SessionInfo) -> Value {
-    let mut row = Map::new();
-    let date = |time: Option<i64>| time.map_or(Value::Null, |time| to_iso(time).into());
-    row.insert("path".to_owned(), info.path.to_string_lossy().into());
-    row.insert("id".to_owned(), info.id.clone().into());
-    row.insert("cwd".to_owned(), info.cwd.clone().into());
-    row.extend(info.name.clone().map(|name| ("name".to_owned(), name.into())));
-    row.extend(info.parent_session_path.clone().map(|parent| ("parentSessionPath".to_owned(), parent.into())));
-    row.insert("created".to_owned(), date(info.created));
-    row.insert("modified".to_owned(), date(Some(info.modified)));
-    row.insert("messageCount".to_owned(), info.message_count.into());
-    row.insert("firstMessage".to_owned(), info.first_message.clone().into());
-    row.insert("allMessagesText".to_owned(), info.all_messages_text.clone().into());
-    row.into()
+    serde_json::from_str(&text(&info.to_json(true))).unwrap()
 }
 
 fn text(json: &Json) -> String {

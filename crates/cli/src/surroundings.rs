@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use sessile::diagnostic::Severity;
 use sessile::{Environment, ListOptions, Sample, SessionInfo, SessionManager, Sessions};
 use tempfile::TempDir;
 
@@ -182,8 +181,7 @@ fn nth_of_sample(sample: &Sample, place: &str) -> Result<PathBuf, Failure> {
 
 /// Says that something of a file cannot be seen, because it cannot be read.
 fn warn_of_damage(session: &SessionManager, err: &mut Screen<'_>) -> std::io::Result<()> {
-    let diagnostics = session.diagnostics();
-    let mut unreadable = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+    let mut unreadable = session.outline().unreadable();
     let Some(first) = unreadable.next() else { return Ok(()) };
     let more = match unreadable.count() {
         0 => String::new(),

@@ -52,10 +52,10 @@ pub(crate) fn print(
         let (place, age) = (format!("@{}", n_before + 1), age(now, session.modified));
         let count = session.message_count.to_string();
         let (style, title) = match &session.name {
-            Some(name) => (NAMED, name.trim()),
-            None => (PLAIN, session.first_message.trim()),
+            Some(name) => (NAMED, name.to_str()),
+            None => (PLAIN, session.first_message.to_str()),
         };
-        out.print(row(&place, &age, &count, PLAIN, style, title, cwd))?;
+        out.print(row(&place, &age, &count, PLAIN, style, title.trim(), cwd))?;
         if shown.path {
             out.print_whole(&Line::new().pad(title_start).styled(DIM, &session.path.to_string_lossy()))?;
         }

@@ -53,10 +53,8 @@ pub fn rewritten(outline: &Outline, path: &[Row], step: &Step, value: Raw<'_>) -
 
 /// The next entry of the path behind a label that is left out; none if `id` is no such label.
 fn behind_label(outline: &Outline, path: &[Row], id: &EntryId) -> Option<EntryId> {
-    let at = path.iter().position(|row| outline.id(*row).as_ref() == Some(id))?;
-    if outline.kind(path[at]) != Kind::Label {
-        return None;
-    }
+    let label = outline.find(id).filter(|row| outline.kind(*row) == Kind::Label)?;
+    let at = path.iter().position(|row| *row == label)?;
     let next = path[at..].iter().find(|row| outline.kind(**row) != Kind::Label)?;
     outline.id(*next)
 }
@@ -83,4 +81,60 @@ pub fn label_entry(id: &EntryId, parent: Option<&EntryId>, target: &EntryId, lab
         .text("targetId", target.as_text())
         .raw("label", label.value.raw());
     entry.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::split;
+    use crate::migrate::StableIds;
+
+    const FILE: &str = r#"{"type":"session","version":3,"id":"s"}
+{"type":"message","id":"a","parentId":null,"n":1.0}
+{"type":"label","id":"l","parentId":"a","targetId":"a","label":"L","timestamp":"then"}
+{ "type":"message", "id":"b", "parentId":"l" }
+{"type":"compaction","id":"k","parentId":"b","firstKeptEntryId":"l"}
+{"type":"message","id":"c","parentId":"k"}"#;
+
+    fn outline() -> Outline {
+        let mut outline = Outline::new();
+        for line in split(FILE.as_bytes()) {
+            outline.push(line, &mut StableIds);
+        }
+        outline
+    }
+
+    #[test]
+    fn only_what_hung_on_a_label_changes() {
+        let outline = outline();
+        let path = outline.path(outline.leaf().unwrap());
+        let steps = steps(&outline, &path);
+        let lines: Vec<&str> = FILE.lines().collect();
+        let rewritten: Vec<String> = (steps.iter())
+            .map(|step| {
+                let value = Raw::parse(lines[step.row.index()].as_bytes()).unwrap();
+                rewritten(&outline, &path, step, value).to_text().into_owned()
+            })
+            .collect();
+        assert_eq!(rewritten[0], lines[1]);
+        assert_eq!(rewritten[1], r#"{ "type":"message", "id":"b", "parentId":"a" }"#);
+        assert_eq!(rewritten[2], r#"{"type":"compaction","id":"k","parentId":"b","firstKeptEntryId":"b"}"#);
+        assert_eq!(rewritten[3], lines[5]);
+    }
+
+    #[test]
+    fn labels_are_repeated_with_their_time() {
+        let outline = outline();
+        let path = outline.path(outline.leaf().unwrap());
+        let mut labels = Labels::default();
+        labels.push(Raw::parse(FILE.lines().nth(2).unwrap().as_bytes()).unwrap());
+        labels.push(Raw::parse(br#"{"targetId":"elsewhere","label":"no"}"#).unwrap());
+        let kept = super::labels(&outline, &steps(&outline, &path), &labels);
+        assert_eq!(kept.len(), 1);
+        let entry = label_entry(&"n".into(), Some(&"c".into()), kept[0].0, kept[0].1);
+        assert_eq!(
+            entry.to_text(),
+            r#"{"type":"label","id":"n","parentId":"c","timestamp":"then","targetId":"a","label":"L"}"#
+        );
+    }
 }

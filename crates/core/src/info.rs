@@ -3,8 +3,8 @@
 use crate::date::{self, LocalZone};
 use crate::entry::js_time;
 use crate::head::{self, Kind, Parsed, Role};
-use crate::json::{Json, Raw, Shape};
-use crate::line::{Line, js_trim};
+use crate::json::{JsText, Json, Raw, Shape};
+use crate::line::Line;
 use crate::message::text_of;
 
 /// What stands for the first message of a session that has none.
@@ -18,7 +18,7 @@ pub struct Info {
     /// The working directory its header names, or nothing.
     pub cwd: String,
     /// The name somebody gave it.
-    pub name: Option<String>,
+    pub name: Option<JsText<'static>>,
     /// The file it was forked from, as its header has it.
     pub parent_session: Option<String>,
     /// When it was created, in milliseconds, if its header says so.
@@ -29,9 +29,9 @@ pub struct Info {
     /// Messages of every role on every branch.
     pub message_count: usize,
     /// The first text of the user.
-    pub first_message: String,
+    pub first_message: JsText<'static>,
     /// All texts of user and assistant, for searching; empty unless asked for.
-    pub all_messages_text: String,
+    pub all_messages_text: JsText<'static>,
 }
 
 /// Collects an [`Info`] line by line, so that files of any size need little memory.
@@ -42,9 +42,9 @@ pub struct InfoScan {
     header: FirstValue,
     name: Option<Json>,
     message_count: usize,
-    first_message: Option<String>,
+    first_message: Option<JsText<'static>>,
     last_activity: Option<f64>,
-    texts: Option<String>,
+    texts: Option<Vec<u8>>,
 }
 
 /// What the first value of the lines turned out to be.
@@ -67,7 +67,7 @@ struct Header {
 impl InfoScan {
     /// A scan that keeps the texts of all messages too.
     pub fn with_texts() -> Self {
-        Self { texts: Some(String::new()), ..Self::default() }
+        Self { texts: Some(Vec::new()), ..Self::default() }
     }
 
     /// Whether the lines so far rule out that this is a session, so that the rest need not be read.
@@ -119,9 +119,9 @@ impl InfoScan {
         }
         if let Some(texts) = &mut self.texts {
             if !texts.is_empty() {
-                texts.push(' ');
+                texts.push(b' ');
             }
-            texts.push_str(&text);
+            texts.extend_from_slice(text.as_wtf8());
         }
         if role == Role::User && self.first_message.is_none() {
             self.first_message = Some(text);
@@ -134,17 +134,17 @@ impl InfoScan {
         let created = js_time(header.timestamp.as_ref().map(Json::raw), zone);
         let stated = header.timestamp.filter(|timestamp| timestamp.raw().shape() == Shape::String);
         let active = self.last_activity.filter(|time| *time > 0.0).and_then(date::time_clip);
-        let name = self.name.and_then(|name| name.raw().as_string());
+        let name = self.name.as_ref().and_then(|name| name.raw().as_text());
         Some(Info {
             id: header.id,
             cwd: header.cwd,
-            name: name.map(|name| js_trim(&name).to_owned()).filter(|name| !name.is_empty()),
+            name: name.map(|name| name.trim().into_owned()).filter(|name| !name.is_empty()),
             parent_session: header.parent_session,
             created,
             modified: active.or_else(|| stated.and(created)),
             message_count: self.message_count,
-            first_message: self.first_message.unwrap_or_else(|| NO_MESSAGES.to_owned()),
-            all_messages_text: self.texts.unwrap_or_default(),
+            first_message: self.first_message.unwrap_or_else(|| JsText::from(NO_MESSAGES)),
+            all_messages_text: JsText::from_wtf8(self.texts.unwrap_or_default()),
         })
     }
 }

@@ -20,7 +20,7 @@ pub use roles::{
 };
 
 use crate::head::Role;
-use crate::json::{Raw, Shape};
+use crate::json::{JsText, Raw, Shape};
 use view::{Field, FromRaw};
 
 /// A message, by its role.
@@ -118,7 +118,7 @@ impl<'a> Message<'a> {
 
     /// The text of its content, see [`Content::text`].
     pub fn text(self) -> String {
-        text_of(self.raw())
+        text_of(self.raw()).to_str().into_owned()
     }
 }
 
@@ -140,8 +140,16 @@ impl<'a> FromRaw<'a> for Message<'a> {
 /// assert_eq!(text_of(message), "Hello you");
 /// # Ok::<(), sessile_core::json::NotJson>(())
 /// ```
-pub fn text_of(message: Raw<'_>) -> String {
-    Content::new(message.get("content")).text()
+pub fn text_of(message: Raw<'_>) -> JsText<'static> {
+    let Some(content) = message.get("content") else { return JsText::from("") };
+    if content.shape() == Shape::String {
+        return content.as_text().unwrap_or_else(|| JsText::from("")).into_owned();
+    }
+    let is_text = |block: &Raw<'_>| block.get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "text");
+    let texts: Vec<Vec<u8>> = (content.items().filter(is_text))
+        .map(|block| block.get("text").and_then(Raw::as_text).map(|text| text.as_wtf8().to_vec()).unwrap_or_default())
+        .collect();
+    JsText::from_wtf8(texts.join(&b' '))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod ids;
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use crate::diagnostic::{Diagnostic, Oddity};
+use crate::diagnostic::{Diagnostic, Oddity, Severity};
 use crate::head::{self, Head, Kind, ParentRef, Parsed, Role};
 use crate::id::EntryId;
 use crate::json::JsText;
@@ -80,6 +80,13 @@ struct PassedOver {
     line: u64,
     offset: u64,
     oddity: Oddity,
+}
+
+impl PassedOver {
+    fn told(&self) -> Diagnostic {
+        let oddity = self.oddity.clone();
+        Diagnostic { severity: oddity.severity(), line: self.line, offset: self.offset, oddity }
+    }
 }
 
 impl Outline {
@@ -434,12 +441,18 @@ impl Outline {
         (row.index() + gaps_before) as u64 + 1
     }
 
+    /// The lines that could not be read, in file order. Costs nothing if there are none.
+    pub fn unreadable(&self) -> impl Iterator<Item = Diagnostic> {
+        let told = self.passed_over.iter().map(PassedOver::told);
+        told.filter(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
     /// Everything odd about the lines, in file order.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let tell = |line, offset, oddity: Oddity| Diagnostic { severity: oddity.severity(), line, offset, oddity };
         let mut told = Vec::new();
         told.extend(self.has_bom.then(|| tell(1, 0, Oddity::ByteOrderMark)));
-        told.extend(self.passed_over.iter().map(|it| tell(it.line, it.offset, it.oddity.clone())));
+        told.extend(self.passed_over.iter().map(PassedOver::told));
         for row in self.rows() {
             let (line, offset) = (self.line_number(row), self.span(row).offset);
             told.extend(self.oddities(row).into_iter().map(|oddity| tell(line, offset, oddity)));
@@ -489,7 +502,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::diagnostic::Severity;
     use crate::line::split;
     use crate::migrate::StableIds;
 

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sessile_core::date::to_iso;
 use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::header::Header;
 use sessile_core::info::{Info, InfoScan};
-use sessile_core::json::Json;
+use sessile_core::json::{JsText, Json, ObjectWriter};
 use sessile_store::{Found, StoreError, find_sessions, read_head, subdirectories};
 
 use crate::environment::{Environment, Zone};
@@ -24,7 +25,7 @@ pub struct SessionInfo {
     /// The working directory its header names, or nothing.
     pub cwd: String,
     /// The name somebody gave it.
-    pub name: Option<String>,
+    pub name: Option<JsText<'static>>,
     /// The file it was forked from.
     pub parent_session_path: Option<String>,
     /// When it was created, in milliseconds, if its header tells.
@@ -34,9 +35,36 @@ pub struct SessionInfo {
     /// Messages of every role on every branch.
     pub message_count: usize,
     /// The first text of the user.
-    pub first_message: String,
+    pub first_message: JsText<'static>,
     /// All texts of user and assistant; empty unless asked for.
-    pub all_messages_text: String,
+    pub all_messages_text: JsText<'static>,
+}
+
+impl SessionInfo {
+    /// The row as JSON, in pi's key order; the texts of all messages only `with_texts`.
+    ///
+    /// What is absent is left out; a creation time nobody knows is `null`.
+    pub fn to_json(&self, with_texts: bool) -> Json {
+        let mut row = ObjectWriter::new();
+        row.string("path", &self.path.to_string_lossy()).string("id", &self.id).string("cwd", &self.cwd);
+        if let Some(name) = &self.name {
+            row.text("name", name);
+        }
+        if let Some(parent) = &self.parent_session_path {
+            row.string("parentSessionPath", parent);
+        }
+        match self.created {
+            Some(created) => row.string("created", &to_iso(created)),
+            None => row.null("created"),
+        };
+        row.string("modified", &to_iso(self.modified))
+            .integer("messageCount", i64::try_from(self.message_count).unwrap_or(i64::MAX))
+            .text("firstMessage", &self.first_message);
+        if with_texts {
+            row.text("allMessagesText", &self.all_messages_text);
+        }
+        row.finish()
+    }
 }
 
 /// Stops a list that is under way, from any thread.
@@ -220,4 +248,31 @@ pub(crate) fn read_header(path: &Path) -> Option<Header> {
     })
     .ok()?;
     header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_omit_what_is_absent() {
+        let session = SessionInfo {
+            path: "/s/a.jsonl".into(),
+            id: "a".to_owned(),
+            cwd: String::new(),
+            name: None,
+            parent_session_path: None,
+            created: None,
+            modified: 0,
+            message_count: 2,
+            first_message: "hi\u{1b}".into(),
+            all_messages_text: "hi ho".into(),
+        };
+        let bare = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","created":null,"modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b"}"#;
+        assert_eq!(session.to_json(false).to_text(), bare);
+        let name = Json::parse(r#""\ud800""#).unwrap().raw().as_text().map(JsText::into_owned);
+        let session = SessionInfo { name, parent_session_path: Some("/p".into()), created: Some(1), ..session };
+        let full = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","name":"\ud800","parentSessionPath":"/p","created":"1970-01-01T00:00:00.001Z","modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b","allMessagesText":"hi ho"}"#;
+        assert_eq!(session.to_json(true).to_text(), full);
+    }
 }

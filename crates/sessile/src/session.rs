@@ -54,10 +54,16 @@ impl Backing {
             Self::Awaited { path, .. } | Self::File { path, .. } => Some(path),
         }
     }
+
+    /// The path as errors show it.
+    fn shown_path(&self) -> PathBuf {
+        self.path().unwrap_or(Path::new("(memory)")).to_path_buf()
+    }
 }
 
 /// A session and the current place in it.
 pub(crate) struct Session {
+    pub(crate) header: Header,
     pub(crate) backing: Backing,
     pub(crate) outline: Outline,
     pub(crate) leaf: Option<Row>,
@@ -74,10 +80,9 @@ impl Session {
         environment: &dyn Environment,
         bytes: Vec<u8>,
         place: impl FnOnce(MemoryLog) -> Backing,
-    ) -> Self {
+    ) -> Result<Self, SessionError> {
         let log = MemoryLog::new(bytes);
-        // Memory does not fail to be read.
-        let outline = scan(environment, &log).unwrap_or_default();
+        let outline = scan(environment, &log)?;
         Self::new(place(log), outline)
     }
 
@@ -85,15 +90,19 @@ impl Session {
     pub(crate) fn open_file(environment: &dyn Environment, path: &Path) -> Result<Self, SessionError> {
         let log = FileLog::open(path)?;
         let outline = scan(environment, &log)?;
-        if !outline.is_session() {
-            return Err(SessionError::NotASession { path: path.to_path_buf() });
-        }
-        Ok(Self::new(Backing::File { log: Box::new(log), path: path.to_path_buf() }, outline))
+        Self::new(Backing::File { log: Box::new(log), path: path.to_path_buf() }, outline)
     }
 
-    fn new(backing: Backing, outline: Outline) -> Self {
+    fn new(backing: Backing, outline: Outline) -> Result<Self, SessionError> {
         let leaf = outline.leaf();
-        Self { backing, outline, leaf, labels: OnceLock::new() }
+        let Some(row) = outline.header() else {
+            return Err(SessionError::NotASession { path: backing.shown_path() });
+        };
+        // The header of the rest is known before the header itself is read, so it starts as an empty one.
+        let header = Header::compose("", "", "", None);
+        let mut session = Self { header, backing, outline, leaf, labels: OnceLock::new() };
+        session.header = Header::new(session.value(row)?);
+        Ok(session)
     }
 
     /// The value of a row, in the current version's form.
@@ -108,14 +117,10 @@ impl Session {
     fn stored_value(&self, row: Row) -> Result<Json, SessionError> {
         let bytes = self.backing.log().read(self.outline.span(row))?;
         Json::parse(bytes).map_err(|source| SessionError::Changed {
-            path: self.backing.path().unwrap_or(Path::new("(memory)")).to_path_buf(),
+            path: self.backing.shown_path(),
             line: self.outline.line_number(row),
             source,
         })
-    }
-
-    pub(crate) fn header(&self) -> Result<Option<Header>, SessionError> {
-        self.outline.header().map(|row| self.value(row).map(Header::new)).transpose()
     }
 
     /// The labels of the whole file.
@@ -146,8 +151,8 @@ impl Session {
     /// Refuses to write to what a newer version wrote.
     pub(crate) fn check_writable(&self) -> Result<(), SessionError> {
         let Some(path) = self.backing.path().filter(|_| self.outline.upgrade().is_newer()) else { return Ok(()) };
-        let version = self.header()?.and_then(|header| header.json().raw().get("version").map(Raw::to_json));
-        let version = version.map(|version| version.to_text().into_owned()).unwrap_or_default();
+        let version = self.header.json().raw().get("version").map(|version| version.to_text().into_owned());
+        let version = version.unwrap_or_default();
         Err(SessionError::NewerVersion { path: path.to_path_buf(), version })
     }
 
@@ -269,7 +274,7 @@ impl Session {
     pub(crate) fn into_memory(self, environment: &dyn Environment) -> Result<Self, SessionError> {
         let mut bytes = Vec::new();
         self.write_lines(Path::new("(memory)"), &mut bytes, &|_| true)?;
-        Ok(Self::from_bytes(environment, bytes, Backing::Memory))
+        Self::from_bytes(environment, bytes, Backing::Memory)
     }
 
     /// Writes every line, entries in the current version's form and all else byte for byte.

@@ -276,7 +276,7 @@ fn forks_are_cut_before_or_at_an_entry() {
     assert_eq!(forked.text.as_deref(), Some("b"));
     let copy = read(forked.session_file.as_ref().unwrap());
     assert_eq!(copy.lines().skip(1).collect::<Vec<_>>(), [lines[0].as_str()]);
-    assert_eq!(session.header().unwrap().parent_session().unwrap(), path.to_string_lossy());
+    assert_eq!(session.header().parent_session().unwrap(), path.to_string_lossy());
 
     let mut session = place.open(&path);
     assert_eq!(session.fork("b", ForkPosition::At).unwrap().text, None);
@@ -371,7 +371,7 @@ fn namesakes_do_not_mix() {
     assert_eq!((list("/a/b-c"), list("/a-b/c")), (1, 0));
     assert_eq!(place.sessions.continue_recent("/a-b/c", None).unwrap().entry_count(), 0);
     assert_eq!(place.sessions.continue_recent("/a/b-c", None).unwrap().entry_count(), 1);
-    let id = session.session_id().unwrap();
+    let id = session.session_id();
     assert!(place.sessions.find_by_id("/a/b-c", &id, None).is_some());
     assert_eq!(place.sessions.find_by_id("/a-b/c", &id, None), None);
 }

@@ -203,8 +203,7 @@ impl<'o> Pair<'o> {
                     manager.diagnostics().iter().any(|it| it.oddity == sessile::diagnostic::Oddity::NotObject);
                 self.was_copied |= upgrade.is_needed();
                 // The version "abc": pi rewrites such a file each time it opens it.
-                self.was_copied |=
-                    !upgrade.is_newer() && manager.header().is_ok_and(|header| header.version() != Some(3.0));
+                self.was_copied |= !upgrade.is_newer() && manager.header().version() != Some(3.0);
                 self.ours = Some(manager);
                 if upgrade == Upgrade::FromV1 && has_scalar {
                     return Err(Stop::Explained(Explained::OddUpgrade));

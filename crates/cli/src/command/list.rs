@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sessile::date::to_iso;
-use sessile::json::{Json, ObjectWriter};
 use sessile::{ListOptions, Progress, SessionInfo};
 
 use crate::Exit;
@@ -113,56 +111,7 @@ fn say_nothing_found(surroundings: &Surroundings, args: &ListArgs, err: &mut Scr
 fn print_data(sessions: &[SessionInfo], texts: bool, layout: Layout, out: &mut Screen<'_>) -> Result<(), Failure> {
     let mut list = ListWriter::new(out.data(), layout);
     for session in sessions {
-        list.push(row(session, texts).raw())?;
+        list.push(session.to_json(texts).raw())?;
     }
     Ok(list.finish()?)
-}
-
-fn row(session: &SessionInfo, texts: bool) -> Json {
-    let mut row = ObjectWriter::new();
-    row.string("path", &session.path.to_string_lossy()).string("id", &session.id).string("cwd", &session.cwd);
-    let optional = [("name", &session.name), ("parentSessionPath", &session.parent_session_path)];
-    for (key, value) in optional {
-        if let Some(value) = value {
-            row.string(key, value);
-        }
-    }
-    match session.created {
-        Some(created) => row.string("created", &to_iso(created)),
-        None => row.null("created"),
-    };
-    row.string("modified", &to_iso(session.modified));
-    row.integer("messageCount", i64::try_from(session.message_count).unwrap_or(i64::MAX));
-    row.string("firstMessage", &session.first_message);
-    if texts {
-        row.string("allMessagesText", &session.all_messages_text);
-    }
-    row.finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_omit_what_is_absent() {
-        let session = SessionInfo {
-            path: "/s/a.jsonl".into(),
-            id: "a".to_owned(),
-            cwd: String::new(),
-            name: None,
-            parent_session_path: None,
-            created: None,
-            modified: 0,
-            message_count: 2,
-            first_message: "hi\u{1b}".to_owned(),
-            all_messages_text: "hi ho".to_owned(),
-        };
-        let bare = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","created":null,"modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b"}"#;
-        assert_eq!(row(&session, false).to_text(), bare);
-        let session =
-            SessionInfo { name: Some("n".into()), parent_session_path: Some("/p".into()), created: Some(1), ..session };
-        let full = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","name":"n","parentSessionPath":"/p","created":"1970-01-01T00:00:00.001Z","modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b","allMessagesText":"hi ho"}"#;
-        assert_eq!(row(&session, true).to_text(), full);
-    }
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::line::is_js_space;
+
 /// The content of a JSON string as JavaScript sees it.
 ///
 /// Held as WTF-8: UTF-8 in which a lone surrogate is written like any other
@@ -60,6 +62,20 @@ impl<'a> JsText<'a> {
         // Every byte that starts a code point counts one unit, four-byte forms two.
         let units = |byte: &u8| usize::from(byte & 0xc0 != 0x80) + usize::from(*byte >= 0xf0);
         self.0.iter().map(units).sum()
+    }
+
+    /// JavaScript's `trim`.
+    #[must_use]
+    pub fn trim(&self) -> JsText<'_> {
+        let mut chunks = self.0.utf8_chunks();
+        let first = chunks.next().map_or("", |chunk| chunk.valid());
+        let n_leading = first.len() - first.trim_start_matches(is_js_space).len();
+        let rest = &self.0[n_leading..];
+        // Text behind the last surrogate, or all of it if there is none; nothing if it ends in one.
+        let last =
+            rest.utf8_chunks().last().filter(|chunk| chunk.invalid().is_empty()).map_or("", |chunk| chunk.valid());
+        let n_trailing = last.len() - last.trim_end_matches(is_js_space).len();
+        JsText(Cow::Borrowed(&rest[..rest.len() - n_trailing]))
     }
 
     /// Detaches the text from what it borrows.
@@ -196,6 +212,20 @@ mod tests {
     #[test]
     fn invalid_utf8_reads_as_replacement() {
         assert_eq!(JsText::decode(b"\"X\xff\xc3\""), "X\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn trims_as_javascript() {
+        for (token, trimmed) in [
+            (r#""""#, r#""""#),
+            (r#"" \ufeffa b\u2028 ""#, r#""a b""#),
+            (r#"" \ud800 ""#, r#""\ud800""#),
+            (r#"" a\udfff""#, r#""a\udfff""#),
+            (r#""\u0085""#, r#""\u0085""#),
+            (r#""  ""#, r#""""#),
+        ] {
+            assert_eq!(decoded(token).trim(), decoded(trimmed), "{token}");
+        }
     }
 
     #[test]

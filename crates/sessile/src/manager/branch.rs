@@ -1,5 +1,6 @@
 //! Moving in the tree, and taking a branch out of it.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
@@ -97,9 +98,10 @@ impl SessionManager {
     fn message_text(&self, row: Row) -> Result<Option<String>, SessionError> {
         let outline = &self.session.outline;
         let entry = self.session.value(row)?;
+        let text = |message| text_of(message).to_str().into_owned();
         Ok(match outline.kind(row) {
-            Kind::Message if outline.role(row) == Role::User => entry.raw().get("message").map(text_of),
-            Kind::CustomMessage => Some(text_of(entry.raw())),
+            Kind::Message if outline.role(row) == Role::User => entry.raw().get("message").map(text),
+            Kind::CustomMessage => Some(text(entry.raw())),
             _ => None,
         })
     }
@@ -133,23 +135,23 @@ impl SessionManager {
         }
         let mut bytes = Vec::new();
         write(&mut bytes, Path::new("(memory)"))?;
-        Ok(Session::from_bytes(environment, bytes, |log| match file {
+        Session::from_bytes(environment, bytes, |log| match file {
             Some(path) => Backing::Awaited { log, path, is_empty_file: false },
             None => Backing::Memory(log),
-        }))
+        })
     }
 
     /// The labels of an extracted path as lines that follow its last entry.
     fn label_lines(&self, steps: &[extract::Step]) -> Result<Vec<u8>, SessionError> {
         let outline = &self.session.outline;
-        let mut taken: Vec<EntryId> = steps.iter().filter_map(|step| outline.id(step.row)).collect();
-        let mut parent = taken.last().cloned();
+        let mut taken: HashSet<EntryId> = steps.iter().filter_map(|step| outline.id(step.row)).collect();
+        let mut parent = steps.last().and_then(|step| outline.id(step.row));
         let mut lines = Vec::new();
         for (target, label) in extract::labels(outline, steps, self.session.labels()?) {
             let id = fresh_id(self.environment.as_ref(), &|id| taken.contains(id));
             let entry = extract::label_entry(&id, parent.as_ref(), target, label);
             lines.extend(line_of(entry.raw()));
-            taken.push(id.clone());
+            taken.insert(id.clone());
             parent = Some(id);
         }
         Ok(lines)

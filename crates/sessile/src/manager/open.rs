@@ -89,7 +89,7 @@ impl Sessions {
         }
         let cwd = match cwd {
             Some(cwd) => cwd,
-            None => header_cwd(environment, session.header()?.as_ref()),
+            None => header_cwd(environment, &session.header),
         };
         Ok(self.manager(cwd, Some(dir), session))
     }
@@ -126,18 +126,20 @@ impl Sessions {
         let environment = self.environment();
         let cwd = absolute(environment, cwd.as_ref());
         let mut bytes = Vec::new();
-        let is_header =
-            |entry: &&Json| entry.raw().get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "session");
-        let header = match entries.iter().find(is_header) {
-            Some(header) => header.clone(),
-            None => compose_header(environment, &cwd, options)?.json().clone(),
+        let is_header = |entry: &Json| {
+            let text = |key| entry.raw().get(key).and_then(Raw::as_text);
+            text("type").is_some_and(|kind| kind == "session") && text("id").is_some()
         };
-        // The header leads, wherever it stood: it is the first header that counts.
-        bytes.extend(line_of(header.raw()));
-        for entry in entries.iter().filter(|entry| !is_header(entry)) {
+        // The first header leads, wherever it stood.
+        let place = entries.iter().position(is_header);
+        match place {
+            Some(place) => bytes.extend(line_of(entries[place].raw())),
+            None => bytes.extend(line_of(compose_header(environment, &cwd, options)?.json().raw())),
+        }
+        for (_, entry) in entries.iter().enumerate().filter(|(index, _)| Some(*index) != place) {
             bytes.extend(line_of(entry.raw()));
         }
-        let session = Session::from_bytes(environment, bytes, Backing::Memory);
+        let session = Session::from_bytes(environment, bytes, Backing::Memory)?;
         Ok(self.manager(cwd, None, session))
     }
 
@@ -354,11 +356,16 @@ pub(super) fn new_session(
 ) -> Result<Session, SessionError> {
     let header = compose_header(environment, cwd, options)?;
     let path = dir.map(|dir| session_path(dir, &header));
-    Ok(awaited(environment, &header, path, false))
+    awaited(environment, &header, path, false)
 }
 
 /// A session of a header alone.
-fn awaited(environment: &dyn Environment, header: &Header, path: Option<PathBuf>, is_empty_file: bool) -> Session {
+fn awaited(
+    environment: &dyn Environment,
+    header: &Header,
+    path: Option<PathBuf>,
+    is_empty_file: bool,
+) -> Result<Session, SessionError> {
     let bytes = line_of(header.json().raw());
     Session::from_bytes(environment, bytes, |log| match path {
         Some(path) => Backing::Awaited { log, path, is_empty_file },
@@ -395,11 +402,11 @@ fn load(environment: &dyn Environment, path: &Path, cwd: Option<&Path>) -> Resul
     }
     let cwd = cwd.map_or_else(|| environment.current_dir(), Path::to_path_buf);
     let header = compose_header(environment, &cwd, NewSession::default())?;
-    Ok(awaited(environment, &header, Some(path.to_path_buf()), state == FileState::Empty))
+    awaited(environment, &header, Some(path.to_path_buf()), state == FileState::Empty)
 }
 
 /// The working directory a header names, as pi resolves it.
-fn header_cwd(environment: &dyn Environment, header: Option<&Header>) -> PathBuf {
-    let named = header.and_then(Header::cwd).unwrap_or_default();
+fn header_cwd(environment: &dyn Environment, header: &Header) -> PathBuf {
+    let named = header.cwd().unwrap_or_default();
     absolute(environment, Path::new(&named))
 }

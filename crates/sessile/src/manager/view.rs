@@ -73,15 +73,13 @@ pub struct LeftBranch {
 
 impl SessionManager {
     /// The session's id.
-    pub fn session_id(&self) -> Result<String, SessionError> {
-        Ok(self.header()?.id())
+    pub fn session_id(&self) -> String {
+        self.session.header.id()
     }
 
     /// The session's header.
-    pub fn header(&self) -> Result<Header, SessionError> {
-        let header = self.session.header()?;
-        // A session without a header cannot be opened or made.
-        Ok(header.unwrap_or_else(|| Header::compose("", "", "", None)))
+    pub fn header(&self) -> &Header {
+        &self.session.header
     }
 
     /// What is odd about the file, if anything.
@@ -255,7 +253,7 @@ impl SessionManager {
 
     /// How the session is related to others.
     pub fn fork_links(&self) -> Result<ForkLinks, SessionError> {
-        let header = self.header()?;
+        let header = self.header();
         let outline = &self.session.outline;
         let mut left_branches = Vec::new();
         for row in outline.entries().filter(|row| outline.kind(*row) == Kind::BranchSummary) {

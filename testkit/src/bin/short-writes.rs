@@ -1,0 +1,71 @@
+//! Writes sessions where files cannot grow, for the conformance tests, and prints what came of it.
+//!
+//! A limit on the size of files holds for a whole process, so this is one of
+//! its own. Start it with the signal XFSZ ignored: otherwise the system ends it.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "its output is what the tests read")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sessile::json::Json;
+use sessile::{NewSession, SessionManager};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["first-flush", directory] => first_flush(Path::new(directory)),
+        ["append", file] => append(Path::new(file)),
+        ["upgrade", file] => upgrade(Path::new(file)),
+        _ => {
+            eprintln!("usage: short-writes first-flush DIR | append FILE | upgrade FILE");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// No file can grow beyond this many bytes from here on; none takes the limit away.
+fn limit_files(bytes: Option<u64>) {
+    let maximum = getrlimit(Resource::Fsize).maximum;
+    setrlimit(Resource::Fsize, Rlimit { current: bytes.or(maximum), maximum }).unwrap();
+}
+
+fn say(manager: &mut SessionManager, text: &str) -> &'static str {
+    let message = format!(r#"{{"role":"user","content":"{text}","timestamp":1}}"#);
+    if manager.append_message(Json::parse(message).unwrap()).is_ok() { "written" } else { "refused" }
+}
+
+fn first_flush(directory: &Path) {
+    let mut manager = SessionManager::create("/tmp", Some(directory), NewSession::default()).unwrap();
+    let file = manager.session_file().unwrap().to_path_buf();
+    limit_files(Some(1024));
+    println!("a long message is {}", say(&mut manager, &"x".repeat(5000)));
+    println!("entries: {}, file exists: {}", manager.entry_count(), file.exists());
+    println!("a short message is {}", say(&mut manager, "y"));
+    println!("entries: {}, file exists: {}", manager.entry_count(), file.exists());
+}
+
+fn append(file: &Path) {
+    let mut manager = SessionManager::open(file, None, None).unwrap();
+    limit_files(Some(1024));
+    println!("a long message is {}", say(&mut manager, &"z".repeat(3000)));
+    println!("entries: {}, leaf: {}", manager.entry_count(), manager.leaf_id().unwrap());
+    limit_files(None);
+    println!("a short message is {}", say(&mut manager, "y"));
+    println!("entries: {}", manager.entry_count());
+}
+
+fn upgrade(file: &Path) {
+    let before = fs::metadata(file).unwrap().len();
+    limit_files(Some(1024));
+    let mut manager = SessionManager::open(file, None, None).unwrap();
+    println!("opened with {} entries", manager.entry_count());
+    println!("a message is {}", say(&mut manager, "y"));
+    let n_files = fs::read_dir(file.parent().unwrap()).unwrap().count();
+    println!("the file is unchanged: {}, files: {n_files}", fs::metadata(file).unwrap().len() == before);
+    limit_files(None);
+    println!("a message is {}", say(&mut manager, "y"));
+}

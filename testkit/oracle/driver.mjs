@@ -405,6 +405,8 @@ async function* lines(stream) {
   if (parts.length > 0) yield Buffer.concat(parts).toString("utf8");
 }
 
+// Without a listener of ours, pi ends itself at this signal; with one, a file that cannot grow is an error of the write.
+process.on("SIGXFSZ", () => {});
 process.on("uncaughtException", (error) => console.error("driver: stray exception:", errorText(error)));
 process.on("unhandledRejection", (error) => console.error("driver: stray rejection:", errorText(error)));
 

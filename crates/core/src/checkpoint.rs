@@ -1,7 +1,7 @@
 //! The system message a compaction carries: all system messages before it, summed up.
 
 use crate::head::Role;
-use crate::json::{JsText, Json, ObjectWriter, Raw, Shape, array_index};
+use crate::json::{JsText, Json, ObjectWriter, Raw, Shape, array_index, print};
 
 /// Replays the system messages among `messages` into one, or none if there are none.
 ///
@@ -55,12 +55,14 @@ impl<'m> Replay<'m> {
         if !self.sections.is_empty() {
             let mut sections = ObjectWriter::new();
             for (name, text) in &self.sections {
-                sections.member(name, *text);
+                sections.member(name, print(*text).raw());
             }
             message.raw("sections", sections.finish().raw());
         }
         if !self.tools.is_empty() {
-            message.array("toolsAdded", self.tools.iter().map(|(_, tool)| *tool));
+            // The message is ours, so its parts are spelled as we spell, whatever they looked like in the file.
+            let tools: Vec<Json> = self.tools.iter().map(|(_, tool)| print(*tool)).collect();
+            message.array("toolsAdded", tools.iter().map(Json::raw));
         }
         message.integer("timestamp", time_ms).finish()
     }

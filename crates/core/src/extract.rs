@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::head::Kind;
 use crate::id::EntryId;
-use crate::json::{Edit, Json, ObjectWriter, Raw};
+use crate::json::{Edit, Json, ObjectWriter, Raw, print};
 use crate::label::Labels;
 use crate::outline::{Outline, Row};
 
@@ -34,11 +34,13 @@ pub fn steps(outline: &Outline, path: &[Row]) -> Vec<Step> {
     steps
 }
 
-/// The value of a step in the new session; every byte that need not change stays.
+/// The value of a step in the new session, or none if nothing of it changes.
+///
+/// Every byte that need not change stays.
 ///
 /// A compaction whose first kept entry is a label, and so left out, keeps
 /// from the next entry behind that label on.
-pub fn rewritten(outline: &Outline, path: &[Row], step: &Step, value: Raw<'_>) -> Json {
+pub fn rewritten(outline: &Outline, path: &[Row], step: &Step, value: Raw<'_>) -> Option<Json> {
     let parent = step.parent.as_ref().map(|parent| parent.0.as_ref().map_or_else(Json::null, EntryId::to_json));
     let first_kept = (outline.kind(step.row) == Kind::Compaction)
         .then(|| value.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from))
@@ -48,7 +50,7 @@ pub fn rewritten(outline: &Outline, path: &[Row], step: &Step, value: Raw<'_>) -
     let mut edits = Vec::new();
     edits.extend(parent.as_ref().map(|parent| Edit::Set("parentId", parent.raw())));
     edits.extend(first_kept.as_ref().map(|kept| Edit::Set("firstKeptEntryId", kept.raw())));
-    value.edited(&edits)
+    (!edits.is_empty()).then(|| value.edited(&edits))
 }
 
 /// The next entry of the path behind a label that is left out; none if `id` is no such label.
@@ -72,14 +74,16 @@ pub fn labels<'l>(
 /// A label entry that repeats a label with its original time.
 pub fn label_entry(id: &EntryId, parent: Option<&EntryId>, target: &EntryId, label: &crate::label::Label) -> Json {
     let parent = parent.map_or_else(Json::null, EntryId::to_json);
+    // The entry is ours, so its parts are spelled as we spell, whatever they looked like in the file.
+    let timestamp = label.timestamp.as_ref().map(|timestamp| print(timestamp.raw()));
     let mut entry = ObjectWriter::new();
     entry
         .string("type", "label")
         .text("id", id.as_text())
         .raw("parentId", parent.raw())
-        .optional("timestamp", label.timestamp.as_ref().map(Json::raw))
+        .optional("timestamp", timestamp.as_ref().map(Json::raw))
         .text("targetId", target.as_text())
-        .raw("label", label.value.raw());
+        .raw("label", print(label.value.raw()).raw());
     entry.finish()
 }
 
@@ -110,16 +114,19 @@ mod tests {
         let path = outline.path(outline.leaf().unwrap());
         let steps = steps(&outline, &path);
         let lines: Vec<&str> = FILE.lines().collect();
-        let rewritten: Vec<String> = (steps.iter())
+        let rewritten: Vec<Option<String>> = (steps.iter())
             .map(|step| {
                 let value = Raw::parse(lines[step.row.index()].as_bytes()).unwrap();
-                rewritten(&outline, &path, step, value).to_text().into_owned()
+                rewritten(&outline, &path, step, value).map(|value| value.to_text().into_owned())
             })
             .collect();
-        assert_eq!(rewritten[0], lines[1]);
-        assert_eq!(rewritten[1], r#"{ "type":"message", "id":"b", "parentId":"a" }"#);
-        assert_eq!(rewritten[2], r#"{"type":"compaction","id":"k","parentId":"b","firstKeptEntryId":"b"}"#);
-        assert_eq!(rewritten[3], lines[5]);
+        let expected = [
+            None,
+            Some(r#"{ "type":"message", "id":"b", "parentId":"a" }"#.to_owned()),
+            Some(r#"{"type":"compaction","id":"k","parentId":"b","firstKeptEntryId":"b"}"#.to_owned()),
+            None,
+        ];
+        assert_eq!(rewritten, expected);
     }
 
     #[test]

@@ -168,8 +168,8 @@ impl Session {
         self.check_writable()?;
         self.upgrade_file(environment)?;
         let mut n_races = 0;
+        let mut id = self.fresh_id(environment);
         loop {
-            let id = self.fresh_id(environment);
             let entry = compose(&id);
             let line = line_of(entry.raw());
             match self.write(&line, is_conversation(entry.raw())) {
@@ -180,6 +180,9 @@ impl Session {
                 Err(StoreError::Grown { .. }) if n_races < MAX_RACES => {
                     self.catch_up(environment)?;
                     n_races += 1;
+                    if self.outline.find(&id).is_some() {
+                        id = self.fresh_id(environment);
+                    }
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -277,6 +280,14 @@ impl Session {
         Self::from_bytes(environment, bytes, Backing::Memory)
     }
 
+    /// The line of a row for a copy: byte for byte, unless it has to be brought to the current version.
+    pub(crate) fn copied_line(&self, row: Row) -> Result<Vec<u8>, SessionError> {
+        if self.outline.upgrade().is_needed() {
+            return Ok(self.value(row)?.into_bytes());
+        }
+        Ok(self.backing.log().read(self.outline.span(row))?)
+    }
+
     /// Writes every line, entries in the current version's form and all else byte for byte.
     ///
     /// `keep` decides about rows; what is no row is always written.
@@ -292,8 +303,7 @@ impl Session {
             let row = rows.next_if(|row| self.outline.span(*row).end() == line.span.end());
             let bytes = match (row, line.bytes) {
                 (Some(row), _) if !keep(row) => return Ok(()),
-                (Some(row), Some(_)) if self.outline.upgrade().is_needed() => self.value(row)?.into_bytes(),
-                (Some(row), Some(_)) => self.backing.log().read(self.outline.span(row))?,
+                (Some(row), Some(_)) => self.copied_line(row)?,
                 (_, Some(bytes)) => bytes.to_vec(),
                 (_, None) => self.backing.log().read(line.span)?,
             };

@@ -361,6 +361,20 @@ fn a_list_can_be_watched_and_stopped() {
 }
 
 #[test]
+fn an_odd_name_is_no_name() {
+    let place = Place::new();
+    let named = |name: &str| {
+        format!(
+            r#"{{"type":"session_info","id":"n","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","name":{name}}}"#
+        )
+    };
+    for (name, shown) in [("5", None), ("null", None), ("\"  \"", None), ("\" a \"", Some("a"))] {
+        let path = place.file("f.jsonl", &[&named("\"older\""), &named(name)]);
+        assert_eq!(place.open(&path).session_name().unwrap().as_deref(), shown, "{name}");
+    }
+}
+
+#[test]
 fn namesakes_do_not_mix() {
     let place = Place::new();
     place.environment.set_variable("PI_CODING_AGENT_DIR", &place.path("agent").to_string_lossy());

@@ -19,8 +19,9 @@ fn main() -> ExitCode {
         ["first-flush", directory] => first_flush(Path::new(directory)),
         ["append", file] => append(Path::new(file)),
         ["upgrade", file] => upgrade(Path::new(file)),
+        ["copy", file] => copy(Path::new(file)),
         _ => {
-            eprintln!("usage: short-writes first-flush DIR | append FILE | upgrade FILE");
+            eprintln!("usage: short-writes first-flush DIR | append FILE | upgrade FILE | copy FILE");
             return ExitCode::from(2);
         }
     }
@@ -68,4 +69,15 @@ fn upgrade(file: &Path) {
     println!("the file is unchanged: {}, files: {n_files}", fs::metadata(file).unwrap().len() == before);
     limit_files(None);
     println!("a message is {}", say(&mut manager, "y"));
+}
+
+fn copy(file: &Path) {
+    let mut manager = SessionManager::open(file, None, None).unwrap();
+    limit_files(Some(1024));
+    let done = |is_done| if is_done { "made" } else { "refused" };
+    let leaf = manager.leaf_id().unwrap();
+    println!("a branch is {}", done(manager.create_branched_session(leaf).is_ok()));
+    println!("a fork is {}", done(SessionManager::fork_from(file, "/tmp", file.parent(), None).is_ok()));
+    let n_files = fs::read_dir(file.parent().unwrap()).unwrap().count();
+    println!("the session is the same: {}, files: {n_files}", manager.session_file() == Some(file));
 }

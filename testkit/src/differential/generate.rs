@@ -8,6 +8,7 @@ use crate::random::SplitMix;
 pub(super) fn sequence(random: &mut SplitMix) -> Vec<Step> {
     let first = match random.below(10) {
         0 => Op::InMemory,
+        1..=3 if random.one_in(100) => Op::Start(Bytes(deep_file(random))),
         1..=3 => Op::Start(Bytes(old_file(random))),
         _ => Op::Create,
     };
@@ -54,7 +55,8 @@ fn operation(random: &mut SplitMix) -> Op {
         ),
         77..=80 => Op::Extract(target(random)),
         81..=82 => Op::Fork,
-        83..=87 => Op::Reopen,
+        83..=86 => Op::Reopen,
+        87 => Op::SetFile,
         88..=91 => Op::Foreign(message(random)),
         92 => Op::NewSession,
         _ => Op::Damage(damage(random)),
@@ -219,6 +221,26 @@ fn old_file(random: &mut SplitMix) -> Vec<u8> {
     let mut text = lines.join("\n");
     if !random.one_in(4) {
         text.push('\n');
+    }
+    text.into_bytes()
+}
+
+/// A file whose tree is deeper than pi's own JSON can show nested, with a few side branches.
+fn deep_file(random: &mut SplitMix) -> Vec<u8> {
+    let mut text = String::from(
+        "{\"type\":\"session\",\"version\":3,\"id\":\"deep\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/work/dir\"}\n",
+    );
+    for index in 0..3000 + random.below(3000) {
+        let parent = match index {
+            0 => "null".to_owned(),
+            _ if random.one_in(200) => format!("\"{:08x}\"", random.below(index)),
+            _ => format!("\"{:08x}\"", index - 1),
+        };
+        let entry = format!(
+            "{{\"type\":\"message\",\"id\":\"{index:08x}\",\"parentId\":{parent},\"timestamp\":{},\"message\":{{\"role\":\"user\",\"content\":\"{index}\",\"timestamp\":{index}}}}}\n",
+            timestamp(random)
+        );
+        text.push_str(&entry);
     }
     text.into_bytes()
 }

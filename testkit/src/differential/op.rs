@@ -52,6 +52,8 @@ pub enum Op {
     Start(Bytes),
     /// The current file, opened again.
     Reopen,
+    /// The current file, opened again by the same manager.
+    SetFile,
     /// A new session by the same manager.
     NewSession,
     /// `appendMessage`
@@ -211,7 +213,9 @@ impl Op {
                 ],
             ),
             Self::Extract(target) => call("createBranchedSession", &[target.request()]),
-            Self::Start(_) | Self::Reopen | Self::Fork | Self::Foreign(_) | Self::Damage(_) => return None,
+            Self::Start(_) | Self::Reopen | Self::SetFile | Self::Fork | Self::Foreign(_) | Self::Damage(_) => {
+                return None;
+            }
         })
     }
 }

@@ -108,6 +108,7 @@ impl<'o> Pair<'o> {
         match op {
             Op::Start(bytes) => self.start(&bytes.0),
             Op::Reopen => self.reopen(),
+            Op::SetFile => self.set_file(),
             Op::Fork => self.fork(),
             Op::Foreign(message) => self.foreign(message),
             Op::Damage(damage) => {
@@ -189,6 +190,17 @@ impl<'o> Pair<'o> {
         self.require_header(&file)?;
         self.take_upgrade(&file);
         self.open(&file)
+    }
+
+    fn set_file(&mut self) -> Result<(), Stop> {
+        let Some(file) = self.existing_pi_file() else { return Ok(()) };
+        self.require_header(&file)?;
+        self.take_upgrade(&file);
+        let path = quoted(&file.to_string_lossy());
+        let answer = self.oracle.ask(format!(r#"{{"cmd":"call","method":"setSessionFile","args":[{path}]}}"#));
+        let our_file = self.our_path(&file);
+        let ours = self.ours.as_mut().expect("a sequence starts with a session");
+        agree(&answer, &ours.set_session_file(our_file), &Op::SetFile)
     }
 
     fn open(&mut self, file: &Path) -> Result<(), Stop> {

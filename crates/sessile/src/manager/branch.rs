@@ -122,8 +122,11 @@ impl SessionManager {
             out.write_all(&line_of(header.json().raw())).map_err(failed)?;
             for step in &steps {
                 let value = self.session.value(step.row)?;
-                let value = extract::rewritten(outline, &path, step, value.raw());
-                out.write_all(&line_of(value.raw())).map_err(failed)?;
+                let line = match extract::rewritten(outline, &path, step, value.raw()) {
+                    Some(changed) => changed.into_bytes(),
+                    None => self.session.copied_line(step.row)?,
+                };
+                out.write_all(&line).and_then(|()| out.write_all(b"\n")).map_err(failed)?;
             }
             out.write_all(&labels).map_err(failed)?;
             Ok(())

@@ -1,0 +1,245 @@
+//! What the model would see: rows 77 to 82.
+
+use sessile::json::Json;
+use sessile::{NewSession, SessionError};
+use sessile_testkit::Stage;
+use sessile_testkit::differential::Explained;
+
+use crate::lines::{HEADER, assistant, compaction, context_edit, entry, file, message, user};
+
+/// A system message.
+fn system(id: &str, parent: Option<&str>, text: &str) -> String {
+    message(id, parent, 5, &format!(r#"{{"role":"system","content":"{text}","timestamp":3}}"#))
+}
+
+#[test]
+fn row_77_without_a_known_leaf_pi_takes_the_last_entry() {
+    let mut stage = Stage::new();
+    let entries = [user("a", None), assistant("b", "a"), user("c", "a")];
+    let list = format!("[{}]", entries.join(","));
+    let mut pi = |leaf: &str| {
+        let request = format!(r#"{{"cmd":"pure","name":"buildSessionContext","args":[{list},{leaf}]}}"#);
+        stage.pi(&request).text().unwrap().to_owned()
+    };
+    let at_last = pi(r#"{"$undefined":true}"#);
+    for leaf in ["\"zz\"", "\"\"", "\"c\""] {
+        assert_eq!(pi(leaf), at_last, "{leaf}");
+    }
+    let (at_b, at_nothing) = (pi("\"b\""), pi("null"));
+    assert_eq!(at_nothing, r#"{"messages":[],"thinkingLevel":"off","model":null}"#);
+
+    let entries: Vec<_> = entries.iter().map(|entry| Json::parse(entry).unwrap()).collect();
+    let mut ours = stage.sessions().in_memory_with("/tmp", NewSession::default(), &entries).unwrap();
+    assert_eq!(ours.build_session_context().unwrap().to_json().to_text(), at_last);
+    assert_eq!(ours.build_session_context_at("b").unwrap().to_json().to_text(), at_b);
+    // We do not guess: a leaf that is not there is an error.
+    assert!(matches!(ours.build_session_context_at("zz"), Err(SessionError::EntryNotFound { .. })));
+    ours.reset_leaf();
+    assert_eq!(ours.build_session_context().unwrap().to_json().to_text(), at_nothing);
+}
+
+#[test]
+fn row_78_an_older_compaction_says_nothing() {
+    let mut stage = Stage::new();
+    stage.start(file(&[
+        HEADER,
+        &user("a", None),
+        &assistant("b", "a"),
+        &compaction("k1", "b", "b", "S1"),
+        &user("c", "k1"),
+        &assistant("d", "c"),
+        &compaction("k2", "d", "b", "S2"),
+        &user("e", "k2"),
+    ]));
+    stage.both_see("contextEntries", r#"["k2","b","k1","c","d","e"]"#);
+    stage.both_say(&["compactionSummary:S2", "assistant:b", "user:c", "assistant:d", "user:e"]);
+    assert!(stage.we_see("projection").contains(r#"["k1",[]]"#));
+    stage.assert_same();
+}
+
+#[test]
+fn row_79_retained_system_messages_are_dropped() {
+    let mut stage = Stage::new();
+    let lines = |compaction: &str| {
+        file(&[
+            HEADER,
+            &system("s", None, "base"),
+            &user("a", "s"),
+            &system("s2", Some("a"), "mid"),
+            &assistant("b", "s2"),
+            compaction,
+            &system("s3", Some("k"), "post"),
+            &user("c", "s3"),
+        ])
+    };
+    let without = compaction("k", "b", "a", "sum");
+    stage.start(lines(&without));
+    stage.both_say(&["compactionSummary:sum", "user:a", "assistant:b", "system:post", "user:c"]);
+    stage.assert_same();
+    let checkpoint = r#","systemMessage":{"role":"system","content":"CHK","timestamp":9}}"#;
+    stage.start(lines(&(without.strip_suffix('}').unwrap().to_owned() + checkpoint)));
+    stage.both_say(&["system:CHK", "compactionSummary:sum", "user:a", "assistant:b", "system:post", "user:c"]);
+    stage.assert_same();
+}
+
+/// A user, an assistant, a tool result and an extension's message, and edits behind them.
+fn edited(edits: &[(&str, &str)]) -> String {
+    let tool = r#"{"role":"toolResult","toolCallId":"c","toolName":"n","content":[{"type":"text","text":"out"}],"isError":false,"timestamp":4,"details":{"k":1}}"#;
+    let custom = r#"{"type":"custom_message","customType":"x","content":"CM","display":true,"id":"m","parentId":"t","timestamp":"2025-01-01T00:00:05.000Z"}"#;
+    let mut lines =
+        vec![HEADER.to_owned(), user("a", None), assistant("b", "a"), message("t", "b", 5, tool), custom.to_owned()];
+    let mut parent = "m".to_owned();
+    for (place, (target, replacement)) in edits.iter().enumerate() {
+        let id = format!("e{place}");
+        lines.push(context_edit(&id, parent.as_str(), target, replacement));
+        parent = id;
+    }
+    file(&lines)
+}
+
+#[test]
+fn row_80_the_last_edit_wins() {
+    let mut stage = Stage::new();
+    let everything = ["user:a", "assistant:b", "toolResult:out", "custom:CM"];
+    let (omit, new) = (",\"replacement\":null", ",\"replacement\":{\"content\":\"N\"}");
+    let with = |place: usize, text: &'static str| {
+        let mut said = everything;
+        said[place] = text;
+        said.to_vec()
+    };
+    for (edits, said) in [
+        (vec![("a", omit), ("a", new)], with(0, "user:N")),
+        (vec![("a", new), ("a", omit)], everything[1..].to_vec()),
+        (vec![("a", new)], with(0, "user:N")),
+        (vec![("b", new)], with(1, "assistant:N")),
+        (vec![("t", new)], with(2, "toolResult:N")),
+        (vec![("m", new)], with(3, "custom:N")),
+        (vec![("zz", omit)], everything.to_vec()),
+        (vec![("e0", omit)], everything.to_vec()),
+    ] {
+        stage.start(edited(&edits));
+        stage.both_say(&said);
+        stage.assert_same();
+    }
+}
+
+#[test]
+fn row_81_pi_fails_over_an_edit_without_replacement() {
+    let mut stage = Stage::new();
+    stage.start(edited(&[("a", "")]));
+    let error = stage.pi_sees("context").unwrap_err();
+    assert!(error.starts_with("TypeError"), "{error}");
+    assert_eq!(stage.we_say(), ["user:a", "assistant:b", "toolResult:out", "custom:CM"]);
+    stage.assert_differ_by(&[Explained::OddEntry]);
+}
+
+#[test]
+fn row_81_pi_takes_the_content_away_where_an_edit_has_none() {
+    let mut stage = Stage::new();
+    stage.start(edited(&[("a", ",\"replacement\":{}")]));
+    stage.assert_differ_by(&[Explained::OddEdit]);
+    assert_eq!(stage.we_say(), ["user:a", "assistant:b", "toolResult:out", "custom:CM"]);
+}
+
+#[test]
+fn edits_of_compactions_and_of_what_was_compacted() {
+    let omit = ",\"replacement\":null";
+    let checkpoint = r#","systemMessage":{"role":"system","content":"CHK","timestamp":1}}"#;
+    let kept = compaction("k", "b", "b", "S");
+    let with_checkpoint = kept.strip_suffix('}').unwrap().to_owned() + checkpoint;
+    let talk = [HEADER.to_owned(), user("a", None), assistant("b", "a")];
+    let mut stage = Stage::new();
+    for (rest, said) in [
+        (vec![with_checkpoint, context_edit("e", "k", "k", omit)], vec!["assistant:b"]),
+        (
+            vec![kept, context_edit("e", "k", "k", ",\"replacement\":{\"content\":\"X\"}")],
+            vec!["compactionSummary:S", "assistant:b"],
+        ),
+        (
+            vec![
+                context_edit("e", "b", "a", ",\"replacement\":{\"content\":\"EDIT\"}"),
+                compaction("k", "e", "a", "S"),
+            ],
+            vec!["compactionSummary:S", "user:EDIT", "assistant:b"],
+        ),
+        (vec![context_edit("e", "b", "c", omit), user("c", "e")], vec!["user:a", "assistant:b"]),
+    ] {
+        stage.start(file(&[&talk[..], &rest].concat()));
+        stage.both_say(&said);
+        stage.assert_same();
+    }
+}
+
+#[test]
+fn row_82_a_command_tells_how_it_ended_and_where_its_output_is() {
+    let fence = "```";
+    let bash = |fields: &str| {
+        message("x", None, 5, &format!(r#"{{"role":"bashExecution","command":"ls -l",{fields},"timestamp":5}}"#))
+    };
+    let mut stage = Stage::new();
+    for (fields, text) in [
+        (
+            r#""output":"out","exitCode":-1,"cancelled":false,"truncated":true,"fullOutputPath":"/f""#,
+            format!(
+                "Ran `ls -l`\n{fence}\nout\n{fence}\n\nCommand exited with code -1\n\n[Output truncated. Full output: /f]"
+            ),
+        ),
+        (r#""output":"","exitCode":0"#, "Ran `ls -l`\n(no output)".to_owned()),
+        (r#""output":"x\n","exitCode":null"#, format!("Ran `ls -l`\n{fence}\nx\n\n{fence}")),
+        (r#""output":"","cancelled":true,"exitCode":2"#, "Ran `ls -l`\n(no output)\n\n(command cancelled)".to_owned()),
+        (r#""output":"","truncated":true"#, "Ran `ls -l`\n(no output)".to_owned()),
+        (r#""output":"","fullOutputPath":"/f""#, "Ran `ls -l`\n(no output)".to_owned()),
+    ] {
+        stage.start(file(&[HEADER, &bash(fields)]));
+        let llm: serde_json::Value = serde_json::from_str(&stage.we_see("llm")).unwrap();
+        assert_eq!(llm[0]["content"][0]["text"], text);
+        assert_eq!(llm[0]["role"], "user");
+        stage.assert_same();
+    }
+    stage.start(file(&[HEADER, &bash(r#""output":"","excludeFromContext":true"#)]));
+    stage.both_see("llm", "[]");
+    stage.assert_same();
+}
+
+#[test]
+fn settings_are_those_of_the_whole_path() {
+    let mut stage = Stage::new();
+    let model = |id: &str, parent, name: &str| {
+        entry("model_change", id, parent, 5, &format!(r#""provider":"p{name}","modelId":"m{name}""#))
+    };
+    stage.start(file(&[
+        HEADER,
+        &model("m", None, "1"),
+        &entry("thinking_level_change", "t", "m", 5, "\"thinkingLevel\":\"high\""),
+        &user("a", "t"),
+        &assistant("b", "a"),
+        &compaction("k", "b", "b", "S"),
+        &model("m2", Some("k"), "2"),
+    ]));
+    for place in 0..6 {
+        stage.act(&sessile_testkit::differential::Op::Branch(sessile_testkit::differential::Target::At(place)));
+        stage.assert_same();
+    }
+}
+
+#[test]
+fn entries_of_every_type_say_what_they_say_in_pi() {
+    let mut stage = Stage::new();
+    let custom = |id: &str, parent: &str, fields: &str| entry("custom_message", id, parent, 5, fields);
+    stage.start(file(&[
+        HEADER,
+        &user("a", None),
+        &entry("custom", "cu", "a", 5, r#""customType":"x","data":{}"#),
+        &custom("cm", "cu", r#""customType":"x","content":"CM","display":false,"details":{"q":1}"#),
+        &custom("cm2", "cm", r#""customType":"x","display":true"#).replace("2025-01-01T00:00:05.000Z", "bad"),
+        &entry("branch_summary", "bs", "cm2", 5, r#""fromId":"zz","summary":"BS""#),
+        &entry("branch_summary", "bs2", "bs", 5, r#""fromId":"zz","summary":"""#),
+        &entry("session_info", "si", "bs2", 5, "\"name\":\"n\""),
+        &entry("usage", "us", "si", 5, r#""kind":"k","provider":"p","model":"m","usage":{}"#),
+        &message("sy", "us", 5, r#"{"role":"system","timestamp":1}"#),
+        &message("to", "sy", 5, r#"{"role":"toolResult","content":null,"timestamp":1}"#),
+        &message("we", "to", 5, r#"{"role":"weird","content":null,"timestamp":1}"#),
+        &assistant("b", "we"),
+    ]));
+    stage.assert_same();
+}

@@ -1,0 +1,147 @@
+//! Where sessions are: rows 1 to 7.
+
+use std::path::{Path, PathBuf};
+
+use sessile::{NewSession, SessionError, default_session_dir};
+use sessile_testkit::{Both, Stage, quoted, statically};
+
+use crate::lines::say;
+
+/// Has both create a session in a directory; none and `""` mean the default one.
+fn create(stage: &mut Stage, cwd: &str, dir: Option<&str>) -> Both {
+    let dir_argument = dir.map(quoted);
+    let args = [Some(quoted(cwd)), dir_argument];
+    let args: Vec<&str> = args.iter().flatten().map(String::as_str).collect();
+    let dir = dir.map(Path::new);
+    stage.both(&statically("create", &args), |sessions| sessions.create(cwd, dir, NewSession::default()))
+}
+
+/// Has both create a session with a given id.
+fn create_as(stage: &mut Stage, id: &str) -> Both {
+    let options = format!(r#"{{"id":{}}}"#, quoted(id));
+    let request = statically("create", &["\"/w\"", &stage.pi_argument("s"), &options]);
+    let dir = stage.our_path("s");
+    let options = NewSession { id: Some(id.to_owned()), ..NewSession::default() };
+    stage.both(&request, |sessions| sessions.create("/w", Some(&dir), options))
+}
+
+fn pi_dir(stage: &mut Stage) -> String {
+    serde_json::from_str(&stage.pi_sees("dir").unwrap()).unwrap()
+}
+
+fn our_dir(stage: &mut Stage) -> PathBuf {
+    stage.ours().session_dir().unwrap().to_path_buf()
+}
+
+/// Asserts that both use the same session directory, and returns the last part of its name.
+fn same_dir_name(stage: &mut Stage) -> String {
+    let pi = pi_dir(stage);
+    let ours = our_dir(stage).to_string_lossy().into_owned();
+    assert_eq!(pi, stage.as_pi(&ours));
+    Path::new(&pi).file_name().unwrap().to_string_lossy().into_owned()
+}
+
+#[test]
+fn row_01_the_root_directory_is_four_dashes() {
+    let mut stage = Stage::new();
+    for (cwd, name) in [
+        ("/", "----"),
+        ("/home/u/proj", "--home-u-proj--"),
+        ("/home/u/proj/", "--home-u-proj--"),
+        ("/home/u/../v/./x", "--home-v-x--"),
+        ("/a/C:\\x y", "--a-C--x y--"),
+        ("//net/share", "--net-share--"),
+        ("/日本/é", "--日本-é--"),
+        ("file:///tmp/q%20r", "--tmp-q r--"),
+    ] {
+        create(&mut stage, cwd, None).done();
+        assert_eq!(same_dir_name(&mut stage), name, "{cwd}");
+        stage.assert_same();
+    }
+    // These depend on where home and the working directory are, so only the two are compared.
+    for cwd in ["~", "~/x", "~u/x", ".", " /lead"] {
+        create(&mut stage, cwd, None).done();
+        let ours = our_dir(&mut stage);
+        assert_eq!(ours, default_session_dir(stage.sessions().environment(), Path::new(cwd)), "{cwd}");
+        let side = stage.our_path("").to_string_lossy().replace('/', "-");
+        let pi_side = stage.pi_path("").to_string_lossy().replace('/', "-");
+        let as_pi =
+            stage.as_pi(&ours.to_string_lossy()).replace(side.trim_end_matches('-'), pi_side.trim_end_matches('-'));
+        assert_eq!(pi_dir(&mut stage), as_pi, "{cwd}");
+    }
+}
+
+#[test]
+fn row_02_two_directories_may_share_a_name() {
+    let mut stage = Stage::new();
+    for cwd in ["/a/b-c", "/a-b/c"] {
+        create(&mut stage, cwd, None).done();
+        // The name has to be pi's. That the two projects do not mix is row 70.
+        assert_eq!(same_dir_name(&mut stage), "--a-b-c--");
+    }
+}
+
+#[test]
+fn row_03_creating_makes_the_directory_and_no_file() {
+    let mut stage = Stage::new();
+    create(&mut stage, "/w/x", None).done();
+    stage.assert_same();
+    assert!(Path::new(&pi_dir(&mut stage)).is_dir());
+    assert!(our_dir(&mut stage).is_dir());
+    let file: PathBuf = serde_json::from_str(&stage.pi_sees("file").unwrap()).unwrap();
+    assert!(!file.exists());
+    assert!(!stage.ours().session_file().unwrap().exists());
+    assert_eq!(stage.pi_sees("usesDefault").as_deref(), Ok("true"));
+    assert!(stage.ours().uses_default_session_dir());
+}
+
+#[test]
+fn row_04_ids_of_callers_have_a_form() {
+    let mut stage = Stage::new();
+    for id in ["a..b", "a", "ab", "a-b_c.d", "A1"] {
+        create_as(&mut stage, id).done();
+        stage.both_see("sessionId", &quoted(id));
+        stage.assert_same();
+    }
+    for id in ["a\n", "", "-a", "a-", ".a", "a.", "a b", "a/b", "é"] {
+        let (pi, ours) = create_as(&mut stage, id).refused();
+        assert!(pi.contains("Session id must be non-empty"), "{pi}");
+        assert!(matches!(ours, SessionError::BadSessionId { .. }), "{ours}");
+    }
+}
+
+#[test]
+fn row_05_pi_accepts_ids_that_no_file_can_have() {
+    let mut stage = Stage::new();
+    let ours = create_as(&mut stage, &"x".repeat(300)).only_we_refused();
+    assert!(matches!(ours, SessionError::BadSessionId { .. }), "{ours}");
+    // pi notices when there is something to lose.
+    let late = stage.pi(&sessile_testkit::call("appendMessage", &[crate::lines::HI]));
+    assert!(late.error().unwrap().contains("ENAMETOOLONG"), "{late:?}");
+    // The longest that we take can be saved by both.
+    create_as(&mut stage, &"x".repeat(128)).done();
+    stage.act(&say("hi"));
+    stage.assert_same();
+}
+
+#[test]
+fn row_06_pi_leaves_a_relative_session_directory_relative() {
+    let mut stage = Stage::new();
+    create(&mut stage, "proj", Some("sess")).done();
+    stage.both_see("cwd", &stage.pi_argument("proj"));
+    assert_eq!(pi_dir(&mut stage), "sess");
+    let resolved = stage.our_path("sess");
+    assert_eq!(our_dir(&mut stage), resolved);
+    stage.act(&say("hi"));
+    for dir in [stage.pi_path("sess"), resolved] {
+        assert_eq!(std::fs::read_dir(dir).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn row_07_an_empty_session_directory_is_the_default_one() {
+    let mut stage = Stage::new();
+    create(&mut stage, "/w", Some("")).done();
+    assert_eq!(same_dir_name(&mut stage), "--w--");
+    stage.assert_same();
+}

@@ -1,0 +1,328 @@
+//! What holds for every session, however odd its bytes are.
+#![expect(clippy::disallowed_methods, reason = "tests make their own files")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use sessile::head::{Parsed, read};
+use sessile::json::Json;
+use sessile::{ListOptions, SessionManager, Sessions};
+use sessile_testkit::Replay;
+use sessile_testkit::observe::observe;
+use tempfile::TempDir;
+
+const HEADER: &[u8] =
+    br#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/tmp"}"#;
+
+/// A directory and sessions in a world that repeats itself.
+struct Place {
+    directory: TempDir,
+    sessions: Sessions,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let world = Replay::new(1_735_689_600_000, 7);
+        world.set_home(directory.path());
+        world.set_current_dir(directory.path());
+        Self { directory, sessions: Sessions::new(world) }
+    }
+
+    /// Puts a session file there.
+    fn put(&self, bytes: &[u8]) -> PathBuf {
+        let path = self.directory.path().join("f.jsonl");
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn open(&self, path: &Path) -> SessionManager {
+        self.sessions.open(path, None, None).unwrap()
+    }
+}
+
+/// Pieces of payloads that other programs would stumble over.
+fn odd_payload() -> impl Strategy<Value = Vec<u8>> {
+    let deep = [b"[".repeat(5000), b"]".repeat(5000)].concat();
+    select(vec![
+        b"1e999".to_vec(),
+        b"-0".to_vec(),
+        b"12345678901234567890".to_vec(),
+        b"1.0".to_vec(),
+        br#""\ud800""#.to_vec(),
+        br#""\u00e9\/\u0041""#.to_vec(),
+        b"\"\xff\xc3\xed\xa0\x80\"".to_vec(),
+        "\"\u{2028}日本😀\"".as_bytes().to_vec(),
+        br#"{"a":1,"a":2,"2":0,"1":0,"__proto__":[]}"#.to_vec(),
+        br#" { "spaced" : [ 1 , 2 ] } "#.to_vec(),
+        deep,
+    ])
+}
+
+/// An entry that follows the one before it, with odd bytes in it. Places are numbered from 0.
+fn entry(place: usize, payload: &[u8], with_cr: bool) -> Vec<u8> {
+    let parent = place.checked_sub(1).map_or_else(|| "null".to_owned(), |before| format!("\"e{before}\""));
+    let head = format!(
+        r#"{{"type":"message","id":"e{place}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z","message":{{"role":"user","content":"text {place}","timestamp":1,"odd":"#
+    );
+    let end: &[u8] = if with_cr { b"}}\r" } else { b"}}" };
+    [head.as_bytes(), payload, end].concat()
+}
+
+/// Lines that are no entries.
+fn junk() -> impl Strategy<Value = Vec<u8>> {
+    select(vec![
+        b"{broken".to_vec(),
+        b"".to_vec(),
+        b"   \t".to_vec(),
+        b"null".to_vec(),
+        b"\x00\x00\x00".to_vec(),
+        b"\xff\xfe".to_vec(),
+        b"{\"a\":1}{\"b\":2}".to_vec(),
+    ])
+}
+
+/// A chain of entries, each with what stands between it and the next.
+fn odd_entries() -> impl Strategy<Value = Vec<(Vec<u8>, Option<Vec<u8>>)>> {
+    let piece = (odd_payload(), any::<bool>(), proptest::option::weighted(0.3, junk()));
+    vec(piece, 1..8).prop_map(|pieces| {
+        let entries = pieces.into_iter().enumerate();
+        entries.map(|(place, (payload, with_cr, junk))| (entry(place, &payload, with_cr), junk)).collect()
+    })
+}
+
+/// The lines of such a chain behind a header.
+fn lines_of(entries: &[(Vec<u8>, Option<Vec<u8>>)]) -> Vec<Vec<u8>> {
+    let mut lines = vec![HEADER.to_vec()];
+    for (entry, junk) in entries {
+        lines.push(entry.clone());
+        lines.extend(junk.clone());
+    }
+    lines
+}
+
+fn joined(lines: &[Vec<u8>]) -> Vec<u8> {
+    lines.iter().flat_map(|line| [&line[..], b"\n"].concat()).collect()
+}
+
+fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut lines: Vec<_> = bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    assert_eq!(lines.pop(), Some(Vec::new()), "the last line is ended");
+    lines
+}
+
+/// A session such as people have, with branches, labels and compactions.
+fn ordinary_session() -> Vec<u8> {
+    let place = Place::new();
+    let mut session = place.open(&place.put(&joined(&[HEADER.to_vec()])));
+    let message = |role: &str, text: &str| Json::parse(format!(r#"{{"role":"{role}","content":"{text}"}}"#)).unwrap();
+    let first = session.append_message(message("user", "first é 日本")).unwrap();
+    session.append_message(message("assistant", "answer")).unwrap();
+    session.append_label_change(&first, Some("label")).unwrap();
+    session.append_compaction(&sessile::Compaction { summary: "sum".to_owned(), ..Default::default() }).unwrap();
+    session.branch(&first).unwrap();
+    session.append_session_info("name").unwrap();
+    session.append_context_edit(&first, &Json::null()).unwrap();
+    session.append_message(message("system", "rules")).unwrap();
+    session
+        .branch_with_summary(None, &sessile::BranchSummary { summary: "s".to_owned(), ..Default::default() })
+        .unwrap();
+    session.append_custom_message_entry("x", Json::string("c"), true, None).unwrap();
+    fs::read(session.session_file().unwrap()).unwrap()
+}
+
+/// Looks at everything a session shows.
+fn look_at_everything(manager: &SessionManager) {
+    drop(observe(manager));
+    drop(manager.diagnostics());
+    drop(manager.branch_points());
+    assert!(manager.branch_statistics().entries <= manager.outline().n_entries());
+    drop(manager.compactions());
+    drop(manager.fork_links());
+    for entry in manager.entries().flatten() {
+        assert_eq!(entry.payload().raw().as_bytes(), entry.raw().as_bytes());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_fork_copies_every_line_byte_for_byte(entries in odd_entries(), is_ended in any::<bool>()) {
+        let place = Place::new();
+        let lines = lines_of(&entries);
+        let mut bytes = joined(&lines);
+        // Without its end an empty line is no line at all.
+        if !is_ended && lines.last().is_some_and(|line| !line.is_empty()) {
+            bytes.pop();
+        }
+        let source = place.put(&bytes);
+        let target = place.directory.path().join("forks");
+        let fork = place.sessions.fork_from(&source, "/other", Some(&target), None).unwrap();
+        let copied = split(&fs::read(fork.session_file().unwrap()).unwrap());
+        prop_assert_eq!(&copied[1..], &lines[1..]);
+        prop_assert_eq!(fs::read(&source).unwrap(), bytes);
+    }
+
+    #[test]
+    fn a_branch_copies_every_entry_byte_for_byte(entries in odd_entries(), at in any::<Index>()) {
+        let place = Place::new();
+        let bytes = joined(&lines_of(&entries));
+        let source = place.put(&bytes);
+        let mut session = place.open(&source);
+        let last = at.index(entries.len());
+        session.create_branched_session(format!("e{last}")).unwrap();
+        let copied = split(&fs::read(session.session_file().unwrap()).unwrap());
+        let expected: Vec<Vec<u8>> = entries[..=last].iter().map(|(entry, _)| entry.clone()).collect();
+        prop_assert_eq!(&copied[1..], &expected);
+        prop_assert_eq!(fs::read(&source).unwrap(), bytes);
+    }
+
+    #[test]
+    fn opening_and_looking_write_nothing(entries in odd_entries(), is_ended in any::<bool>(), version in 1..=4) {
+        let place = Place::new();
+        let mut bytes = joined(&lines_of(&entries));
+        if !is_ended {
+            bytes.pop();
+        }
+        let at = bytes.windows(11).position(|window| window == b"\"version\":3").unwrap() + 10;
+        bytes[at] = b'0' + u8::try_from(version).unwrap();
+        let path = place.put(&bytes);
+        let time = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+        let session = place.open(&path);
+        look_at_everything(&session);
+        place.sessions.list("/tmp", Some(place.directory.path()), &mut ListOptions::default()).unwrap();
+        place.sessions.find_by_id("/tmp", "s1", Some(place.directory.path()));
+        place.sessions.continue_recent("/tmp", Some(place.directory.path())).unwrap();
+        prop_assert_eq!(fs::read(&path).unwrap(), bytes);
+        prop_assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), time);
+        prop_assert_eq!(fs::read_dir(place.directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn damage_never_panics_and_an_append_changes_no_other_line(
+        length in any::<Index>(), flip in proptest::option::of((any::<Index>(), 0..8u8)), entries in odd_entries(),
+        is_ordinary in any::<bool>(),
+    ) {
+        let bytes = if is_ordinary { ordinary_session() } else { joined(&lines_of(&entries)) };
+        let damaged = match flip {
+            Some((at, bit)) => {
+                let mut flipped = bytes.clone();
+                flipped[at.index(bytes.len())] ^= 1 << bit;
+                flipped
+            }
+            None => bytes[..length.index(bytes.len() + 1)].to_vec(),
+        };
+        let place = Place::new();
+        let path = place.put(&damaged);
+        let Ok(mut session) = place.sessions.open(&path, None, None) else {
+            // What is no session any more is left alone.
+            prop_assert_eq!(fs::read(&path).unwrap(), damaged);
+            return Ok(());
+        };
+        look_at_everything(&session);
+        let is_old = session.outline().upgrade().is_needed();
+        let id = session.append_thinking_level_change("high");
+        if is_old || id.is_err() {
+            // A flipped bit in the version calls for an upgrade, which keeps the original, or for hands off.
+            prop_assert!(is_old || session.outline().upgrade().is_newer());
+            return Ok(());
+        }
+        look_at_everything(&session);
+        let after = fs::read(&path).unwrap();
+        prop_assert!(after.starts_with(&damaged));
+        let reopened = place.open(&path);
+        prop_assert_eq!(reopened.leaf_id(), Some(id.unwrap()));
+    }
+
+    #[test]
+    fn an_outline_built_in_two_parts_is_the_same(
+        entries in odd_entries(), cut in any::<Index>(), is_ordinary in any::<bool>(),
+    ) {
+        let bytes = if is_ordinary { ordinary_session() } else { joined(&lines_of(&entries)) };
+        let header_end = HEADER.len() + 1;
+        let cut = header_end + cut.index(bytes.len() - header_end + 1);
+        let place = Place::new();
+        let path = place.put(&bytes[..cut]);
+        let mut session = place.open(&path);
+        fs::write(&path, &bytes).unwrap();
+        session.refresh().unwrap();
+        session.follow_leaf().unwrap();
+        let at_once = place.open(&path);
+        prop_assert_eq!(observe(&session), observe(&at_once));
+        prop_assert_eq!(session.diagnostics(), at_once.diagnostics());
+        prop_assert_eq!(session.outline().n_lines(), at_once.outline().n_lines());
+        prop_assert_eq!(session.outline().end(), at_once.outline().end());
+    }
+
+    #[test]
+    fn what_is_appended_is_read_back(texts in vec(any::<String>(), 1..6)) {
+        let place = Place::new();
+        let path = place.put(&joined(&[HEADER.to_vec()]));
+        let mut session = place.open(&path);
+        for text in &texts {
+            session.append_custom_entry(text, Some(&Json::string(text))).unwrap();
+        }
+        prop_assert_eq!(observe(&session), observe(&place.open(&path)));
+        for line in split(&fs::read(&path).unwrap()) {
+            prop_assert!(matches!(read(&line), Parsed::Kept(_)));
+        }
+    }
+}
+
+/// How many entries a huge session has. A million; but code that is not optimised is some twenty times slower.
+const N_HUGE: usize = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
+
+/// A session of so many messages, the parent of each given by its place.
+fn huge_session(parent: impl Fn(usize) -> Option<usize>) -> Vec<u8> {
+    let mut text = String::from_utf8(HEADER.to_vec()).unwrap() + "\n";
+    for place in 0..N_HUGE {
+        let parent = parent(place).map_or_else(|| "null".to_owned(), |parent| format!("\"e{parent}\""));
+        writeln!(
+            text,
+            r#"{{"type":"message","id":"e{place}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z","message":{{"role":"user","content":"x","timestamp":1}}}}"#
+        )
+        .unwrap();
+    }
+    text.into_bytes()
+}
+
+#[test]
+fn a_chain_of_a_million_entries_is_walked() {
+    let place = Place::new();
+    let session = place.open(&place.put(&huge_session(|place| place.checked_sub(1))));
+    assert_eq!(session.path(None).len(), N_HUGE);
+    let tree = session.tree().unwrap();
+    assert_eq!((tree.len(), tree.last().unwrap().depth), (N_HUGE, N_HUGE - 1));
+    assert_eq!(session.build_session_context().unwrap().messages.len(), N_HUGE);
+    assert_eq!(session.branch_statistics().deepest, N_HUGE);
+}
+
+#[test]
+fn a_million_siblings_are_walked() {
+    let place = Place::new();
+    let session = place.open(&place.put(&huge_session(|place| (place > 0).then_some(0))));
+    assert_eq!(session.path(None).len(), 2);
+    let tree = session.tree().unwrap();
+    assert_eq!((tree.len(), tree.last().unwrap().depth), (N_HUGE, 1));
+    assert_eq!(session.build_session_context().unwrap().messages.len(), 2);
+    assert_eq!(session.children(Some(&"e0".into())).unwrap().len(), N_HUGE - 1);
+    assert_eq!(session.branch_statistics().widest, N_HUGE - 1);
+}
+
+#[test]
+fn a_loop_of_a_million_entries_is_cut() {
+    let place = Place::new();
+    let bytes = huge_session(|place| Some(place.checked_sub(1).unwrap_or(N_HUGE - 1)));
+    let session = place.open(&place.put(&bytes));
+    assert_eq!(session.path(None).len(), N_HUGE);
+    assert_eq!(session.tree().unwrap().len(), N_HUGE);
+    assert_eq!(session.build_session_context().unwrap().messages.len(), N_HUGE);
+}

@@ -20,8 +20,9 @@ use crate::date::LocalZone;
 use crate::id::EntryId;
 use crate::json::{Json, Raw};
 use crate::line::{Line, Span, js_trim};
-use crate::migrate::{FreshIds, StableIds, Upgrade, upgrade_value};
+use crate::migrate::upgrade_value;
 use crate::outline::{Outline, Row};
+use crate::version::{FreshIds, StableIds, Upgrade};
 
 /// Where in a list of entries to stand.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -91,7 +91,7 @@ pub fn label_entry(id: &EntryId, parent: Option<&EntryId>, target: &EntryId, lab
 mod tests {
     use super::*;
     use crate::line::split;
-    use crate::migrate::StableIds;
+    use crate::version::StableIds;
 
     const FILE: &str = r#"{"type":"session","version":3,"id":"s"}
 {"type":"message","id":"a","parentId":null,"n":1.0}

@@ -1,7 +1,7 @@
 //! The first line of a session.
 
 use crate::json::{Json, ObjectWriter, Raw};
-use crate::migrate::CURRENT_VERSION;
+use crate::version::CURRENT_VERSION;
 
 /// A session's header with typed access; the line itself is kept as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@
 //!
 //! ```
 //! use sessile_core::line::split;
-//! use sessile_core::migrate::StableIds;
+//! use sessile_core::version::StableIds;
 //! use sessile_core::outline::Outline;
 //!
 //! let file = br#"{"type":"session","version":3,"id":"s","cwd":"/"}
@@ -68,5 +68,6 @@ pub mod message;
 pub mod migrate;
 pub mod outline;
 pub mod tree;
+pub mod version;
 
 pub use id::EntryId;

@@ -18,7 +18,7 @@ use crate::head::{self, Head, Kind, ParentRef, Parsed, Role};
 use crate::id::EntryId;
 use crate::json::JsText;
 use crate::line::{Line, Span};
-use crate::migrate::{FreshIds, Upgrade};
+use crate::version::{FreshIds, Upgrade};
 use ids::{IdTable, NONE};
 
 /// One line of a session that counts: a header, an entry, or a value that is neither.
@@ -503,7 +503,7 @@ mod tests {
 
     use super::*;
     use crate::line::split;
-    use crate::migrate::StableIds;
+    use crate::version::StableIds;
 
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}"#;
 

@@ -282,7 +282,7 @@ mod tests {
 
     use super::*;
     use crate::line::split;
-    use crate::migrate::StableIds;
+    use crate::version::StableIds;
 
     /// An outline of entries written as `id<parent@second`, a kind or role before a colon.
     fn outline(entries: &str) -> Outline {

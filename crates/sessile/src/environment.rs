@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sessile_core::date::LocalZone;
-use sessile_core::migrate::{FreshIds, StableIds};
+use sessile_core::version::{FreshIds, StableIds};
 
 /// What a session engine needs from the world besides files.
 ///

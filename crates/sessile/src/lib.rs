@@ -66,6 +66,6 @@ pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use sample::{Sample, write_sample};
 pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, llm, location, message,
-    migrate, outline, tree,
+    migrate, outline, tree, version,
 };
 pub use sessile_store::StoreError;

@@ -6,12 +6,11 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use sessile_core::line::{Line, LineSplitter, Span};
 
 use crate::error::StoreError;
 use crate::log::{Appended, Expect, Log};
-use crate::place::create_exclusively;
+use crate::place::{create_exclusively, no_follow};
 
 /// How much is read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
 const CHUNK: usize = 256 << 10;
@@ -115,11 +114,6 @@ impl FileLog {
         let byte = self.read(Span { offset: last, len: 1 })?;
         Ok(byte == b"\n")
     }
-}
-
-/// The flag that refuses a symbolic link as the last part of a path.
-pub(crate) fn no_follow() -> i32 {
-    OFlags::NOFOLLOW.bits().cast_signed()
 }
 
 impl Log for FileLog {

@@ -5,8 +5,9 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::fs::OFlags;
+
 use crate::error::StoreError;
-use crate::file::no_follow;
 
 /// Makes a directory and what is missing above it, with mode 0700. One that exists is left as it is.
 pub fn create_directory(path: &Path) -> Result<(), StoreError> {
@@ -40,4 +41,9 @@ pub(crate) fn create_exclusively(path: &Path) -> Result<File, StoreError> {
         }
         StoreError::io("create", path)(error)
     })
+}
+
+/// The flag that refuses a symbolic link as the last part of a path.
+pub(crate) fn no_follow() -> i32 {
+    OFlags::NOFOLLOW.bits().cast_signed()
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sessile::json::Json;
-use sessile::migrate::Upgrade;
+use sessile::version::Upgrade;
 use sessile::{BranchSummary, Compaction, EntryId, NewSession, SessionError, SessionManager, Sessions, UsageNote};
 
 use super::compare::{Explained, Paths, compare_sessions};

@@ -1,0 +1,133 @@
+//! Which version a file has, and what that calls for.
+
+use crate::head::Role;
+use crate::json::{Raw, Shape};
+use crate::line::js_trim;
+
+/// The version this library writes.
+pub const CURRENT_VERSION: u32 = 3;
+
+/// What a file needs to become one of the current version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Upgrade {
+    /// Nothing.
+    #[default]
+    None,
+    /// Ids, parents, and all that [`Upgrade::FromV2`] needs.
+    FromV1,
+    /// The role `hookMessage` is now `custom`.
+    FromV2,
+    /// The file is newer than this library: it is read, not written.
+    Newer,
+}
+
+impl Upgrade {
+    /// What a header line calls for. Versions compare as JavaScript compares them with numbers.
+    pub(crate) fn of_header(line: &[u8]) -> Self {
+        let Ok(header) = Raw::parse(line) else { return Self::None };
+        let version = match header.get("version") {
+            None => 1.0,
+            Some(value) if value.is_null() => 1.0,
+            Some(value) => js_number(value),
+        };
+        if version < 2.0 {
+            Self::FromV1
+        } else if version < 3.0 {
+            Self::FromV2
+        } else if version > 3.0 {
+            Self::Newer
+        } else {
+            Self::None
+        }
+    }
+
+    /// Whether entries change on their way into memory.
+    pub fn is_needed(self) -> bool {
+        matches!(self, Self::FromV1 | Self::FromV2)
+    }
+
+    /// Whether the file is newer than this library.
+    pub fn is_newer(self) -> bool {
+        self == Self::Newer
+    }
+
+    pub(crate) fn role(self, role: Role) -> Role {
+        if self.is_needed() && role == Role::HookMessage { Role::Custom } else { role }
+    }
+}
+
+/// What JavaScript makes of a value when it compares it with a number.
+fn js_number(value: Raw<'_>) -> f64 {
+    match value.shape() {
+        Shape::Null => 0.0,
+        Shape::Bool => f64::from(u8::from(value.is_truthy())),
+        Shape::Number => value.as_number().unwrap_or(f64::NAN),
+        Shape::String => {
+            let text = value.as_string().unwrap_or_default();
+            let text = js_trim(&text);
+            let is_decimal = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+            match text {
+                "" => 0.0,
+                _ if text.bytes().all(is_decimal) => text.parse().unwrap_or(f64::NAN),
+                _ => f64::NAN,
+            }
+        }
+        Shape::Array | Shape::Object => f64::NAN,
+    }
+}
+
+/// Names the entries of version 1 files.
+pub trait FreshIds {
+    /// An id for the entry at this place among the entries. `attempt` counts
+    /// up from 0 while the answers are already taken.
+    fn fresh_id(&mut self, ordinal: usize, attempt: u32) -> String;
+}
+
+/// Names entries by their place, so that a version 1 file has the same ids each time it is opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StableIds;
+
+impl FreshIds for StableIds {
+    fn fresh_id(&mut self, ordinal: usize, attempt: u32) -> String {
+        // An odd multiplier makes this a bijection on 32 bits: places never collide before 2^32.
+        let mixed = (ordinal as u64).wrapping_add(u64::from(attempt) << 20).wrapping_mul(0x9e37_79b1);
+        format!("{:08x}", (mixed & 0xffff_ffff) ^ 0x5e55_11e0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_as_in_javascript() {
+        for (version, upgrade) in [
+            ("null", Upgrade::FromV1),
+            ("0", Upgrade::FromV1),
+            ("-1", Upgrade::FromV1),
+            ("true", Upgrade::FromV1),
+            ("\"1\"", Upgrade::FromV1),
+            ("\"\"", Upgrade::FromV1),
+            ("2.5", Upgrade::FromV2),
+            ("\" 2 \"", Upgrade::FromV2),
+            ("3", Upgrade::None),
+            ("\"3\"", Upgrade::None),
+            ("\"abc\"", Upgrade::None),
+            ("{}", Upgrade::None),
+            ("4", Upgrade::Newer),
+            ("\"99\"", Upgrade::Newer),
+        ] {
+            let header = format!(r#"{{"type":"session","version":{version}}}"#);
+            assert_eq!(Upgrade::of_header(header.as_bytes()), upgrade, "{version}");
+        }
+        assert_eq!(Upgrade::of_header(br#"{"type":"session"}"#), Upgrade::FromV1);
+    }
+
+    #[test]
+    fn stable_ids_do_not_collide() {
+        let ids: std::collections::HashSet<_> = (0..100_000).map(|ordinal| StableIds.fresh_id(ordinal, 0)).collect();
+        assert_eq!(ids.len(), 100_000);
+        assert_ne!(StableIds.fresh_id(7, 0), StableIds.fresh_id(7, 1));
+        assert!(ids.iter().all(|id| id.len() == 8));
+    }
+}

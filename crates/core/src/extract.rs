@@ -38,14 +38,14 @@ pub fn steps(outline: &Outline, path: &[Row]) -> Vec<Step> {
 ///
 /// Every byte that need not change stays.
 ///
-/// A compaction whose first kept entry is a label, and so left out, keeps
-/// from the next entry behind that label on.
+/// A compaction whose first kept entry is a label before it, and so left out,
+/// keeps from the next entry behind that label on.
 pub fn rewritten(outline: &Outline, path: &[Row], step: &Step, value: Raw<'_>) -> Option<Json> {
     let parent = step.parent.as_ref().map(|parent| parent.0.as_ref().map_or_else(Json::null, EntryId::to_json));
     let first_kept = (outline.kind(step.row) == Kind::Compaction)
         .then(|| value.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from))
         .flatten()
-        .and_then(|kept| behind_label(outline, path, &kept))
+        .and_then(|kept| behind_label(outline, path, step.row, &kept))
         .map(|kept| kept.to_json());
     let mut edits = Vec::new();
     edits.extend(parent.as_ref().map(|parent| Edit::Set("parentId", parent.raw())));
@@ -53,10 +53,10 @@ pub fn rewritten(outline: &Outline, path: &[Row], step: &Step, value: Raw<'_>) -
     (!edits.is_empty()).then(|| value.edited(&edits))
 }
 
-/// The next entry of the path behind a label that is left out; none if `id` is no such label.
-fn behind_label(outline: &Outline, path: &[Row], id: &EntryId) -> Option<EntryId> {
+/// The next entry of the path behind a label that is left out; none if `id` is no label before the compaction.
+fn behind_label(outline: &Outline, path: &[Row], compaction: Row, id: &EntryId) -> Option<EntryId> {
     let label = outline.find(id).filter(|row| outline.kind(*row) == Kind::Label)?;
-    let at = path.iter().position(|row| *row == label)?;
+    let at = path.iter().take_while(|row| **row != compaction).position(|row| *row == label)?;
     let next = path[at..].iter().find(|row| outline.kind(**row) != Kind::Label)?;
     outline.id(*next)
 }
@@ -98,7 +98,10 @@ mod tests {
 {"type":"label","id":"l","parentId":"a","targetId":"a","label":"L","timestamp":"then"}
 { "type":"message", "id":"b", "parentId":"l" }
 {"type":"compaction","id":"k","parentId":"b","firstKeptEntryId":"l"}
-{"type":"message","id":"c","parentId":"k"}"#;
+{"type":"message","id":"c","parentId":"k"}
+{"type":"compaction","id":"k2","parentId":"c","firstKeptEntryId":"l2"}
+{"type":"label","id":"l2","parentId":"k2","targetId":"b"}
+{"type":"message","id":"d","parentId":"l2"}"#;
 
     fn outline() -> Outline {
         let mut outline = Outline::new();
@@ -125,6 +128,9 @@ mod tests {
             Some(r#"{ "type":"message", "id":"b", "parentId":"a" }"#.to_owned()),
             Some(r#"{"type":"compaction","id":"k","parentId":"b","firstKeptEntryId":"b"}"#.to_owned()),
             None,
+            // As pi: a label behind the compaction stays named, though it is left out.
+            None,
+            Some(r#"{"type":"message","id":"d","parentId":"k2"}"#.to_owned()),
         ];
         assert_eq!(rewritten, expected);
     }

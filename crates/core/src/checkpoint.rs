@@ -1,5 +1,8 @@
 //! The system message a compaction carries: all system messages before it, summed up.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use crate::head::Role;
 use crate::json::{JsText, Json, ObjectWriter, Raw, Shape, array_index, print};
 
@@ -13,17 +16,17 @@ pub fn checkpoint<'m>(messages: impl IntoIterator<Item = Raw<'m>>, time_ms: i64)
     let mut is_timed = false;
     for message in messages.into_iter().filter(|message| Role::of(message.get("role")) == Role::System) {
         replay.take(message);
-        // pi knows that there was a system message by its having a timestamp, whatever that is.
         is_timed |= message.get("timestamp").is_some();
     }
-    is_timed.then(|| replay.finish(time_ms))
+    // As pi: without a timestamp anywhere, only tools make it worth a message.
+    (is_timed || !replay.tools.is_empty()).then(|| replay.finish(time_ms))
 }
 
 #[derive(Default)]
 struct Replay<'m> {
     texts: Vec<JsText<'m>>,
-    sections: Vec<(JsText<'m>, Raw<'m>)>,
-    tools: Vec<(Option<JsText<'m>>, Raw<'m>)>,
+    sections: Ordered<JsText<'m>, Raw<'m>>,
+    tools: Ordered<Option<JsText<'m>>, Raw<'m>>,
 }
 
 impl<'m> Replay<'m> {
@@ -32,47 +35,76 @@ impl<'m> Replay<'m> {
         for section in message.get("sections").into_iter().flat_map(Raw::members) {
             let Some(name) = section.key.as_text() else { continue };
             if section.value.is_null() {
-                self.sections.retain(|(known, _)| *known != name);
+                self.sections.remove(&name);
             } else {
-                put(&mut self.sections, name, section.value);
+                self.sections.put(name, section.value);
             }
         }
         for tool in message.get("toolsRemoved").into_iter().flat_map(Raw::items) {
             let name = tool.get("name").and_then(Raw::as_text);
-            self.tools.retain(|(known, _)| *known != name);
+            self.tools.remove(&name);
         }
         for tool in message.get("toolsAdded").into_iter().flat_map(Raw::items) {
-            put(&mut self.tools, tool.get("name").and_then(Raw::as_text), tool);
+            self.tools.put(tool.get("name").and_then(Raw::as_text), tool);
         }
     }
 
-    fn finish(mut self, time_ms: i64) -> Json {
+    fn finish(self, time_ms: i64) -> Json {
         let content = self.texts.iter().map(JsText::as_wtf8).collect::<Vec<_>>().join(&b"\n\n"[..]);
         // JavaScript lists keys that look like array indices first.
-        self.sections.sort_by_key(|(name, _)| array_index(name).map_or(u64::MAX, u64::from));
+        let mut named = self.sections.into_vec();
+        named.sort_by_key(|(name, _)| array_index(name).map_or(u64::MAX, u64::from));
+        let tools = self.tools.into_vec();
         let mut message = ObjectWriter::new();
         message.string("role", "system").text("content", &JsText::from_wtf8(content));
-        if !self.sections.is_empty() {
+        if !named.is_empty() {
             let mut sections = ObjectWriter::new();
-            for (name, text) in &self.sections {
+            for (name, text) in &named {
                 sections.member(name, print(*text).raw());
             }
             message.raw("sections", sections.finish().raw());
         }
-        if !self.tools.is_empty() {
+        if !tools.is_empty() {
             // The message is ours, so its parts are spelled as we spell, whatever they looked like in the file.
-            let tools: Vec<Json> = self.tools.iter().map(|(_, tool)| print(*tool)).collect();
+            let tools: Vec<Json> = tools.iter().map(|(_, tool)| print(*tool)).collect();
             message.array("toolsAdded", tools.iter().map(Json::raw));
         }
         message.integer("timestamp", time_ms).finish()
     }
 }
 
-/// Replaces the value under a known name in place, or adds it at the end.
-fn put<'m, K: PartialEq>(list: &mut Vec<(K, Raw<'m>)>, name: K, value: Raw<'m>) {
-    match list.iter_mut().find(|(known, _)| *known == name) {
-        Some(slot) => slot.1 = value,
-        None => list.push((name, value)),
+/// A map that remembers the order in which its keys came, as JavaScript's does.
+struct Ordered<K, V> {
+    values: HashMap<K, (usize, V)>,
+    n_puts: usize,
+}
+
+impl<K: Eq + Hash, V> Ordered<K, V> {
+    /// Replaces the value of a known key in place, or adds it at the end.
+    fn put(&mut self, key: K, value: V) {
+        let order = self.values.get(&key).map_or(self.n_puts, |(order, _)| *order);
+        self.values.insert(key, (order, value));
+        self.n_puts += 1;
+    }
+
+    fn remove(&mut self, key: &K) {
+        self.values.remove(key);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    fn into_vec(self) -> Vec<(K, V)> {
+        let mut ordered: Vec<_> = self.values.into_iter().collect();
+        ordered.sort_by_key(|(_, (order, _))| *order);
+        ordered.into_iter().map(|(key, (_, value))| (key, value)).collect()
+    }
+}
+
+impl<K, V> Default for Ordered<K, V> {
+    fn default() -> Self {
+        Self { values: HashMap::new(), n_puts: 0 }
     }
 }
 
@@ -119,7 +151,10 @@ mod tests {
     #[test]
     fn without_system_messages_there_is_none() {
         assert_eq!(replayed(&[r#"{"role":"user"}"#]), None);
-        assert_eq!(replayed(&[r#"{"role":"system","content":"x"}"#]), None);
+        assert_eq!(replayed(&[r#"{"role":"system","content":"x","sections":{"a":"A"}}"#]), None);
+        let tool = r#"{"role":"system","content":"x","toolsAdded":[{"name":"t"}]}"#;
+        assert!(replayed(&[tool]).is_some());
+        assert_eq!(replayed(&[tool, r#"{"role":"system","toolsRemoved":[{"name":"t"}]}"#]), None);
         assert_eq!(
             replayed(&[r#"{"role":"system","timestamp":null}"#]).unwrap(),
             r#"{"role":"system","content":"","timestamp":7}"#

@@ -1,6 +1,6 @@
 //! One branch of a session as a session of its own.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::head::Kind;
 use crate::id::EntryId;
@@ -40,12 +40,12 @@ pub fn steps(outline: &Outline, path: &[Row]) -> Vec<Step> {
 ///
 /// A compaction whose first kept entry is a label before it, and so left out,
 /// keeps from the next entry behind that label on.
-pub fn rewritten(outline: &Outline, path: &[Row], step: &Step, value: Raw<'_>) -> Option<Json> {
+pub fn rewritten(outline: &Outline, next_kept: &NextKept, step: &Step, value: Raw<'_>) -> Option<Json> {
     let parent = step.parent.as_ref().map(|parent| parent.0.as_ref().map_or_else(Json::null, EntryId::to_json));
     let first_kept = (outline.kind(step.row) == Kind::Compaction)
         .then(|| value.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from))
         .flatten()
-        .and_then(|kept| behind_label(outline, path, step.row, &kept))
+        .and_then(|kept| next_kept.behind_label(outline, step.row, &kept))
         .map(|kept| kept.to_json());
     let mut edits = Vec::new();
     edits.extend(parent.as_ref().map(|parent| Edit::Set("parentId", parent.raw())));
@@ -53,12 +53,40 @@ pub fn rewritten(outline: &Outline, path: &[Row], step: &Step, value: Raw<'_>) -
     (!edits.is_empty()).then(|| value.edited(&edits))
 }
 
-/// The next entry of the path behind a label that is left out; none if `id` is no label before the compaction.
-fn behind_label(outline: &Outline, path: &[Row], compaction: Row, id: &EntryId) -> Option<EntryId> {
-    let label = outline.find(id).filter(|row| outline.kind(*row) == Kind::Label)?;
-    let at = path.iter().take_while(|row| **row != compaction).position(|row| *row == label)?;
-    let next = path[at..].iter().find(|row| outline.kind(**row) != Kind::Label)?;
-    outline.id(*next)
+/// Where a path goes on behind the labels that are left out of it.
+#[derive(Clone, Debug, Default)]
+pub struct NextKept {
+    /// The place of each label, and the entry behind it.
+    labels: HashMap<Row, (usize, Row)>,
+    /// The place of each compaction.
+    compactions: HashMap<Row, usize>,
+}
+
+/// Finds, for each label of a path, the next entry that is none.
+pub fn next_kept(outline: &Outline, path: &[Row]) -> NextKept {
+    let mut found = NextKept::default();
+    let mut next = None;
+    for (place, row) in path.iter().enumerate().rev() {
+        match outline.kind(*row) {
+            Kind::Label => drop(next.map(|next| found.labels.insert(*row, (place, next)))),
+            kind => {
+                next = Some(*row);
+                if kind == Kind::Compaction {
+                    found.compactions.insert(*row, place);
+                }
+            }
+        }
+    }
+    found
+}
+
+impl NextKept {
+    /// The next entry behind a label; none if `id` is no label before the compaction.
+    fn behind_label(&self, outline: &Outline, compaction: Row, id: &EntryId) -> Option<EntryId> {
+        let (place, next) = self.labels.get(&outline.find(id)?)?;
+        let is_before = place < self.compactions.get(&compaction)?;
+        is_before.then(|| outline.id(*next)).flatten()
+    }
 }
 
 /// The labels the new session needs: those of its entries, wherever they were set.
@@ -120,7 +148,7 @@ mod tests {
         let rewritten: Vec<Option<String>> = (steps.iter())
             .map(|step| {
                 let value = Raw::parse(lines[step.row.index()].as_bytes()).unwrap();
-                rewritten(&outline, &path, step, value).map(|value| value.to_text().into_owned())
+                rewritten(&outline, &next_kept(&outline, &path), step, value).map(|value| value.to_text().into_owned())
             })
             .collect();
         let expected = [

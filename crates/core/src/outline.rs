@@ -39,6 +39,9 @@ const PARENT_NULL: u32 = NONE;
 const PARENT_ABSENT: u32 = NONE - 1;
 const PARENT_ODD: u32 = NONE - 2;
 
+/// How often a fresh id is asked for before one is made up.
+const MAX_ATTEMPTS: u32 = 1000;
+
 /// Marks a time that is not in pi's form.
 const ODD_TIME: i64 = i64::MIN;
 
@@ -184,6 +187,11 @@ impl Outline {
                 return (self.names.intern(id.as_bytes()), parent);
             }
             attempt += 1;
+            if attempt == MAX_ATTEMPTS {
+                // Whoever gives out the ids does not heed the attempts, so the place is added to make it unique.
+                let id = format!("{id}-{:x}", self.n_entries);
+                return (self.names.intern(id.as_bytes()), parent);
+            }
         }
     }
 

@@ -78,6 +78,29 @@ pub enum SessionError {
         /// What is wrong with it now.
         source: NotJson,
     },
+    /// The entry we stood at is no longer in the file.
+    #[error("{} changed underneath us: entry {id}, where we stood, is no longer in it", path.display())]
+    LeafGone {
+        /// The file.
+        path: PathBuf,
+        /// The entry.
+        id: EntryId,
+    },
+    /// Only a message of the user can be taken back.
+    #[error("entry {id} is not a message of the user, so nothing can be forked before it")]
+    NotForkable {
+        /// The id.
+        id: EntryId,
+    },
+    /// There is no current entry to copy.
+    #[error("there is no current entry, so there is nothing to clone")]
+    NoLeaf,
+    /// A row of another session, or of a state this session is no longer in.
+    #[error("row {row} is not one of this session")]
+    StaleRow {
+        /// The row's place.
+        row: usize,
+    },
     /// The caller asked to stop.
     #[error("cancelled")]
     Cancelled,

@@ -1,5 +1,7 @@
 //! One loaded session: its log, its outline, and where we are in it.
 
+use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -8,7 +10,7 @@ use sessile_core::EntryId;
 use sessile_core::date::to_iso;
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
-use sessile_core::json::{Json, Raw};
+use sessile_core::json::{Json, Raw, print};
 use sessile_core::label::Labels;
 use sessile_core::line::{Line, Span};
 use sessile_core::migrate::upgrade_value;
@@ -64,6 +66,8 @@ impl Backing {
 /// A session and the current place in it.
 pub(crate) struct Session {
     pub(crate) header: Header,
+    /// The header's line as it was when it was read, to notice that somebody has rewritten the file.
+    header_line: Vec<u8>,
     pub(crate) backing: Backing,
     pub(crate) outline: Outline,
     pub(crate) leaf: Option<Row>,
@@ -98,11 +102,12 @@ impl Session {
         let Some(row) = outline.header() else {
             return Err(SessionError::NotASession { path: backing.shown_path() });
         };
-        // The header of the rest is known before the header itself is read, so it starts as an empty one.
-        let header = Header::compose("", "", "", None);
-        let mut session = Self { header, backing, outline, leaf, labels: OnceLock::new() };
-        session.header = Header::new(session.value(row)?);
-        Ok(session)
+        let header_line = backing.log().read(outline.span(row))?;
+        let changed =
+            |source| SessionError::Changed { path: backing.shown_path(), line: outline.line_number(row), source };
+        let header = Raw::parse(&header_line).map_err(changed)?;
+        let header = Header::new(upgrade_header(&outline, header));
+        Ok(Self { header, header_line, backing, outline, leaf, labels: OnceLock::new() })
     }
 
     /// The value of a row, in the current version's form.
@@ -115,8 +120,13 @@ impl Session {
     }
 
     fn stored_value(&self, row: Row) -> Result<Json, SessionError> {
-        let bytes = self.backing.log().read(self.outline.span(row))?;
-        Json::parse(bytes).map_err(|source| SessionError::Changed {
+        let line = self.backing.log().read(self.outline.span(row))?;
+        self.parsed(row, &line).map(Raw::to_json)
+    }
+
+    /// The value of a line that was read for a row, which was valid when the file was opened.
+    pub(crate) fn parsed<'l>(&self, row: Row, line: &'l [u8]) -> Result<Raw<'l>, SessionError> {
+        Raw::parse(line).map_err(|source| SessionError::Changed {
             path: self.backing.shown_path(),
             line: self.outline.line_number(row),
             source,
@@ -165,64 +175,103 @@ impl Session {
         environment: &dyn Environment,
         compose: &dyn Fn(&EntryId) -> Json,
     ) -> Result<EntryId, SessionError> {
-        self.check_writable()?;
-        self.upgrade_file(environment)?;
         let mut n_races = 0;
         let mut id = self.fresh_id(environment);
         loop {
             let entry = compose(&id);
             let line = line_of(entry.raw());
-            match self.write(&line, is_conversation(entry.raw())) {
-                Ok(offset) => {
-                    self.take(environment, &line, offset, entry.raw());
+            match self.write(environment, &line, is_conversation(entry.raw())) {
+                Ok(Written::Behind(known)) => {
+                    self.take(environment, &line, known, entry.raw());
                     return Ok(id);
                 }
-                Err(StoreError::Grown { .. }) if n_races < MAX_RACES => {
+                Ok(Written::FurtherOn) => {
+                    self.catch_up(environment)?;
+                    self.leaf = self.outline.find(&id);
+                    return Ok(id);
+                }
+                Err(SessionError::Store(StoreError::Grown { .. })) if n_races < MAX_RACES => {
                     self.catch_up(environment)?;
                     n_races += 1;
                     if self.outline.find(&id).is_some() {
                         id = self.fresh_id(environment);
                     }
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
     }
 
-    /// Puts a line where it belongs and returns its offset.
-    fn write(&mut self, line: &[u8], is_conversation: bool) -> Result<u64, StoreError> {
-        let known = self.outline.end();
+    /// Gets a file ready to be appended to: refuses one that is newer, upgrades one that is older.
+    ///
+    /// The upgrade may give entries other ids, so this comes before anything asks for one.
+    pub(crate) fn prepare_write(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
+        self.check_writable()?;
+        self.upgrade_file(environment)
+    }
+
+    /// Puts a line where it belongs.
+    fn write(
+        &mut self,
+        environment: &dyn Environment,
+        line: &[u8],
+        is_conversation: bool,
+    ) -> Result<Written, SessionError> {
         let is_worth_a_file = is_conversation || self.outline.has_conversation();
+        if matches!(self.backing, Backing::Awaited { is_empty_file: true, .. }) {
+            self.fill_empty_file(environment)?;
+        }
+        let known = self.outline.end();
         match &mut self.backing {
             Backing::File { log, .. } => {
-                return log.append(line, Expect::Length(known)).map(|appended| appended.offset);
+                let offset = log.append(line, Expect::Length(known))?.offset;
+                // The log was as long as we knew when it was looked at, but others may have written since.
+                let expected = known + u64::from(self.outline.is_unterminated());
+                return Ok(if offset == expected { Written::Behind(offset) } else { Written::FurtherOn });
             }
-            Backing::Awaited { is_empty_file, .. } if is_worth_a_file || *is_empty_file => self.store(line)?,
+            Backing::Awaited { .. } if is_worth_a_file => self.create_file(line)?,
             Backing::Memory(log) | Backing::Awaited { log, .. } => {
                 log.append(line, Expect::Anything)?;
             }
         }
-        Ok(known)
+        Ok(Written::Behind(known))
     }
 
-    /// Writes an awaited session, and this line behind it, to its file.
-    fn store(&mut self, line: &[u8]) -> Result<(), StoreError> {
-        let Backing::Awaited { log, path, is_empty_file } = &self.backing else { return Ok(()) };
-        let bytes = [log.bytes(), line].concat();
-        let stored = if *is_empty_file {
-            let mut stored = FileLog::open(path)?;
-            stored.append(&bytes, Expect::Length(0))?;
-            stored
-        } else {
-            FileLog::create(path.clone(), &bytes)?
-        };
+    /// Writes an awaited session, and this line behind it, to a new file.
+    fn create_file(&mut self, line: &[u8]) -> Result<(), StoreError> {
+        let Backing::Awaited { log, path, .. } = &self.backing else { return Ok(()) };
+        let stored = FileLog::create(path.clone(), &[log.bytes(), line].concat())?;
         self.backing = Backing::File { path: path.clone(), log: Box::new(stored) };
         Ok(())
     }
 
+    /// Gives a file that was empty when it was opened its header.
+    ///
+    /// An earlier attempt may have left a part of the header there, which then
+    /// is a line that counts for nothing. Anything else in the file is not
+    /// ours, and refused.
+    fn fill_empty_file(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
+        let Backing::Awaited { log, path, .. } = &self.backing else { return Ok(()) };
+        let header = log.bytes().to_vec();
+        let path = path.clone();
+        let mut stored = FileLog::open(path.clone())?;
+        let length = stored.length()?;
+        let there = stored.read(Span { offset: 0, len: length.min(header.len() as u64) })?;
+        let is_ours = header.starts_with(there.trim_ascii_end()) && length <= header.len() as u64 + 1;
+        if !is_ours {
+            return Err(SessionError::NotASession { path });
+        }
+        stored.append(&header, Expect::Length(length))?;
+        *self = Self::open_file(environment, &path)?;
+        Ok(())
+    }
+
     /// Writes an awaited session to its file whether or not it is worth one.
-    pub(crate) fn store_now(&mut self) -> Result<(), SessionError> {
-        Ok(self.store(b"")?)
+    pub(crate) fn store_now(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
+        if matches!(self.backing, Backing::Awaited { is_empty_file: true, .. }) {
+            return self.fill_empty_file(environment);
+        }
+        Ok(self.create_file(b"")?)
     }
 
     /// Adds a line that was written to what is known, and makes it the leaf.
@@ -239,18 +288,26 @@ impl Session {
 
     /// Takes in what other programs have appended. The leaf stays where it is.
     pub(crate) fn catch_up(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
-        let Backing::File { log, .. } = &self.backing else { return Ok(()) };
-        if log.length()? == self.outline.end() {
-            return Ok(());
+        let Backing::File { log, path } = &self.backing else { return Ok(()) };
+        let (known, length) = (self.outline.end(), log.length()?);
+        match length.cmp(&known) {
+            Ordering::Equal => return Ok(()),
+            Ordering::Less => {
+                return Err(StoreError::Truncated { path: path.clone(), expected: known, actual: length }.into());
+            }
+            Ordering::Greater => {}
         }
         let leaf = self.leaf_id();
-        let mut ids = Migrated(environment);
         if self.outline.is_unterminated() {
             // The unfinished line may be another one by now, so everything is read anew.
-            self.outline = scan(environment, log.as_ref())?;
+            let outline = scan(environment, log.as_ref())?;
+            if let Some(id) = leaf.as_ref().filter(|leaf| outline.find(leaf).is_none()) {
+                return Err(SessionError::LeafGone { path: path.clone(), id: id.clone() });
+            }
+            self.outline = outline;
         } else {
-            let outline = &mut self.outline;
-            log.scan(outline.end(), &mut |line| outline.push(line, &mut ids))?;
+            let (outline, mut ids) = (&mut self.outline, Migrated(environment));
+            log.scan(known, &mut |line| outline.push(line, &mut ids))?;
         }
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
         self.labels = OnceLock::new();
@@ -259,17 +316,40 @@ impl Session {
 
     /// Brings a file of version 1 or 2 to the current version, once something is to be written to it.
     fn upgrade_file(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
-        let Backing::File { path, .. } = &self.backing else { return Ok(()) };
-        if !self.outline.upgrade().is_needed() {
+        if !matches!(self.backing, Backing::File { .. }) || !self.outline.upgrade().is_needed() {
             return Ok(());
         }
+        self.catch_up(environment)?;
+        let Backing::File { path, log } = &self.backing else { return Ok(()) };
         let path = path.clone();
+        let header = self.outline.header().map(|row| self.outline.span(row));
+        let is_as_read = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
+        if !is_as_read {
+            // Somebody else has upgraded the file in place.
+            self.reload(environment, &path)?;
+            return self.upgrade_file(environment);
+        }
         let stamp = to_iso(environment.now_ms()).replace([':', '.'], "-");
-        replace(&path, self.outline.end(), &stamp, &mut |out| self.write_lines(&path, out, &|_| true))?;
-        let upgraded = Self::open_file(environment, &path)?;
-        // Rows are the same lines in the same order, so the place stays.
-        let leaf = self.leaf;
-        *self = Self { leaf, ..upgraded };
+        let replaced = replace(&path, self.outline.end(), &stamp, &mut |out| self.write_lines(&path, out, &|_| true));
+        // Also after an error the new file may be in place already, and then that is the one to go on with.
+        if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
+            self.reload(environment, &path)?;
+        }
+        replaced.map(drop)
+    }
+
+    /// Opens the file again after it was upgraded, and stands where we stood.
+    ///
+    /// An upgrade keeps entries and their order, so a place among them stays a place among them.
+    fn reload(&mut self, environment: &dyn Environment, path: &Path) -> Result<(), SessionError> {
+        let reloaded = Self::open_file(environment, path)?;
+        let is_same = reloaded.header.id() == self.header.id()
+            && reloaded.outline.rows().len() >= self.outline.rows().len()
+            && self.outline.rows().all(|row| self.outline.kind(row) == reloaded.outline.kind(row));
+        if !is_same {
+            return Err(StoreError::Replaced { path: path.to_path_buf() }.into());
+        }
+        *self = Self { leaf: self.leaf, ..reloaded };
         Ok(())
     }
 
@@ -282,10 +362,11 @@ impl Session {
 
     /// The line of a row for a copy: byte for byte, unless it has to be brought to the current version.
     pub(crate) fn copied_line(&self, row: Row) -> Result<Vec<u8>, SessionError> {
-        if self.outline.upgrade().is_needed() {
-            return Ok(self.value(row)?.into_bytes());
+        let upgraded = if self.outline.upgrade().is_needed() { Some(self.value(row)?) } else { None };
+        match upgraded {
+            Some(upgraded) if upgraded != self.stored_value(row)? => Ok(upgraded.into_bytes()),
+            _ => Ok(self.backing.log().read(self.outline.span(row))?),
         }
-        Ok(self.backing.log().read(self.outline.span(row))?)
     }
 
     /// Writes every line, entries in the current version's form and all else byte for byte.
@@ -312,12 +393,28 @@ impl Session {
             Ok(())
         };
         self.backing.log().scan(0, &mut |line| {
-            if result.is_ok() {
+            // What came after the outline was made is not ours to copy: `replace` carries it over.
+            if result.is_ok() && line.span.offset < self.outline.end() {
                 result = write(line);
             }
         })?;
         result
     }
+}
+
+/// Where a line went.
+enum Written {
+    /// Directly behind what we know of the file, at this offset.
+    Behind(u64),
+    /// Behind lines of others that we have not seen yet.
+    FurtherOn,
+}
+
+/// A header in the current version's form.
+fn upgrade_header(outline: &Outline, header: Raw<'_>) -> Json {
+    let Some(row) = outline.header() else { return header.to_json() };
+    let Ok(upgraded) = upgrade_value(outline, row, header, &mut |_| Ok::<_, Infallible>(Json::null()));
+    upgraded
 }
 
 /// Reads a whole log into an outline.
@@ -330,7 +427,9 @@ pub(crate) fn scan(environment: &dyn Environment, log: &dyn Log) -> Result<Outli
 
 /// A value as a line of a file.
 pub(crate) fn line_of(value: Raw<'_>) -> Vec<u8> {
-    let mut line = value.as_bytes().to_vec();
+    // A value may be spread over several lines, which a line of a file must not be.
+    let is_one_line = !value.as_bytes().contains(&b'\n');
+    let mut line = if is_one_line { value.as_bytes().to_vec() } else { print(value).into_bytes() };
     line.push(b'\n');
     line
 }

@@ -408,3 +408,172 @@ fn context_edits_are_checked_before_anything_is_written() {
     assert!(matches!(error, SessionError::NotEditable { .. }), "{error}");
     assert_eq!(session.entry_count(), 4);
 }
+
+/// A version 2 file of these entries.
+fn old_file(place: &Place, name: &str, lines: &[&str]) -> PathBuf {
+    let path = place.path(name);
+    fs::write(&path, format!("{}\n{}\n", HEADER.replace("\"version\":3", "\"version\":2"), lines.join("\n"))).unwrap();
+    path
+}
+
+#[test]
+fn an_upgrade_takes_in_what_others_appended_once() {
+    let place = Place::new();
+    let path = old_file(&place, "f.jsonl", &[&entry("a", None)]);
+    let mut session = place.open(&path);
+    let theirs = entry("theirs", Some("a")).replace("\"user\"", "\"hookMessage\"");
+    fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(format!("{theirs}\n").as_bytes()).unwrap();
+    let ours = session.append_message(user("ours")).unwrap();
+    let text = read(&path);
+    assert_eq!(text.matches("\"theirs\"").count(), 2, "its id and its content, once: {text}");
+    assert!(!text.contains("hookMessage"), "{text}");
+    assert_eq!(place.open(&path).entry(&ours).unwrap().unwrap().parent_id().unwrap(), "a");
+}
+
+#[test]
+fn a_file_that_another_program_upgraded_is_not_upgraded_again() {
+    let place = Place::new();
+    let path = place.path("f.jsonl");
+    fs::write(
+        &path,
+        format!("{}\n{{\"type\":\"custom\",\"customType\":\"x\"}}\n", HEADER.replace("\"version\":3,", "")),
+    )
+    .unwrap();
+    let mut session = place.open(&path);
+    // pi writes the upgraded lines into the same file, with ids of its own.
+    let upgraded =
+        format!("{HEADER}\n{{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"11111111\",\"parentId\":null}}\n");
+    fs::write(&path, &upgraded).unwrap();
+    session.append_message(user("ours")).unwrap();
+    let text = read(&path);
+    assert!(text.starts_with(&upgraded), "{text}");
+    assert_eq!(text.lines().count(), 3);
+    assert!(text.lines().last().unwrap().contains(r#""parentId":"11111111""#), "{text}");
+}
+
+#[test]
+fn an_upgrade_does_not_overwrite_another_session() {
+    let place = Place::new();
+    let path = old_file(&place, "f.jsonl", &[&entry("a", None)]);
+    let mut session = place.open(&path);
+    let other = place.path("other");
+    let text = format!("{}\n{}\n", HEADER.replace("s1", "s2"), entry("b", None));
+    fs::write(&other, &text).unwrap();
+    fs::rename(&other, &path).unwrap();
+    let error = session.append_message(user("x")).unwrap_err();
+    assert!(matches!(error, SessionError::Store(StoreError::Replaced { .. })), "{error}");
+    assert_eq!(read(&path), text);
+    assert_eq!(session.leaf_id().unwrap(), "a");
+}
+
+#[test]
+fn writers_that_race_see_everything_in_the_end() {
+    let place = Place::new();
+    let path = place.file("f.jsonl", &[&entry("a", None)]);
+    let n_appends = 1500;
+    let counts: Vec<usize> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut session = SessionManager::open(&path, None, None).unwrap();
+                    for _ in 0..n_appends {
+                        session.append_thinking_level_change("high").unwrap();
+                    }
+                    session
+                })
+            })
+            .collect();
+        let mut sessions: Vec<SessionManager> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        sessions.iter_mut().for_each(|session| session.refresh().unwrap());
+        sessions.iter().map(SessionManager::entry_count).collect()
+    });
+    assert_eq!(counts, [2 * n_appends + 1; 2]);
+    assert_eq!(place.open(&path).entry_count(), 2 * n_appends + 1);
+}
+
+#[test]
+fn a_header_that_was_half_written_does_not_block_an_empty_file() {
+    let place = Place::new();
+    let path = place.path("f.jsonl");
+    fs::write(&path, "").unwrap();
+    let mut session = place.open(&path);
+    // What a full disk leaves of the first attempt.
+    let header = session.header().json().to_text().into_owned();
+    fs::write(&path, header.get(..40).unwrap()).unwrap();
+    session.append_message(user("kept")).unwrap();
+    assert_eq!(place.open(&path).entry_count(), 1);
+    assert_eq!(place.open(&path).session_id(), session.session_id());
+
+    let path = place.path("g.jsonl");
+    fs::write(&path, "").unwrap();
+    let mut session = place.open(&path);
+    fs::write(&path, "somebody's notes\n").unwrap();
+    assert!(matches!(session.append_message(user("x")), Err(SessionError::NotASession { .. })));
+    assert_eq!(read(&path), "somebody's notes\n");
+}
+
+#[test]
+fn an_entry_is_not_hung_on_one_that_is_gone() {
+    let place = Place::new();
+    let path = place.path("f.jsonl");
+    fs::write(&path, format!("{HEADER}\n{}\n{}", entry("a", None), entry("b", Some("a")))).unwrap();
+    let mut session = place.open(&path);
+    // Another program glues its line to the unfinished one, and both are lost.
+    fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"glued\":1}\n").unwrap();
+    let error = session.append_message(user("x")).unwrap_err();
+    assert!(matches!(&error, SessionError::LeafGone { id, .. } if *id == "b"), "{error}");
+    assert_eq!(session.leaf_id().unwrap(), "b", "an error changes nothing");
+    session.branch("a").unwrap();
+    session.append_message(user("x")).unwrap();
+    assert_eq!(place.open(&path).build_session_context().unwrap().messages.len(), 2);
+}
+
+#[test]
+fn entries_in_memory_may_be_spread_over_lines() {
+    let place = Place::new();
+    let header = Json::parse("{\n  \"type\": \"session\",\n  \"version\": 3,\n  \"id\": \"s\"\n}").unwrap();
+    let one = Json::parse("{\n  \"type\": \"custom\",\n  \"id\": \"a\",\n  \"parentId\": null\n}").unwrap();
+    let session = place.sessions.in_memory_with("/work", NewSession::default(), &[one, header]).unwrap();
+    assert_eq!((session.session_id().as_str(), session.leaf_id().unwrap()), ("s", "a".into()));
+    assert_eq!(session.diagnostics().len(), 1, "only the missing time: {:?}", session.diagnostics());
+}
+
+#[test]
+fn forks_take_back_messages_of_the_user_only() {
+    let place = Place::new();
+    let mut session = place.sessions.in_memory("/work", NewSession::default()).unwrap();
+    let blocks = Json::parse(
+        r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#,
+    );
+    let question = session.append_message(blocks.unwrap()).unwrap();
+    let setting = session.append_thinking_level_change("low").unwrap();
+    assert!(matches!(session.fork(&setting, ForkPosition::Before), Err(SessionError::NotForkable { .. })));
+    assert_eq!(session.fork(&question, ForkPosition::Before).unwrap().text.as_deref(), Some("ab"));
+    assert!(matches!(session.clone_session(), Err(SessionError::NoLeaf)));
+
+    // Nothing of an unsaved session is needed to start over before its first message.
+    let mut unsaved = place.create();
+    fs::remove_dir(place.path("sessions")).unwrap();
+    assert!(unsaved.append_message(user("x")).is_err());
+    fs::create_dir(place.path("sessions")).unwrap();
+    assert!(matches!(unsaved.clone_session(), Err(SessionError::NoLeaf)));
+}
+
+#[test]
+fn rows_of_another_session_are_refused() {
+    let place = Place::new();
+    let path = place.file("f.jsonl", &[&entry("a", None), &entry("b", Some("a"))]);
+    let mut session = place.open(&path);
+    let rows = session.path(None);
+    session.new_session(NewSession::default()).unwrap();
+    assert!(matches!(session.entry_at(rows[1]), Err(SessionError::StaleRow { .. })));
+}
+
+#[test]
+fn a_file_that_was_cut_is_noticed() {
+    let place = Place::new();
+    let path = place.file("f.jsonl", &[&entry("a", None), &entry("b", Some("a"))]);
+    let mut session = place.open(&path);
+    fs::write(&path, format!("{HEADER}\n")).unwrap();
+    assert!(matches!(session.refresh(), Err(SessionError::Store(StoreError::Truncated { .. }))));
+}

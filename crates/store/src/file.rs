@@ -104,7 +104,11 @@ impl FileLog {
                 }
                 StoreError::io("open for writing", &self.path)(error)
             };
-            self.appender = Some(options.open(&self.path).map_err(refused)?);
+            let appender = options.open(&self.path).map_err(refused)?;
+            if identity(&appender, &self.path)? != identity(&self.reader, &self.path)? {
+                return Err(StoreError::Replaced { path: self.path.clone() });
+            }
+            self.appender = Some(appender);
         }
         self.appender.as_ref().ok_or_else(|| StoreError::Gone { path: self.path.clone() })
     }
@@ -161,6 +165,12 @@ impl Log for FileLog {
     }
 }
 
+/// What tells an open file from all others.
+fn identity(file: &File, path: &Path) -> Result<(u64, u64), StoreError> {
+    let metadata = file.metadata().map_err(StoreError::io("look at", path))?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
 /// Writes all bytes with a single call, so that a reader sees whole lines or a torn end, never a mixture.
 fn write_once(file: &mut &File, text: &[u8], path: &Path) -> Result<(), StoreError> {
     let written = loop {
@@ -176,6 +186,8 @@ fn write_once(file: &mut &File, text: &[u8], path: &Path) -> Result<(), StoreErr
     // The seal is a courtesy to other writers; the next append looks for itself.
     let source = match file.write(b"\n") {
         Err(error) => error,
+        // All that was missing was the newline: the seal has completed the line, so it is written.
+        Ok(1) if written + 1 == text.len() => return Ok(()),
         Ok(_) => io::ErrorKind::WriteZero.into(),
     };
     Err(StoreError::ShortWrite { path: path.to_path_buf(), written, wanted: text.len(), source })

@@ -72,7 +72,8 @@ fn swap(path: &Path, temporary: &Path, stamp: &str) -> Result<PathBuf, StoreErro
         drop(fs::remove_file(&original));
         return Err(StoreError::io("replace", path)(error));
     }
-    sync_directory(path)?;
+    // The swap has happened: what cannot be synced now must not make it look as if it had not.
+    drop(sync_directory(path));
     Ok(original)
 }
 
@@ -85,10 +86,22 @@ fn keep_original(path: &Path, stamp: &str) -> Result<PathBuf, StoreError> {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && n_taken < MAX_ORIGINALS => {
                 suffix = format!(".orig-{stamp}-{n_taken}");
             }
-            linked => return linked.map(|()| original).map_err(StoreError::io("keep the original of", path)),
+            Ok(()) => return Ok(original),
+            // Not every file system has hard links.
+            Err(_) => return copy_original(path, &original).map(|()| original),
         }
     }
     Err(StoreError::Exists { path: path.to_path_buf() })
+}
+
+fn copy_original(path: &Path, original: &Path) -> Result<(), StoreError> {
+    let mut from = File::open(path).map_err(StoreError::io("open", path))?;
+    let mut to = create_exclusively(original)?;
+    let copied = std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all());
+    copied.map_err(|error| {
+        drop(fs::remove_file(original));
+        StoreError::io("keep the original of", path)(error)
+    })
 }
 
 /// Appends to the new file what others appended to the old one after it was read.

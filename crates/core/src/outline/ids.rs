@@ -26,7 +26,7 @@ pub(super) struct IdTable {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Spelling {
     Hex(u32),
-    Arena { start: u32, len: u32 },
+    Arena { start: usize, len: u32 },
 }
 
 impl IdTable {
@@ -95,10 +95,10 @@ impl IdTable {
     }
 
     fn store(&mut self, id: &[u8]) -> Spelling {
-        // Ids longer than the arena's 4 GiB cannot occur under the line cap in any file that fits its rows.
-        let start = u32::try_from(self.arena.len()).unwrap_or(u32::MAX);
+        let start = self.arena.len();
         self.arena.extend_from_slice(id);
-        Spelling::Arena { start, len: u32::try_from(id.len()).unwrap_or_default() }
+        // An id is part of a line, and lines are far below 4 GiB.
+        Spelling::Arena { start, len: u32::try_from(id.len()).unwrap_or(u32::MAX) }
     }
 
     fn arena_bytes(&self, key: u32) -> Option<&[u8]> {
@@ -112,7 +112,7 @@ impl IdTable {
 fn arena_slice(spelling: Spelling, arena: &[u8]) -> &[u8] {
     match spelling {
         Spelling::Hex(_) => &[],
-        Spelling::Arena { start, len } => arena.get(start as usize..start as usize + len as usize).unwrap_or_default(),
+        Spelling::Arena { start, len } => arena.get(start..start + len as usize).unwrap_or_default(),
     }
 }
 

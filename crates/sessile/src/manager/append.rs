@@ -203,8 +203,9 @@ impl SessionManager {
 
     fn append_at(&mut self, now_ms: i64, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
         let timestamp = to_iso(now_ms);
-        let parent = self.leaf_id();
         let environment = Arc::clone(&self.environment);
+        self.session.prepare_write(environment.as_ref())?;
+        let parent = self.leaf_id();
         self.session
             .append(environment.as_ref(), &|id| compose(&Base { id, parent: parent.as_ref(), timestamp: &timestamp }))
     }

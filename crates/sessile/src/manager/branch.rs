@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
 use sessile_core::extract;
-use sessile_core::head::{Kind, Role};
-use sessile_core::message::text_of;
+use sessile_core::head::Role;
+use sessile_core::json::Json;
+use sessile_core::message::{Block, Content};
 use sessile_core::outline::Row;
 use sessile_store::{StoreError, create_file};
 
@@ -57,31 +58,33 @@ impl SessionManager {
         Ok(self.session_file().map(Path::to_path_buf))
     }
 
-    /// Starts a new session from this one: up to an entry, or up to just before it.
+    /// Starts a new session from this one: up to an entry, or up to just before a message of the user.
     ///
-    /// Needs a session that was saved, or one in memory.
+    /// Needs a session that was saved, or one in memory, unless nothing of it is taken along.
     pub fn fork(&mut self, entry: impl Into<EntryId>, position: ForkPosition) -> Result<Forked, SessionError> {
-        let row = self.require(&entry.into())?;
-        self.require_saved()?;
+        let id = entry.into();
+        let row = self.require(&id)?;
         if position == ForkPosition::At {
+            self.require_saved()?;
             self.session = self.extracted(row)?;
             return Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text: None });
         }
-        let text = self.message_text(row)?;
+        let text = self.taken_back(row, &id)?;
         self.session = if let Some(parent) = self.session.outline.parent(row) {
+            self.require_saved()?;
             self.extracted(parent)?
         } else {
             let options = NewSession { id: None, parent_session: self.file_text() };
             new_session(self.environment.as_ref(), &self.cwd, self.session_dir.as_deref(), options)?
         };
-        Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text })
+        Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text: Some(text) })
     }
 
     /// Starts a new session that holds the path to the current leaf.
     ///
     /// Named after pi's `/clone`; it leaves the original for the copy.
     pub fn clone_session(&mut self) -> Result<Forked, SessionError> {
-        let leaf = self.session.leaf_id().ok_or(SessionError::Unsaved)?;
+        let leaf = self.session.leaf_id().ok_or(SessionError::NoLeaf)?;
         self.fork(leaf, ForkPosition::At)
     }
 
@@ -94,15 +97,16 @@ impl SessionManager {
         if matches!(self.session.backing, Backing::Awaited { .. }) { Err(SessionError::Unsaved) } else { Ok(()) }
     }
 
-    /// The text of a user's or an extension's message.
-    fn message_text(&self, row: Row) -> Result<Option<String>, SessionError> {
-        let outline = &self.session.outline;
+    /// The text of a user's message, to be edited and sent again.
+    fn taken_back(&self, row: Row, id: &EntryId) -> Result<String, SessionError> {
+        if self.session.outline.role(row) != Role::User {
+            return Err(SessionError::NotForkable { id: id.clone() });
+        }
         let entry = self.session.value(row)?;
-        let text = |message| text_of(message).to_str().into_owned();
-        Ok(match outline.kind(row) {
-            Kind::Message if outline.role(row) == Role::User => entry.raw().get("message").map(text),
-            Kind::CustomMessage => Some(text(entry.raw())),
-            _ => None,
+        let content = entry.raw().get("message").and_then(|message| message.get("content"));
+        Ok(match Content::new(content) {
+            Content::Text(text) => text,
+            content => content.blocks().iter().filter_map(block_text).collect(),
         })
     }
 
@@ -114,6 +118,7 @@ impl SessionManager {
         let steps = extract::steps(outline, &path);
         let options = NewSession { id: None, parent_session: self.file_text() };
         let header = compose_header(environment, &self.cwd, options)?;
+        let next_kept = extract::next_kept(outline, &path);
         let labels = self.label_lines(&steps)?;
         let has_conversation = steps.iter().any(|step| outline.role(step.row).is_conversation());
 
@@ -121,11 +126,9 @@ impl SessionManager {
             let failed = |source| StoreError::io_at("write", file, source);
             out.write_all(&line_of(header.json().raw())).map_err(failed)?;
             for step in &steps {
-                let value = self.session.value(step.row)?;
-                let line = match extract::rewritten(outline, &path, step, value.raw()) {
-                    Some(changed) => changed.into_bytes(),
-                    None => self.session.copied_line(step.row)?,
-                };
+                let line = self.session.copied_line(step.row)?;
+                let value = self.session.parsed(step.row, &line)?;
+                let line = extract::rewritten(outline, &next_kept, step, value).map_or(line.clone(), Json::into_bytes);
                 out.write_all(&line).and_then(|()| out.write_all(b"\n")).map_err(failed)?;
             }
             out.write_all(&labels).map_err(failed)?;
@@ -163,5 +166,13 @@ impl SessionManager {
     /// The row of an entry that must be there.
     pub(super) fn require(&self, id: &EntryId) -> Result<Row, SessionError> {
         self.session.outline.find(id).ok_or_else(|| SessionError::not_found(id))
+    }
+}
+
+/// The text of a text block.
+fn block_text(block: &Block<'_>) -> Option<String> {
+    match block {
+        Block::Text(block) => block.text(),
+        _ => None,
     }
 }

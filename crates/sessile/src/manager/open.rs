@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile_core::date::to_iso;
+use sessile_core::entries::migrate_session_entries;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
 use sessile_core::location::{check_session_id, file_name};
 use sessile_store::{FileState, create_directory, create_file, file_state};
 
 use super::SessionManager;
-use crate::environment::{Environment, System};
+use crate::environment::{Environment, Migrated, System};
 use crate::error::SessionError;
 use crate::list::{self, ListOptions, SessionInfo};
 use crate::place::{absolute, default_session_dir, given_dir};
@@ -126,6 +127,13 @@ impl Sessions {
         let environment = self.environment();
         let cwd = absolute(environment, cwd.as_ref());
         let mut bytes = Vec::new();
+        let mut entries = entries.to_vec();
+        let has_type =
+            |entry: &Json| entry.raw().get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "session");
+        // Upgraded while every entry is in its place, because version 1 counts places.
+        if entries.iter().any(has_type) {
+            migrate_session_entries(&mut entries, &mut Migrated(environment));
+        }
         let is_header = |entry: &Json| {
             let text = |key| entry.raw().get(key).and_then(Raw::as_text);
             text("type").is_some_and(|kind| kind == "session") && text("id").is_some()
@@ -328,9 +336,10 @@ impl SessionManager {
 
     /// Writes the session to its file now, even if nothing in it would bring that about.
     ///
-    /// For sessions that hold only a name, labels or shell output.
+    /// For sessions that hold only a name, labels or shell output. A session in memory stays there.
     pub fn persist_now(&mut self) -> Result<(), SessionError> {
-        self.session.store_now()
+        let environment = Arc::clone(&self.environment);
+        self.session.store_now(environment.as_ref())
     }
 
     /// Takes in what other programs have appended to the file. The leaf stays where it is.

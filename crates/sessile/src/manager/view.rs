@@ -107,8 +107,11 @@ impl SessionManager {
         self.session.outline.find(&id.into()).map(|row| self.entry_at(row)).transpose()
     }
 
-    /// The entry of a row.
+    /// The entry of a row. Rows belong to the session they came from, and to the manager while it has that session.
     pub fn entry_at(&self, row: Row) -> Result<Entry, SessionError> {
+        if row.index() >= self.session.outline.rows().len() {
+            return Err(SessionError::StaleRow { row: row.index() });
+        }
         self.session.value(row).map(Entry::new)
     }
 
@@ -144,10 +147,7 @@ impl SessionManager {
     pub fn tree(&self) -> Result<Vec<TreeNode>, SessionError> {
         let outline = &self.session.outline;
         let labels = self.session.labels()?;
-        let mut on_path = vec![false; outline.rows().len()];
-        for row in self.session.leaf_path() {
-            on_path[row.index()] = true;
-        }
+        let on_path = self.on_path();
         let zone = Zone(self.environment.as_ref());
         let forest = tree::forest(outline, &mut |row| {
             let value = self.session.value(row)?;
@@ -165,6 +165,15 @@ impl SessionManager {
             }
         };
         Ok(forest.into_iter().map(node).collect())
+    }
+
+    /// For each row, whether it is on the path to the leaf.
+    fn on_path(&self) -> Vec<bool> {
+        let mut on_path = vec![false; self.session.outline.rows().len()];
+        for row in self.session.leaf_path() {
+            on_path[row.index()] = true;
+        }
+        on_path
     }
 
     /// The label of an entry.
@@ -232,7 +241,7 @@ impl SessionManager {
     /// All compactions of the session, in file order.
     pub fn compactions(&self) -> Result<Vec<CompactionRecord>, SessionError> {
         let outline = &self.session.outline;
-        let path = self.session.leaf_path();
+        let on_path = self.on_path();
         let zone = Zone(self.environment.as_ref());
         let rows = outline.entries().filter(|row| outline.kind(*row) == Kind::Compaction);
         let mut records = Vec::new();
@@ -242,7 +251,7 @@ impl SessionManager {
             let field = |key| value.raw().get(key);
             records.push(CompactionRecord {
                 id,
-                on_path: path.contains(&row),
+                on_path: on_path[row.index()],
                 tokens_before: field("tokensBefore").and_then(Raw::as_number),
                 time: js_time(field("timestamp"), &zone),
                 first_kept_entry_id: field("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from),

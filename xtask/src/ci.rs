@@ -49,6 +49,8 @@ fn steps(root: &Path, timings: &mut Vec<Timing>) -> Outcome {
     step("test", &mut || {
         announce(cargo(&["test", "--workspace", "--locked", "--offline"]).env(oracle::VARIABLE, &oracle))
     })?;
+    // The first command of the README, which nothing else would notice to be broken.
+    step("demo", &mut || announce(cargo(&["run", "--release", "--locked", "--offline", "--", "--sample"])))?;
     step("doc", &mut || {
         let args = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked", "--offline"];
         announce(cargo(&args).env("RUSTDOCFLAGS", "-Dwarnings"))

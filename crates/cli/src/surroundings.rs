@@ -80,6 +80,11 @@ impl Surroundings {
         flag.or_else(variable).filter(is_given)
     }
 
+    /// Whether there is such a directory, seen from where the user is.
+    pub(crate) fn is_directory(&self, dir: &Path) -> bool {
+        self.environment.current_dir().join(dir).is_dir()
+    }
+
     /// Opens the session that a command is about.
     pub(crate) fn open(&self, arg: &SessionArg, err: &mut Screen<'_>) -> Result<SessionManager, Failure> {
         let path = self.find(arg)?;
@@ -101,11 +106,11 @@ impl Surroundings {
             }
         }
         let Some(file) = &arg.file else {
-            let what = "the session FILE is missing; `sessile list --json` shows paths";
+            let what = "the session FILE is missing; `sessile list --paths` shows them";
             return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, what).into());
         };
         let path = self.environment.current_dir().join(file);
-        if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        if path.metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
             let hint = self.hint_for_missing(file, &path);
             return Err(Failure::NoSuchFile { path: file.clone(), hint });
         }
@@ -124,7 +129,7 @@ impl Surroundings {
         if text.starts_with('@') {
             return format!("{text} names a session of the sample: add --sample");
         }
-        "`sessile list --json` shows the sessions of this directory with their paths".to_owned()
+        "`sessile list --paths` shows the sessions of this directory with their paths".to_owned()
     }
 }
 
@@ -179,13 +184,30 @@ fn nth_of_sample(sample: &Sample, place: &str) -> Result<PathBuf, Failure> {
     }
 }
 
+/// Says that there is nothing to show, to people who would otherwise see nothing at all.
+pub(crate) fn note_if_empty(session: &SessionManager, err: &mut Screen<'_>) {
+    if session.outline().n_entries() == 0 {
+        // Not worth failing for if it cannot be told.
+        drop(err.print_whole(&Line::new().text("this session has no entries")));
+    }
+}
+
 /// Says that something of a file cannot be seen, because it cannot be read.
 fn warn_of_damage(session: &SessionManager, err: &mut Screen<'_>) -> std::io::Result<()> {
     let mut unreadable = session.outline().unreadable();
-    let Some(first) = unreadable.next() else { return Ok(()) };
-    let more = match unreadable.count() {
-        0 => String::new(),
-        n_more => format!(", and {n_more} more like it"),
-    };
-    err.print_whole(&Line::new().styled(NAMED, "warning:").text(&format!(" {first}{more}")))
+    if let Some(first) = unreadable.next() {
+        let more = match unreadable.count() {
+            0 => String::new(),
+            n_more => format!(", and {n_more} more like it"),
+        };
+        warn(err, &format!("{first}{more}"))?;
+    }
+    match session.cut_off() {
+        Some(cut) => warn(err, &format!("the conversation is cut off at {cut}")),
+        None => Ok(()),
+    }
+}
+
+fn warn(err: &mut Screen<'_>, text: &str) -> std::io::Result<()> {
+    err.print_whole(&Line::new().styled(NAMED, "warning:").text(" ").text(text))
 }

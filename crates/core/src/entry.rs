@@ -129,7 +129,7 @@ impl From<Entry> for Json {
 ///
 /// Texts are read as [`date::parse`] reads them and numbers count
 /// milliseconds. `null` and `false` are the epoch, `true` the millisecond
-/// after it. Nothing is no date, and neither are arrays and objects.
+/// after it. Nothing is no date, and an array is read as the text it makes.
 ///
 /// ```
 /// use sessile_core::date::Utc;
@@ -147,11 +147,11 @@ pub fn js_time(value: Option<Raw<'_>>, zone: &dyn LocalZone) -> Option<i64> {
         Shape::Null => Some(0),
         Shape::Bool => Some(i64::from(value.is_truthy())),
         Shape::Number => date::time_clip(value.as_number()?),
-        Shape::String => {
-            let text = value.as_string()?;
+        Shape::String | Shape::Array | Shape::Object => {
+            let text = value.to_js_string();
+            let text = text.to_str();
             date::parse_utc_iso(text.as_bytes()).or_else(|| date::parse(&text, zone))
         }
-        Shape::Array | Shape::Object => None,
     }
 }
 

@@ -12,6 +12,7 @@
 //!
 //! Every function here is iterative: depth costs memory, never stack.
 
+mod coerce;
 mod document;
 mod edit;
 mod number;

@@ -2,7 +2,7 @@
 
 use crate::context::text_block;
 use crate::head::Role;
-use crate::json::{Json, ObjectWriter, Raw, Shape, number_text, print};
+use crate::json::{Json, ObjectWriter, Raw, print, write_text};
 
 /// Wraps the summary of a compaction. These texts reach the model, so they are pi's to the letter.
 const COMPACTION: (&str, &str) = (
@@ -86,22 +86,9 @@ impl Pieces {
     /// Adds a value as a JavaScript template string prints it.
     fn value(self, value: Option<Raw<'_>>) -> Self {
         let Some(value) = value else { return self.plain("undefined") };
-        match value.shape() {
-            // Printed afresh, so that the text joins its neighbours in one spelling.
-            Shape::String => self.quoted(print(value).raw()),
-            Shape::Null | Shape::Bool => self.plain(&value.to_text()),
-            Shape::Number => self.plain(&js_number_text(value)),
-            Shape::Object => self.plain("[object Object]"),
-            Shape::Array => {
-                let mut joined = self;
-                for (n_before, item) in value.items().enumerate() {
-                    joined = if n_before > 0 { joined.plain(",") } else { joined };
-                    // JavaScript prints null items as nothing; nested arrays are beyond what any message holds.
-                    joined = if item.is_null() { joined } else { joined.plain(&item.as_string().unwrap_or_default()) };
-                }
-                joined
-            }
-        }
+        let mut token = Vec::new();
+        write_text(&value.to_js_string(), &mut token);
+        self.quoted(Raw::trusted(&token))
     }
 
     fn quoted(mut self, token: Raw<'_>) -> Self {
@@ -113,14 +100,6 @@ impl Pieces {
     fn to_json(&self) -> Json {
         // Two lone surrogates that meet at a seam are a pair, which is what JavaScript's joining makes of them.
         print(Json::trusted([b"\"", &self.0[..], b"\""].concat()).raw())
-    }
-}
-
-fn js_number_text(value: Raw<'_>) -> String {
-    match value.as_number() {
-        Some(number) if number.is_infinite() => if number > 0.0 { "Infinity" } else { "-Infinity" }.into(),
-        Some(number) => number_text(number),
-        None => String::new(),
     }
 }
 

@@ -455,6 +455,16 @@ impl Outline {
         told.filter(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
+    /// Why an entry is a root although it names a parent.
+    pub fn cut_off(&self, row: Row) -> Option<Diagnostic> {
+        let is_cut = |oddity: &Oddity| {
+            matches!(oddity, Oddity::UnknownParent { .. } | Oddity::OddParent | Oddity::OwnParent | Oddity::Loop)
+        };
+        let oddity = self.oddities(row).into_iter().find(is_cut)?;
+        let (line, offset) = (self.line_number(row), self.span(row).offset);
+        Some(Diagnostic { severity: oddity.severity(), line, offset, oddity })
+    }
+
     /// Everything odd about the lines, in file order.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let tell = |line, offset, oddity: Oddity| Diagnostic { severity: oddity.severity(), line, offset, oddity };

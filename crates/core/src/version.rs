@@ -1,8 +1,7 @@
 //! Which version a file has, and what that calls for.
 
 use crate::head::Role;
-use crate::json::{Raw, Shape};
-use crate::line::js_trim;
+use crate::json::Raw;
 
 /// The version this library writes.
 pub const CURRENT_VERSION: u32 = 3;
@@ -28,7 +27,7 @@ impl Upgrade {
         let version = match header.get("version") {
             None => 1.0,
             Some(value) if value.is_null() => 1.0,
-            Some(value) => js_number(value),
+            Some(value) => value.to_js_number(),
         };
         if version < 2.0 {
             Self::FromV1
@@ -53,26 +52,6 @@ impl Upgrade {
 
     pub(crate) fn role(self, role: Role) -> Role {
         if self.is_needed() && role == Role::HookMessage { Role::Custom } else { role }
-    }
-}
-
-/// What JavaScript makes of a value when it compares it with a number.
-fn js_number(value: Raw<'_>) -> f64 {
-    match value.shape() {
-        Shape::Null => 0.0,
-        Shape::Bool => f64::from(u8::from(value.is_truthy())),
-        Shape::Number => value.as_number().unwrap_or(f64::NAN),
-        Shape::String => {
-            let text = value.as_string().unwrap_or_default();
-            let text = js_trim(&text);
-            let is_decimal = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
-            match text {
-                "" => 0.0,
-                _ if text.bytes().all(is_decimal) => text.parse().unwrap_or(f64::NAN),
-                _ => f64::NAN,
-            }
-        }
-        Shape::Array | Shape::Object => f64::NAN,
     }
 }
 
@@ -114,6 +93,8 @@ mod tests {
             ("\"3\"", Upgrade::None),
             ("\"abc\"", Upgrade::None),
             ("{}", Upgrade::None),
+            ("[2]", Upgrade::FromV2),
+            ("\"0x2\"", Upgrade::FromV2),
             ("4", Upgrade::Newer),
             ("\"99\"", Upgrade::Newer),
         ] {

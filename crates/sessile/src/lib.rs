@@ -46,6 +46,10 @@
 //! Where this differs from pi, it is safer; the repository's
 //! `docs/compatibility.md` lists every difference with its reason.
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 mod compose;
 mod environment;
 mod error;
@@ -65,7 +69,7 @@ pub use manager::{
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use sample::{Sample, write_sample};
 pub use sessile_core::{
-    EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, llm, location, message,
+    EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, line, llm, location, message,
     migrate, outline, tree, version,
 };
 pub use sessile_store::StoreError;

@@ -116,8 +116,7 @@ pub(crate) fn list(
     let mut files = find_sessions(dir)?;
     files.reverse();
     let filter = CwdFilter::new(environment, cwd, given_dir(environment, given).as_deref());
-    let is_due = |loaded, total| loaded == 1 || loaded % 10 == 0 || loaded == total;
-    load(environment, &files, &filter, &is_due, options)
+    load(environment, &files, &filter, 10, options)
 }
 
 /// All sessions: of one directory, or of every directory below the root.
@@ -129,8 +128,7 @@ pub(crate) fn list_all(
     if let Some(dir) = dir {
         let mut files = find_sessions(dir)?;
         files.reverse();
-        let is_due = |loaded, total| loaded == 1 || loaded % 10 == 0 || loaded == total;
-        return load(environment, &files, &CwdFilter::All, &is_due, options);
+        return load(environment, &files, &CwdFilter::All, 10, options);
     }
     let mut files: Vec<Found> = Vec::new();
     for dir in subdirectories(&sessions_root(environment))? {
@@ -138,16 +136,15 @@ pub(crate) fn list_all(
         files.extend(find_sessions(&dir).unwrap_or_default());
     }
     files.sort_by_key(|file| std::cmp::Reverse(file.modified));
-    let is_due = |loaded, total| loaded == 1 || loaded % 100 == 0 || loaded == total;
-    load(environment, &files, &CwdFilter::All, &is_due, options)
+    load(environment, &files, &CwdFilter::All, 100, options)
 }
 
-/// Reads files in the given order; a file that cannot be read hides only itself.
+/// Reads files in the given order and shows the list so far after the first, the last, and every so many; a file that cannot be read hides only itself.
 fn load(
     environment: &dyn Environment,
     files: &[Found],
     filter: &CwdFilter,
-    partial_is_due: &dyn Fn(usize, usize) -> bool,
+    partial_every: usize,
     options: &mut ListOptions<'_>,
 ) -> Result<Vec<SessionInfo>, SessionError> {
     let mut sessions = Vec::new();
@@ -159,7 +156,7 @@ fn load(
         sessions.extend(info.filter(|info| filter.admits(environment, &info.cwd)));
         if let Some(progress) = &mut options.progress {
             let (loaded, total) = (n_before + 1, files.len());
-            let is_due = partial_is_due(loaded, total);
+            let is_due = loaded == 1 || loaded.is_multiple_of(partial_every) || loaded == total;
             if is_due {
                 sort_by_activity(&mut sessions);
             }
@@ -243,12 +240,15 @@ pub(crate) fn read_header(path: &Path) -> Option<Header> {
                 header = is_header.then(|| Json::parse(bytes).ok().map(Header::new)).flatten();
                 false
             }
-            _ => true,
+            _ => line.span.end() < MOST_JUNK,
         }
     })
     .ok()?;
     header
 }
+
+/// How much that is no header may stand before one; more than that is no session worth waiting for.
+const MOST_JUNK: u64 = 16 << 20;
 
 #[cfg(test)]
 mod tests {

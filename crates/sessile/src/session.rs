@@ -30,8 +30,8 @@ pub(crate) enum Backing {
         log: MemoryLog,
         /// Where to.
         path: PathBuf,
-        /// Whether an empty file is already there, which takes every entry at once.
-        is_empty_file: bool,
+        /// What is known about that name.
+        place: Awaiting,
     },
     /// In a file.
     File {
@@ -63,6 +63,17 @@ impl Backing {
     }
 }
 
+/// What is known about the name of a file that is yet to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaiting {
+    /// We made it up, so another one does as well.
+    OurName,
+    /// The caller gave it.
+    GivenName,
+    /// The caller gave it, and an empty file is there already, which takes every entry at once.
+    EmptyFile,
+}
+
 /// A session and the current place in it.
 pub(crate) struct Session {
     pub(crate) header: Header,
@@ -74,6 +85,9 @@ pub(crate) struct Session {
     /// Read when first asked for: opening a session decodes no payload.
     labels: OnceLock<Labels>,
 }
+
+/// How many names are tried for a file of ours.
+const MAX_NAMES: usize = 100;
 
 /// How often an append starts over because another program wrote in between.
 const MAX_RACES: usize = 100;
@@ -218,7 +232,7 @@ impl Session {
         is_conversation: bool,
     ) -> Result<Written, SessionError> {
         let is_worth_a_file = is_conversation || self.outline.has_conversation();
-        if matches!(self.backing, Backing::Awaited { is_empty_file: true, .. }) {
+        if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
             self.fill_empty_file(environment)?;
         }
         let known = self.outline.end();
@@ -239,9 +253,22 @@ impl Session {
 
     /// Writes an awaited session, and this line behind it, to a new file.
     fn create_file(&mut self, line: &[u8]) -> Result<(), StoreError> {
-        let Backing::Awaited { log, path, .. } = &self.backing else { return Ok(()) };
-        let stored = FileLog::create(path.clone(), &[log.bytes(), line].concat())?;
-        self.backing = Backing::File { path: path.clone(), log: Box::new(stored) };
+        let Backing::Awaited { log, path, place } = &self.backing else { return Ok(()) };
+        let bytes = [log.bytes(), line].concat();
+        let mut path = path.clone();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for n_taken in 1.. {
+            match FileLog::create(path.clone(), &bytes) {
+                // A name of ours that somebody has taken must not keep the session from being saved.
+                Err(StoreError::Exists { .. }) if *place == Awaiting::OurName && n_taken <= MAX_NAMES => {
+                    path.set_file_name(format!("{stem}-{n_taken}.jsonl"));
+                }
+                created => {
+                    self.backing = Backing::File { log: Box::new(created?), path };
+                    break;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -268,7 +295,7 @@ impl Session {
 
     /// Writes an awaited session to its file whether or not it is worth one.
     pub(crate) fn store_now(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
-        if matches!(self.backing, Backing::Awaited { is_empty_file: true, .. }) {
+        if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
             return self.fill_empty_file(environment);
         }
         Ok(self.create_file(b"")?)

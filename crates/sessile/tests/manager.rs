@@ -112,8 +112,22 @@ fn a_name_that_is_taken_is_left_alone() {
     let mut session = place.create();
     let file = session.session_file().unwrap().to_path_buf();
     fs::write(&file, "precious\n").unwrap();
-    assert!(matches!(session.append_message(user("x")), Err(SessionError::Store(StoreError::Exists { .. }))));
+    // We made the name up, so another one does as well.
+    session.append_message(user("x")).unwrap();
     assert_eq!(read(&file), "precious\n");
+    let saved = session.session_file().unwrap().to_path_buf();
+    assert_eq!(
+        saved.file_stem().unwrap().to_string_lossy(),
+        format!("{}-1", file.file_stem().unwrap().to_string_lossy())
+    );
+    assert_eq!(place.open(&saved).entry_count(), 1);
+
+    // A name the caller gave is the only one that will do.
+    let given = place.path("given.jsonl");
+    let mut session = place.open(&given);
+    fs::write(&given, "precious\n").unwrap();
+    assert!(matches!(session.append_message(user("x")), Err(SessionError::Store(StoreError::Exists { .. }))));
+    assert_eq!(read(&given), "precious\n");
     assert_eq!(session.entry_count(), 0);
 }
 
@@ -375,6 +389,27 @@ fn an_odd_name_is_no_name() {
 }
 
 #[test]
+fn looking_makes_no_directories() {
+    let place = Place::new();
+    place.environment.set_variable("PI_CODING_AGENT_DIR", &place.path("agent").to_string_lossy());
+    assert_eq!(place.sessions.list("/work", None, &mut ListOptions::default()).unwrap(), []);
+    assert_eq!(place.sessions.list_all(None, &mut ListOptions::default()).unwrap(), []);
+    assert_eq!(place.sessions.find_by_id("/work", "x", None), None);
+    assert!(!place.path("agent").exists());
+}
+
+#[test]
+fn a_conversation_that_is_cut_off_says_so() {
+    let place = Place::new();
+    let path = place.file("f.jsonl", &[&entry("a", None), "{broken", &entry("c", Some("b")), &entry("d", Some("c"))]);
+    let mut session = place.open(&path);
+    let cut = session.cut_off().unwrap();
+    assert_eq!(cut.to_string(), format!("line 4 (byte {}): parent b is not in the file", cut.offset));
+    session.branch("a").unwrap();
+    assert_eq!(session.cut_off(), None);
+}
+
+#[test]
 fn namesakes_do_not_mix() {
     let place = Place::new();
     place.environment.set_variable("PI_CODING_AGENT_DIR", &place.path("agent").to_string_lossy());
@@ -484,7 +519,9 @@ fn writers_that_race_see_everything_in_the_end() {
             })
             .collect();
         let mut sessions: Vec<SessionManager> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
-        sessions.iter_mut().for_each(|session| session.refresh().unwrap());
+        for session in &mut sessions {
+            session.refresh().unwrap();
+        }
         sessions.iter().map(SessionManager::entry_count).collect()
     });
     assert_eq!(counts, [2 * n_appends + 1; 2]);

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
@@ -170,8 +171,13 @@ fn discovery_passes_over_what_is_no_session_file() {
     fs::create_dir(path("dir.jsonl")).unwrap();
     symlink(path("nothing"), path("dangling.jsonl")).unwrap();
     symlink(path("a.jsonl"), path("link.jsonl")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(path("pipe.jsonl")).status().unwrap();
+    assert!(made.success());
+    let not_utf8 = dir.path().join(std::ffi::OsStr::from_bytes(b"x\xff.jsonl"));
+    fs::write(&not_utf8, "x").unwrap();
     let found: Vec<_> = find_sessions(dir.path()).unwrap().into_iter().map(|found| found.path).collect();
-    assert_eq!(found, [path("a.jsonl"), path("b.jsonl"), path("link.jsonl")]);
+    assert_eq!(found, [path("a.jsonl"), path("b.jsonl"), path("link.jsonl"), not_utf8]);
+    assert!(matches!(FileLog::open(path("pipe.jsonl")), Err(StoreError::NotRegular { .. })));
     assert_eq!(find_sessions(&path("missing")).unwrap(), []);
     symlink(path("dir.jsonl"), path("linked-dir")).unwrap();
     assert_eq!(subdirectories(dir.path()).unwrap(), [path("dir.jsonl"), path("linked-dir")]);

@@ -131,21 +131,24 @@ fn row_42_the_first_message_brings_everything_before_it() {
 }
 
 #[test]
-fn row_43_a_name_that_is_taken_is_never_overwritten() {
+fn row_43_pi_cannot_save_under_a_name_that_is_taken() {
     let mut stage = Stage::new();
     stage.create();
     stage.act(&Op::Model("p".to_owned(), "x".to_owned()));
     let taken = stage.ours().session_file().unwrap().to_path_buf();
     let name = format!("s/{}", taken.file_name().unwrap().to_string_lossy());
     stage.write(&name, "PRE\n");
+    let call = format!(r#"{{"cmd":"call","method":"appendMessage","args":[{HI}]}}"#);
     for _ in 0..2 {
-        let (pi, ours) = stage.try_to(&Op::Message(HI.to_owned())).refused();
-        assert!(pi.contains("EEXIST"), "{pi}");
-        assert!(matches!(ours, SessionError::Store(StoreError::Exists { .. })), "{ours}");
-        assert_eq!(stage.same_bytes(&name).unwrap(), b"PRE\n");
-        stage.both_see("count", "1");
-        stage.assert_same();
+        let answer = stage.pi(&call);
+        assert!(answer.error().is_some_and(|error| error.contains("EEXIST")), "{answer:?}");
     }
+    // Nobody touches what is there, and we take another name.
+    stage.ours().append_message(Json::parse(HI).unwrap()).unwrap();
+    assert_eq!(stage.same_bytes(&name).unwrap(), b"PRE\n");
+    let saved = stage.ours().session_file().unwrap().to_path_buf();
+    assert_ne!(saved, taken);
+    assert_eq!(stage.sessions().open(saved, None, None).unwrap().entry_count(), 2);
 }
 
 /// Has our side write where files cannot grow, and returns what it says about that.

@@ -11,7 +11,7 @@ use crate::data::ListWriter;
 use crate::describe::{Calls, TEXT, entry_words};
 use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen};
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Surroundings, note_if_empty};
 
 /// Print all entries of a session in the order of its file
 ///
@@ -33,6 +33,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let session = surroundings.open(&args.session, err)?;
     let Some(layout) = args.format.layout() else {
+        note_if_empty(&session, err);
         print_rows(&session, out)?;
         return Ok(Exit::Done);
     };

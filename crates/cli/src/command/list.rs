@@ -95,7 +95,16 @@ pub(super) fn find(
 const MANY: usize = 50;
 
 fn say_nothing_found(surroundings: &Surroundings, args: &ListArgs, err: &mut Screen<'_>) -> std::io::Result<()> {
-    let (what, hint) = if args.all {
+    let dir = surroundings.session_dir(args.session_dir.as_deref());
+    let (what, hint) = if let Some(dir) = dir.as_deref().filter(|dir| !surroundings.is_directory(dir)) {
+        (
+            format!("there is no directory {}", dir.display()),
+            "`sessile list --all` lists all sessions of pi's own store",
+        )
+    } else if let Some(dir) = dir.filter(|_| !args.all) {
+        let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
+        (format!("no sessions for {cwd} in {}", dir.display()), "add --all to list those of other directories as well")
+    } else if args.all {
         ("no sessions found".to_owned(), "`sessile --sample` shows a made-up store")
     } else {
         let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());

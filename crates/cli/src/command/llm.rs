@@ -7,7 +7,7 @@ use crate::args::SessionArg;
 use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
 use crate::screen::Screen;
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Surroundings, note_if_empty};
 use crate::{Exit, transcript};
 
 /// Print the messages of a session as a model would get them
@@ -29,8 +29,10 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let messages = surroundings.open(&args.session, err)?.llm_messages()?;
+    let session = surroundings.open(&args.session, err)?;
+    let messages = session.llm_messages()?;
     if !args.json {
+        note_if_empty(&session, err);
         transcript::print(out, &messages)?;
         return Ok(Exit::Done);
     }

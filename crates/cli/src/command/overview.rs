@@ -34,7 +34,7 @@ fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>
     table::print(sample, out, &sessions, Columns { place: true, cwd: true, path: false })?;
     out.blank()?;
     let place = sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
-    heading(out, &format!("the tree of @{place}; • leads to its end, [brackets] are labels"))?;
+    heading(out, &format!("the tree of @{place}; • leads to its end; a [label] stands before its entry"))?;
     let session = sample.sessions.open(&store.richest, None, None)?;
     tree::draw(&session, false, out)?;
     out.blank()?;

@@ -16,7 +16,7 @@ use crate::describe::{Calls, TEXT, entry_words, has_text};
 use crate::drawing::{Drawing, Place};
 use crate::failure::Failure;
 use crate::screen::{ACCENT, DIM, Line, NAMED, Screen};
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Surroundings, note_if_empty};
 
 /// Draw the tree of a session, branch by branch
 ///
@@ -50,7 +50,10 @@ pub(super) fn run(
     match (args.json, args.flat) {
         (true, true) => print_flat(&session, out.data())?,
         (true, false) => print_nested(&session, out.data())?,
-        (false, _) => draw(&session, args.all, out)?,
+        (false, _) => {
+            note_if_empty(&session, err);
+            draw(&session, args.all, out)?;
+        }
     }
     Ok(Exit::Done)
 }

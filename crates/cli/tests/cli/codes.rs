@@ -41,7 +41,7 @@ fn files_that_are_not_there_are_3() {
     home.run(&["tree", "no.jsonl"]).expect(
         3,
         "error: no.jsonl does not exist\n\
-         hint: `sessile list --json` shows the sessions of this directory with their paths\n",
+         hint: `sessile list --paths` shows the sessions of this directory with their paths\n",
     );
     home.run(&["tree", "@2"])
         .expect(3, "error: @2 does not exist\nhint: @2 names a session of the sample: add --sample\n");
@@ -114,4 +114,19 @@ fn a_full_disk_is_3() {
     assert!(
         String::from_utf8(output.stderr).unwrap().starts_with("error: cannot write to standard output\ncaused by: ")
     );
+}
+
+#[test]
+fn what_shows_nothing_says_so() {
+    let home = Home::new();
+    let empty = home.session("empty.jsonl", &[""; 0]);
+    for command in ["tree", "entries", "llm"] {
+        home.run(&[command, empty.to_str().unwrap()]).expect(0, "this session has no entries\n");
+    }
+    let link = empty.with_file_name("dangling.jsonl");
+    std::os::unix::fs::symlink("nothing", &link).unwrap();
+    let ran = home.run(&["tree", link.to_str().unwrap()]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    let ran = home.run(&["list", "--session-dir", "no-such-dir"]);
+    assert!(ran.code == 1 && ran.err.starts_with("there is no directory no-such-dir\n"), "{}", ran.err);
 }

@@ -318,6 +318,12 @@ impl fmt::Debug for Json {
     }
 }
 
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
 impl From<Raw<'_>> for Json {
     fn from(raw: Raw<'_>) -> Self {
         raw.to_json()

@@ -14,7 +14,7 @@ use sessile_store::{StoreError, create_file};
 use super::SessionManager;
 use super::open::{NewSession, compose_header, new_session, session_path};
 use crate::error::SessionError;
-use crate::session::{Backing, Session, fresh_id, line_of};
+use crate::session::{Awaiting, Backing, Session, fresh_id, line_of};
 
 /// Which side of an entry a fork is cut at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl SessionManager {
         let mut bytes = Vec::new();
         write(&mut bytes, Path::new("(memory)"))?;
         Session::from_bytes(environment, bytes, |log| match file {
-            Some(path) => Backing::Awaited { log, path, is_empty_file: false },
+            Some(path) => Backing::Awaited { log, path, place: Awaiting::OurName },
             None => Backing::Memory(log),
         })
     }

@@ -15,7 +15,7 @@ use crate::environment::{Environment, Migrated, System};
 use crate::error::SessionError;
 use crate::list::{self, ListOptions, SessionInfo};
 use crate::place::{absolute, default_session_dir, given_dir};
-use crate::session::{Backing, Session, line_of};
+use crate::session::{Awaiting, Backing, Session, line_of};
 
 /// What a caller may choose about a new session.
 #[derive(Clone, Debug, Default)]
@@ -254,14 +254,11 @@ impl SessionManager {
     }
 
     /// A session without a file.
-    ///
-    /// # Panics
-    ///
-    /// Never: only ids that a caller chooses can be refused, and here there is none.
     #[must_use]
     pub fn in_memory(cwd: impl AsRef<Path>) -> Self {
         match Sessions::default().in_memory(cwd, NewSession::default()) {
             Ok(manager) => manager,
+            // Only an id of the caller's choice is refused, and there is none.
             Err(error) => unreachable!("a session without choices was refused: {error}"),
         }
     }
@@ -365,7 +362,7 @@ pub(super) fn new_session(
 ) -> Result<Session, SessionError> {
     let header = compose_header(environment, cwd, options)?;
     let path = dir.map(|dir| session_path(dir, &header));
-    awaited(environment, &header, path, false)
+    awaited(environment, &header, path, Awaiting::OurName)
 }
 
 /// A session of a header alone.
@@ -373,11 +370,11 @@ fn awaited(
     environment: &dyn Environment,
     header: &Header,
     path: Option<PathBuf>,
-    is_empty_file: bool,
+    place: Awaiting,
 ) -> Result<Session, SessionError> {
     let bytes = line_of(header.json().raw());
     Session::from_bytes(environment, bytes, |log| match path {
-        Some(path) => Backing::Awaited { log, path, is_empty_file },
+        Some(path) => Backing::Awaited { log, path, place },
         None => Backing::Memory(log),
     })
 }
@@ -411,7 +408,8 @@ fn load(environment: &dyn Environment, path: &Path, cwd: Option<&Path>) -> Resul
     }
     let cwd = cwd.map_or_else(|| environment.current_dir(), Path::to_path_buf);
     let header = compose_header(environment, &cwd, NewSession::default())?;
-    awaited(environment, &header, Some(path.to_path_buf()), state == FileState::Empty)
+    let place = if state == FileState::Empty { Awaiting::EmptyFile } else { Awaiting::GivenName };
+    awaited(environment, &header, Some(path.to_path_buf()), place)
 }
 
 /// The working directory a header names, as pi resolves it.

@@ -87,6 +87,15 @@ impl SessionManager {
         self.session.outline.diagnostics()
     }
 
+    /// Why the active branch begins where it does, if that is not by its writer's will.
+    ///
+    /// A line that cannot be read takes the way to everything before it along:
+    /// the entry behind it names a parent that is not there.
+    pub fn cut_off(&self) -> Option<Diagnostic> {
+        let first = self.session.leaf_path().first().copied()?;
+        self.session.outline.cut_off(first)
+    }
+
     /// The outline: where every entry lies and how they hang together.
     pub fn outline(&self) -> &Outline {
         &self.session.outline

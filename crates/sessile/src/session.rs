@@ -90,7 +90,11 @@ pub(crate) struct Session {
 const MAX_NAMES: usize = 100;
 
 /// How often an append starts over because another program wrote in between.
-const MAX_RACES: usize = 100;
+///
+/// After that it is written wherever the end is: with `O_APPEND` no byte is in
+/// danger, and what came in between is taken in afterwards. Only the id is then
+/// not known to be free among those lines, one chance in four billion each.
+const MAX_RACES: usize = 8;
 
 impl Session {
     /// A session in memory that starts with these lines.
@@ -194,7 +198,8 @@ impl Session {
         loop {
             let entry = compose(&id);
             let line = line_of(entry.raw());
-            match self.write(environment, &line, is_conversation(entry.raw())) {
+            let must_be_known = n_races < MAX_RACES;
+            match self.write(environment, &line, is_conversation(entry.raw()), must_be_known) {
                 Ok(Written::Behind(known)) => {
                     self.take(environment, &line, known, entry.raw());
                     return Ok(id);
@@ -204,7 +209,7 @@ impl Session {
                     self.leaf = self.outline.find(&id);
                     return Ok(id);
                 }
-                Err(SessionError::Store(StoreError::Grown { .. })) if n_races < MAX_RACES => {
+                Err(SessionError::Store(StoreError::Grown { .. })) if must_be_known => {
                     self.catch_up(environment)?;
                     n_races += 1;
                     if self.outline.find(&id).is_some() {
@@ -230,6 +235,7 @@ impl Session {
         environment: &dyn Environment,
         line: &[u8],
         is_conversation: bool,
+        must_be_known: bool,
     ) -> Result<Written, SessionError> {
         let is_worth_a_file = is_conversation || self.outline.has_conversation();
         if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
@@ -238,8 +244,9 @@ impl Session {
         let known = self.outline.end();
         match &mut self.backing {
             Backing::File { log, .. } => {
-                let offset = log.append(line, Expect::Length(known))?.offset;
-                // The log was as long as we knew when it was looked at, but others may have written since.
+                let expect = if must_be_known { Expect::Length(known) } else { Expect::Anything };
+                let offset = log.append(line, expect)?.offset;
+                // The log may have been as long as we knew when it was looked at, and have grown since.
                 let expected = known + u64::from(self.outline.is_unterminated());
                 return Ok(if offset == expected { Written::Behind(offset) } else { Written::FurtherOn });
             }
@@ -346,16 +353,17 @@ impl Session {
         if !matches!(self.backing, Backing::File { .. }) || !self.outline.upgrade().is_needed() {
             return Ok(());
         }
-        self.catch_up(environment)?;
         let Backing::File { path, log } = &self.backing else { return Ok(()) };
         let path = path.clone();
         let header = self.outline.header().map(|row| self.outline.span(row));
         let is_as_read = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
         if !is_as_read {
-            // Somebody else has upgraded the file in place.
+            // Somebody else has upgraded the file in place, so none of the offsets we know is right.
             self.reload(environment, &path)?;
             return self.upgrade_file(environment);
         }
+        self.catch_up(environment)?;
+        let Backing::File { log, .. } = &self.backing else { return Ok(()) };
         let stamp = to_iso(environment.now_ms()).replace([':', '.'], "-");
         let replaced = replace(&path, self.outline.end(), &stamp, &mut |out| self.write_lines(&path, out, &|_| true));
         // Also after an error the new file may be in place already, and then that is the one to go on with.

@@ -57,7 +57,8 @@ fn operation(random: &mut SplitMix) -> Op {
         81..=82 => Op::Fork,
         83..=86 => Op::Reopen,
         87 => Op::SetFile,
-        88..=91 => Op::Foreign(message(random)),
+        88..=89 => Op::Foreign(message(random)),
+        90..=91 => Op::Meanwhile(message(random), message(random)),
         92 => Op::NewSession,
         _ => Op::Damage(damage(random)),
     }

@@ -88,6 +88,8 @@ pub enum Op {
     Fork,
     /// The other engine appends a message to the file, and both open it again.
     Foreign(String),
+    /// The other engine appends a message to the file, and ours appends one without opening it again.
+    Meanwhile(String, String),
     /// Something happens to the file, and both open it again.
     Damage(Damage),
 }
@@ -213,7 +215,13 @@ impl Op {
                 ],
             ),
             Self::Extract(target) => call("createBranchedSession", &[target.request()]),
-            Self::Start(_) | Self::Reopen | Self::SetFile | Self::Fork | Self::Foreign(_) | Self::Damage(_) => {
+            Self::Start(_)
+            | Self::Reopen
+            | Self::SetFile
+            | Self::Fork
+            | Self::Foreign(_)
+            | Self::Meanwhile(..)
+            | Self::Damage(_) => {
                 return None;
             }
         })

@@ -95,8 +95,11 @@ impl<'o> Pair<'o> {
             }
             Err(Stop::Failed(what)) => return Err(what),
         }
-        let checks_all =
-            is_last || matches!(step.op, Op::Damage(_) | Op::Start(_) | Op::Extract(_) | Op::Fork | Op::Foreign(_));
+        let checks_all = is_last
+            || matches!(
+                step.op,
+                Op::Damage(_) | Op::Start(_) | Op::Extract(_) | Op::Fork | Op::Foreign(_) | Op::Meanwhile(..)
+            );
         let explained = if checks_all { self.compare_all()? } else { self.compare_leaf()? };
         let ends = explained.iter().any(|it| matches!(it, Explained::NoIdLeaf));
         explained.into_iter().for_each(&mut note);
@@ -111,6 +114,7 @@ impl<'o> Pair<'o> {
             Op::SetFile => self.set_file(),
             Op::Fork => self.fork(),
             Op::Foreign(message) => self.foreign(message),
+            Op::Meanwhile(theirs, own) => self.meanwhile(theirs, own),
             Op::Damage(damage) => {
                 let Some(file) = self.existing_pi_file() else { return Ok(()) };
                 let damaged = damage.apply(&fs::read(&file).unwrap());
@@ -265,6 +269,34 @@ impl<'o> Pair<'o> {
         let message = Json::parse(message).unwrap();
         let appended = self.sessions.open(&file, None, None).and_then(|mut other| other.append_message(message));
         agree(&answer, &appended.map(drop), &Op::Foreign(String::new()))?;
+        self.reopen()
+    }
+
+    /// Each engine appends to the file of the other, and then goes on in its own without looking at it anew.
+    ///
+    /// pi does not see what came in between, so both open the file again before they are compared.
+    fn meanwhile(&mut self, theirs: &str, own: &str) -> Result<(), Stop> {
+        let Some(file) = self.existing_pi_file() else { return Ok(()) };
+        self.require_header(&file)?;
+        if self.ours.as_ref().is_some_and(|ours| ours.outline().upgrade().is_newer()) {
+            return Err(Stop::Explained(Explained::NewerVersion));
+        }
+        // pi upgraded the file when it opened it, and we have not; the ids it drew are the ones to go on with.
+        if self.ours.as_ref().is_some_and(|ours| ours.outline().upgrade().is_needed()) {
+            self.take_upgrade(&file);
+        }
+        let our_file = self.our_path(&file);
+        self.oracle.ask(open_request(&our_file, "f"));
+        let call = |handle: &str, message: &str| {
+            format!(r#"{{"cmd":"call","handle":"{handle}","method":"appendMessage","args":[{message}]}}"#)
+        };
+        let answer = self.oracle.ask(call("f", theirs));
+        let appended = self.sessions.open(&file, None, None);
+        let appended = appended.and_then(|mut other| other.append_message(json(theirs)));
+        agree(&answer, &appended.map(drop), &Op::Meanwhile(String::new(), String::new()))?;
+        let answer = self.oracle.ask(call("m", own));
+        let ours = self.ours.as_mut().expect("a sequence starts with a session");
+        agree(&answer, &ours.append_message(json(own)).map(drop), &Op::Meanwhile(String::new(), String::new()))?;
         self.reopen()
     }
 

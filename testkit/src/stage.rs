@@ -288,16 +288,16 @@ impl Stage {
     /// Has both create a session in the directory `s`.
     #[track_caller]
     pub fn create(&mut self) {
-        let request = statically("create", &["\"/work/dir\"", &self.pi_argument("s")]);
+        let request = statically("create", &["\"/proj/dir\"", &self.pi_argument("s")]);
         let dir = self.our_path("s");
-        self.both(&request, |sessions| sessions.create("/work/dir", Some(&dir), NewSession::default())).done();
+        self.both(&request, |sessions| sessions.create("/proj/dir", Some(&dir), NewSession::default())).done();
     }
 
     /// Has both create a session without a file.
     #[track_caller]
     pub fn in_memory(&mut self) {
-        let request = statically("inMemory", &["\"/work/dir\""]);
-        self.both(&request, |sessions| sessions.in_memory("/work/dir", NewSession::default())).done();
+        let request = statically("inMemory", &["\"/proj/dir\""]);
+        self.both(&request, |sessions| sessions.in_memory("/proj/dir", NewSession::default())).done();
     }
 
     /// Has each open the file the other has written, in place of its own.

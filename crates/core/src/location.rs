@@ -55,8 +55,8 @@ fn file_url_path(url: &str) -> Option<PathBuf> {
 /// ```
 /// use std::path::Path;
 /// use sessile_core::location::resolve;
-/// let (base, home) = (Path::new("/work"), Path::new("/home/me"));
-/// assert_eq!(resolve(Path::new("a/../b/./c/"), base, home), Path::new("/work/b/c"));
+/// let (base, home) = (Path::new("/proj"), Path::new("/home/me"));
+/// assert_eq!(resolve(Path::new("a/../b/./c/"), base, home), Path::new("/proj/b/c"));
 /// ```
 pub fn resolve(path: &Path, base: &Path, home: &Path) -> PathBuf {
     let full = normalise(base, home).join(normalise(path, home));

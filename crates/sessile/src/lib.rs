@@ -8,7 +8,7 @@
 //! ```
 //! use sessile::{SessionManager, draft};
 //!
-//! let mut session = SessionManager::in_memory("/work/project");
+//! let mut session = SessionManager::in_memory("/proj/project");
 //! session.append_message(draft::UserMessage::new("Why does the build fail?", 1_763_164_800_000))?;
 //! session.append_message(draft::AssistantMessage::new("acme", "acme-1", "A missing feature.", 1_763_164_801_000))?;
 //! session.append_session_info("Broken build")?;

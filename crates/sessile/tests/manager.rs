@@ -14,7 +14,7 @@ use sessile::{
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
-const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/work"}"#;
+const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;
 
 struct Place {
     dir: TempDir,
@@ -36,7 +36,7 @@ impl Place {
     }
 
     fn create(&self) -> SessionManager {
-        self.sessions.create("/work", Some(&self.path("sessions")), NewSession::default()).unwrap()
+        self.sessions.create("/proj", Some(&self.path("sessions")), NewSession::default()).unwrap()
     }
 
     /// A file of a header and these lines.
@@ -192,7 +192,7 @@ fn a_newer_file_is_read_but_not_written() {
 fn an_old_file_is_upgraded_by_the_first_write() {
     let place = Place::new();
     let path = place.path("f.jsonl");
-    let old = "{\"type\":\"session\",\"id\":\"s1\",\"cwd\":\"/work\",\"extra\":1.0}\r\nbroken\n\n{\"type\":\"message\",\"timestamp\":\"2025-01-01T00:00:01.000Z\",\"message\":{\"role\":\"hookMessage\",\"content\":\"h\",\"n\":1.50}}";
+    let old = "{\"type\":\"session\",\"id\":\"s1\",\"cwd\":\"/proj\",\"extra\":1.0}\r\nbroken\n\n{\"type\":\"message\",\"timestamp\":\"2025-01-01T00:00:01.000Z\",\"message\":{\"role\":\"hookMessage\",\"content\":\"h\",\"n\":1.50}}";
     fs::write(&path, old).unwrap();
     place.environment.script_ids(["11111111-x", "22222222-x"]);
     let mut session = place.open(&path);
@@ -200,7 +200,7 @@ fn an_old_file_is_upgraded_by_the_first_write() {
     assert_eq!(read(&path), old, "opening writes nothing");
     session.append_message(user("new")).unwrap();
     let lines: Vec<String> = read(&path).lines().map(str::to_owned).collect();
-    assert_eq!(lines[0], r#"{"type":"session","id":"s1","cwd":"/work","extra":1.0,"version":3}"#);
+    assert_eq!(lines[0], r#"{"type":"session","id":"s1","cwd":"/proj","extra":1.0,"version":3}"#);
     assert_eq!(lines[1..3], ["broken".to_owned(), String::new()]);
     assert_eq!(
         lines[3],
@@ -331,7 +331,7 @@ fn a_fork_of_an_old_file_is_of_the_current_version() {
 #[test]
 fn what_the_shape_of_a_session_tells() {
     let place = Place::new();
-    let mut session = place.sessions.in_memory("/work", NewSession::default()).unwrap();
+    let mut session = place.sessions.in_memory("/proj", NewSession::default()).unwrap();
     let first = session.append_message(user("one")).unwrap();
     session.append_message(draft::AssistantMessage::new("acme", "acme-1", "answer", 2)).unwrap();
     let compaction = Compaction { summary: "s".into(), tokens_before: 1234.0, ..Compaction::default() };
@@ -365,7 +365,7 @@ fn a_list_can_be_watched_and_stopped() {
         partials.extend(progress.partial.map(|partial| (progress.loaded, partial.len())));
     };
     let mut options = ListOptions { progress: Some(&mut progress), ..ListOptions::default() };
-    let listed = place.sessions.list("/work", Some(place.dir.path()), &mut options).unwrap();
+    let listed = place.sessions.list("/proj", Some(place.dir.path()), &mut options).unwrap();
     assert_eq!(listed.len(), 26, "one odd entry hides nothing");
     assert_eq!(partials, [(1, 1), (10, 10), (20, 20), (26, 26)]);
     let cancel = Cancel::default();
@@ -392,9 +392,9 @@ fn an_odd_name_is_no_name() {
 fn looking_makes_no_directories() {
     let place = Place::new();
     place.environment.set_variable("PI_CODING_AGENT_DIR", &place.path("agent").to_string_lossy());
-    assert_eq!(place.sessions.list("/work", None, &mut ListOptions::default()).unwrap(), []);
+    assert_eq!(place.sessions.list("/proj", None, &mut ListOptions::default()).unwrap(), []);
     assert_eq!(place.sessions.list_all(None, &mut ListOptions::default()).unwrap(), []);
-    assert_eq!(place.sessions.find_by_id("/work", "x", None), None);
+    assert_eq!(place.sessions.find_by_id("/proj", "x", None), None);
     assert!(!place.path("agent").exists());
 }
 
@@ -428,7 +428,7 @@ fn namesakes_do_not_mix() {
 #[test]
 fn context_edits_are_checked_before_anything_is_written() {
     let place = Place::new();
-    let mut session = place.sessions.in_memory("/work", NewSession::default()).unwrap();
+    let mut session = place.sessions.in_memory("/proj", NewSession::default()).unwrap();
     let first = session.append_message(user("one")).unwrap();
     let settings = session.append_thinking_level_change("low").unwrap();
     session.reset_leaf();
@@ -570,7 +570,7 @@ fn entries_in_memory_may_be_spread_over_lines() {
     let place = Place::new();
     let header = Json::parse("{\n  \"type\": \"session\",\n  \"version\": 3,\n  \"id\": \"s\"\n}").unwrap();
     let one = Json::parse("{\n  \"type\": \"custom\",\n  \"id\": \"a\",\n  \"parentId\": null\n}").unwrap();
-    let session = place.sessions.in_memory_with("/work", NewSession::default(), &[one, header]).unwrap();
+    let session = place.sessions.in_memory_with("/proj", NewSession::default(), &[one, header]).unwrap();
     assert_eq!((session.session_id().as_str(), session.leaf_id().unwrap()), ("s", "a".into()));
     assert_eq!(session.diagnostics().len(), 1, "only the missing time: {:?}", session.diagnostics());
 }
@@ -578,7 +578,7 @@ fn entries_in_memory_may_be_spread_over_lines() {
 #[test]
 fn forks_take_back_messages_of_the_user_only() {
     let place = Place::new();
-    let mut session = place.sessions.in_memory("/work", NewSession::default()).unwrap();
+    let mut session = place.sessions.in_memory("/proj", NewSession::default()).unwrap();
     let blocks = Json::parse(
         r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#,
     );

@@ -198,7 +198,7 @@ fn old_file(random: &mut SplitMix) -> Vec<u8> {
         "\"version\":\"3\",",
     ]);
     let mut lines = vec![format!(
-        "{{\"type\":\"session\",{version}\"id\":\"old\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/work/dir\",\"extra\":1.0}}"
+        "{{\"type\":\"session\",{version}\"id\":\"old\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/proj/dir\",\"extra\":1.0}}"
     )];
     let has_ids = version.contains(['2', '3']);
     for _ in 0..random.below(10) {
@@ -229,7 +229,7 @@ fn old_file(random: &mut SplitMix) -> Vec<u8> {
 /// A file whose tree is deeper than pi's own JSON can show nested, with a few side branches.
 fn deep_file(random: &mut SplitMix) -> Vec<u8> {
     let mut text = String::from(
-        "{\"type\":\"session\",\"version\":3,\"id\":\"deep\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/work/dir\"}\n",
+        "{\"type\":\"session\",\"version\":3,\"id\":\"deep\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/proj/dir\"}\n",
     );
     for index in 0..3000 + random.below(3000) {
         let parent = match index {

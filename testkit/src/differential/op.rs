@@ -162,9 +162,9 @@ impl Op {
     pub(crate) fn request(&self, session_dir: &str) -> Option<String> {
         Some(match self {
             Self::Create => {
-                format!(r#"{{"cmd":"static","method":"create","args":["/work/dir",{}]}}"#, quoted(session_dir))
+                format!(r#"{{"cmd":"static","method":"create","args":["/proj/dir",{}]}}"#, quoted(session_dir))
             }
-            Self::InMemory => r#"{"cmd":"static","method":"inMemory","args":["/work/dir"]}"#.to_owned(),
+            Self::InMemory => r#"{"cmd":"static","method":"inMemory","args":["/proj/dir"]}"#.to_owned(),
             Self::NewSession => call("newSession", &[]),
             Self::Message(message) => call("appendMessage", std::slice::from_ref(message)),
             Self::Thinking(level) => call("appendThinkingLevelChange", &[quoted(level)]),

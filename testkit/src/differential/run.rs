@@ -141,8 +141,8 @@ impl<'o> Pair<'o> {
     fn perform_ours(&mut self, op: &Op) -> Result<(), SessionError> {
         let dir = PathBuf::from(format!("{}/sessions", self.paths.ours));
         match op {
-            Op::Create => self.ours = Some(self.sessions.create("/work/dir", Some(&dir), NewSession::default())?),
-            Op::InMemory => self.ours = Some(self.sessions.in_memory("/work/dir", NewSession::default())?),
+            Op::Create => self.ours = Some(self.sessions.create("/proj/dir", Some(&dir), NewSession::default())?),
+            Op::InMemory => self.ours = Some(self.sessions.in_memory("/proj/dir", NewSession::default())?),
             _ => {
                 let ours = self.ours.as_mut().expect("a sequence starts with a session");
                 apply(ours, op)?;

@@ -207,7 +207,7 @@ fn row_24_line_separators_are_no_line_ends() {
     stage.act(&answer("z\u{2029}"));
     stage.assert_same();
     assert!(String::from_utf8(stage.our_session()).unwrap().contains("x\u{2028}y"));
-    let list = stage.same_list("/work/dir", Some("s"));
+    let list = stage.same_list("/proj/dir", Some("s"));
     assert_eq!(list[0]["firstMessage"], "x\u{2028}y");
     assert_eq!(list[0]["messageCount"], 2);
     stage.exchange();

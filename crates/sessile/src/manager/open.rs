@@ -226,7 +226,7 @@ impl SessionManager {
     ///
     /// ```no_run
     /// use sessile::{NewSession, SessionManager, draft};
-    /// let mut session = SessionManager::create("/work/project", None, NewSession::default())?;
+    /// let mut session = SessionManager::create("/proj/project", None, NewSession::default())?;
     /// session.append_message(draft::UserMessage::new("hello", 1_763_164_800_000))?;
     /// println!("saved as {}", session.session_file().unwrap().display());
     /// # Ok::<(), sessile::SessionError>(())

@@ -10,6 +10,7 @@ use sessile::{BranchSummary, Compaction, EntryId, NewSession, SessionError, Sess
 use super::compare::{Explained, Paths, compare_sessions};
 use super::op::{Op, Step, Target};
 use super::{Failure, Tally};
+use crate::observe::{WINDOWS, observe};
 use crate::oracle::{Answer, Oracle, quoted};
 use crate::replay::Replay;
 
@@ -33,6 +34,8 @@ pub(super) fn run(
             Err(what) => return Err(Failure { step: index, what }),
         }
     }
+    let last = steps.len().saturating_sub(1);
+    pair.compare_crosswise().map_err(|what| Failure { step: last, what })?;
     Ok(steps.len())
 }
 
@@ -298,6 +301,38 @@ impl<'o> Pair<'o> {
         let ours = self.ours.as_mut().expect("a sequence starts with a session");
         agree(&answer, &ours.append_message(json(own)).map(drop), &Op::Meanwhile(String::new(), String::new()))?;
         self.reopen()
+    }
+
+    /// Has each engine open the file of the other: it must show what its own file shows.
+    fn compare_crosswise(&mut self) -> Result<(), String> {
+        let Some(file) = self.existing_pi_file() else { return Ok(()) };
+        let our_file = self.our_path(&file);
+        let is_comparable = self.require_header(&file).is_ok()
+            && self.ours.as_ref().is_some_and(|ours| !ours.outline().upgrade().is_needed());
+        // The ids of an upgrade are drawn on opening, so they would be others each time.
+        let (true, Ok(ours_of_ours), Ok(ours_of_pi)) =
+            (is_comparable, self.sessions.open(&our_file, None, None), self.sessions.open(&file, None, None))
+        else {
+            return Ok(());
+        };
+        let (own, other) = (observe(&ours_of_ours), observe(&ours_of_pi));
+        self.oracle.ask(open_request(&file, "own"));
+        self.oracle.ask(open_request(&our_file, "other"));
+        let pi_of_pi = self.oracle.ask(r#"{"cmd":"observe","handle":"own"}"#);
+        let pi_of_ours = self.oracle.ask(r#"{"cmd":"observe","handle":"other"}"#);
+        for name in WINDOWS {
+            let shown = |answer: &Answer| format!("{:?}", answer.observation(name));
+            let (one, two) = (shown(&pi_of_pi), self.paths.as_pi(&shown(&pi_of_ours)));
+            if one != two {
+                return Err(format!("pi shows {name} of its file and of ours\n   own: {one}\n  ours: {two}"));
+            }
+            let (Ok(one), Ok(two)) = (&own[name], &other[name]) else { continue };
+            let (one, two) = (self.paths.as_pi(one), self.paths.as_pi(two));
+            if one != two && self.oracle.normalise(&one) != self.oracle.normalise(&two) {
+                return Err(format!("we show {name} of our file and of pi's\n   own: {one}\n    pi: {two}"));
+            }
+        }
+        Ok(())
     }
 
     /// pi's current file, if there is one on disk.

@@ -170,7 +170,7 @@ fn apply_edit(messages: Vec<Json>, replacement: Raw<'_>) -> Vec<Json> {
 }
 
 /// Content as blocks: a string becomes one text block.
-pub(crate) fn text_block(content: Raw<'_>) -> Json {
+pub fn text_block(content: Raw<'_>) -> Json {
     if content.shape() != Shape::String {
         return content.to_json();
     }

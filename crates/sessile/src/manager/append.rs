@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sessile_core::EntryId;
 use sessile_core::checkpoint::checkpoint;
+use sessile_core::context::text_block;
 use sessile_core::date::to_iso;
 use sessile_core::head::{Kind, Role};
 use sessile_core::json::{Json, ObjectWriter, Raw, Shape, print};
@@ -227,9 +228,7 @@ fn blocks_replacement(replacement: Json) -> Json {
     let Some(content) = replacement.raw().get("content").filter(|content| content.shape() == Shape::String) else {
         return replacement;
     };
-    let mut block = ObjectWriter::new();
-    let block = block.string("type", "text").raw("text", content).finish();
-    ObjectWriter::new().array("content", [block.raw()]).finish()
+    ObjectWriter::new().raw("content", text_block(content).raw()).finish()
 }
 
 /// A session name: runs of line breaks become one space, and the ends are trimmed.

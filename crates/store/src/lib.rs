@@ -16,6 +16,7 @@ mod error;
 mod file;
 mod log;
 mod memory;
+pub mod os;
 mod place;
 mod rewrite;
 

@@ -1,0 +1,233 @@
+//! The real operating system.
+
+use std::fs::{self, DirBuilder, File, FileTimes, Metadata, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{FallocateFlags, OFlags};
+
+use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Stat};
+
+/// The real operating system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealOs;
+
+impl Os for RealOs {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn OsFile>> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        // Opening a pipe must not wait for its writer, and a terminal must not become ours.
+        let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        if mode != Mode::Read {
+            flags |= OFlags::NOFOLLOW;
+        }
+        match mode {
+            Mode::Read => {}
+            Mode::Append => drop(options.append(true)),
+            Mode::New => drop(options.append(true).create_new(true).mode(0o600)),
+            Mode::Sidecar => drop(options.write(true).create(true).truncate(false).mode(0o600)),
+        }
+        let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
+        if mode == Mode::New {
+            // The umask may have taken away even the owner's rights.
+            file.set_permissions(Permissions::from_mode(0o600))?;
+        }
+        Ok(Box::new(RealFile(file)))
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        fs::metadata(path).map(|metadata| stat_of(&metadata))
+    }
+
+    fn link_stat(&self, path: &Path) -> io::Result<Stat> {
+        fs::symlink_metadata(path).map(|metadata| stat_of(&metadata))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::hard_link(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn make_directory(&self, path: &Path) -> io::Result<()> {
+        DirBuilder::new().mode(0o700).create(path)?;
+        // The umask may have taken away even the owner's rights.
+        fs::set_permissions(path, Permissions::from_mode(0o700))
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        fs::set_permissions(path, Permissions::from_mode(mode))
+    }
+
+    fn touch(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.set_times(FileTimes::new().set_modified(now()))
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        // An entry that cannot be read does not hide the others.
+        Ok(fs::read_dir(path)?.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect())
+    }
+
+    fn is_shared(&self, path: &Path) -> io::Result<bool> {
+        is_shared(path)
+    }
+
+    fn now_ms(&self) -> i64 {
+        ms_since_epoch(now())
+    }
+
+    fn wait(&self, duration: Duration) {
+        std::thread::sleep(duration);
+    }
+
+    fn whoami(&self) -> (u32, String) {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        (std::process::id(), host)
+    }
+}
+
+/// A file of the real operating system.
+#[derive(Debug)]
+struct RealFile(File);
+
+impl OsFile for RealFile {
+    fn stat(&self) -> io::Result<Stat> {
+        self.0.metadata().map(|metadata| stat_of(&metadata))
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.read_at(buffer, offset)
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        (&self.0).write(bytes)
+    }
+
+    fn position(&self) -> io::Result<u64> {
+        (&self.0).stream_position()
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.0.write_at(bytes, offset)
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.0.sync_all()
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
+        match rustix::fs::fallocate(&self.0, FallocateFlags::KEEP_SIZE, offset, length) {
+            // Not every file system can, and then the write itself has to tell.
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) | Ok(()) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn reserve(&self, _offset: u64, _length: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn free_space(&self) -> io::Result<u64> {
+        let disk = rustix::fs::fstatvfs(&self.0)?;
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
+    fn try_lock(&self, lock: Lock) -> io::Result<bool> {
+        let tried = match lock {
+            Lock::Shared => self.0.try_lock_shared(),
+            Lock::Exclusive => self.0.try_lock(),
+        };
+        match tried {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.0.unlock()
+    }
+}
+
+fn stat_of(metadata: &Metadata) -> Stat {
+    let kind = if metadata.is_file() {
+        FileKind::Regular
+    } else if metadata.is_dir() {
+        FileKind::Directory
+    } else {
+        FileKind::Other
+    };
+    Stat {
+        kind,
+        identity: Identity { device: metadata.dev(), inode: metadata.ino() },
+        length: metadata.len(),
+        modified_ms: metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000,
+        n_links: metadata.nlink(),
+        mode: metadata.mode() & 0o7777,
+        is_own: metadata.uid() == rustix::process::geteuid().as_raw(),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the clock the store is given")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+fn ms_since_epoch(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// File systems on which several machines, or a program in between, take part in a write.
+#[cfg(target_os = "linux")]
+const SHARED_FILE_SYSTEMS: [u64; 10] = [
+    0x6969,      // NFS
+    0x517B,      // SMB
+    0xFF53_4D42, // CIFS
+    0xFE53_4D42, // SMB2
+    0x6573_5546, // FUSE, sshfs among others
+    0x0102_1997, // 9P
+    0x00C3_6400, // Ceph
+    0x5346_414F, // AFS
+    0x0BD0_0BD0, // Lustre
+    0x7461_636F, // OCFS2
+];
+
+#[cfg(target_os = "linux")]
+fn is_shared(path: &Path) -> io::Result<bool> {
+    // The type is signed or unsigned, wider or narrower, depending on the machine; the low half is the number.
+    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "a number, not a quantity")]
+    let kind = u64::from(rustix::fs::statfs(path)?.f_type as u32);
+    Ok(SHARED_FILE_SYSTEMS.contains(&kind))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_shared(_path: &Path) -> io::Result<bool> {
+    Ok(false)
+}

@@ -78,6 +78,17 @@ pub enum SessionError {
         /// What is wrong with it now.
         source: NotJson,
     },
+    /// The file's last entry is not the one the caller expected.
+    #[error("the session has moved on: its last entry is {}, not {}", shown(actual.as_ref()), shown(expected.as_ref()))]
+    LeafMoved {
+        /// What the caller expected; none for a session without entries.
+        expected: Option<EntryId>,
+        /// What it is.
+        actual: Option<EntryId>,
+    },
+    /// The session was opened for reading only.
+    #[error("the session was opened for reading only")]
+    ReadOnly,
     /// The entry we stood at is no longer in the file.
     #[error("{} changed underneath us: entry {id}, where we stood, is no longer in it", path.display())]
     LeafGone {
@@ -110,4 +121,8 @@ impl SessionError {
     pub(crate) fn not_found(id: &EntryId) -> Self {
         Self::EntryNotFound { id: id.clone() }
     }
+}
+
+fn shown(id: Option<&EntryId>) -> String {
+    id.map_or_else(|| "none".to_owned(), ToString::to_string)
 }

@@ -53,18 +53,21 @@ struct Readme;
 mod compose;
 mod environment;
 mod error;
+mod event;
 mod list;
 mod manager;
 mod place;
 mod sample;
 mod session;
+mod world;
 
 pub use environment::{Environment, System};
 pub use error::SessionError;
+pub use event::{Event, FileChange};
 pub use list::{Cancel, ListOptions, Progress, SessionInfo};
 pub use manager::{
-    BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession,
-    SessionManager, Sessions, TreeNode, UsageNote,
+    BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
+    SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use sample::{Sample, write_sample};
@@ -72,4 +75,6 @@ pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, line, llm, location, message,
     migrate, outline, tree, version,
 };
-pub use sessile_store::StoreError;
+pub use sessile_store::os;
+pub use sessile_store::{Busy, Durability, Durable, Holder, StoreError, WriteOptions};
+pub use session::Acknowledgement;

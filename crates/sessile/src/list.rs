@@ -11,9 +11,10 @@ use sessile_core::info::{Info, InfoScan};
 use sessile_core::json::{JsText, Json, ObjectWriter};
 use sessile_store::{Found, StoreError, find_sessions, read_head, subdirectories};
 
-use crate::environment::{Environment, Zone};
+use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::place::{CwdFilter, given_dir, sessions_root};
+use crate::world::World;
 
 /// A session as a row of a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,41 +108,41 @@ pub struct ListOptions<'o> {
 
 /// The sessions of a working directory in one directory.
 pub(crate) fn list(
-    environment: &dyn Environment,
+    world: &World,
     cwd: &Path,
     given: Option<&Path>,
     dir: &Path,
     options: &mut ListOptions<'_>,
 ) -> Result<Vec<SessionInfo>, SessionError> {
-    let mut files = find_sessions(dir)?;
+    let mut files = find_sessions(world.os(), dir)?;
     files.reverse();
-    let filter = CwdFilter::new(environment, cwd, given_dir(environment, given).as_deref());
-    load(environment, &files, &filter, 10, options)
+    let filter = CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), given).as_deref());
+    load(world, &files, &filter, 10, options)
 }
 
 /// All sessions: of one directory, or of every directory below the root.
 pub(crate) fn list_all(
-    environment: &dyn Environment,
+    world: &World,
     dir: Option<&Path>,
     options: &mut ListOptions<'_>,
 ) -> Result<Vec<SessionInfo>, SessionError> {
     if let Some(dir) = dir {
-        let mut files = find_sessions(dir)?;
+        let mut files = find_sessions(world.os(), dir)?;
         files.reverse();
-        return load(environment, &files, &CwdFilter::All, 10, options);
+        return load(world, &files, &CwdFilter::All, 10, options);
     }
     let mut files: Vec<Found> = Vec::new();
-    for dir in subdirectories(&sessions_root(environment))? {
+    for dir in subdirectories(world.os(), &sessions_root(world.environment()))? {
         // A directory that cannot be listed does not hide the others.
-        files.extend(find_sessions(&dir).unwrap_or_default());
+        files.extend(find_sessions(world.os(), &dir).unwrap_or_default());
     }
     files.sort_by_key(|file| std::cmp::Reverse(file.modified));
-    load(environment, &files, &CwdFilter::All, 100, options)
+    load(world, &files, &CwdFilter::All, 100, options)
 }
 
 /// Reads files in the given order and shows the list so far after the first, the last, and every so many; a file that cannot be read hides only itself.
 fn load(
-    environment: &dyn Environment,
+    world: &World,
     files: &[Found],
     filter: &CwdFilter,
     partial_every: usize,
@@ -152,8 +153,8 @@ fn load(
         if options.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
             return Err(SessionError::Cancelled);
         }
-        let info = read_info(environment, file, options.texts).ok().flatten();
-        sessions.extend(info.filter(|info| filter.admits(environment, &info.cwd)));
+        let info = read_info(world, file, options.texts).ok().flatten();
+        sessions.extend(info.filter(|info| filter.admits(world.environment(), &info.cwd)));
         if let Some(progress) = &mut options.progress {
             let (loaded, total) = (n_before + 1, files.len());
             let is_due = loaded == 1 || loaded.is_multiple_of(partial_every) || loaded == total;
@@ -172,10 +173,10 @@ fn sort_by_activity(sessions: &mut [SessionInfo]) {
     sessions.sort_by_key(|session| std::cmp::Reverse(session.modified));
 }
 
-fn read_info(environment: &dyn Environment, file: &Found, texts: bool) -> Result<Option<SessionInfo>, StoreError> {
-    let zone = Zone(environment);
+fn read_info(world: &World, file: &Found, texts: bool) -> Result<Option<SessionInfo>, StoreError> {
+    let zone = Zone(world.environment());
     let mut scan = if texts { InfoScan::with_texts() } else { InfoScan::default() };
-    read_head(&file.path, &mut |line| {
+    read_head(world.os(), &file.path, &mut |line| {
         scan.push(line, &zone);
         !scan.is_hopeless()
     })?;
@@ -199,40 +200,36 @@ fn row(file: &Found, info: Info) -> SessionInfo {
 
 /// The file written last whose header is valid and whose working directory fits.
 pub(crate) fn most_recent(
-    environment: &dyn Environment,
+    world: &World,
     cwd: &Path,
     given: Option<&Path>,
     dir: &Path,
 ) -> Result<Option<PathBuf>, SessionError> {
-    let filter = CwdFilter::new(environment, cwd, given_dir(environment, given).as_deref());
-    let mut files = find_sessions(dir)?;
+    let filter = CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), given).as_deref());
+    let mut files = find_sessions(world.os(), dir)?;
     files.sort_by_key(|file| std::cmp::Reverse(file.modified));
     let fits = |file: &Found| {
-        read_header(&file.path).is_some_and(|header| filter.admits(environment, &header.cwd().unwrap_or_default()))
+        read_header(world, &file.path)
+            .is_some_and(|header| filter.admits(world.environment(), &header.cwd().unwrap_or_default()))
     };
     Ok(files.into_iter().find(fits).map(|file| file.path))
 }
 
 /// The first file by name whose header has exactly this id and whose working directory fits.
-pub(crate) fn find_by_id(
-    environment: &dyn Environment,
-    cwd: &Path,
-    id: &str,
-    given: Option<&Path>,
-    dir: &Path,
-) -> Option<PathBuf> {
-    let filter = CwdFilter::new(environment, cwd, given_dir(environment, given).as_deref());
+pub(crate) fn find_by_id(world: &World, cwd: &Path, id: &str, given: Option<&Path>, dir: &Path) -> Option<PathBuf> {
+    let filter = CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), given).as_deref());
     let fits = |file: &Found| {
-        read_header(&file.path)
-            .is_some_and(|header| header.id() == id && filter.admits(environment, &header.cwd().unwrap_or_default()))
+        read_header(world, &file.path).is_some_and(|header| {
+            header.id() == id && filter.admits(world.environment(), &header.cwd().unwrap_or_default())
+        })
     };
-    find_sessions(dir).ok()?.into_iter().find(fits).map(|file| file.path)
+    find_sessions(world.os(), dir).ok()?.into_iter().find(fits).map(|file| file.path)
 }
 
 /// The header of a file, read no further than needed; none if the file is no session.
-pub(crate) fn read_header(path: &Path) -> Option<Header> {
+pub(crate) fn read_header(world: &World, path: &Path) -> Option<Header> {
     let mut header = None;
-    read_head(path, &mut |line| {
+    read_head(world.os(), path, &mut |line| {
         let Some(bytes) = line.without_bom().bytes else { return true };
         match read(bytes) {
             Parsed::Kept(head) => {

@@ -2,28 +2,34 @@
 
 mod append;
 mod branch;
+mod commit;
 mod open;
 mod view;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub use append::{BranchSummary, Compaction, UsageNote};
 pub use branch::{ForkPosition, Forked};
+pub use commit::{Pending, SharedSession};
 pub use open::{NewSession, Sessions};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 
-use crate::environment::Environment;
-use crate::session::Session;
+use crate::event::{Event, Listener};
+use crate::session::{Acknowledgement, Session};
+use crate::world::World;
+
+/// How many events are kept while nobody listens.
+const MAX_UNTOLD: usize = 100;
 
 #[doc = include_str!("docs/manager.md")]
 pub struct SessionManager {
-    environment: Arc<dyn Environment>,
+    world: World,
     cwd: PathBuf,
     /// Where new files go; none in memory.
     session_dir: Option<PathBuf>,
     session: Session,
+    listeners: Vec<Listener>,
 }
 
 impl SessionManager {
@@ -44,13 +50,43 @@ impl SessionManager {
 
     /// Whether that directory is the one the working directory has by default.
     pub fn uses_default_session_dir(&self) -> bool {
-        let default = crate::place::default_session_dir(self.environment.as_ref(), &self.cwd);
+        let default = crate::place::default_session_dir(self.world.environment(), &self.cwd);
         self.session_dir.as_ref() == Some(&default)
     }
 
     /// The session's file, also while it does not exist yet; none in memory.
     pub fn session_file(&self) -> Option<&Path> {
         self.session.backing.path()
+    }
+
+    /// What the last append means: the entry, the leaf, and what the entry survives.
+    pub fn last_acknowledgement(&self) -> Option<&Acknowledgement> {
+        self.session.acknowledged.as_ref()
+    }
+
+    /// Has somebody told what happens to the session besides what its owner does.
+    ///
+    /// Listeners are called by the method that notices, after the fact and in order.
+    pub fn on_event(&mut self, listener: impl FnMut(&Event) + Send + 'static) {
+        self.listeners.push(Box::new(listener));
+    }
+
+    /// Tells the listeners what happened since the last time.
+    fn tell(&mut self) {
+        if self.session.events.is_empty() {
+            return;
+        }
+        if self.listeners.is_empty() {
+            // Kept for the first listener, who may come right after opening; but not without bound.
+            let n_old = self.session.events.len().saturating_sub(MAX_UNTOLD);
+            self.session.events.drain(..n_old);
+            return;
+        }
+        for event in std::mem::take(&mut self.session.events) {
+            for listener in &mut self.listeners {
+                listener(&event);
+            }
+        }
     }
 }
 

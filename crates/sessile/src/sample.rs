@@ -12,6 +12,7 @@ mod world;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile_store::os::RealOs;
 use sessile_store::{StoreError, create_directory};
 
 use crate::SessionError;
@@ -61,7 +62,7 @@ impl Sample {
 pub fn write_sample(dir: &Path) -> Result<Sample, SessionError> {
     let refused = |source| StoreError::io_at("find", dir, source);
     let agent_dir = std::path::absolute(dir).map_err(refused)?;
-    create_directory(&agent_dir)?;
+    create_directory(&RealOs, &agent_dir, false)?;
     let world = Arc::new(World::new(&agent_dir));
     let new = |cwd| Stage::new(&world, cwd);
 

@@ -8,17 +8,20 @@ use std::sync::OnceLock;
 
 use sessile_core::EntryId;
 use sessile_core::date::to_iso;
-use sessile_core::head::Kind;
+use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw, print};
 use sessile_core::label::Labels;
 use sessile_core::line::{Line, Span};
 use sessile_core::migrate::upgrade_value;
 use sessile_core::outline::{Outline, Row};
-use sessile_store::{Expect, FileLog, Log, MemoryLog, StoreError, replace};
+use sessile_store::planted::{self, Bug};
+use sessile_store::{Durable, Expect, FileLog, Log, MemoryLog, Notice, Overlay, StoreError, Ticket, replace};
 
 use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
+use crate::event::{Event, FileChange};
+use crate::world::World;
 
 /// Where a session's bytes are.
 pub(crate) enum Backing {
@@ -84,7 +87,43 @@ pub(crate) struct Session {
     pub(crate) leaf: Option<Row>,
     /// Read when first asked for: opening a session decodes no payload.
     labels: OnceLock<Labels>,
+    /// The last entry that another program has added since our last one.
+    foreign: Option<EntryId>,
+    /// What the last entry of the file must be for the next append.
+    pub(crate) expected_leaf: ExpectedLeaf,
+    /// What became of the last append.
+    pub(crate) acknowledged: Option<Acknowledgement>,
+    /// Whether appends leave waiting for the disk to the caller, and for what there is to wait.
+    pub(crate) deferred: Option<Vec<Ticket>>,
+    /// Deferred appends of which the disk has not heard yet, each with the leaf before it.
+    unsettled: Vec<(u64, Option<EntryId>)>,
+    /// What happened and was not told yet.
+    pub(crate) events: Vec<Event>,
 }
+
+/// What a caller expects of the file's last entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ExpectedLeaf {
+    /// Nothing.
+    #[default]
+    Any,
+    /// That it is this one, or that there is none.
+    Exactly(Option<EntryId>),
+}
+
+/// What it means that an append has returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// The entry that was written.
+    pub entry_id: EntryId,
+    /// The leaf now.
+    pub leaf_id: Option<EntryId>,
+    /// What the entry survives.
+    pub durable: Durable,
+}
+
+/// How often an append starts over because another program has changed the file.
+const MAX_CHANGES: usize = 8;
 
 /// How many names are tried for a file of ours.
 const MAX_NAMES: usize = 100;
@@ -99,20 +138,42 @@ const MAX_RACES: usize = 8;
 impl Session {
     /// A session in memory that starts with these lines.
     pub(crate) fn from_bytes(
-        environment: &dyn Environment,
+        world: &World,
         bytes: Vec<u8>,
         place: impl FnOnce(MemoryLog) -> Backing,
     ) -> Result<Self, SessionError> {
         let log = MemoryLog::new(bytes);
-        let outline = scan(environment, &log)?;
+        let outline = scan(world, &log)?;
         Self::new(place(log), outline)
     }
 
     /// Opens a file that holds a session; anything else is refused and left as it is.
-    pub(crate) fn open_file(environment: &dyn Environment, path: &Path) -> Result<Self, SessionError> {
-        let log = FileLog::open(path)?;
-        let outline = scan(environment, &log)?;
-        Self::new(Backing::File { log: Box::new(log), path: path.to_path_buf() }, outline)
+    ///
+    /// What an earlier process had acknowledged and somebody has destroyed since is put back first.
+    pub(crate) fn open_file(world: &World, path: &Path) -> Result<Self, SessionError> {
+        let mut log = FileLog::open(&world.os, path, world.writing)?;
+        if world.is_in_memory() {
+            return Self::open_overlay(world, log, path);
+        }
+        let resumed = if world.is_read_only { Ok(()) } else { log.resume() };
+        let outline = scan(world, &log)?;
+        let mut session = Self::new(Backing::File { log: Box::new(log), path: path.to_path_buf() }, outline)?;
+        if let Err(error) = resumed {
+            // Reading is possible all the same, and the next append tries again.
+            session.events.push(Event::Unguarded { reason: error.to_string() });
+        }
+        session.take_notices();
+        Ok(session)
+    }
+
+    /// A session that is read from a file and written to memory.
+    fn open_overlay(world: &World, log: FileLog, path: &Path) -> Result<Self, SessionError> {
+        let overlay = Overlay::new(log)?;
+        let outline = scan(world, &overlay)?;
+        let is_old = outline.upgrade().is_needed();
+        let session = Self::new(Backing::File { log: Box::new(overlay), path: path.to_path_buf() }, outline)?;
+        // Its upgrade belongs to what must not reach the file.
+        if is_old { session.into_memory(world) } else { Ok(session) }
     }
 
     fn new(backing: Backing, outline: Outline) -> Result<Self, SessionError> {
@@ -125,7 +186,20 @@ impl Session {
             |source| SessionError::Changed { path: backing.shown_path(), line: outline.line_number(row), source };
         let header = Raw::parse(&header_line).map_err(changed)?;
         let header = Header::new(upgrade_header(&outline, header));
-        Ok(Self { header, header_line, backing, outline, leaf, labels: OnceLock::new() })
+        Ok(Self {
+            header,
+            header_line,
+            backing,
+            outline,
+            leaf,
+            labels: OnceLock::new(),
+            foreign: None,
+            expected_leaf: ExpectedLeaf::Any,
+            acknowledged: None,
+            deferred: None,
+            unsettled: Vec::new(),
+            events: Vec::new(),
+        })
     }
 
     /// The value of a row, in the current version's form.
@@ -190,56 +264,165 @@ impl Session {
     /// another program has taken that id in the meantime.
     pub(crate) fn append(
         &mut self,
-        environment: &dyn Environment,
+        world: &World,
         compose: &dyn Fn(&EntryId) -> Json,
     ) -> Result<EntryId, SessionError> {
-        let mut n_races = 0;
-        let mut id = self.fresh_id(environment);
-        loop {
-            let entry = compose(&id);
-            let line = line_of(entry.raw());
-            let must_be_known = n_races < MAX_RACES;
-            match self.write(environment, &line, is_conversation(entry.raw()), must_be_known) {
-                Ok(Written::Behind(known)) => {
-                    self.take(environment, &line, known, entry.raw());
-                    return Ok(id);
-                }
-                Ok(Written::FurtherOn) => {
-                    self.catch_up(environment)?;
-                    self.leaf = self.outline.find(&id);
-                    return Ok(id);
-                }
-                Err(SessionError::Store(StoreError::Grown { .. })) if must_be_known => {
-                    self.catch_up(environment)?;
-                    n_races += 1;
-                    if self.outline.find(&id).is_some() {
-                        id = self.fresh_id(environment);
-                    }
-                }
-                Err(error) => return Err(error),
+        self.begin_turn()?;
+        let placed = self.append_in_turn(world, compose);
+        self.end_turn();
+        let Placed { id, line, entry, written } = placed?;
+        let is_file = matches!(self.backing, Backing::File { .. });
+        let durable = if is_file { self.make_durable(&written)? } else { Durable::Memory };
+        match written {
+            Written::Behind(known) => self.take(world, &line, known, entry.raw()),
+            Written::Created => self.take(world, &line, self.outline.end(), entry.raw()),
+            Written::FurtherOn => {
+                self.catch_up(world)?;
+                self.leaf = self.outline.find(&id);
             }
         }
+        self.tell_divergence(&id);
+        self.acknowledged = Some(Acknowledgement { entry_id: id.clone(), leaf_id: self.leaf_id(), durable });
+        Ok(id)
+    }
+
+    /// Writes an entry while nobody else of ours does.
+    fn append_in_turn(&mut self, world: &World, compose: &dyn Fn(&EntryId) -> Json) -> Result<Placed, SessionError> {
+        let (mut n_races, mut n_changes) = (0, 0);
+        let mut id = self.fresh_id(world.environment());
+        loop {
+            self.check_expected_leaf()?;
+            let entry = compose(&id);
+            let line = line_of(entry.raw());
+            // A caller who expects a leaf wants nothing to come in between.
+            let must_be_known = n_races < MAX_RACES || self.expected_leaf != ExpectedLeaf::Any;
+            if planted::has(Bug::MemoryBeforeWrite) && matches!(self.backing, Backing::File { .. }) {
+                self.take(world, &line, self.outline.end(), entry.raw());
+            }
+            match self.write(world, &line, is_conversation(entry.raw()), must_be_known) {
+                Ok(written) => return Ok(Placed { id, line, entry, written }),
+                Err(SessionError::Store(StoreError::Grown { .. })) if must_be_known => {
+                    self.catch_up(world)?;
+                    n_races += 1;
+                }
+                Err(SessionError::Store(error)) if n_changes < MAX_CHANGES && change_of(&error).is_some() => {
+                    self.resync(world, &error, LostLeaf::Refuse)?;
+                    n_changes += 1;
+                }
+                Err(error) => return Err(self.noticed(error)),
+            }
+            if self.outline.find(&id).is_some() {
+                id = self.fresh_id(world.environment());
+            }
+        }
+    }
+
+    /// Remembers that the file has gone, if that is what an error says.
+    fn noticed(&mut self, error: SessionError) -> SessionError {
+        if matches!(error, SessionError::Store(StoreError::Gone { .. })) {
+            self.events.push(Event::FileGone);
+        }
+        error
+    }
+
+    /// Fails if the file's last entry is not the one the caller expects.
+    fn check_expected_leaf(&self) -> Result<(), SessionError> {
+        let ExpectedLeaf::Exactly(expected) = &self.expected_leaf else { return Ok(()) };
+        let actual = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
+        if actual == *expected {
+            return Ok(());
+        }
+        Err(SessionError::LeafMoved { expected: expected.clone(), actual })
+    }
+
+    /// From now on, and until this is taken back, an append must find this entry last in the file.
+    pub(crate) fn expect_leaf(&mut self, expected: Option<&EntryId>) -> Result<(), SessionError> {
+        self.expected_leaf = ExpectedLeaf::Exactly(expected.cloned());
+        self.check_expected_leaf()
+    }
+
+    /// Begins a turn at the file, if there is one.
+    pub(crate) fn begin_turn(&mut self) -> Result<(), SessionError> {
+        let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
+        log.begin_turn()?;
+        Ok(())
+    }
+
+    pub(crate) fn end_turn(&mut self) {
+        if let Backing::File { log, .. } = &mut self.backing {
+            log.end_turn();
+        }
+        self.take_notices();
+    }
+
+    /// Turns what happened to the file into events.
+    fn take_notices(&mut self) {
+        let Backing::File { log, .. } = &mut self.backing else { return };
+        for notice in log.take_notices() {
+            self.events.push(match notice {
+                Notice::Recovered { lines } => {
+                    Event::Recovered { entry_ids: lines.iter().filter_map(|line| id_of(line)).collect() }
+                }
+                Notice::Unguarded { reason } => Event::Unguarded { reason },
+                Notice::WithoutLock { holder } => Event::WithoutLock { holder },
+            });
+        }
+    }
+
+    /// Waits until what was written survives what the caller wants it to survive.
+    fn make_durable(&mut self, written: &Written) -> Result<Durable, SessionError> {
+        let Backing::File { log, .. } = &mut self.backing else { return Ok(Durable::Memory) };
+        if matches!(written, Written::Created) {
+            // A new file was synced as a whole, if that is wanted.
+            return Ok(log.durable());
+        }
+        if let Some(tickets) = &mut self.deferred
+            && let Some(ticket) = log.ticket()
+        {
+            let n_synced = log.n_synced();
+            self.unsettled.retain(|(number, _)| *number > n_synced);
+            self.unsettled.push((ticket.number(), self.leaf.and_then(|leaf| self.outline.id(leaf))));
+            tickets.push(ticket);
+            return Ok(Durable::PageCache);
+        }
+        Ok(log.make_durable()?)
+    }
+
+    /// Tells that an entry of ours stands beside entries of others that came before it.
+    fn tell_divergence(&mut self, id: &EntryId) {
+        let Some(foreign_leaf_id) = self.foreign.take() else { return };
+        let Some((own, foreign)) = self.outline.find(id).zip(self.outline.find(&foreign_leaf_id)) else { return };
+        let (own, foreign) = (self.outline.path(own), self.outline.path(foreign));
+        let n_common = own.iter().zip(&foreign).take_while(|(one, other)| one == other).count();
+        if n_common == foreign.len() {
+            return;
+        }
+        let common_ancestor_id = n_common.checked_sub(1).and_then(|last| self.outline.id(own[last]));
+        self.events.push(Event::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
     }
 
     /// Gets a file ready to be appended to: refuses one that is newer, upgrades one that is older.
     ///
     /// The upgrade may give entries other ids, so this comes before anything asks for one.
-    pub(crate) fn prepare_write(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
+    pub(crate) fn prepare_write(&mut self, world: &World) -> Result<(), SessionError> {
+        if world.is_read_only {
+            return Err(SessionError::ReadOnly);
+        }
         self.check_writable()?;
-        self.upgrade_file(environment)
+        self.upgrade_file(world)
     }
 
     /// Puts a line where it belongs.
     fn write(
         &mut self,
-        environment: &dyn Environment,
+        world: &World,
         line: &[u8],
         is_conversation: bool,
         must_be_known: bool,
     ) -> Result<Written, SessionError> {
         let is_worth_a_file = is_conversation || self.outline.has_conversation();
         if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
-            self.fill_empty_file(environment)?;
+            self.fill_empty_file(world)?;
         }
         let known = self.outline.end();
         match &mut self.backing {
@@ -248,24 +431,27 @@ impl Session {
                 let offset = log.append(line, expect)?.offset;
                 // The log may have been as long as we knew when it was looked at, and have grown since.
                 let expected = known + u64::from(self.outline.is_unterminated());
-                return Ok(if offset == expected { Written::Behind(offset) } else { Written::FurtherOn });
+                Ok(if offset == expected { Written::Behind(offset) } else { Written::FurtherOn })
             }
-            Backing::Awaited { .. } if is_worth_a_file => self.create_file(line)?,
+            Backing::Awaited { .. } if is_worth_a_file => {
+                self.create_file(world, line)?;
+                Ok(Written::Created)
+            }
             Backing::Memory(log) | Backing::Awaited { log, .. } => {
                 log.append(line, Expect::Anything)?;
+                Ok(Written::Behind(known))
             }
         }
-        Ok(Written::Behind(known))
     }
 
     /// Writes an awaited session, and this line behind it, to a new file.
-    fn create_file(&mut self, line: &[u8]) -> Result<(), StoreError> {
+    fn create_file(&mut self, world: &World, line: &[u8]) -> Result<(), StoreError> {
         let Backing::Awaited { log, path, place } = &self.backing else { return Ok(()) };
         let bytes = [log.bytes(), line].concat();
         let mut path = path.clone();
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for n_taken in 1.. {
-            match FileLog::create(path.clone(), &bytes) {
+            match FileLog::create(&world.os, path.clone(), &bytes, world.writing) {
                 // A name of ours that somebody has taken must not keep the session from being saved.
                 Err(StoreError::Exists { .. }) if *place == Awaiting::OurName && n_taken <= MAX_NAMES => {
                     path.set_file_name(format!("{stem}-{n_taken}.jsonl"));
@@ -284,11 +470,11 @@ impl Session {
     /// An earlier attempt may have left a part of the header there, which then
     /// is a line that counts for nothing. Anything else in the file is not
     /// ours, and refused.
-    fn fill_empty_file(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
+    fn fill_empty_file(&mut self, world: &World) -> Result<(), SessionError> {
         let Backing::Awaited { log, path, .. } = &self.backing else { return Ok(()) };
         let header = log.bytes().to_vec();
         let path = path.clone();
-        let mut stored = FileLog::open(path.clone())?;
+        let mut stored = FileLog::open(&world.os, path.clone(), world.writing)?;
         let length = stored.length()?;
         let there = stored.read(Span { offset: 0, len: length.min(header.len() as u64) })?;
         let is_ours = header.starts_with(there.trim_ascii_end()) && length <= header.len() as u64 + 1;
@@ -296,23 +482,24 @@ impl Session {
             return Err(SessionError::NotASession { path });
         }
         stored.append(&header, Expect::Length(length))?;
-        *self = Self::open_file(environment, &path)?;
+        drop(stored);
+        *self = Self::open_file(world, &path)?;
         Ok(())
     }
 
     /// Writes an awaited session to its file whether or not it is worth one.
-    pub(crate) fn store_now(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
+    pub(crate) fn store_now(&mut self, world: &World) -> Result<(), SessionError> {
         if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
-            return self.fill_empty_file(environment);
+            return self.fill_empty_file(world);
         }
-        Ok(self.create_file(b"")?)
+        Ok(self.create_file(world, b"")?)
     }
 
     /// Adds a line that was written to what is known, and makes it the leaf.
-    fn take(&mut self, environment: &dyn Environment, line: &[u8], offset: u64, entry: Raw<'_>) {
+    fn take(&mut self, world: &World, line: &[u8], offset: u64, entry: Raw<'_>) {
         let bytes = &line[..line.len() - 1];
         let span = Span { offset, len: bytes.len() as u64 };
-        self.outline.push(Line { span, bytes: Some(bytes), terminated: true }, &mut Migrated(environment));
+        self.outline.push(Line { span, bytes: Some(bytes), terminated: true }, &mut Migrated(world.environment()));
         self.leaf = self.outline.leaf();
         let is_label = self.leaf.is_some_and(|leaf| self.outline.kind(leaf) == Kind::Label);
         if let Some(labels) = self.labels.get_mut().filter(|_| is_label) {
@@ -321,54 +508,141 @@ impl Session {
     }
 
     /// Takes in what other programs have appended. The leaf stays where it is.
-    pub(crate) fn catch_up(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
-        let Backing::File { log, path } = &self.backing else { return Ok(()) };
-        let (known, length) = (self.outline.end(), log.length()?);
+    pub(crate) fn catch_up(&mut self, world: &World) -> Result<(), SessionError> {
+        self.catch_up_or(world, LostLeaf::Refuse)
+    }
+
+    /// Takes in what other programs have appended or changed, and goes to the last entry.
+    pub(crate) fn follow(&mut self, world: &World) -> Result<(), SessionError> {
+        self.catch_up_or(world, LostLeaf::Follow)?;
+        self.leaf = self.outline.leaf();
+        self.foreign = None;
+        Ok(())
+    }
+
+    fn catch_up_or(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
+        let Backing::File { log, .. } = &self.backing else { return Ok(()) };
+        let known = self.outline.end();
+        let length = match log.length() {
+            Ok(length) => length,
+            Err(error) if change_of(&error).is_some() && !world.is_read_only => {
+                return self.resync(world, &error, lost);
+            }
+            Err(error) => return Err(self.noticed(error.into())),
+        };
         match length.cmp(&known) {
             Ordering::Equal => return Ok(()),
             Ordering::Less => {
-                return Err(StoreError::Truncated { path: path.clone(), expected: known, actual: length }.into());
+                let path = self.backing.shown_path();
+                let error = StoreError::Truncated { path, expected: known, actual: length };
+                return if world.is_read_only { Err(error.into()) } else { self.resync(world, &error, lost) };
             }
             Ordering::Greater => {}
         }
         let leaf = self.leaf_id();
+        let n_known = self.outline.n_entries();
         if self.outline.is_unterminated() {
             // The unfinished line may be another one by now, so everything is read anew.
-            let outline = scan(environment, log.as_ref())?;
-            if let Some(id) = leaf.as_ref().filter(|leaf| outline.find(leaf).is_none()) {
-                return Err(SessionError::LeafGone { path: path.clone(), id: id.clone() });
-            }
-            self.outline = outline;
+            let outline = scan(world, log.as_ref())?;
+            self.use_outline(outline, lost)?;
         } else {
-            let (outline, mut ids) = (&mut self.outline, Migrated(environment));
+            let (outline, mut ids) = (&mut self.outline, Migrated(world.environment()));
             log.scan(known, &mut |line| outline.push(line, &mut ids))?;
         }
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
         self.labels = OnceLock::new();
+        if self.outline.n_entries() > n_known {
+            self.foreign = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
+        }
+        Ok(())
+    }
+
+    /// Reads the file anew after another program has changed it other than by appending.
+    ///
+    /// What we had acknowledged and is no longer there is put back first.
+    fn resync(&mut self, world: &World, error: &StoreError, lost: LostLeaf) -> Result<(), SessionError> {
+        let Backing::File { log, path } = &mut self.backing else { return Ok(()) };
+        if let Err(error) = log.recover() {
+            return Err(self.noticed(error.into()));
+        }
+        let outline = scan(world, log.as_ref())?;
+        let is_same = outline.header().is_some_and(|row| {
+            let line = log.read(outline.span(row)).unwrap_or_default();
+            Raw::parse(&line).is_ok_and(|header| Header::new(upgrade_header(&outline, header)).id() == self.header.id())
+        });
+        if !is_same {
+            return Err(StoreError::Replaced { path: path.clone() }.into());
+        }
+        let leaf = self.leaf_id();
+        self.use_outline(outline, lost)?;
+        self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
+        self.labels = OnceLock::new();
+        if let Some(change) = change_of(error) {
+            self.events.push(Event::FileChanged { change });
+        }
+        self.take_notices();
+        Ok(())
+    }
+
+    /// Takes a new outline for the old one, unless our leaf is not in it.
+    fn use_outline(&mut self, outline: Outline, lost: LostLeaf) -> Result<(), SessionError> {
+        let leaf = self.leaf_id();
+        if let Some(id) = leaf.filter(|leaf| lost == LostLeaf::Refuse && outline.find(leaf).is_none()) {
+            return Err(SessionError::LeafGone { path: self.backing.shown_path(), id });
+        }
+        self.outline = outline;
+        Ok(())
+    }
+
+    /// Opens the file again after a failed sync, and stands at the last entry that is known to be on disk.
+    ///
+    /// Entries whose fate is unknown stay in the file as a branch of their own.
+    pub(crate) fn reopen(&mut self, world: &World) -> Result<(), SessionError> {
+        let Backing::File { path, log } = &self.backing else { return Ok(()) };
+        let (path, n_synced) = (path.clone(), log.n_synced());
+        let first_unsettled = self.unsettled.iter().find(|(number, _)| *number > n_synced);
+        let leaf = first_unsettled.map_or_else(|| self.leaf_id(), |(_, leaf)| leaf.clone());
+        let reopened = Self::open_file(world, &path)?;
+        if reopened.header.id() != self.header.id() {
+            return Err(StoreError::Replaced { path }.into());
+        }
+        let row = leaf.as_ref().map(|id| reopened.outline.find(id));
+        if row == Some(None) {
+            return Err(SessionError::LeafGone { path, id: leaf.unwrap_or_else(|| EntryId::from("")) });
+        }
+        *self = Self { leaf: row.flatten(), ..reopened };
         Ok(())
     }
 
     /// Brings a file of version 1 or 2 to the current version, once something is to be written to it.
-    fn upgrade_file(&mut self, environment: &dyn Environment) -> Result<(), SessionError> {
+    fn upgrade_file(&mut self, world: &World) -> Result<(), SessionError> {
         if !matches!(self.backing, Backing::File { .. }) || !self.outline.upgrade().is_needed() {
             return Ok(());
         }
+        self.begin_turn()?;
+        let upgraded = self.upgrade_in_turn(world);
+        self.end_turn();
+        upgraded
+    }
+
+    fn upgrade_in_turn(&mut self, world: &World) -> Result<(), SessionError> {
         let Backing::File { path, log } = &self.backing else { return Ok(()) };
         let path = path.clone();
         let header = self.outline.header().map(|row| self.outline.span(row));
         let is_as_read = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
-        if !is_as_read {
-            // Somebody else has upgraded the file in place, so none of the offsets we know is right.
-            self.reload(environment, &path)?;
-            return self.upgrade_file(environment);
+        if !is_as_read || matches!(log.length(), Err(StoreError::Replaced { .. })) {
+            // Somebody else has upgraded the file, so none of the offsets we know is right.
+            self.reload(world, &path)?;
+            return self.upgrade_file(world);
         }
-        self.catch_up(environment)?;
+        self.catch_up(world)?;
         let Backing::File { log, .. } = &self.backing else { return Ok(()) };
-        let stamp = to_iso(environment.now_ms()).replace([':', '.'], "-");
-        let replaced = replace(&path, self.outline.end(), &stamp, &mut |out| self.write_lines(&path, out, &|_| true));
+        let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
+        let known = self.outline.end();
+        let replaced = replace(&world.os, &path, known, &stamp, &mut |out| self.write_lines(&path, out, &|_| true));
         // Also after an error the new file may be in place already, and then that is the one to go on with.
         if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
-            self.reload(environment, &path)?;
+            self.reload(world, &path)?;
         }
         replaced.map(drop)
     }
@@ -376,23 +650,26 @@ impl Session {
     /// Opens the file again after it was upgraded, and stands where we stood.
     ///
     /// An upgrade keeps entries and their order, so a place among them stays a place among them.
-    fn reload(&mut self, environment: &dyn Environment, path: &Path) -> Result<(), SessionError> {
-        let reloaded = Self::open_file(environment, path)?;
+    fn reload(&mut self, world: &World, path: &Path) -> Result<(), SessionError> {
+        let reloaded = Self::open_file(world, path)?;
         let is_same = reloaded.header.id() == self.header.id()
             && reloaded.outline.rows().len() >= self.outline.rows().len()
             && self.outline.rows().all(|row| self.outline.kind(row) == reloaded.outline.kind(row));
         if !is_same {
             return Err(StoreError::Replaced { path: path.to_path_buf() }.into());
         }
-        *self = Self { leaf: self.leaf, ..reloaded };
+        let (expected_leaf, deferred) = (std::mem::take(&mut self.expected_leaf), self.deferred.take());
+        let mut events = std::mem::take(&mut self.events);
+        events.extend(reloaded.events);
+        *self = Self { leaf: self.leaf, expected_leaf, deferred, events, ..reloaded };
         Ok(())
     }
 
     /// The same session, upgraded, in memory alone.
-    pub(crate) fn into_memory(self, environment: &dyn Environment) -> Result<Self, SessionError> {
+    pub(crate) fn into_memory(self, world: &World) -> Result<Self, SessionError> {
         let mut bytes = Vec::new();
         self.write_lines(Path::new("(memory)"), &mut bytes, &|_| true)?;
-        Self::from_bytes(environment, bytes, Backing::Memory)
+        Self::from_bytes(world, bytes, Backing::Memory)
     }
 
     /// The line of a row for a copy: byte for byte, unless it has to be brought to the current version.
@@ -437,8 +714,37 @@ impl Session {
     }
 }
 
+/// What another program has done to a file, if that is what an error says.
+fn change_of(error: &StoreError) -> Option<FileChange> {
+    match error {
+        StoreError::Truncated { .. } => Some(FileChange::Truncated),
+        StoreError::Rewritten { .. } => Some(FileChange::Rewritten),
+        StoreError::Replaced { .. } => Some(FileChange::Replaced),
+        _ => None,
+    }
+}
+
+/// What to do if the entry we stand at is no longer in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LostLeaf {
+    /// Fail: nothing may be hung on an entry that is gone.
+    Refuse,
+    /// Go to the last entry there is.
+    Follow,
+}
+
+/// An entry that was written.
+struct Placed {
+    id: EntryId,
+    line: Vec<u8>,
+    entry: Json,
+    written: Written,
+}
+
 /// Where a line went.
 enum Written {
+    /// To a new file, behind everything we knew.
+    Created,
     /// Directly behind what we know of the file, at this offset.
     Behind(u64),
     /// Behind lines of others that we have not seen yet.
@@ -453,9 +759,9 @@ fn upgrade_header(outline: &Outline, header: Raw<'_>) -> Json {
 }
 
 /// Reads a whole log into an outline.
-pub(crate) fn scan(environment: &dyn Environment, log: &dyn Log) -> Result<Outline, SessionError> {
+pub(crate) fn scan(world: &World, log: &dyn Log) -> Result<Outline, SessionError> {
     let mut outline = Outline::new();
-    let mut ids = Migrated(environment);
+    let mut ids = Migrated(world.environment());
     log.scan(0, &mut |line| outline.push(line, &mut ids))?;
     Ok(outline)
 }
@@ -469,8 +775,15 @@ pub(crate) fn line_of(value: Raw<'_>) -> Vec<u8> {
     line
 }
 
+/// The id in a line.
+fn id_of(line: &[u8]) -> Option<EntryId> {
+    match read(line) {
+        Parsed::Kept(head) => head.id.map(|id| EntryId::from(id.into_owned())),
+        _ => None,
+    }
+}
+
 fn is_conversation(entry: Raw<'_>) -> bool {
-    use sessile_core::head::{Parsed, read};
     matches!(read(entry.as_bytes()), Parsed::Kept(head) if head.role.is_conversation())
 }
 

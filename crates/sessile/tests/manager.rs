@@ -612,5 +612,11 @@ fn a_file_that_was_cut_is_noticed() {
     let path = place.file("f.jsonl", &[&entry("a", None), &entry("b", Some("a"))]);
     let mut session = place.open(&path);
     fs::write(&path, format!("{HEADER}\n")).unwrap();
-    assert!(matches!(session.refresh(), Err(SessionError::Store(StoreError::Truncated { .. }))));
+    let refused = session.refresh().unwrap_err();
+    assert!(matches!(&refused, SessionError::LeafGone { id, .. } if id.to_string() == "b"), "{refused}");
+    // Whoever wants to go on from what is left can.
+    session.follow_leaf().unwrap();
+    assert_eq!(session.leaf_id(), None);
+    let id = session.append_message(user("on")).unwrap();
+    assert_eq!(place.open(&path).leaf_id(), Some(id));
 }

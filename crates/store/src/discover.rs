@@ -1,15 +1,14 @@
 //! Finding session files.
 
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use sessile_core::line::Line;
 use sessile_core::location::is_session_file_name;
 
 use crate::error::StoreError;
 use crate::file::scan_file;
+use crate::os::{FileKind, Mode, Os};
 
 /// A file that may be a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,41 +26,38 @@ pub struct Found {
 /// Symbolic links to files count; those that lead nowhere, directories, pipes
 /// and whatever cannot be looked at are passed over. A directory that is not
 /// there holds nothing.
-pub fn find_sessions(directory: &Path) -> Result<Vec<Found>, StoreError> {
-    let mut found: Vec<Found> = (entries(directory)?.into_iter())
+pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<Found>, StoreError> {
+    let mut found: Vec<Found> = (entries(os, directory)?.into_iter())
         .filter(|path| path.file_name().is_some_and(is_session_file_name))
-        .filter_map(look_at)
+        .filter_map(|path| look_at(os, path))
         .collect();
     found.sort_by(|one, other| one.path.file_name().cmp(&other.path.file_name()));
     Ok(found)
 }
 
 /// The directories directly in a directory, symbolic links to directories included, by name.
-pub fn subdirectories(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let mut found: Vec<PathBuf> = entries(directory)?.into_iter().filter(|path| path.is_dir()).collect();
+pub fn subdirectories(os: &dyn Os, directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let is_directory = |path: &PathBuf| os.stat(path).is_ok_and(|stat| stat.kind == FileKind::Directory);
+    let mut found: Vec<PathBuf> = entries(os, directory)?.into_iter().filter(is_directory).collect();
     found.sort();
     Ok(found)
 }
 
-fn entries(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let listing = match fs::read_dir(directory) {
-        Ok(listing) => listing,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(StoreError::io("list", directory)(error)),
-    };
-    // An entry that cannot be read does not hide the others.
-    Ok(listing.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect())
+fn entries(os: &dyn Os, directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    match os.list(directory) {
+        Ok(paths) => Ok(paths),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(StoreError::io("list", directory)(error)),
+    }
 }
 
-fn look_at(path: PathBuf) -> Option<Found> {
-    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    let since_epoch = metadata.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let modified = i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX);
-    Some(Found { path, modified, length: metadata.len() })
+fn look_at(os: &dyn Os, path: PathBuf) -> Option<Found> {
+    let stat = os.stat(&path).ok().filter(|stat| stat.kind == FileKind::Regular)?;
+    Some(Found { path, modified: stat.modified_ms, length: stat.length })
 }
 
 /// Hands on the lines of a file until `on_line` answers false, without keeping the file open.
-pub fn read_head(path: &Path, on_line: &mut dyn FnMut(Line<'_>) -> bool) -> Result<(), StoreError> {
-    let file = File::open(path).map_err(StoreError::io("open", path))?;
-    scan_file(&file, path, 0, on_line)
+pub fn read_head(os: &dyn Os, path: &Path, on_line: &mut dyn FnMut(Line<'_>) -> bool) -> Result<(), StoreError> {
+    let file = os.open(path, Mode::Read).map_err(StoreError::io("open", path))?;
+    scan_file(file.as_ref(), path, 0, on_line).map(drop)
 }

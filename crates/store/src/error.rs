@@ -1,7 +1,10 @@
 //! What can go wrong with files.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::lock::Holder;
 
 /// Why a file could not be read or written. Nothing was acknowledged.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +64,42 @@ pub enum StoreError {
         /// How long it is now.
         actual: u64,
     },
+    /// What was known of the file is no longer in its place: another program has written the file anew.
+    #[error("{} was rewritten by another program while it was open", path.display())]
+    Rewritten {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process of ours is at work on the session.
+    #[error("{} is in use{}", path.display(), by(holder.as_ref()))]
+    Busy {
+        /// The lock.
+        path: PathBuf,
+        /// Who holds it, if that is known.
+        holder: Option<Holder>,
+    },
+    /// The disk could not be brought up to date, so nobody knows what it holds. The log has to be opened anew.
+    #[error("{} could not be synced, so what was written last may be lost", path.display())]
+    SyncFailed {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An earlier sync failed, and the log was not opened anew since.
+    #[error("{} could not be synced before; open it again to go on", path.display())]
+    Poisoned {
+        /// The file.
+        path: PathBuf,
+    },
+    /// On a file system that other machines may write to, a lock is needed and cannot be had.
+    #[error("{} is on a network file system that offers no locks, so writing is not safe", path.display())]
+    SharedFileSystem {
+        /// The file.
+        path: PathBuf,
+        /// Why there is no lock.
+        source: Box<Self>,
+    },
     /// Only a part could be written, most often because the disk is full.
     /// What was written is sealed as a line of its own and counts for nothing.
     #[error("only {written} of {wanted} bytes could be written to {}", path.display())]
@@ -90,9 +129,22 @@ impl StoreError {
     /// The system's own error, if it was the system that refused.
     pub fn io_error(&self) -> Option<&io::Error> {
         match self {
-            Self::Io { source, .. } | Self::ShortWrite { source, .. } => Some(source),
+            Self::Io { source, .. } | Self::ShortWrite { source, .. } | Self::SyncFailed { source, .. } => Some(source),
             _ => None,
         }
+    }
+
+    /// Whether the disk, or the user's share of it, is full.
+    pub fn is_disk_full(&self) -> bool {
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
+        self.io_error().is_some_and(|error| full.contains(&error.kind()))
+    }
+
+    /// Whether no file of ours can be made beside the session, though the session itself may be writable.
+    pub(crate) fn forbids_sidecars(&self) -> bool {
+        let forbidden = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
+        matches!(self, Self::NotRegular { .. })
+            || self.io_error().is_some_and(|error| forbidden.contains(&error.kind()))
     }
 
     /// Whether the file is not there.
@@ -100,4 +152,20 @@ impl StoreError {
         matches!(self, Self::Gone { .. })
             || self.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
+}
+
+/// Who holds a lock, for a sentence.
+fn by(holder: Option<&Holder>) -> String {
+    holder.map(|Holder { pid, host, .. }| format!(" by process {pid} on {host}")).unwrap_or_default()
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
 }

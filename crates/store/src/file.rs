@@ -1,19 +1,31 @@
 //! A log that is a file.
 
-use std::cell::Cell;
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sessile_core::line::{Line, LineSplitter, Span};
 
+use crate::append::append_lines;
+use crate::commit::{Committer, Ticket};
 use crate::error::StoreError;
-use crate::log::{Appended, Expect, Log};
-use crate::place::{create_exclusively, no_follow};
+use crate::guard::{CONFIRMED_AFTER_MS, Guard, Record, append_all, guard_path, read_fully};
+use crate::lock::TurnLock;
+use crate::log::{Appended, Expect, Log, Notice, Turn};
+use crate::options::{Busy, Durability, Durable, WriteOptions};
+use crate::os::{FileKind, Identity, Mode, Os, OsFile};
+use crate::place::{create_exclusively, sync_parent};
+use crate::planted::{self, Bug};
+use crate::recovery::{put_back, settle, wait_until_still};
+use crate::sentinel::{Flusher, Sentinel};
+use crate::space::Space;
 
 /// How much is read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
 const CHUNK: usize = 256 << 10;
+/// How much of the end of a file is compared to notice that it was rewritten.
+const TAIL: usize = 1024;
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +41,10 @@ pub enum FileState {
 }
 
 /// Looks what is at a path, following symbolic links.
-pub fn file_state(path: &Path) -> Result<FileState, StoreError> {
-    match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => Ok(FileState::Other),
-        Ok(metadata) if metadata.len() == 0 => Ok(FileState::Empty),
+pub fn file_state(os: &dyn Os, path: &Path) -> Result<FileState, StoreError> {
+    match os.stat(path) {
+        Ok(stat) if stat.kind != FileKind::Regular => Ok(FileState::Other),
+        Ok(stat) if stat.length == 0 => Ok(FileState::Empty),
         Ok(_) => Ok(FileState::File),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FileState::Missing),
         Err(error) => Err(StoreError::io("look at", path)(error)),
@@ -40,37 +52,109 @@ pub fn file_state(path: &Path) -> Result<FileState, StoreError> {
 }
 
 /// A session file. Opened for reading; opened for appending when something is appended.
-#[derive(Debug)]
+///
+/// An append takes the session's lock, makes sure that the file is the one we
+/// know and ends where we think, writes once, looks at what stands before the
+/// written line, and puts the line into the guard. What is in the guard is
+/// looked after by a thread until it is safe.
 pub struct FileLog {
+    os: Arc<dyn Os>,
     path: PathBuf,
-    reader: File,
-    appender: Option<File>,
+    file: Arc<dyn OsFile>,
+    identity: Identity,
+    is_writable: bool,
+    options: WriteOptions,
+    /// The last bytes we have seen, to notice that somebody has rewritten the file.
+    tail: RefCell<Tail>,
+    committer: Arc<Committer>,
+    turn: TurnState,
+    guard: Option<Guard>,
+    settled_ms: i64,
+    space: Space,
+    notices: Arc<Mutex<Vec<Notice>>>,
+    sentinel: Option<Sentinel>,
+    flusher: Option<Flusher>,
+}
+
+/// The last bytes that were seen.
+#[derive(Debug, Default)]
+struct Tail {
+    end: u64,
+    bytes: Vec<u8>,
+}
+
+/// Whether and how it is our turn.
+#[derive(Debug, Default)]
+struct TurnState {
+    lock: Option<TurnLock>,
+    depth: usize,
+    current: Option<Turn>,
+    /// Whether the lock is kept while the log is open, because the file system is shared with other machines.
+    is_kept: Option<bool>,
 }
 
 impl FileLog {
     /// Opens an existing regular file.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+    pub fn open(os: &Arc<dyn Os>, path: impl Into<PathBuf>, options: WriteOptions) -> Result<Self, StoreError> {
         let path = path.into();
-        // Looked at before opening: opening a pipe would wait for a writer.
-        if file_state(&path)? == FileState::Other {
-            return Err(StoreError::NotRegular { path });
-        }
-        let reader = File::open(&path).map_err(StoreError::io("open", &path))?;
-        Ok(Self { path, reader, appender: None })
+        let file = os.open(&path, Mode::Read).map_err(|error| opening(&path, error))?;
+        Self::new(os, path, file, false, options)
     }
 
     /// Makes a new file of mode 0600 that holds these bytes. A name that is taken is refused.
     ///
     /// If writing fails the file is removed again, so that a later attempt finds the name free.
-    pub fn create(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, StoreError> {
+    pub fn create(
+        os: &Arc<dyn Os>,
+        path: impl Into<PathBuf>,
+        bytes: &[u8],
+        options: WriteOptions,
+    ) -> Result<Self, StoreError> {
         let path = path.into();
-        let reader = create_exclusively(&path)?;
-        if let Err(error) = (&reader).write_all(bytes) {
+        let file = create_exclusively(os.as_ref(), &path)?;
+        let written = append_all(file.as_ref(), bytes).map_err(StoreError::io("write", &path));
+        let is_on_disk = options.durability.is_on_disk();
+        let sync = |()| if is_on_disk { sync_new(os.as_ref(), &path, file.as_ref()) } else { Ok(()) };
+        if let Err(error) = written.and_then(sync) {
             // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
-            drop(fs::remove_file(&path));
-            return Err(StoreError::io("write", &path)(error));
+            drop(os.remove(&path));
+            return Err(error);
         }
-        Ok(Self { path, reader, appender: None })
+        let mut log = Self::new(os, path, file, true, options)?;
+        log.know_tail(bytes.len() as u64, bytes);
+        log.guard_created(bytes);
+        Ok(log)
+    }
+
+    fn new(
+        os: &Arc<dyn Os>,
+        path: PathBuf,
+        file: Box<dyn OsFile>,
+        is_writable: bool,
+        options: WriteOptions,
+    ) -> Result<Self, StoreError> {
+        let stat = file.stat().map_err(StoreError::io("look at", &path))?;
+        if stat.kind != FileKind::Regular {
+            return Err(StoreError::NotRegular { path });
+        }
+        let file: Arc<dyn OsFile> = Arc::from(file);
+        Ok(Self {
+            os: Arc::clone(os),
+            path,
+            committer: Arc::new(Committer::new(Arc::clone(&file), options.durability == Durability::Group)),
+            file,
+            identity: stat.identity,
+            is_writable,
+            options,
+            tail: RefCell::default(),
+            turn: TurnState::default(),
+            guard: None,
+            settled_ms: 0,
+            space: Space::default(),
+            notices: Arc::default(),
+            sentinel: None,
+            flusher: None,
+        })
     }
 
     /// Where the file is.
@@ -78,147 +162,481 @@ impl FileLog {
         &self.path
     }
 
-    /// Makes sure that the path still leads to the file that was opened.
-    fn check_identity(&self) -> Result<Metadata, StoreError> {
-        let opened = self.reader.metadata().map_err(StoreError::io("look at", &self.path))?;
-        let there = match fs::metadata(&self.path) {
+    /// Puts back what an earlier process acknowledged and somebody has destroyed since.
+    ///
+    /// Does nothing if no process has left a guard, or if another one is at work.
+    pub fn resume(&mut self) -> Result<(), StoreError> {
+        if !self.options.guard || self.os.stat(&guard_path(&self.path)).is_err() {
+            return Ok(());
+        }
+        let mut lock = TurnLock::new(Arc::clone(&self.os), &self.path);
+        if !matches!(lock.try_take(), Ok(true)) {
+            return Ok(());
+        }
+        self.turn = TurnState { lock: Some(lock), depth: 1, current: Some(Turn::Ours), is_kept: self.turn.is_kept };
+        self.open_guard();
+        let settled = self.settle();
+        self.end_turn();
+        match settled {
+            Ok(true) => self.recover(),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How many swaps of the file by processes of ours the guard has counted.
+    pub fn generation(&self) -> u64 {
+        self.guard.as_ref().map_or(0, Guard::generation)
+    }
+
+    /// The length of the file, which must be the one that was opened.
+    fn current_length(&self) -> Result<u64, StoreError> {
+        let there = match self.os.stat(&self.path) {
             Ok(there) => there,
+            Err(_) if planted::has(Bug::NoIdentityCheck) => {
+                self.file.stat().map_err(StoreError::io("look at", &self.path))?
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(StoreError::Gone { path: self.path.clone() });
             }
             Err(error) => return Err(StoreError::io("look at", &self.path)(error)),
         };
-        if (opened.dev(), opened.ino()) != (there.dev(), there.ino()) {
+        if there.identity != self.identity && !planted::has(Bug::NoIdentityCheck) {
             return Err(StoreError::Replaced { path: self.path.clone() });
         }
-        Ok(there)
-    }
-
-    fn appender(&mut self) -> Result<&File, StoreError> {
-        if self.appender.is_none() {
-            let mut options = OpenOptions::new();
-            options.read(true).append(true).custom_flags(no_follow());
-            let refused = |error: io::Error| {
-                if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
-                    return StoreError::NotRegular { path: self.path.clone() };
-                }
-                StoreError::io("open for writing", &self.path)(error)
-            };
-            let appender = options.open(&self.path).map_err(refused)?;
-            if identity(&appender, &self.path)? != identity(&self.reader, &self.path)? {
-                return Err(StoreError::Replaced { path: self.path.clone() });
-            }
-            self.appender = Some(appender);
+        if !planted::has(Bug::NoIdentityCheck) {
+            self.check_tail(there.length)?;
         }
-        self.appender.as_ref().ok_or_else(|| StoreError::Gone { path: self.path.clone() })
+        Ok(there.length)
     }
 
+    /// Makes sure that what we saw of the file last is still there.
+    fn check_tail(&self, length: u64) -> Result<(), StoreError> {
+        let tail = self.tail.borrow();
+        if tail.end > length {
+            return Err(StoreError::Truncated { path: self.path.clone(), expected: tail.end, actual: length });
+        }
+        let mut bytes = [0; TAIL];
+        let bytes = &mut bytes[..tail.bytes.len()];
+        let offset = tail.end - tail.bytes.len() as u64;
+        let n_read = read_fully(self.file.as_ref(), bytes, offset).map_err(StoreError::io("read", &self.path))?;
+        if bytes[..n_read] != tail.bytes[..] {
+            return Err(StoreError::Rewritten { path: self.path.clone() });
+        }
+        Ok(())
+    }
+
+    /// Remembers the last of the bytes that end at a place.
+    fn know_tail(&self, end: u64, bytes: &[u8]) {
+        let mut tail = self.tail.borrow_mut();
+        tail.end = end;
+        tail.bytes.clear();
+        tail.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
+    }
+
+    /// Opens the file for appending, which must be the one that was read.
+    fn open_for_appending(&mut self) -> Result<(), StoreError> {
+        if self.is_writable {
+            return Ok(());
+        }
+        let file = self.os.open(&self.path, Mode::Append).map_err(|error| opening_for_writing(&self.path, error))?;
+        let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+        if stat.identity != self.identity {
+            return Err(StoreError::Replaced { path: self.path.clone() });
+        }
+        // A second name that somebody else gave to somebody else's file is a trap.
+        if stat.kind != FileKind::Regular || (stat.n_links > 1 && !stat.is_own) {
+            return Err(StoreError::NotRegular { path: self.path.clone() });
+        }
+        self.use_file(Arc::from(file));
+        self.is_writable = true;
+        Ok(())
+    }
+
+    fn use_file(&mut self, file: Arc<dyn OsFile>) {
+        self.committer = Arc::new(Committer::new(Arc::clone(&file), self.options.durability == Durability::Group));
+        self.flusher = None;
+        self.file = file;
+    }
+
+    /// Whether the file ends with a newline, or is empty.
     fn ends_line(&self, length: u64) -> Result<bool, StoreError> {
         let Some(last) = length.checked_sub(1) else { return Ok(true) };
-        let byte = self.read(Span { offset: last, len: 1 })?;
-        Ok(byte == b"\n")
+        {
+            let tail = self.tail.borrow();
+            if tail.end == length && !tail.bytes.is_empty() {
+                return Ok(tail.bytes.ends_with(b"\n"));
+            }
+        }
+        Ok(self.read(Span { offset: last, len: 1 })? == b"\n")
+    }
+
+    fn append_in_turn(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError> {
+        if self.committer.has_failed() {
+            return Err(StoreError::Poisoned { path: self.path.clone() });
+        }
+        self.open_for_appending()?;
+        let length = match expect {
+            Expect::Length(stale) if planted::has(Bug::StaleLength) => stale,
+            _ => self.current_length()?,
+        };
+        check_expectation(&self.path, length, expect)?;
+        let is_sealed = self.ends_line(length)? || planted::has(Bug::NoSeal);
+        if !is_sealed && planted::has(Bug::CutTornLine) {
+            cut_torn_line(self.file.as_ref(), length);
+        }
+        self.space.make_sure(self.os.as_ref(), self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
+        let appended = append_lines(self.file.as_ref(), &self.path, lines, is_sealed)?;
+        self.know_tail(appended.end, lines);
+        self.remember(appended.offset, lines);
+        if planted::has(Bug::WrongOffset) && !is_sealed {
+            return Ok(Appended { offset: appended.offset - 1, ..appended });
+        }
+        Ok(appended)
+    }
+
+    /// Puts written lines into the guard. They are written and count; that they are not guarded is only told.
+    fn remember(&mut self, offset: u64, lines: &[u8]) {
+        if !self.options.guard {
+            return;
+        }
+        let time_ms = self.os.now_ms();
+        let record = Record { time_ms, offset, identity: self.identity, lines: lines.to_vec() };
+        let remembered = match &mut self.guard {
+            Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(&record),
+            Some(guard) => {
+                guard.keep_for_later(&record);
+                Ok(())
+            }
+            None => return,
+        };
+        if let Err(error) = remembered {
+            self.notify(Notice::Unguarded { reason: crate::error::chain(&error) });
+        }
+        if time_ms.saturating_sub(self.settled_ms) >= CONFIRMED_AFTER_MS {
+            self.settled_ms = time_ms;
+            self.watch_over();
+        }
+    }
+
+    /// Has a thread look after what is in the guard, or looks ourselves if there are no threads.
+    fn watch_over(&mut self) {
+        if !self.os.has_threads() {
+            // What has vanished is noticed by the next append, which looks at the end of the file.
+            drop(self.settle());
+            return;
+        }
+        if self.sentinel.as_ref().is_none_or(Sentinel::has_finished) {
+            self.sentinel = Sentinel::start(&self.os, &self.path, &self.notices);
+        }
+    }
+
+    /// Forgets what is safe by now. True if something has vanished.
+    fn settle(&mut self) -> Result<bool, StoreError> {
+        match &mut self.guard {
+            Some(guard) => settle(guard, self.file.as_ref(), self.identity),
+            None => Ok(false),
+        }
+    }
+
+    /// Opens the guard, or takes in what others have put there. Without one we write all the same.
+    fn open_guard(&mut self) {
+        if !self.options.guard {
+            return;
+        }
+        let opened = match self.guard.take() {
+            Some(mut guard) => guard.catch_up(&self.path).map(|()| guard),
+            None => Guard::open(&self.os, &self.path),
+        };
+        match opened {
+            Ok(guard) => self.guard = Some(guard),
+            Err(error) => self.notify(Notice::Unguarded { reason: crate::error::chain(&error) }),
+        }
+    }
+
+    /// Puts the first lines of a new file into the guard.
+    fn guard_created(&mut self, bytes: &[u8]) {
+        if self.options.guard && self.begin_turn().is_ok() {
+            self.remember(0, bytes);
+            self.end_turn();
+        }
+    }
+
+    fn notify(&self, notice: Notice) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+    }
+
+    /// Takes the lock as the file system and the caller's wishes demand.
+    fn take_lock(&mut self) -> Result<Turn, StoreError> {
+        let is_kept = *self.turn.is_kept.get_or_insert_with(|| self.os.is_shared(&self.path).unwrap_or(false));
+        let busy = match self.options.busy {
+            // Where several machines write, only the lock keeps bytes apart.
+            Busy::Continue(patience) if is_kept => Busy::Fail(patience),
+            busy => busy,
+        };
+        let lock = self.turn.lock.get_or_insert_with(|| TurnLock::new(Arc::clone(&self.os), &self.path));
+        if lock.is_held() {
+            return Ok(Turn::Ours);
+        }
+        match lock.take(busy) {
+            Ok(true) => Ok(Turn::Ours),
+            Ok(false) => {
+                let holder = lock.holder();
+                self.notify(Notice::WithoutLock { holder });
+                Ok(Turn::Unlocked)
+            }
+            Err(error) if is_kept && !matches!(error, StoreError::Busy { .. }) => {
+                Err(StoreError::SharedFileSystem { path: self.path.clone(), source: Box::new(error) })
+            }
+            // A session in a directory we may not write to can still be written to, as pi does.
+            Err(error) if error.forbids_sidecars() => Ok(Turn::Unlocked),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens what the path leads to now.
+    fn reopen(&mut self) -> Result<(), StoreError> {
+        let file = self.os.open(&self.path, Mode::Read).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                return StoreError::Gone { path: self.path.clone() };
+            }
+            opening(&self.path, error)
+        })?;
+        let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+        if stat.kind != FileKind::Regular {
+            return Err(StoreError::NotRegular { path: self.path.clone() });
+        }
+        self.use_file(Arc::from(file));
+        self.identity = stat.identity;
+        self.is_writable = false;
+        *self.tail.borrow_mut() = Tail::default();
+        Ok(())
+    }
+
+    fn recover_in_turn(&mut self) -> Result<(), StoreError> {
+        wait_until_still(self.os.as_ref(), &self.path);
+        self.reopen()?;
+        let is_ours = self.turn.current == Some(Turn::Ours);
+        if let Some(guard) = self.guard.as_mut().filter(|_| is_ours) {
+            let lines = put_back(self.os.as_ref(), &self.path, guard)?;
+            if !lines.is_empty() {
+                self.notify(Notice::Recovered { lines });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the sidecars away if nobody needs them any more.
+    fn tidy_up(&mut self) {
+        let Some(mut lock) = self.turn.lock.take() else { return };
+        if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
+            return;
+        }
+        let path = self.path.clone();
+        let is_tidy = match &mut self.guard {
+            None => !self.options.guard,
+            Some(guard) => {
+                let is_settled = guard.catch_up(&path).is_ok()
+                    && matches!(settle(guard, self.file.as_ref(), self.identity), Ok(false));
+                is_settled && guard.remove_if_unused()
+            }
+        };
+        if is_tidy {
+            lock.remove();
+        }
     }
 }
 
 impl Log for FileLog {
     fn length(&self) -> Result<u64, StoreError> {
-        self.check_identity().map(|metadata| metadata.len())
+        self.current_length()
     }
 
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
         let mut bytes = vec![0; usize::try_from(span.len).unwrap_or(usize::MAX)];
-        match self.reader.read_exact_at(&mut bytes, span.offset) {
-            Ok(()) => Ok(bytes),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                let actual = self.reader.metadata().map(|metadata| metadata.len()).unwrap_or_default();
-                Err(StoreError::Truncated { path: self.path.clone(), expected: span.end(), actual })
-            }
-            Err(error) => Err(StoreError::io("read", &self.path)(error)),
+        let n_read =
+            read_fully(self.file.as_ref(), &mut bytes, span.offset).map_err(StoreError::io("read", &self.path))?;
+        if n_read == bytes.len() {
+            return Ok(bytes);
         }
+        let actual = self.file.stat().map(|stat| stat.length).unwrap_or_default();
+        Err(StoreError::Truncated { path: self.path.clone(), expected: span.end(), actual })
     }
 
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError> {
-        scan_file(&self.reader, &self.path, from, &mut |line| {
+        let end = scan_file(self.file.as_ref(), &self.path, from, &mut |line| {
             on_line(line);
             true
-        })
+        })?;
+        let start = end.saturating_sub(TAIL as u64);
+        let bytes = self.read(Span { offset: start, len: end - start })?;
+        self.know_tail(end, &bytes);
+        Ok(())
     }
 
     fn append(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError> {
-        let length = self.check_identity()?.len();
-        if let Expect::Length(expected) = expect {
-            let (path, actual) = (self.path.clone(), length);
-            match actual.cmp(&expected) {
-                std::cmp::Ordering::Less => return Err(StoreError::Truncated { path, expected, actual }),
-                std::cmp::Ordering::Greater => return Err(StoreError::Grown { path, expected, actual }),
-                std::cmp::Ordering::Equal => {}
+        self.begin_turn()?;
+        let appended = self.append_in_turn(lines, expect);
+        self.end_turn();
+        appended
+    }
+
+    fn begin_turn(&mut self) -> Result<Turn, StoreError> {
+        if let Some(turn) = self.turn.current {
+            self.turn.depth += 1;
+            return Ok(turn);
+        }
+        let turn = self.take_lock()?;
+        self.turn.current = Some(turn);
+        self.turn.depth = 1;
+        if turn == Turn::Ours {
+            self.open_guard();
+        }
+        Ok(turn)
+    }
+
+    fn end_turn(&mut self) {
+        self.turn.depth = self.turn.depth.saturating_sub(1);
+        if self.turn.depth > 0 {
+            return;
+        }
+        self.turn.current = None;
+        if self.turn.is_kept != Some(true)
+            && let Some(lock) = &mut self.turn.lock
+        {
+            lock.release();
+        }
+    }
+
+    fn ticket(&self) -> Option<Ticket> {
+        let is_group = self.options.durability == Durability::Group;
+        is_group.then(|| Ticket::new(Arc::clone(&self.committer), &self.path))
+    }
+
+    fn n_synced(&self) -> u64 {
+        self.committer.n_synced()
+    }
+
+    fn durable(&self) -> Durable {
+        if self.options.durability.is_on_disk() { Durable::Disk } else { Durable::PageCache }
+    }
+
+    fn make_durable(&mut self) -> Result<Durable, StoreError> {
+        match self.options.durability {
+            Durability::Memory | Durability::Buffered => Ok(Durable::PageCache),
+            Durability::Interval(interval) => {
+                drop(Ticket::new(Arc::clone(&self.committer), &self.path));
+                if self.flusher.is_none() && self.os.has_threads() {
+                    self.flusher = Flusher::start(&self.committer, interval);
+                }
+                Ok(Durable::PageCache)
+            }
+            Durability::Group | Durability::Sync => {
+                Ticket::new(Arc::clone(&self.committer), &self.path).wait().map(|()| Durable::Disk)
             }
         }
-        let seal: &[u8] = if self.ends_line(length)? { b"" } else { b"\n" };
-        let text = [seal, lines].concat();
-        let path = self.path.clone();
-        let mut file = self.appender()?;
-        write_once(&mut file, &text, &path)?;
-        // With O_APPEND the position after the write tells where the bytes really went.
-        let end = file.stream_position().map_err(StoreError::io("look at", &path))?;
-        Ok(Appended { offset: end - lines.len() as u64, end })
+    }
+
+    fn recover(&mut self) -> Result<(), StoreError> {
+        self.begin_turn()?;
+        let recovered = self.recover_in_turn();
+        self.end_turn();
+        recovered
+    }
+
+    fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// What tells an open file from all others.
-fn identity(file: &File, path: &Path) -> Result<(u64, u64), StoreError> {
-    let metadata = file.metadata().map_err(StoreError::io("look at", path))?;
-    Ok((metadata.dev(), metadata.ino()))
-}
-
-/// Writes all bytes with a single call, so that a reader sees whole lines or a torn end, never a mixture.
-fn write_once(file: &mut &File, text: &[u8], path: &Path) -> Result<(), StoreError> {
-    let written = loop {
-        match file.write(text) {
-            Ok(written) => break written,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(StoreError::io("append to", path)(error)),
+impl Drop for FileLog {
+    fn drop(&mut self) {
+        // First the thread, which has handles of its own.
+        self.sentinel = None;
+        if self.flusher.take().is_some() {
+            drop(self.committer.sync());
         }
-    };
-    if written == text.len() {
-        return Ok(());
+        self.tidy_up();
     }
-    // The seal is a courtesy to other writers; the next append looks for itself.
-    let source = match file.write(b"\n") {
-        Err(error) => error,
-        // All that was missing was the newline: the seal has completed the line, so it is written.
-        Ok(1) if written + 1 == text.len() => return Ok(()),
-        Ok(_) => io::ErrorKind::WriteZero.into(),
-    };
-    Err(StoreError::ShortWrite { path: path.to_path_buf(), written, wanted: text.len(), source })
 }
 
-/// Reads a file by chunks and hands on its lines until `on_line` says to stop.
+impl fmt::Debug for FileLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileLog").field("path", &self.path).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// What it means that a file cannot be opened.
+fn opening(path: &Path, error: io::Error) -> StoreError {
+    // What a socket, or a device without a driver, answers.
+    if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) {
+        return StoreError::NotRegular { path: path.to_path_buf() };
+    }
+    StoreError::io("open", path)(error)
+}
+
+/// What it means that a file cannot be opened for writing.
+fn opening_for_writing(path: &Path, error: io::Error) -> StoreError {
+    if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+        return StoreError::NotRegular { path: path.to_path_buf() };
+    }
+    if error.kind() == io::ErrorKind::NotFound {
+        return StoreError::Gone { path: path.to_path_buf() };
+    }
+    StoreError::io("open for writing", path)(error)
+}
+
+/// Makes a new file and its name survive power loss.
+fn sync_new(os: &dyn Os, path: &Path, file: &dyn OsFile) -> Result<(), StoreError> {
+    file.sync_all().map_err(StoreError::io("sync", path))?;
+    sync_parent(os, path)
+}
+
+fn check_expectation(path: &Path, actual: u64, expect: Expect) -> Result<(), StoreError> {
+    let Expect::Length(expected) = expect else { return Ok(()) };
+    let path = path.to_path_buf();
+    match actual.cmp(&expected) {
+        std::cmp::Ordering::Less => Err(StoreError::Truncated { path, expected, actual }),
+        std::cmp::Ordering::Greater => Err(StoreError::Grown { path, expected, actual }),
+        std::cmp::Ordering::Equal => Ok(()),
+    }
+}
+
+/// Reads a file by chunks and hands on its lines until `on_line` says to stop. Returns where it stopped reading.
 pub(crate) fn scan_file(
-    file: &File,
+    file: &dyn OsFile,
     path: &Path,
     from: u64,
     on_line: &mut dyn FnMut(Line<'_>) -> bool,
-) -> Result<(), StoreError> {
-    let mut file = file;
-    file.seek(SeekFrom::Start(from)).map_err(StoreError::io("read", path))?;
+) -> Result<u64, StoreError> {
     let mut splitter = LineSplitter::starting_at(from);
     let mut buffer = vec![0; CHUNK];
+    let mut offset = from;
     let goes_on = Cell::new(true);
     let mut relay = |line: Line<'_>| goes_on.set(goes_on.get() && on_line(line));
     loop {
-        let n_read = match file.read(&mut buffer) {
+        let n_read = match file.read_at(&mut buffer, offset) {
             Ok(n_read) => n_read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(StoreError::io("read", path)(error)),
         };
         if n_read == 0 {
             splitter.finish(&mut relay);
-            return Ok(());
+            return Ok(offset);
         }
+        offset += n_read as u64;
         splitter.feed(&buffer[..n_read], &mut relay);
         if !goes_on.get() {
-            return Ok(());
+            return Ok(offset);
         }
+    }
+}
+
+/// A bug on purpose: takes the unfinished last line away.
+fn cut_torn_line(file: &dyn OsFile, length: u64) {
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+    if read_fully(file, &mut bytes, 0).is_ok() {
+        let kept = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        drop(file.set_length(kept as u64));
     }
 }

@@ -11,19 +11,32 @@
 //! files are readable by their owner only. A write that fails acknowledges
 //! nothing, and the next one seals whatever it left behind.
 
+mod append;
+mod commit;
 mod discover;
 mod error;
 mod file;
+mod guard;
+mod lock;
 mod log;
 mod memory;
+mod options;
 pub mod os;
 mod place;
+pub mod planted;
+mod recovery;
 mod rewrite;
+mod sentinel;
+mod space;
 
+pub use commit::Ticket;
 pub use discover::{Found, find_sessions, read_head, subdirectories};
 pub use error::StoreError;
 pub use file::{FileLog, FileState, file_state};
-pub use log::{Appended, Expect, Log};
-pub use memory::MemoryLog;
+pub use lock::Holder;
+pub use log::{Appended, Expect, Log, Notice, Turn};
+pub use memory::{MemoryLog, Overlay};
+pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use place::{create_directory, create_file};
+pub use recovery::missing_lines;
 pub use rewrite::{Rewritten, replace};

@@ -2,7 +2,9 @@
 
 use sessile_core::line::{Line, Span};
 
+use crate::commit::Ticket;
 use crate::error::StoreError;
+use crate::options::Durable;
 
 /// What must hold for an append to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +25,42 @@ pub struct Appended {
     pub end: u64,
 }
 
+/// Whether it is our turn to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Nobody else of ours writes until it ends.
+    Ours,
+    /// Somebody else holds the lock, or there can be none: others may write in between.
+    Unlocked,
+}
+
+/// What happened to a log besides what the caller asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Acknowledged lines had been destroyed and were put back.
+    Recovered {
+        /// The lines, oldest first, without their newlines.
+        lines: Vec<Vec<u8>>,
+    },
+    /// Lines were written but could not be put into the guard, so a rewrite by another program could destroy them.
+    Unguarded {
+        /// Why.
+        reason: String,
+    },
+    /// Another process did not end its turn, so we write without the lock.
+    WithoutLock {
+        /// Who it is, if that is known.
+        holder: Option<crate::lock::Holder>,
+    },
+}
+
 /// A session's bytes: readable by span, scannable by line, extensible by whole lines.
 ///
 /// Small on purpose, so that tests can lie about any part of it.
 pub trait Log: Send {
     /// The number of bytes there are now.
+    ///
+    /// Fails if what was read or written before is no longer there.
     fn length(&self) -> Result<u64, StoreError>;
 
     /// The bytes of a span. Fails if there are fewer.
@@ -41,6 +74,48 @@ pub trait Log: Send {
     ///
     /// A last line without newline is ended first, so that nothing is ever
     /// glued to it. After an error nothing is acknowledged, and the log can be
-    /// used again.
+    /// used again, unless the error says otherwise.
     fn append(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError>;
+
+    /// Begins a turn, in which no other process of ours writes. Turns may be nested.
+    fn begin_turn(&mut self) -> Result<Turn, StoreError> {
+        Ok(Turn::Ours)
+    }
+
+    /// Ends the turn that was begun last.
+    fn end_turn(&mut self) {}
+
+    /// Promises that the last append will be as durable as the log is asked to make it, once the ticket was waited for.
+    fn ticket(&self) -> Option<Ticket> {
+        None
+    }
+
+    /// The number of the last ticket that was made good.
+    fn n_synced(&self) -> u64 {
+        0
+    }
+
+    /// How durable what was written is, once it was acknowledged.
+    fn durable(&self) -> Durable {
+        Durable::Memory
+    }
+
+    /// Makes the last append as durable as the log was asked to make it, and says how durable that is.
+    ///
+    /// Called after the turn has ended, because a disk takes its time.
+    fn make_durable(&mut self) -> Result<Durable, StoreError> {
+        Ok(Durable::Memory)
+    }
+
+    /// Puts back what was acknowledged and has vanished, once whoever rewrites the log has finished.
+    ///
+    /// What is known of the log is void afterwards, and it has to be scanned anew.
+    fn recover(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// What happened since somebody asked last.
+    fn take_notices(&mut self) -> Vec<Notice> {
+        Vec::new()
+    }
 }

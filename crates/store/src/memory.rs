@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use sessile_core::line::{Line, LineSplitter, Span};
 
 use crate::error::StoreError;
+use crate::file::FileLog;
 use crate::log::{Appended, Expect, Log};
 
 /// A log in memory.
@@ -63,5 +64,77 @@ impl Log for MemoryLog {
         let offset = self.bytes.len() as u64;
         self.bytes.extend_from_slice(lines);
         Ok(Appended { offset, end: self.bytes.len() as u64 })
+    }
+}
+
+/// A file that is only read, with lines on top that are only in memory.
+///
+/// For trying things out on a session without touching it.
+#[derive(Debug)]
+pub struct Overlay {
+    file: FileLog,
+    /// How much of the file counts. What others append later does not.
+    base: u64,
+    /// Where the lines on top begin: behind the newline that the file may lack.
+    top: u64,
+    lines: Vec<u8>,
+}
+
+impl Overlay {
+    /// Nothing on top of the file as it is now.
+    pub fn new(file: FileLog) -> Result<Self, StoreError> {
+        let base = file.length()?;
+        let is_open = base > 0 && file.read(Span { offset: base - 1, len: 1 })? != b"\n";
+        Ok(Self { file, base, top: base + u64::from(is_open), lines: Vec::new() })
+    }
+
+    fn end(&self) -> u64 {
+        if self.lines.is_empty() { self.base } else { self.top + self.lines.len() as u64 }
+    }
+}
+
+impl Log for Overlay {
+    fn length(&self) -> Result<u64, StoreError> {
+        Ok(self.end())
+    }
+
+    fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
+        // No line lies on both: what is put on top begins a line.
+        if span.offset < self.top {
+            return self.file.read(span);
+        }
+        let start = usize::try_from(span.offset - self.top).unwrap_or(usize::MAX);
+        let length = usize::try_from(span.len).unwrap_or(usize::MAX);
+        let bytes = self.lines.get(start..).and_then(|rest| rest.get(..length));
+        let path = || self.file.path().to_path_buf();
+        let cut = || StoreError::Truncated { path: path(), expected: span.end(), actual: self.end() };
+        bytes.map(<[u8]>::to_vec).ok_or_else(cut)
+    }
+
+    fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError> {
+        if from < self.base {
+            self.file.scan(from, &mut |line| {
+                if line.span.end() <= self.base {
+                    on_line(line);
+                }
+            })?;
+        }
+        let mut splitter = LineSplitter::starting_at(from.max(self.top));
+        let start = usize::try_from(from.saturating_sub(self.top)).unwrap_or(usize::MAX);
+        splitter.feed(self.lines.get(start..).unwrap_or_default(), on_line);
+        splitter.finish(on_line);
+        Ok(())
+    }
+
+    fn append(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError> {
+        let actual = self.end();
+        if let Expect::Length(expected) = expect
+            && expected != actual
+        {
+            return Err(StoreError::Grown { path: self.file.path().to_path_buf(), expected, actual });
+        }
+        let offset = self.top + self.lines.len() as u64;
+        self.lines.extend_from_slice(lines);
+        Ok(Appended { offset, end: self.end() })
     }
 }

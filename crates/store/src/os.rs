@@ -140,7 +140,7 @@ pub trait OsFile: fmt::Debug + Send + Sync {
     /// Reads at an offset; less than asked for at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes behind the last byte in one call, and tells how much was written.
+    /// Writes behind the last byte in one call, and tells how much was written. Not for sidecars.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Where the last [`append`](Self::append) through this handle ended.

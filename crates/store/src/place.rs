@@ -1,41 +1,98 @@
 //! New directories and files, for their owner's eyes only.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
-
-use rustix::fs::OFlags;
+use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
+use crate::os::{FileKind, Mode, Os, OsFile};
+use crate::planted::{self, Bug};
 
 /// Makes a directory and what is missing above it, with mode 0700. One that exists is left as it is.
-pub fn create_directory(path: &Path) -> Result<(), StoreError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(StoreError::io("create directory", path))
+///
+/// If `is_durable`, the new names survive power loss.
+pub fn create_directory(os: &dyn Os, path: &Path, is_durable: bool) -> Result<(), StoreError> {
+    let mut missing = Vec::new();
+    for directory in path.ancestors().filter(|directory| !directory.as_os_str().is_empty()) {
+        match os.stat(directory) {
+            Ok(stat) if stat.kind == FileKind::Directory => break,
+            Ok(_) => {
+                let error = io::ErrorKind::NotADirectory.into();
+                return Err(StoreError::io("create directory", path)(error));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(directory),
+            Err(error) => return Err(StoreError::io("create directory", path)(error)),
+        }
+    }
+    for directory in missing.into_iter().rev() {
+        match os.make_directory(directory) {
+            // Somebody else was faster, which is as good.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made.map_err(StoreError::io("create directory", path))?,
+        }
+        if is_durable {
+            sync_parent(os, directory)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a new file of mode 0600 and has it written by `write`. A name that is taken is refused.
 ///
-/// If writing fails, the file is removed again, so that a later attempt finds the name free.
+/// If writing fails, the file is removed again, so that a later attempt finds
+/// the name free. If `is_durable`, the file survives power loss once this returns.
 pub fn create_file<E: From<StoreError>>(
+    os: &dyn Os,
     path: &Path,
+    is_durable: bool,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    let file = create_exclusively(path)?;
-    let mut buffered = BufWriter::with_capacity(1 << 20, &file);
-    let flush = |mut buffered: BufWriter<&File>| buffered.flush().map_err(StoreError::io("write", path));
-    let written = write(&mut buffered).and_then(|()| flush(buffered).map_err(E::from));
+    let file = create_exclusively(os, path)?;
+    let finish = || -> Result<(), StoreError> {
+        if is_durable {
+            file.sync_all().map_err(StoreError::io("sync", path))?;
+            sync_parent(os, path)?;
+        }
+        Ok(())
+    };
+    let written = write_buffered(file.as_ref(), path, write).and_then(|()| finish().map_err(E::from));
     if written.is_err() {
         // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
-        drop(fs::remove_file(path));
+        drop(os.remove(path));
     }
     written
 }
 
-pub(crate) fn create_exclusively(path: &Path) -> Result<File, StoreError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600).custom_flags(no_follow());
-    options.open(path).map_err(|error| {
+/// Has a file written in large pieces.
+pub(crate) fn write_buffered<E: From<StoreError>>(
+    file: &dyn OsFile,
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut buffered = BufWriter::with_capacity(1 << 20, Appending(file));
+    let written = write(&mut buffered);
+    // Taken apart by hand: dropping it would write the rest once more after a failure.
+    let (_, rest) = buffered.into_parts();
+    written?;
+    let rest = rest.map_err(|error| StoreError::io("write", path)(io::Error::other(error)))?;
+    Ok(crate::guard::append_all(file, &rest).map_err(StoreError::io("write", path))?)
+}
+
+/// A file that only we write to, as something that can be written to.
+struct Appending<'f>(&'f dyn OsFile);
+
+impl Write for Appending<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.append(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(crate) fn create_exclusively(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {
+    os.open(path, Mode::New).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
             return StoreError::Exists { path: path.to_path_buf() };
         }
@@ -43,7 +100,19 @@ pub(crate) fn create_exclusively(path: &Path) -> Result<File, StoreError> {
     })
 }
 
-/// The flag that refuses a symbolic link as the last part of a path.
-pub(crate) fn no_follow() -> i32 {
-    OFlags::NOFOLLOW.bits().cast_signed()
+/// Makes the name of a file survive power loss.
+pub(crate) fn sync_parent(os: &dyn Os, path: &Path) -> Result<(), StoreError> {
+    if planted::has(Bug::NoDirectorySync) {
+        return Ok(());
+    }
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    os.sync_directory(directory).map_err(StoreError::io("sync", directory))
+}
+
+/// A name in the same directory.
+pub(crate) fn beside(path: &Path, prefix: &str, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(prefix);
+    name.push(path.file_name().unwrap_or_default());
+    name.push(suffix);
+    path.with_file_name(name)
 }

@@ -1,16 +1,20 @@
 //! The one way in which a session file is ever replaced.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{BufWriter, ErrorKind, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::append::append_lines;
 use crate::error::StoreError;
-use crate::place::create_exclusively;
+use crate::guard::{Guard, append_all, read_fully};
+use crate::os::{FileKind, Identity, Mode, Os, OsFile};
+use crate::place::{beside, create_exclusively, sync_parent, write_buffered};
+use crate::planted::{self, Bug};
 
 /// How many originals of one instant are kept apart before something must be wrong.
 const MAX_ORIGINALS: usize = 1000;
+/// A lock directory that was not touched for so long was left behind by somebody who died.
+const STALE_MS: i64 = 10_000;
 
 /// What a replacement left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,111 +25,188 @@ pub struct Rewritten {
 
 /// Swaps in a new version of a file and keeps the original beside it.
 ///
-/// `write` writes the new version, which must cover the first `known` bytes
-/// of the old one. It goes to a temporary file, which is synced before it
-/// takes the old one's place. The original stays as
-/// `<name>.orig-<stamp>`, a name that discovery ignores. What others append to
-/// the old file up to the swap is carried over. At every moment the path leads
-/// to a complete file.
+/// The caller holds the turn of the session's log. `write` writes the new
+/// version, which must cover the first `known` bytes of the old one. It goes to
+/// a temporary file, which is synced before it takes the old one's place. The
+/// original stays as `<name>.orig-<stamp>`, a name that discovery ignores.
+/// What others append to the old file up to the swap is carried over. At every
+/// moment the path leads to a complete file. Other processes of ours notice by
+/// the generation in the guard that nothing was destroyed.
 pub fn replace<E: From<StoreError>>(
+    os: &Arc<dyn Os>,
     path: &Path,
     known: u64,
     stamp: &str,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
 ) -> Result<Rewritten, E> {
-    let metadata = fs::symlink_metadata(path).map_err(StoreError::io("look at", path))?;
-    if !metadata.is_file() {
+    let stat = os.link_stat(path).map_err(StoreError::io("look at", path))?;
+    if stat.kind != FileKind::Regular {
         return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());
     }
-    let old = File::open(path).map_err(StoreError::io("open", path))?;
+    let _lock = LockDirectory::make(os, path)?;
+    let old = os.open(path, Mode::Append).map_err(StoreError::io("open for writing", path))?;
+    if planted::has(Bug::RewriteInPlace) {
+        return rewrite_in_place(old.as_ref(), path, write);
+    }
     let temporary = beside(path, ".", &format!(".sessile-tmp-{stamp}"));
-    let new = create_exclusively(&temporary)?;
-    let finished =
-        write_and_sync(&new, &temporary, write).and_then(|()| swap(path, &temporary, stamp).map_err(E::from));
+    // One that a crash has left behind is ours, since we hold the lock.
+    drop(os.remove(&temporary));
+    let new = create_exclusively(os.as_ref(), &temporary)?;
+    let finished = write_buffered(new.as_ref(), &temporary, write)
+        .and_then(|()| sync(new.as_ref(), &temporary).map_err(E::from))
+        .and_then(|()| swap(os.as_ref(), path, &temporary, stamp).map_err(E::from));
     let original = match finished {
         Ok(original) => original,
         Err(error) => {
-            drop(fs::remove_file(&temporary));
+            drop(os.remove(&temporary));
             return Err(error);
         }
     };
-    carry_over(&old, known, path)?;
+    let carried = carry_over(old.as_ref(), known, new.as_ref(), path)?;
+    raise_generation(os, path, new.as_ref());
+    // Once more for whoever had the old file open a moment ago.
+    carry_over(old.as_ref(), carried, new.as_ref(), path)?;
     Ok(Rewritten { original })
 }
 
-fn write_and_sync<E: From<StoreError>>(
-    new: &File,
-    path: &Path,
-    write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut buffered = BufWriter::with_capacity(1 << 20, new);
-    write(&mut buffered)?;
-    buffered.flush().map_err(StoreError::io("write", path))?;
-    new.sync_all().map_err(StoreError::io("sync", path))?;
-    Ok(())
+fn sync(file: &dyn OsFile, path: &Path) -> Result<(), StoreError> {
+    if planted::has(Bug::NoSyncBeforeSwap) {
+        return Ok(());
+    }
+    file.sync_all().map_err(StoreError::io("sync", path))
 }
 
 /// Gives the old file its second name, then lets the new one take the first.
-fn swap(path: &Path, temporary: &Path, stamp: &str) -> Result<PathBuf, StoreError> {
-    let original = keep_original(path, stamp)?;
-    if let Err(error) = fs::rename(temporary, path) {
-        drop(fs::remove_file(&original));
+fn swap(os: &dyn Os, path: &Path, temporary: &Path, stamp: &str) -> Result<PathBuf, StoreError> {
+    let original = keep_original(os, path, stamp)?;
+    if let Err(error) = os.rename(temporary, path) {
+        drop(os.remove(&original));
         return Err(StoreError::io("replace", path)(error));
     }
     // The swap has happened: what cannot be synced now must not make it look as if it had not.
-    drop(sync_directory(path));
+    drop(sync_parent(os, path));
     Ok(original)
 }
 
 /// Gives a file a second name that no other file has.
-fn keep_original(path: &Path, stamp: &str) -> Result<PathBuf, StoreError> {
+fn keep_original(os: &dyn Os, path: &Path, stamp: &str) -> Result<PathBuf, StoreError> {
     let mut suffix = format!(".orig-{stamp}");
     for n_taken in 1.. {
         let original = beside(path, "", &suffix);
-        match fs::hard_link(path, &original) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && n_taken < MAX_ORIGINALS => {
+        match os.link(path, &original) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && n_taken < MAX_ORIGINALS => {
                 suffix = format!(".orig-{stamp}-{n_taken}");
             }
             Ok(()) => return Ok(original),
             // Not every file system has hard links.
-            Err(_) => return copy_original(path, &original).map(|()| original),
+            Err(_) => return copy_original(os, path, &original).map(|()| original),
         }
     }
     Err(StoreError::Exists { path: path.to_path_buf() })
 }
 
-fn copy_original(path: &Path, original: &Path) -> Result<(), StoreError> {
-    let mut from = File::open(path).map_err(StoreError::io("open", path))?;
-    let mut to = create_exclusively(original)?;
-    let copied = std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all());
+fn copy_original(os: &dyn Os, path: &Path, original: &Path) -> Result<(), StoreError> {
+    let from = os.open(path, Mode::Read).map_err(StoreError::io("open", path))?;
+    let to = create_exclusively(os, original)?;
+    let copied = copy_bytes(from.as_ref(), 0, to.as_ref()).and_then(|_| to.sync_all());
     copied.map_err(|error| {
-        drop(fs::remove_file(original));
+        drop(os.remove(original));
         StoreError::io("keep the original of", path)(error)
     })
 }
 
-/// Appends to the new file what others appended to the old one after it was read.
-fn carry_over(old: &File, known: u64, path: &Path) -> Result<(), StoreError> {
-    let length = old.metadata().map_err(StoreError::io("look at", path))?.len();
-    if length <= known {
-        return Ok(());
+/// Copies what a file holds from an offset on, and returns where that ended.
+fn copy_bytes(from: &dyn OsFile, offset: u64, to: &dyn OsFile) -> io::Result<u64> {
+    let mut buffer = vec![0; 256 << 10];
+    let mut offset = offset;
+    loop {
+        let n_read = read_fully(from, &mut buffer, offset)?;
+        if n_read == 0 {
+            return Ok(offset);
+        }
+        append_all(to, &buffer[..n_read])?;
+        offset += n_read as u64;
+    }
+}
+
+/// Appends to the new file what others appended to the old one after it was read. Returns how far that was.
+fn carry_over(old: &dyn OsFile, known: u64, new: &dyn OsFile, path: &Path) -> Result<u64, StoreError> {
+    let length = old.stat().map_err(StoreError::io("look at", path))?.length;
+    if length <= known || planted::has(Bug::NoCarryOver) {
+        return Ok(known);
     }
     let mut late = vec![0; usize::try_from(length - known).unwrap_or(usize::MAX)];
-    old.read_exact_at(&mut late, known).map_err(StoreError::io("read", path))?;
-    let mut options = fs::OpenOptions::new();
-    let mut new = options.append(true).open(path).map_err(StoreError::io("open for writing", path))?;
-    new.write_all(&late).map_err(StoreError::io("append to", path))
+    let n_read = read_fully(old, &mut late, known).map_err(StoreError::io("read", path))?;
+    late.truncate(n_read);
+    // The new version ends with a newline; what follows may lack its own, which the next append adds.
+    append_lines(new, path, &late, true)?;
+    Ok(known + n_read as u64)
 }
 
-fn sync_directory(path: &Path) -> Result<(), StoreError> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let handle = File::open(directory).map_err(StoreError::io("open", directory))?;
-    handle.sync_all().map_err(StoreError::io("sync", directory))
+/// Tells other processes of ours that the file was replaced by one of us, and that nothing has to be put back.
+///
+/// Not being able to only makes them look for themselves.
+fn raise_generation(os: &Arc<dyn Os>, path: &Path, new: &dyn OsFile) {
+    let raise = || -> Result<(), StoreError> {
+        let mut guard = Guard::open(os, path)?;
+        let identity = new.stat().map_err(StoreError::io("look at", path))?.identity;
+        let mut records = guard.records()?;
+        for record in &mut records {
+            // Where its lines are now is found out by whoever looks for them.
+            (record.identity, record.offset) = (identity, u64::MAX);
+        }
+        guard.replace(guard.generation() + 1, &records)
+    };
+    drop(raise());
 }
 
-fn beside(path: &Path, prefix: &str, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(prefix);
-    name.push(path.file_name().unwrap_or_default());
-    name.push(suffix);
-    path.with_file_name(name)
+/// A bug on purpose: the new version is written over the old one.
+fn rewrite_in_place<E: From<StoreError>>(
+    file: &dyn OsFile,
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
+) -> Result<Rewritten, E> {
+    let mut bytes = Vec::new();
+    write(&mut bytes)?;
+    let cut = file.set_length(0).map_err(StoreError::io("shorten", path));
+    cut.and_then(|()| append_all(file, &bytes).map_err(StoreError::io("write", path)))?;
+    Ok(Rewritten { original: path.to_path_buf() })
+}
+
+/// The lock other tools use: a directory named after the file, touched while it is held.
+///
+/// We honour it, and make one, while a file is being replaced; appends need neither.
+struct LockDirectory {
+    os: Arc<dyn Os>,
+    path: PathBuf,
+    identity: Option<Identity>,
+}
+
+impl LockDirectory {
+    fn make(os: &Arc<dyn Os>, session: &Path) -> Result<Self, StoreError> {
+        let path = beside(session, "", ".lock");
+        let mut made = os.make_directory(&path);
+        if let Err(error) = &made
+            && error.kind() == io::ErrorKind::AlreadyExists
+        {
+            let touched_ms = os.stat(&path).map_or(0, |stat| stat.modified_ms);
+            if os.now_ms().saturating_sub(touched_ms) < STALE_MS {
+                return Err(StoreError::Busy { path, holder: None });
+            }
+            // Left behind. It is not ours, so it stays; nobody waits for it any more.
+            made = Err(io::ErrorKind::AlreadyExists.into());
+        }
+        // A directory that cannot be made keeps nobody from replacing a file that can be.
+        let identity = made.ok().and_then(|()| os.stat(&path).ok()).map(|stat| stat.identity);
+        Ok(Self { os: Arc::clone(os), path, identity })
+    }
+}
+
+impl Drop for LockDirectory {
+    fn drop(&mut self) {
+        let is_ours = |identity| self.os.stat(&self.path).is_ok_and(|stat| stat.identity == identity);
+        if self.identity.is_some_and(is_ours) {
+            drop(self.os.remove_directory(&self.path));
+        }
+    }
 }

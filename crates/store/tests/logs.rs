@@ -5,20 +5,63 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sessile_core::line::Span;
+use sessile_store::os::{Os, RealOs};
 use sessile_store::{
-    Expect, FileLog, FileState, Log, MemoryLog, StoreError, create_directory, create_file, file_state, find_sessions,
-    replace, subdirectories,
+    Expect, FileLog, FileState, Found, Log, MemoryLog, Overlay, Rewritten, StoreError, WriteOptions, create_directory,
+    create_file, file_state, find_sessions, replace, subdirectories,
 };
 use tempfile::TempDir;
+
+fn os() -> Arc<dyn Os> {
+    Arc::new(RealOs)
+}
+
+fn open(path: impl Into<PathBuf>) -> Result<FileLog, StoreError> {
+    FileLog::open(&os(), path, WriteOptions::default())
+}
+
+fn create(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<FileLog, StoreError> {
+    FileLog::create(&os(), path, bytes, WriteOptions::default())
+}
+
+fn make_directory(path: &Path) -> Result<(), StoreError> {
+    create_directory(&RealOs, path, true)
+}
+
+fn make_file(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    create_file(&RealOs, path, true, write)
+}
+
+fn swap(
+    path: &Path,
+    known: u64,
+    stamp: &str,
+    write: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>,
+) -> Result<Rewritten, StoreError> {
+    replace(&os(), path, known, stamp, write)
+}
+
+fn find(path: &Path) -> Result<Vec<Found>, StoreError> {
+    find_sessions(&RealOs, path)
+}
+
+fn directories(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    subdirectories(&RealOs, path)
+}
+
+fn state(path: &Path) -> Result<FileState, StoreError> {
+    file_state(&RealOs, path)
+}
 
 fn file_log(bytes: &[u8]) -> (TempDir, FileLog) {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("s.jsonl");
     fs::write(&path, bytes).unwrap();
-    let log = FileLog::open(path).unwrap();
+    let log = open(path).unwrap();
     (dir, log)
 }
 
@@ -49,6 +92,8 @@ fn logs_of_every_kind_tell_the_same_story() {
     story(&mut MemoryLog::new(b"one\ntorn".to_vec()));
     let (_dir, mut log) = file_log(b"one\ntorn");
     story(&mut log);
+    let (_dir, log) = file_log(b"one\ntorn");
+    story(&mut Overlay::new(log).unwrap());
 }
 
 #[test]
@@ -83,12 +128,12 @@ fn links_and_directories_are_not_written_to() {
     let (dir, _log) = file_log(b"one\n");
     let link = dir.path().join("link.jsonl");
     symlink(dir.path().join("s.jsonl"), &link).unwrap();
-    let mut log = FileLog::open(&link).unwrap();
+    let mut log = open(&link).unwrap();
     assert!(matches!(log.append(b"x\n", Expect::Anything), Err(StoreError::NotRegular { .. })));
     assert_eq!(fs::read(dir.path().join("s.jsonl")).unwrap(), b"one\n");
-    assert!(matches!(FileLog::open(dir.path()), Err(StoreError::NotRegular { .. })));
-    assert_eq!(file_state(dir.path()).unwrap(), FileState::Other);
-    assert_eq!(file_state(&dir.path().join("none")).unwrap(), FileState::Missing);
+    assert!(matches!(open(dir.path()), Err(StoreError::NotRegular { .. })));
+    assert_eq!(state(dir.path()).unwrap(), FileState::Other);
+    assert_eq!(state(&dir.path().join("none")).unwrap(), FileState::Missing);
 }
 
 fn mode(path: &Path) -> u32 {
@@ -99,11 +144,11 @@ fn mode(path: &Path) -> u32 {
 fn new_things_are_for_their_owner_only() {
     let dir = TempDir::new().unwrap();
     let deep = dir.path().join("a/b");
-    create_directory(&deep).unwrap();
+    make_directory(&deep).unwrap();
     assert_eq!((mode(&dir.path().join("a")), mode(&deep)), (0o700, 0o700));
-    FileLog::create(deep.join("f"), b"x").unwrap();
+    create(deep.join("f"), b"x").unwrap();
     assert_eq!(mode(&deep.join("f")), 0o600);
-    assert!(matches!(FileLog::create(deep.join("f"), b"y"), Err(StoreError::Exists { .. })));
+    assert!(matches!(create(deep.join("f"), b"y"), Err(StoreError::Exists { .. })));
     assert_eq!(fs::read(deep.join("f")).unwrap(), b"x");
 }
 
@@ -111,13 +156,13 @@ fn new_things_are_for_their_owner_only() {
 fn a_file_whose_first_write_fails_leaves_its_name_free() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("f");
-    let failed: Result<(), StoreError> = create_file(&path, &mut |out| {
+    let failed: Result<(), StoreError> = make_file(&path, &mut |out| {
         out.write_all(b"half").unwrap();
         Err(StoreError::Gone { path: path.clone() })
     });
     assert!(failed.is_err());
     assert!(!path.exists());
-    let mut log = FileLog::create(path, b"whole\n").unwrap();
+    let mut log = create(path, b"whole\n").unwrap();
     assert_eq!(log.append(b"more\n", Expect::Length(6)).unwrap().end, 11);
 }
 
@@ -126,7 +171,7 @@ fn a_replacement_keeps_the_original_and_what_came_late() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("s.jsonl");
     fs::write(&path, "old\n").unwrap();
-    let rewritten = replace::<StoreError>(&path, 4, "now", &mut |out| {
+    let rewritten = swap(&path, 4, "now", &mut |out| {
         out.write_all(b"new\n").unwrap();
         // Another program appends while we write.
         fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"late\n").unwrap();
@@ -138,12 +183,16 @@ fn a_replacement_keeps_the_original_and_what_came_late() {
     assert_eq!(fs::read(&rewritten.original).unwrap(), b"old\nlate\n");
     assert_eq!(mode(&path), 0o600);
     // A second one at the same instant keeps its original as well.
-    let again = replace::<StoreError>(&path, 9, "now", &mut |out| {
+    let again = swap(&path, 9, "now", &mut |out| {
         out.write_all(b"newer\n").unwrap();
         Ok(())
     });
     assert_eq!(again.unwrap().original, dir.path().join("s.jsonl.orig-now-1"));
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3, "no temporary file stays");
+    let mut names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    // The guard counts the swaps; no temporary file stays.
+    let expected = [".s.jsonl.sessile-guard", "s.jsonl", "s.jsonl.orig-now", "s.jsonl.orig-now-1"];
+    assert_eq!(names, expected);
 }
 
 #[test]
@@ -151,7 +200,7 @@ fn a_replacement_that_fails_changes_nothing() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("s.jsonl");
     fs::write(&path, "old\n").unwrap();
-    let failed = replace::<StoreError>(&path, 4, "now", &mut |out| {
+    let failed = swap(&path, 4, "now", &mut |out| {
         out.write_all(b"half").unwrap();
         Err(StoreError::Gone { path: path.clone() })
     });
@@ -175,10 +224,10 @@ fn discovery_passes_over_what_is_no_session_file() {
     assert!(made.success());
     let not_utf8 = dir.path().join(std::ffi::OsStr::from_bytes(b"x\xff.jsonl"));
     fs::write(&not_utf8, "x").unwrap();
-    let found: Vec<_> = find_sessions(dir.path()).unwrap().into_iter().map(|found| found.path).collect();
+    let found: Vec<_> = find(dir.path()).unwrap().into_iter().map(|found| found.path).collect();
     assert_eq!(found, [path("a.jsonl"), path("b.jsonl"), path("link.jsonl"), not_utf8]);
-    assert!(matches!(FileLog::open(path("pipe.jsonl")), Err(StoreError::NotRegular { .. })));
-    assert_eq!(find_sessions(&path("missing")).unwrap(), []);
+    assert!(matches!(open(path("pipe.jsonl")), Err(StoreError::NotRegular { .. })));
+    assert_eq!(find(&path("missing")).unwrap(), []);
     symlink(path("dir.jsonl"), path("linked-dir")).unwrap();
-    assert_eq!(subdirectories(dir.path()).unwrap(), [path("dir.jsonl"), path("linked-dir")]);
+    assert_eq!(directories(dir.path()).unwrap(), [path("dir.jsonl"), path("linked-dir")]);
 }

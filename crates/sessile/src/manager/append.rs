@@ -1,7 +1,5 @@
 //! Adding entries.
 
-use std::sync::Arc;
-
 use sessile_core::EntryId;
 use sessile_core::checkpoint::checkpoint;
 use sessile_core::context::text_block;
@@ -92,7 +90,7 @@ impl SessionManager {
     /// The system messages in force are summed up in the entry, because those
     /// before it are no longer shown.
     pub fn append_compaction(&mut self, compaction: &Compaction) -> Result<EntryId, SessionError> {
-        let now = self.environment.now_ms();
+        let now = self.world.environment().now_ms();
         let projection = self.build_session_projection()?;
         let messages = projection.iter().flat_map(|projected| &projected.messages);
         let system_message = checkpoint(messages.map(Json::raw), now);
@@ -199,16 +197,19 @@ impl SessionManager {
     }
 
     fn append(&mut self, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
-        self.append_at(self.environment.now_ms(), compose)
+        self.append_at(self.world.environment().now_ms(), compose)
     }
 
     fn append_at(&mut self, now_ms: i64, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
         let timestamp = to_iso(now_ms);
-        let environment = Arc::clone(&self.environment);
-        self.session.prepare_write(environment.as_ref())?;
+        let prepared = self.session.prepare_write(&self.world);
         let parent = self.leaf_id();
-        self.session
-            .append(environment.as_ref(), &|id| compose(&Base { id, parent: parent.as_ref(), timestamp: &timestamp }))
+        let appended = prepared.and_then(|()| {
+            let compose = |id: &EntryId| compose(&Base { id, parent: parent.as_ref(), timestamp: &timestamp });
+            self.session.append(&self.world, &compose)
+        });
+        self.tell();
+        appended
     }
 }
 

@@ -75,7 +75,7 @@ impl SessionManager {
             self.extracted(parent)?
         } else {
             let options = NewSession { id: None, parent_session: self.file_text() };
-            new_session(self.environment.as_ref(), &self.cwd, self.session_dir.as_deref(), options)?
+            new_session(&self.world, &self.cwd, self.session_dir.as_deref(), options)?
         };
         Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text: Some(text) })
     }
@@ -112,7 +112,7 @@ impl SessionManager {
 
     /// A session made of the path to a row. This one stays as it is.
     fn extracted(&self, row: Row) -> Result<Session, SessionError> {
-        let environment = self.environment.as_ref();
+        let environment = self.world.environment();
         let outline = &self.session.outline;
         let path = outline.path(row);
         let steps = extract::steps(outline, &path);
@@ -134,14 +134,15 @@ impl SessionManager {
             out.write_all(&labels).map_err(failed)?;
             Ok(())
         };
-        let file = self.session_dir.as_deref().map(|dir| session_path(dir, &header));
+        let dir = self.session_dir.as_deref().filter(|_| !self.world.is_in_memory());
+        let file = dir.map(|dir| session_path(dir, &header));
         if let Some(file) = file.as_ref().filter(|_| has_conversation) {
-            create_file(file, &mut |out| write(out, file))?;
-            return Session::open_file(environment, file);
+            create_file(self.world.os(), file, self.world.is_on_disk(), &mut |out| write(out, file))?;
+            return Session::open_file(&self.world, file);
         }
         let mut bytes = Vec::new();
         write(&mut bytes, Path::new("(memory)"))?;
-        Session::from_bytes(environment, bytes, |log| match file {
+        Session::from_bytes(&self.world, bytes, |log| match file {
             Some(path) => Backing::Awaited { log, path, place: Awaiting::OurName },
             None => Backing::Memory(log),
         })
@@ -154,7 +155,7 @@ impl SessionManager {
         let mut parent = steps.last().and_then(|step| outline.id(step.row));
         let mut lines = Vec::new();
         for (target, label) in extract::labels(outline, steps, self.session.labels()?) {
-            let id = fresh_id(self.environment.as_ref(), &|id| taken.contains(id));
+            let id = fresh_id(self.world.environment(), &|id| taken.contains(id));
             let entry = extract::label_entry(&id, parent.as_ref(), target, label);
             lines.extend(line_of(entry.raw()));
             taken.insert(id.clone());

@@ -8,7 +8,8 @@ use sessile_core::entries::migrate_session_entries;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
 use sessile_core::location::{check_session_id, file_name};
-use sessile_store::{FileState, create_directory, create_file, file_state};
+use sessile_store::os::Os;
+use sessile_store::{FileState, WriteOptions, create_directory, create_file, file_state};
 
 use super::SessionManager;
 use crate::environment::{Environment, Migrated, System};
@@ -16,6 +17,7 @@ use crate::error::SessionError;
 use crate::list::{self, ListOptions, SessionInfo};
 use crate::place::{absolute, default_session_dir, given_dir};
 use crate::session::{Awaiting, Backing, Session, line_of};
+use crate::world::World;
 
 /// What a caller may choose about a new session.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +33,7 @@ pub struct NewSession {
 /// [`SessionManager::create`] and its siblings do the same in the real world.
 #[derive(Clone)]
 pub struct Sessions {
-    pub(crate) environment: Arc<dyn Environment>,
+    pub(crate) world: World,
 }
 
 impl Default for Sessions {
@@ -48,12 +50,33 @@ impl Sessions {
 
     /// The same, sharing the environment with others.
     pub fn shared(environment: Arc<dyn Environment>) -> Self {
-        Self { environment }
+        Self { world: World::new(environment) }
+    }
+
+    /// The same sessions, written as these options say.
+    #[must_use]
+    pub fn writing(mut self, options: WriteOptions) -> Self {
+        self.world.writing = options;
+        self
+    }
+
+    /// The same sessions, only looked at: every append is refused, and nothing is made or put back.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.world.is_read_only = true;
+        self
+    }
+
+    /// The same sessions on another operating system, such as one that fails on purpose.
+    #[must_use]
+    pub fn on(mut self, os: Arc<dyn Os>) -> Self {
+        self.world.os = os;
+        self
     }
 
     /// The environment.
     pub fn environment(&self) -> &dyn Environment {
-        self.environment.as_ref()
+        self.world.environment()
     }
 
     /// See [`SessionManager::create`].
@@ -66,8 +89,8 @@ impl Sessions {
         let environment = self.environment();
         let cwd = absolute(environment, cwd.as_ref());
         let dir = self.session_dir(&cwd, session_dir);
-        let session = new_session(environment, &cwd, Some(&dir), options)?;
-        create_directory(&dir)?;
+        let session = new_session(&self.world, &cwd, Some(&dir), options)?;
+        self.make_directory(&dir)?;
         Ok(self.manager(cwd, Some(dir), session))
     }
 
@@ -81,12 +104,12 @@ impl Sessions {
         let environment = self.environment();
         let path = absolute(environment, path.as_ref());
         let cwd = cwd.map(|cwd| absolute(environment, cwd));
-        let session = load(environment, &path, cwd.as_deref())?;
+        let session = load(&self.world, &path, cwd.as_deref())?;
         let parent = path.parent().unwrap_or(Path::new("/"));
         let dir = given_dir(environment, session_dir).unwrap_or_else(|| parent.to_path_buf());
-        create_directory(&dir)?;
+        self.make_directory(&dir)?;
         if session_dir.is_some() && matches!(session.backing, Backing::Awaited { .. }) {
-            create_directory(parent)?;
+            self.make_directory(parent)?;
         }
         let cwd = match cwd {
             Some(cwd) => cwd,
@@ -103,8 +126,8 @@ impl Sessions {
     ) -> Result<SessionManager, SessionError> {
         let cwd = absolute(self.environment(), cwd.as_ref());
         let dir = self.session_dir(&cwd, session_dir);
-        create_directory(&dir)?;
-        match list::most_recent(self.environment(), &cwd, session_dir, &dir)? {
+        self.make_directory(&dir)?;
+        match list::most_recent(&self.world, &cwd, session_dir, &dir)? {
             Some(path) => self.open(path, Some(&dir), Some(&cwd)),
             None => self.create(cwd, session_dir, NewSession::default()),
         }
@@ -113,7 +136,7 @@ impl Sessions {
     /// See [`SessionManager::in_memory`].
     pub fn in_memory(&self, cwd: impl AsRef<Path>, options: NewSession) -> Result<SessionManager, SessionError> {
         let cwd = absolute(self.environment(), cwd.as_ref());
-        let session = new_session(self.environment(), &cwd, None, options)?;
+        let session = new_session(&self.world, &cwd, None, options)?;
         Ok(self.manager(cwd, None, session))
     }
 
@@ -147,7 +170,7 @@ impl Sessions {
         for (_, entry) in entries.iter().enumerate().filter(|(index, _)| Some(*index) != place) {
             bytes.extend(line_of(entry.raw()));
         }
-        let session = Session::from_bytes(environment, bytes, Backing::Memory)?;
+        let session = Session::from_bytes(&self.world, bytes, Backing::Memory)?;
         Ok(self.manager(cwd, None, session))
     }
 
@@ -164,12 +187,12 @@ impl Sessions {
         let cwd = absolute(environment, target_cwd.as_ref());
         let dir = self.session_dir(&cwd, session_dir);
         let refused = |error| SessionError::CannotFork { path: source.clone(), source: Box::new(error) };
-        let original = Session::open_file(environment, &source).map_err(refused)?;
+        let original = Session::open_file(&self.looking(), &source).map_err(refused)?;
         let parent_session = Some(source.to_string_lossy().into_owned());
         let header = compose_header(environment, &cwd, NewSession { id, parent_session })?;
-        create_directory(&dir)?;
+        self.make_directory(&dir)?;
         let path = session_path(&dir, &header);
-        create_file(&path, &mut |out| {
+        create_file(self.world.os(), &path, self.world.is_on_disk(), &mut |out| {
             let failed = |source| sessile_store::StoreError::io_at("write", &path, source);
             out.write_all(&line_of(header.json().raw())).map_err(failed)?;
             let is_entry = |row| original.outline.kind(row) != sessile_core::head::Kind::Header;
@@ -182,7 +205,7 @@ impl Sessions {
     pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: &str, session_dir: Option<&Path>) -> Option<PathBuf> {
         let cwd = absolute(self.environment(), cwd.as_ref());
         let dir = self.session_dir(&cwd, session_dir);
-        list::find_by_id(self.environment(), &cwd, id, session_dir, &dir)
+        list::find_by_id(&self.world, &cwd, id, session_dir, &dir)
     }
 
     /// See [`SessionManager::list`].
@@ -194,7 +217,7 @@ impl Sessions {
     ) -> Result<Vec<SessionInfo>, SessionError> {
         let cwd = absolute(self.environment(), cwd.as_ref());
         let dir = self.session_dir(&cwd, session_dir);
-        list::list(self.environment(), &cwd, session_dir, &dir, options)
+        list::list(&self.world, &cwd, session_dir, &dir, options)
     }
 
     /// See [`SessionManager::list_all`].
@@ -204,7 +227,7 @@ impl Sessions {
         options: &mut ListOptions<'_>,
     ) -> Result<Vec<SessionInfo>, SessionError> {
         let dir = given_dir(self.environment(), session_dir);
-        list::list_all(self.environment(), dir.as_deref(), options)
+        list::list_all(&self.world, dir.as_deref(), options)
     }
 
     /// The directory to use: the caller's, or the working directory's own.
@@ -212,8 +235,24 @@ impl Sessions {
         given_dir(self.environment(), given).unwrap_or_else(|| default_session_dir(self.environment(), cwd))
     }
 
+    /// The same world, in which sources are only read.
+    fn looking(&self) -> World {
+        World { is_read_only: true, writing: WriteOptions::default(), ..self.world.clone() }
+    }
+
+    /// Makes a directory for sessions, unless they are only looked at.
+    fn make_directory(&self, dir: &Path) -> Result<(), SessionError> {
+        if self.world.is_read_only || self.world.is_in_memory() {
+            return Ok(());
+        }
+        Ok(create_directory(self.world.os(), dir, self.world.is_on_disk())?)
+    }
+
     fn manager(&self, cwd: PathBuf, session_dir: Option<PathBuf>, session: Session) -> SessionManager {
-        SessionManager { environment: Arc::clone(&self.environment), cwd, session_dir, session }
+        let mut manager =
+            SessionManager { world: self.world.clone(), cwd, session_dir, session, listeners: Vec::new() };
+        manager.tell();
+        manager
     }
 }
 
@@ -311,7 +350,7 @@ impl SessionManager {
     /// Returns where its file will be. The old session's file stays as it is.
     pub fn new_session(&mut self, options: NewSession) -> Result<Option<&Path>, SessionError> {
         let dir = self.session_dir.as_deref();
-        self.session = new_session(self.environment.as_ref(), &self.cwd, dir, options)?;
+        self.session = new_session(&self.world, &self.cwd, dir, options)?;
         Ok(self.session_file())
     }
 
@@ -320,13 +359,12 @@ impl SessionManager {
     /// The file is checked first: if it cannot be opened, the current session
     /// stays. The working directory and the session directory stay in any case.
     pub fn set_session_file(&mut self, path: impl AsRef<Path>) -> Result<(), SessionError> {
-        let environment = self.environment.as_ref();
-        let path = absolute(environment, path.as_ref());
-        let session = load(environment, &path, Some(&self.cwd))?;
+        let path = absolute(self.world.environment(), path.as_ref());
+        let session = load(&self.world, &path, Some(&self.cwd))?;
         if self.is_persisted() {
             self.session = session;
         } else {
-            self.session = session.into_memory(environment)?;
+            self.session = session.into_memory(&self.world)?;
         }
         Ok(())
     }
@@ -335,45 +373,54 @@ impl SessionManager {
     ///
     /// For sessions that hold only a name, labels or shell output. A session in memory stays there.
     pub fn persist_now(&mut self) -> Result<(), SessionError> {
-        let environment = Arc::clone(&self.environment);
-        self.session.store_now(environment.as_ref())
+        if self.world.is_read_only {
+            return Err(SessionError::ReadOnly);
+        }
+        self.session.store_now(&self.world)
     }
 
     /// Takes in what other programs have appended to the file. The leaf stays where it is.
     pub fn refresh(&mut self) -> Result<(), SessionError> {
-        let environment = Arc::clone(&self.environment);
-        self.session.catch_up(environment.as_ref())
+        let refreshed = self.session.catch_up(&self.world);
+        self.tell();
+        refreshed
     }
 
     /// Moves the leaf to the last entry of the file, after taking in what others have appended.
     pub fn follow_leaf(&mut self) -> Result<(), SessionError> {
-        self.refresh()?;
-        self.session.leaf = self.session.outline.leaf();
-        Ok(())
+        let followed = self.session.follow(&self.world);
+        self.tell();
+        followed
+    }
+
+    /// Opens the file again after a failed sync.
+    ///
+    /// Until then every append is refused, because nobody knows what the disk
+    /// holds. Acknowledged entries that are missing are put back; entries whose
+    /// append failed stay in the file beside the leaf if they got that far.
+    pub fn reopen(&mut self) -> Result<(), SessionError> {
+        let reopened = self.session.reopen(&self.world);
+        self.tell();
+        reopened
     }
 }
 
 /// A session that is not in any file yet.
 pub(super) fn new_session(
-    environment: &dyn Environment,
+    world: &World,
     cwd: &Path,
     dir: Option<&Path>,
     options: NewSession,
 ) -> Result<Session, SessionError> {
-    let header = compose_header(environment, cwd, options)?;
-    let path = dir.map(|dir| session_path(dir, &header));
-    awaited(environment, &header, path, Awaiting::OurName)
+    let header = compose_header(world.environment(), cwd, options)?;
+    let path = dir.filter(|_| !world.is_in_memory()).map(|dir| session_path(dir, &header));
+    awaited(world, &header, path, Awaiting::OurName)
 }
 
 /// A session of a header alone.
-fn awaited(
-    environment: &dyn Environment,
-    header: &Header,
-    path: Option<PathBuf>,
-    place: Awaiting,
-) -> Result<Session, SessionError> {
+fn awaited(world: &World, header: &Header, path: Option<PathBuf>, place: Awaiting) -> Result<Session, SessionError> {
     let bytes = line_of(header.json().raw());
-    Session::from_bytes(environment, bytes, |log| match path {
+    Session::from_bytes(world, bytes, |log| match path {
         Some(path) => Backing::Awaited { log, path, place },
         None => Backing::Memory(log),
     })
@@ -401,15 +448,16 @@ pub(super) fn session_path(dir: &Path, header: &Header) -> PathBuf {
 }
 
 /// Opens what is at a path: a session, an empty file that is to become one, or a name for a new one.
-fn load(environment: &dyn Environment, path: &Path, cwd: Option<&Path>) -> Result<Session, SessionError> {
-    let state = file_state(path)?;
+fn load(world: &World, path: &Path, cwd: Option<&Path>) -> Result<Session, SessionError> {
+    let environment = world.environment();
+    let state = file_state(world.os(), path)?;
     if !matches!(state, FileState::Missing | FileState::Empty) {
-        return Session::open_file(environment, path);
+        return Session::open_file(world, path);
     }
     let cwd = cwd.map_or_else(|| environment.current_dir(), Path::to_path_buf);
     let header = compose_header(environment, &cwd, NewSession::default())?;
     let place = if state == FileState::Empty { Awaiting::EmptyFile } else { Awaiting::GivenName };
-    awaited(environment, &header, Some(path.to_path_buf()), place)
+    awaited(world, &header, Some(path.to_path_buf()), place)
 }
 
 /// The working directory a header names, as pi resolves it.

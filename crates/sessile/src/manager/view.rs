@@ -157,7 +157,7 @@ impl SessionManager {
         let outline = &self.session.outline;
         let labels = self.session.labels()?;
         let on_path = self.on_path();
-        let zone = Zone(self.environment.as_ref());
+        let zone = Zone(self.world.environment());
         let forest = tree::forest(outline, &mut |row| {
             let value = self.session.value(row)?;
             Ok::<_, SessionError>(js_time(value.raw().get("timestamp"), &zone))
@@ -211,7 +211,7 @@ impl SessionManager {
     /// The context's entries with the messages each contributes: pi's `buildSessionProjection`.
     pub fn build_session_projection(&self) -> Result<Vec<Projected>, SessionError> {
         let rows = self.context_rows()?;
-        let zone = Zone(self.environment.as_ref());
+        let zone = Zone(self.world.environment());
         context::project(&self.session.outline, &rows, &zone, &mut |row| self.session.value(row))
     }
 
@@ -227,7 +227,7 @@ impl SessionManager {
     }
 
     fn context_of(&self, path: &[Row]) -> Result<SessionContext, SessionError> {
-        let zone = Zone(self.environment.as_ref());
+        let zone = Zone(self.world.environment());
         context::build(&self.session.outline, path, &zone, &mut |row| self.session.value(row))
     }
 
@@ -251,7 +251,7 @@ impl SessionManager {
     pub fn compactions(&self) -> Result<Vec<CompactionRecord>, SessionError> {
         let outline = &self.session.outline;
         let on_path = self.on_path();
-        let zone = Zone(self.environment.as_ref());
+        let zone = Zone(self.world.environment());
         let rows = outline.entries().filter(|row| outline.kind(*row) == Kind::Compaction);
         let mut records = Vec::new();
         for row in rows.filter(|row| outline.current(*row) == *row) {

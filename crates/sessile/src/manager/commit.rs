@@ -1,0 +1,115 @@
+//! Writing together: comparing first, waiting later, sharing one session among threads.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sessile_core::EntryId;
+use sessile_store::{Durable, Ticket};
+
+use super::SessionManager;
+use crate::error::SessionError;
+use crate::session::ExpectedLeaf;
+
+/// Something that was written and is on its way to the disk.
+#[derive(Debug)]
+#[must_use = "what was written is only acknowledged by waiting for it"]
+pub struct Pending<T> {
+    value: T,
+    tickets: Vec<Ticket>,
+    durable: Durable,
+}
+
+impl<T> Pending<T> {
+    /// Waits until it survives what the session promises, and says what that is.
+    ///
+    /// If the disk fails, nothing more can be written until
+    /// [`SessionManager::reopen`].
+    pub fn wait(self) -> Result<(T, Durable), SessionError> {
+        let is_on_disk = !self.tickets.is_empty();
+        for ticket in self.tickets {
+            ticket.wait()?;
+        }
+        Ok((self.value, if is_on_disk { Durable::Disk } else { self.durable }))
+    }
+}
+
+impl SessionManager {
+    /// Does something only if the file's last entry is still the expected one, and on top of that entry.
+    ///
+    /// `None` expects a session without entries. Among programs that take
+    /// Sessile's lock this is exact: nothing comes between the comparison and
+    /// the write. A program that takes no lock may still slip in between; then
+    /// both entries are there and [`Event::Divergence`](crate::Event) tells.
+    /// If it fails, the leaf is where it was.
+    pub fn append_if_leaf<T>(
+        &mut self,
+        expected: Option<&EntryId>,
+        write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
+        let old_leaf = self.session.leaf;
+        self.session.begin_turn()?;
+        let written = self.compare_and_write(expected, write);
+        self.session.end_turn();
+        self.session.expected_leaf = ExpectedLeaf::Any;
+        if written.is_err() {
+            self.session.leaf = old_leaf;
+        }
+        self.tell();
+        written
+    }
+
+    fn compare_and_write<T>(
+        &mut self,
+        expected: Option<&EntryId>,
+        write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
+        self.session.catch_up(&self.world)?;
+        self.session.expect_leaf(expected)?;
+        self.session.leaf = self.session.outline.leaf();
+        write(self)
+    }
+
+    /// Does something without waiting for the disk, and returns something to wait for.
+    ///
+    /// With [`Durability::Group`](crate::Durability) many writers can be under
+    /// way at once and share a sync; in the other modes there is nothing to
+    /// wait for and this is the same as calling directly.
+    pub fn deferred<T>(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
+    ) -> Result<Pending<T>, SessionError> {
+        self.session.deferred = Some(Vec::new());
+        let written = write(self);
+        let tickets = self.session.deferred.take().unwrap_or_default();
+        let durable = self.last_acknowledgement().map_or(Durable::Memory, |acknowledged| acknowledged.durable);
+        written.map(|value| Pending { value, tickets, durable })
+    }
+}
+
+/// One session that several threads write to.
+///
+/// Each write takes its turn; waiting for the disk happens outside of it, so
+/// with [`Durability::Group`](crate::Durability) one sync serves all who wait.
+#[derive(Clone, Debug)]
+pub struct SharedSession(Arc<Mutex<SessionManager>>);
+
+impl SharedSession {
+    /// Shares a session.
+    pub fn new(session: SessionManager) -> Self {
+        Self(Arc::new(Mutex::new(session)))
+    }
+
+    /// The session, for this thread alone while the guard lives.
+    pub fn lock(&self) -> MutexGuard<'_, SessionManager> {
+        // Every operation leaves the session whole, also one whose listener panicked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes, and waits until what was written survives what the session promises.
+    pub fn write<T>(
+        &self,
+        write: impl FnOnce(&mut SessionManager) -> Result<T, SessionError>,
+    ) -> Result<(T, Durable), SessionError> {
+        let pending = self.lock().deferred(write)?;
+        pending.wait()
+    }
+}

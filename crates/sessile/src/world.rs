@@ -1,0 +1,42 @@
+//! What the engine works with: surroundings, files, and the caller's wishes about writing.
+
+use std::sync::Arc;
+
+use sessile_store::os::{Os, RealOs};
+use sessile_store::{Durability, WriteOptions};
+
+use crate::environment::Environment;
+
+/// Surroundings, files and wishes, handed to everything that reads or writes.
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(crate) environment: Arc<dyn Environment>,
+    pub(crate) os: Arc<dyn Os>,
+    pub(crate) writing: WriteOptions,
+    /// Whether sessions are only looked at: nothing is written, not even what a crash has left to be put back.
+    pub(crate) is_read_only: bool,
+}
+
+impl World {
+    pub(crate) fn new(environment: Arc<dyn Environment>) -> Self {
+        Self { environment, os: Arc::new(RealOs), writing: WriteOptions::default(), is_read_only: false }
+    }
+
+    pub(crate) fn environment(&self) -> &dyn Environment {
+        self.environment.as_ref()
+    }
+
+    pub(crate) fn os(&self) -> &dyn Os {
+        self.os.as_ref()
+    }
+
+    /// Whether an acknowledged entry must survive power loss.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        self.writing.durability.is_on_disk()
+    }
+
+    /// Whether nothing is ever written to a file.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.writing.durability == Durability::Memory
+    }
+}

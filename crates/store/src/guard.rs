@@ -1,0 +1,408 @@
+//! The guard: what we acknowledged, kept beside the session until it is safe.
+//!
+//! Programs that rewrite a session in place write what they read before, and
+//! so destroy what we have appended since. Therefore every appended line is
+//! also put into `.<name>.sessile-guard`, and stays there until it has been in
+//! the session, unchanged and in its place, for [`CONFIRMED_AFTER_MS`]. Lines
+//! that have vanished before are put back, by whichever process of ours looks
+//! next.
+//!
+//! The file is a head and then records, each with a checksum, written one after
+//! another under the session's lock. A torn record at the end was never
+//! acknowledged. Deleting the file loses protection, never data.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::StoreError;
+use crate::lock::open_sidecar;
+use crate::os::{Identity, Lock, Mode, Os, OsFile};
+use crate::place::beside;
+use crate::planted::{self, Bug};
+
+/// How long a line must have stayed in its place to be safe.
+///
+/// A program that rewrites a session reads it first; what it will overwrite is
+/// what was appended in between. Reading and rewriting takes less than this.
+pub(crate) const CONFIRMED_AFTER_MS: i64 = 5000;
+
+/// The guard's file starts with these, and its version.
+const MAGIC: [u8; 8] = *b"sessile\x01";
+/// Magic, generation, checksum.
+const HEAD_LENGTH: usize = 8 + 8 + 4;
+const HEAD: u64 = HEAD_LENGTH as u64;
+/// Every record starts with these.
+const RECORD: [u8; 4] = *b"\nrec";
+/// Marker, length, time, place, device, inode, then checksum.
+const RECORD_HEAD: usize = 4 + 4 + 8 + 8 + 8 + 8 + 4;
+/// So much of what is confirmed may lie around before the guard is written anew without it.
+const MAX_CONFIRMED: u64 = 4 << 20;
+
+/// Lines that were acknowledged, and where they went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// When, in milliseconds since 1970.
+    pub(crate) time_ms: i64,
+    /// Where their first byte went.
+    pub(crate) offset: u64,
+    /// Into which file.
+    pub(crate) identity: Identity,
+    /// Whole lines.
+    pub(crate) lines: Vec<u8>,
+}
+
+impl Record {
+    /// Whether it has been there long enough. A clock that was set back does not make it younger for ever.
+    fn is_due(&self, now_ms: i64) -> bool {
+        let age = now_ms.saturating_sub(self.time_ms);
+        !(-CONFIRMED_AFTER_MS..CONFIRMED_AFTER_MS).contains(&age) || planted::has(Bug::GuardForgets)
+    }
+}
+
+/// The guard of one session, as one handle. Every method needs the session's lock.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    os: Arc<dyn Os>,
+    path: PathBuf,
+    file: Box<dyn OsFile>,
+    /// How often the session's file was swapped by one of us.
+    generation: u64,
+    /// Where the next record goes: behind the last whole one.
+    end: u64,
+    /// Records on their way to the file. Those that could not be written wait here for the next chance.
+    buffer: Vec<u8>,
+}
+
+impl Guard {
+    /// Opens the guard of a session, or makes one.
+    pub(crate) fn open(os: &Arc<dyn Os>, session: &Path) -> Result<Self, StoreError> {
+        let path = guard_path(session);
+        let file = open_sidecar(os.as_ref(), &path)?;
+        // Says that the session has a user. Nobody waits for it, and nothing depends on it.
+        drop(file.try_lock(Lock::Shared));
+        let mut guard = Self { os: Arc::clone(os), path, file, generation: 0, end: HEAD, buffer: Vec::new() };
+        guard.read_head()?;
+        Ok(guard)
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The length of the records.
+    pub(crate) fn len(&self) -> u64 {
+        self.end - HEAD
+    }
+
+    /// Makes sure that what we know of the file is true: others may have written to it, replaced or removed it.
+    pub(crate) fn catch_up(&mut self, session: &Path) -> Result<(), StoreError> {
+        let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
+        if stat.n_links == 0 {
+            let waiting = std::mem::take(&mut self.buffer);
+            *self = Self { buffer: waiting, ..Self::open(&self.os, session)? };
+            return Ok(());
+        }
+        if stat.length != self.end {
+            self.read_head()?;
+        }
+        Ok(())
+    }
+
+    /// Remembers lines that were just written. If that fails, they are written with the next ones.
+    pub(crate) fn remember(&mut self, record: &Record) -> Result<(), StoreError> {
+        if planted::has(Bug::GuardOff) {
+            return Ok(());
+        }
+        encode(record, &mut self.buffer);
+        if let Err(error) = write_all(self.file.as_ref(), &self.buffer, self.end) {
+            // A part of a record must not stay where the next one begins.
+            drop(self.file.set_length(self.end));
+            return Err(StoreError::io_at("write", &self.path, error));
+        }
+        self.end += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Remembers lines without touching the file, because somebody else may be writing to it.
+    pub(crate) fn keep_for_later(&mut self, record: &Record) {
+        encode(record, &mut self.buffer);
+    }
+
+    /// All records, oldest first.
+    pub(crate) fn records(&self) -> Result<Vec<Record>, StoreError> {
+        Ok(decode(&self.read_records()?).0)
+    }
+
+    /// Forgets the records for which this says so, which must be the oldest ones.
+    ///
+    /// If all are forgotten the file is cut; if many, it is written anew. A few are left for later.
+    pub(crate) fn forget(&mut self, records: &[Record], n_confirmed: usize) -> Result<(), StoreError> {
+        let confirmed = records[..n_confirmed].iter().map(|record| (RECORD_HEAD + record.lines.len()) as u64).sum();
+        if n_confirmed == records.len() {
+            if self.end > HEAD {
+                self.file.set_length(HEAD).map_err(StoreError::io("shorten", &self.path))?;
+                self.end = HEAD;
+            }
+        } else if self.len().min(confirmed) > MAX_CONFIRMED {
+            self.replace(self.generation, &records[n_confirmed..])?;
+        }
+        Ok(())
+    }
+
+    /// Writes the guard anew. At every moment there is a whole one.
+    pub(crate) fn replace(&mut self, generation: u64, records: &[Record]) -> Result<(), StoreError> {
+        let temporary = self.path.with_extension("sessile-guard-new");
+        let failed = |error| StoreError::io_at("write", &temporary, error);
+        let mut bytes = head(generation);
+        for record in records {
+            encode(record, &mut bytes);
+        }
+        // One that a crash has left behind is ours, since we hold the lock.
+        drop(self.os.remove(&temporary));
+        let file = self.os.open(&temporary, Mode::New).map_err(failed)?;
+        let written = append_all(file.as_ref(), &bytes).and_then(|()| self.os.rename(&temporary, &self.path));
+        if let Err(error) = written {
+            drop(self.os.remove(&temporary));
+            return Err(failed(error));
+        }
+        // Opened anew, because a handle for appending cannot write at a place.
+        self.file = open_sidecar(self.os.as_ref(), &self.path)?;
+        drop(self.file.try_lock(Lock::Shared));
+        self.generation = generation;
+        self.end = bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Removes the guard if it holds nothing and nobody else uses the session.
+    pub(crate) fn remove_if_unused(&self) -> bool {
+        let is_last = self.end == HEAD && self.file.try_lock(Lock::Exclusive).unwrap_or(false);
+        is_last && self.os.remove(&self.path).is_ok()
+    }
+
+    /// How many of the records from the first on are safe, or that one of them has vanished.
+    pub(crate) fn confirmed(&self, records: &[Record], session: &dyn OsFile, identity: Identity) -> Confirmed {
+        let now_ms = self.os.now_ms();
+        for (index, record) in records.iter().enumerate() {
+            if !is_in_place(record, session, identity) {
+                return Confirmed::Vanished;
+            }
+            if !record.is_due(now_ms) {
+                let later = &records[index..];
+                let is_whole = later.iter().all(|record| is_in_place(record, session, identity));
+                return if is_whole { Confirmed::First(index) } else { Confirmed::Vanished };
+            }
+        }
+        Confirmed::First(records.len())
+    }
+
+    /// Finds out what is in the file. What is no guard of ours is started anew.
+    fn read_head(&mut self) -> Result<(), StoreError> {
+        let mut bytes = [0; HEAD_LENGTH];
+        let n_read = read_fully(self.file.as_ref(), &mut bytes, 0).map_err(StoreError::io("read", &self.path))?;
+        self.end = HEAD;
+        if n_read == bytes.len() && bytes == head(generation_of(bytes))[..] {
+            self.generation = generation_of(bytes);
+            let records = self.read_records()?;
+            let whole = decode(&records).1;
+            if whole < records.len() {
+                let failed = StoreError::io("shorten", &self.path);
+                self.file.set_length(HEAD + whole as u64).map_err(failed)?;
+            }
+            self.end = HEAD + whole as u64;
+            return Ok(());
+        }
+        let failed = StoreError::io("write", &self.path);
+        self.file.set_length(0).map_err(&failed)?;
+        write_all(self.file.as_ref(), &head(self.generation), 0).map_err(failed)
+    }
+
+    fn read_records(&self) -> Result<Vec<u8>, StoreError> {
+        let failed = StoreError::io("read", &self.path);
+        let length = self.file.stat().map_err(&failed)?.length.saturating_sub(HEAD);
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        let n_read = read_fully(self.file.as_ref(), &mut bytes, HEAD).map_err(failed)?;
+        bytes.truncate(n_read);
+        Ok(bytes)
+    }
+}
+
+/// What became of the guarded lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Confirmed {
+    /// All are there, and so many, from the oldest on, are safe.
+    First(usize),
+    /// Some are no longer where they were.
+    Vanished,
+}
+
+/// The records a guard's file holds, without opening it for writing. For looking only.
+pub(crate) fn peek(os: &dyn Os, session: &Path) -> Result<Vec<Record>, StoreError> {
+    let path = guard_path(session);
+    let file = match os.open(&path, Mode::Read) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::io_at("open", &path, error)),
+    };
+    let failed = StoreError::io("read", &path);
+    let length = file.stat().map_err(&failed)?.length.saturating_sub(HEAD);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    let n_read = read_fully(file.as_ref(), &mut bytes, HEAD).map_err(failed)?;
+    Ok(decode(&bytes[..n_read]).0)
+}
+
+/// Where a session's guard is.
+pub(crate) fn guard_path(session: &Path) -> PathBuf {
+    beside(session, ".", ".sessile-guard")
+}
+
+/// Whether a record's lines are where they were written.
+fn is_in_place(record: &Record, session: &dyn OsFile, identity: Identity) -> bool {
+    let mut bytes = vec![0; record.lines.len()];
+    record.identity == identity
+        && read_fully(session, &mut bytes, record.offset).is_ok_and(|n_read| n_read == bytes.len())
+        && bytes == record.lines
+}
+
+fn head(generation: u64) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(generation.to_le_bytes());
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    bytes
+}
+
+fn generation_of(head: [u8; HEAD_LENGTH]) -> u64 {
+    number(&head, 8)
+}
+
+fn encode(record: &Record, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend(RECORD);
+    // A record holds what one append wrote, which the line cap keeps far below this.
+    out.extend(u32::try_from(record.lines.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend(record.time_ms.to_le_bytes());
+    for field in [record.offset, record.identity.device, record.identity.inode] {
+        out.extend(field.to_le_bytes());
+    }
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&out[start..]);
+    checksum.update(&record.lines);
+    out.extend(checksum.finalize().to_le_bytes());
+    out.extend(&record.lines);
+}
+
+/// The whole records at the start of these bytes, and how many bytes they are.
+fn decode(bytes: &[u8]) -> (Vec<Record>, usize) {
+    let mut records = Vec::new();
+    let mut rest = bytes;
+    while let Some((record, length)) = decode_one(rest) {
+        records.push(record);
+        rest = &rest[length..];
+    }
+    (records, bytes.len() - rest.len())
+}
+
+fn decode_one(bytes: &[u8]) -> Option<(Record, usize)> {
+    let fixed = bytes.get(..RECORD_HEAD)?;
+    if !fixed.starts_with(&RECORD) {
+        return None;
+    }
+    let length = u32::from_le_bytes(fixed[4..8].try_into().ok()?) as usize;
+    let lines = if planted::has(Bug::GuardBelievesTorn) {
+        &bytes[RECORD_HEAD..bytes.len().min(RECORD_HEAD + length)]
+    } else {
+        bytes.get(RECORD_HEAD..RECORD_HEAD + length)?
+    };
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&fixed[..RECORD_HEAD - 4]);
+    checksum.update(lines);
+    let is_whole = checksum.finalize().to_le_bytes() == fixed[RECORD_HEAD - 4..];
+    if !is_whole && !planted::has(Bug::GuardBelievesTorn) {
+        return None;
+    }
+    let identity = Identity { device: number(fixed, 24), inode: number(fixed, 32) };
+    let record =
+        Record { time_ms: number(fixed, 8).cast_signed(), offset: number(fixed, 16), identity, lines: lines.to_vec() };
+    Some((record, RECORD_HEAD + lines.len()))
+}
+
+fn number(bytes: &[u8], at: usize) -> u64 {
+    let mut number = [0; 8];
+    number.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(number)
+}
+
+/// Reads until the buffer is full or the file ends.
+pub(crate) fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    let mut n_read = 0;
+    while n_read < buffer.len() {
+        match file.read_at(&mut buffer[n_read..], offset + n_read as u64) {
+            Ok(0) => break,
+            Ok(more) => n_read += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(n_read)
+}
+
+fn write_all(file: &dyn OsFile, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+    let mut n_written = 0;
+    while n_written < bytes.len() {
+        match file.write_at(&bytes[n_written..], offset + n_written as u64) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(more) => n_written += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Writes everything behind the end of a file that nobody else writes to.
+pub(crate) fn append_all(file: &dyn OsFile, bytes: &[u8]) -> std::io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match file.append(rest) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(n_written) => rest = &rest[n_written..],
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(lines: &[u8]) -> Record {
+        Record { time_ms: 7, offset: 9, identity: Identity { device: 1, inode: 2 }, lines: lines.to_vec() }
+    }
+
+    #[test]
+    fn records_come_back_and_a_torn_one_is_left_out() {
+        let (one, two) = (record(b"{\"a\":1}\n"), record(b"{\"b\":2}\n{\"c\":3}\n"));
+        let mut bytes = Vec::new();
+        encode(&one, &mut bytes);
+        let first = bytes.len();
+        encode(&two, &mut bytes);
+        assert_eq!(decode(&bytes), (vec![one.clone(), two], bytes.len()));
+        for cut in first..bytes.len() {
+            assert_eq!(decode(&bytes[..cut]), (vec![one.clone()], first));
+        }
+        for flipped in first..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[flipped] ^= 4;
+            assert_eq!(decode(&damaged), (vec![one.clone()], first));
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_does_not_keep_records_for_ever() {
+        let record = record(b"x\n");
+        assert!(!record.is_due(7) && !record.is_due(7 + 4999) && record.is_due(7 + 5000));
+        assert!(!record.is_due(7 - 5000) && record.is_due(7 - 5001));
+    }
+}

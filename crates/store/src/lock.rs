@@ -1,0 +1,164 @@
+//! Whose turn it is to write: a kernel lock on a file beside the session.
+//!
+//! The lock is on `.<name>.sessile-lock`, not on the session itself, which
+//! others may replace, and the kernel releases it when its holder dies. It
+//! orders what our own processes write; programs that know nothing of it are
+//! caught by the checks around each append.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::StoreError;
+use crate::options::Busy;
+use crate::os::{FileKind, Lock, Mode, Os, OsFile};
+use crate::place::beside;
+use crate::planted::{self, Bug};
+
+/// The first and the longest pause between two looks at a lock that is taken.
+const PAUSES: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
+
+/// Who holds, or last held, a lock. For people, never for decisions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The process.
+    pub pid: u32,
+    /// The machine.
+    pub host: String,
+    /// Since when it writes to the session, in milliseconds since 1970.
+    pub since_ms: i64,
+}
+
+/// The lock of one session, as one handle.
+#[derive(Debug)]
+pub(crate) struct TurnLock {
+    os: Arc<dyn Os>,
+    path: PathBuf,
+    file: Option<Box<dyn OsFile>>,
+    is_held: bool,
+    /// When the details in the file were written by us; anything else there was written by others.
+    signed_ms: Option<i64>,
+    since_ms: Option<i64>,
+}
+
+impl TurnLock {
+    pub(crate) fn new(os: Arc<dyn Os>, session: &Path) -> Self {
+        Self { os, path: lock_path(session), file: None, is_held: false, signed_ms: None, since_ms: None }
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Takes the lock, waiting as the caller wishes. False if it goes on without.
+    pub(crate) fn take(&mut self, busy: Busy) -> Result<bool, StoreError> {
+        let mut waited = Duration::ZERO;
+        let mut pause = PAUSES.0;
+        loop {
+            if self.try_take()? {
+                return Ok(true);
+            }
+            if busy.patience().is_some_and(|patience| waited >= patience) {
+                return match busy {
+                    Busy::Continue(_) => Ok(false),
+                    _ => Err(StoreError::Busy { path: self.path.clone(), holder: self.holder() }),
+                };
+            }
+            self.os.wait(pause);
+            waited += pause;
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// Takes the lock if it is free now.
+    pub(crate) fn try_take(&mut self) -> Result<bool, StoreError> {
+        loop {
+            self.open()?;
+            let Some(file) = &self.file else { return Ok(false) };
+            if !file.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &self.path))? {
+                return Ok(false);
+            }
+            let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+            // Whoever removed the file has made the lock on it worthless: others lock its successor.
+            if stat.n_links == 0 && !planted::has(Bug::LockOnWrongFile) {
+                self.file = None;
+                continue;
+            }
+            self.is_held = true;
+            if self.signed_ms != Some(stat.modified_ms) {
+                self.sign();
+            }
+            return Ok(true);
+        }
+    }
+
+    pub(crate) fn release(&mut self) {
+        if let Some(file) = self.file.as_ref().filter(|_| self.is_held)
+            && file.unlock().is_err()
+        {
+            // Closing gives it back as well.
+            self.file = None;
+        }
+        self.is_held = false;
+    }
+
+    /// Removes the lock's file, which must be held, and gives the lock back.
+    pub(crate) fn remove(mut self) {
+        if self.is_held {
+            drop(self.os.remove(&self.path));
+        }
+        self.release();
+    }
+
+    fn open(&mut self) -> Result<(), StoreError> {
+        if self.file.is_none() {
+            self.file = Some(open_sidecar(self.os.as_ref(), &self.path)?);
+        }
+        Ok(())
+    }
+
+    /// Leaves our name in the file. Not being able to is no reason not to write.
+    fn sign(&mut self) {
+        let since_ms = *self.since_ms.get_or_insert_with(|| self.os.now_ms());
+        let (pid, host) = self.os.whoami();
+        let details = format!("{pid} {since_ms} {host}\n");
+        let Some(file) = &self.file else { return };
+        let written = file.set_length(0).and_then(|()| file.write_at(details.as_bytes(), 0));
+        let stat = written.and_then(|_| file.stat());
+        self.signed_ms = stat.ok().map(|stat| stat.modified_ms);
+    }
+
+    /// Who last signed the lock.
+    pub(crate) fn holder(&self) -> Option<Holder> {
+        let mut details = [0; 512];
+        let n_read = self.file.as_ref()?.read_at(&mut details, 0).ok()?;
+        let details = String::from_utf8_lossy(&details[..n_read]).into_owned();
+        let mut fields = details.trim_end().splitn(3, ' ');
+        let (pid, since_ms) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        Some(Holder { pid, since_ms, host: fields.next()?.to_owned() })
+    }
+}
+
+impl Drop for TurnLock {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// The file whose lock says whose turn it is.
+pub(crate) fn lock_path(session: &Path) -> PathBuf {
+    beside(session, ".", ".sessile-lock")
+}
+
+/// Opens a file of ours beside a session, made if need be, and makes sure that it is ours.
+pub(crate) fn open_sidecar(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {
+    let file = os.open(path, Mode::Sidecar).map_err(StoreError::io("open", path))?;
+    let stat = file.stat().map_err(StoreError::io("look at", path))?;
+    if stat.kind != FileKind::Regular || stat.n_links > 1 {
+        return Err(StoreError::NotRegular { path: path.to_path_buf() });
+    }
+    if stat.mode & 0o777 != 0o600 && stat.is_own {
+        os.set_mode(path, 0o600).map_err(StoreError::io("protect", path))?;
+    }
+    Ok(file)
+}

@@ -1,0 +1,179 @@
+//! Putting back what somebody else has destroyed.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use sessile_core::head::{Kind, Parsed, read};
+use sessile_core::line::Line;
+
+use crate::append::append_lines;
+use crate::error::StoreError;
+use crate::file::scan_file;
+use crate::guard::{Confirmed, Guard, Record, peek};
+use crate::os::{Identity, Mode, Os, OsFile, Stat};
+use crate::planted::{self, Bug};
+
+/// A file that has not changed for so long is no longer being rewritten.
+const STILL: Duration = Duration::from_millis(250);
+/// How often it is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(50);
+/// A file that never comes to rest is recovered all the same after so many looks.
+const MAX_LOOKS: u32 = 200;
+
+/// Forgets what is safe by now. True if something has vanished.
+pub(crate) fn settle(guard: &mut Guard, session: &dyn OsFile, identity: Identity) -> Result<bool, StoreError> {
+    if guard.len() == 0 {
+        return Ok(false);
+    }
+    let records = guard.records()?;
+    match guard.confirmed(&records, session, identity) {
+        Confirmed::First(n_confirmed) => guard.forget(&records, n_confirmed).map(|()| false),
+        Confirmed::Vanished => Ok(true),
+    }
+}
+
+/// Waits until whoever rewrites a file seems to have finished.
+pub(crate) fn wait_until_still(os: &dyn Os, path: &Path) {
+    let look = || os.stat(path).ok().map(|Stat { identity, length, modified_ms, .. }| (identity, length, modified_ms));
+    let mut seen = look();
+    let mut still = Duration::ZERO;
+    for _ in 0..MAX_LOOKS {
+        if still >= STILL {
+            return;
+        }
+        os.wait(LOOK);
+        let now = look();
+        still = if now == seen { still + LOOK } else { Duration::ZERO };
+        seen = now;
+    }
+}
+
+/// The lines that were acknowledged and are no longer in a session, oldest first. Only looks.
+pub fn missing_lines(os: &dyn Os, path: &Path) -> Result<Vec<Vec<u8>>, StoreError> {
+    let records = peek(os, path)?;
+    if records.is_empty() {
+        return Ok(Vec::new());
+    }
+    let file = os.open(path, Mode::Read).map_err(StoreError::io("open", path))?;
+    let guarded: Vec<&[u8]> = records.iter().flat_map(|record| lines_of(&record.lines)).collect();
+    let found = Found::look(file.as_ref(), path, &guarded)?;
+    Ok(found.missing(&guarded, false).into_iter().map(|index| guarded[index].to_vec()).collect())
+}
+
+/// Appends the guarded lines that are no longer in the session, in their old order, and returns them.
+///
+/// The last line that was acknowledged becomes the last line of the file
+/// again, because that is where pi goes on. A file that holds something but no
+/// header is left alone: it is not the session any more.
+pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Vec<Vec<u8>>, StoreError> {
+    let records = guard.records()?;
+    let file = os.open(path, Mode::Append).map_err(StoreError::io("open for writing", path))?;
+    let stat = file.stat().map_err(StoreError::io("look at", path))?;
+    let guarded: Vec<&[u8]> = records.iter().flat_map(|record| lines_of(&record.lines)).collect();
+    let mut found = Found::look(file.as_ref(), path, &guarded)?;
+    let missing = found.missing(&guarded, stat.length == 0);
+    if !missing.is_empty() && !found.has_header && stat.length > 0 {
+        return Ok(Vec::new());
+    }
+    let mut batch: Vec<usize> = missing.clone();
+    if planted::has(Bug::RecoverBackwards) {
+        batch.reverse();
+    }
+    let last = guarded.len().checked_sub(1);
+    if let Some(last) = last.filter(|last| !missing.is_empty() && !missing.contains(last)) {
+        batch.push(last);
+    }
+    if !batch.is_empty() {
+        let text: Vec<u8> = batch.iter().flat_map(|index| [guarded[*index], b"\n"].concat()).collect();
+        let mut offset = append_lines(file.as_ref(), path, &text, found.ends_line)?.offset;
+        for index in batch {
+            found.places[index] = Some(Place { offset, line: guarded[index].to_vec() });
+            offset += guarded[index].len() as u64 + 1;
+        }
+    }
+    let kept = found.records(&guarded, os.now_ms(), stat.identity);
+    let lines = missing.iter().map(|index| guarded[*index].to_vec()).collect();
+    guard.replace(guard.generation(), &kept)?;
+    Ok(lines)
+}
+
+/// Which guarded lines are in the file, and where.
+struct Found<'g> {
+    by_bytes: HashMap<&'g [u8], usize>,
+    by_id: HashMap<Vec<u8>, usize>,
+    places: Vec<Option<Place>>,
+    has_header: bool,
+    ends_line: bool,
+}
+
+/// Where a guarded line is, and how it is spelled there.
+struct Place {
+    offset: u64,
+    line: Vec<u8>,
+}
+
+impl<'g> Found<'g> {
+    fn new(guarded: &[&'g [u8]]) -> Self {
+        let by_bytes = guarded.iter().enumerate().map(|(index, line)| (*line, index)).collect();
+        let with_id = |(index, line): (usize, &&[u8])| id_of(line).map(|id| (id, index));
+        let by_id = guarded.iter().enumerate().filter_map(with_id).collect();
+        Self { by_bytes, by_id, places: guarded.iter().map(|_| None).collect(), has_header: false, ends_line: true }
+    }
+
+    /// Looks through a whole file.
+    fn look(file: &dyn OsFile, path: &Path, guarded: &[&'g [u8]]) -> Result<Self, StoreError> {
+        let mut found = Self::new(guarded);
+        scan_file(file, path, 0, &mut |line| {
+            found.see(line);
+            true
+        })?;
+        Ok(found)
+    }
+
+    fn see(&mut self, line: Line<'_>) {
+        self.ends_line = line.terminated;
+        let line = line.without_bom();
+        let Some(bytes) = line.bytes else { return };
+        self.has_header |= is_header(bytes);
+        // Whoever rewrote the file may have spelled the line differently; the id still tells that it is there.
+        let index = (self.by_bytes.get(bytes).copied()).or_else(|| self.by_id.get(&id_of(bytes)?).copied());
+        if let Some(index) = index {
+            self.places[index] = Some(Place { offset: line.span.offset, line: bytes.to_vec() });
+        }
+    }
+
+    /// The guarded lines that are not there. A header only counts if there is nothing else.
+    fn missing(&self, guarded: &[&[u8]], is_empty: bool) -> Vec<usize> {
+        let is_wanted = |index: &usize| self.places[*index].is_none() && (is_empty || !is_header(guarded[*index]));
+        // A line that was guarded twice is wanted once: the map by bytes knows its last place.
+        let is_last = |index: &usize| self.by_bytes.get(guarded[*index]) == Some(index);
+        (0..guarded.len()).filter(|index| is_wanted(index) && is_last(index)).collect()
+    }
+
+    /// What is to be guarded from now on.
+    fn records(&self, guarded: &[&[u8]], time_ms: i64, identity: Identity) -> Vec<Record> {
+        let is_last = |index: &usize| self.by_bytes.get(guarded[*index]) == Some(index);
+        let record = |place: &Place| {
+            let lines = [&place.line[..], b"\n"].concat();
+            Record { time_ms, offset: place.offset, identity, lines }
+        };
+        (0..guarded.len()).filter(is_last).filter_map(|index| self.places[index].as_ref().map(record)).collect()
+    }
+}
+
+/// The lines of a record, without their newlines.
+pub(crate) fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+fn id_of(line: &[u8]) -> Option<Vec<u8>> {
+    match read(line) {
+        Parsed::Kept(head) if head.kind != Kind::Header => head.id.map(|id| id.as_wtf8().to_vec()),
+        _ => None,
+    }
+}
+
+fn is_header(line: &[u8]) -> bool {
+    matches!(read(line), Parsed::Kept(head) if head.kind == Kind::Header)
+}

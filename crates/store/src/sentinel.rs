@@ -1,0 +1,132 @@
+//! Threads that work beside an open log.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use crate::commit::Committer;
+use crate::error::StoreError;
+use crate::guard::Guard;
+use crate::lock::TurnLock;
+use crate::log::Notice;
+use crate::os::{Mode, Os};
+use crate::recovery::{put_back, settle, wait_until_still};
+
+/// How often guarded lines are looked after.
+const ROUND: Duration = Duration::from_millis(500);
+
+/// Looks after guarded lines until all are safe: puts back what others destroy.
+///
+/// It shares nothing with the log but a list of notices. Like another process,
+/// it takes the lock for each round and finds everything it needs in the files.
+#[derive(Debug)]
+pub(crate) struct Sentinel(Worker);
+
+impl Sentinel {
+    /// Starts one. None if the system has no thread for us; then the next append and the next open look.
+    pub(crate) fn start(os: &Arc<dyn Os>, path: &Path, notices: &Arc<Mutex<Vec<Notice>>>) -> Option<Self> {
+        let watched = Watched { os: Arc::clone(os), path: path.to_path_buf(), notices: Arc::clone(notices) };
+        Worker::start("sessile-guard", ROUND, move || watched.round().unwrap_or(Round::Again)).map(Self)
+    }
+
+    pub(crate) fn has_finished(&self) -> bool {
+        self.0.has_finished()
+    }
+}
+
+struct Watched {
+    os: Arc<dyn Os>,
+    path: PathBuf,
+    notices: Arc<Mutex<Vec<Notice>>>,
+}
+
+impl Watched {
+    fn round(&self) -> Result<Round, StoreError> {
+        let mut lock = TurnLock::new(Arc::clone(&self.os), &self.path);
+        if !lock.try_take()? {
+            return Ok(Round::Again);
+        }
+        let mut guard = Guard::open(&self.os, &self.path)?;
+        let Ok(session) = self.os.open(&self.path, Mode::Read) else { return Ok(Round::Last) };
+        let identity = session.stat().map_err(StoreError::io("look at", &self.path))?.identity;
+        if settle(&mut guard, session.as_ref(), identity)? {
+            wait_until_still(self.os.as_ref(), &self.path);
+            let lines = put_back(self.os.as_ref(), &self.path, &mut guard)?;
+            if !lines.is_empty() {
+                let notice = Notice::Recovered { lines };
+                self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+            }
+        }
+        Ok(if guard.len() == 0 { Round::Last } else { Round::Again })
+    }
+}
+
+/// Tells the disk to catch up every so often.
+#[derive(Debug)]
+pub(crate) struct Flusher(#[expect(dead_code, reason = "held for its thread")] Worker);
+
+impl Flusher {
+    pub(crate) fn start(committer: &Arc<Committer>, interval: Duration) -> Option<Self> {
+        let committer = Arc::clone(committer);
+        let round = move || {
+            // A failure is remembered by the committer, which refuses every later append.
+            let has_failed = committer.is_behind() && committer.sync().is_err();
+            if has_failed { Round::Last } else { Round::Again }
+        };
+        Worker::start("sessile-sync", interval, round).map(Self)
+    }
+}
+
+/// Whether there is more to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    Again,
+    Last,
+}
+
+/// A thread that does something again and again until it is done or nobody wants it any more.
+#[derive(Debug)]
+struct Worker {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Stop {
+    is_wanted: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Worker {
+    fn start(name: &str, pause: Duration, mut round: impl FnMut() -> Round + Send + 'static) -> Option<Self> {
+        let stop = Arc::new(Stop::default());
+        let theirs = Arc::clone(&stop);
+        let work = move || while !theirs.is_wanted_within(pause) && round() == Round::Again {};
+        let thread = Builder::new().name(name.to_owned()).spawn(work).ok()?;
+        Some(Self { stop, thread: Some(thread) })
+    }
+
+    fn has_finished(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        *self.stop.is_wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // It reports nothing, and a panic in it has been printed already.
+            drop(thread.join());
+        }
+    }
+}
+
+impl Stop {
+    fn is_wanted_within(&self, pause: Duration) -> bool {
+        let is_wanted = self.is_wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(is_wanted, pause, |is_wanted| !*is_wanted);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}

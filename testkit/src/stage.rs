@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use serde_json::Value;
-use sessile::{ListOptions, NewSession, SessionError, SessionManager, Sessions};
+use sessile::{ListOptions, NewSession, SessionError, SessionManager, Sessions, WriteOptions};
 use tempfile::TempDir;
 
 use crate::differential::compare::{Paths, compare_sessions};
@@ -102,7 +102,8 @@ impl Stage {
         let world = Replay::new(START_MS, SEED);
         world.set_home(&paths.ours);
         world.set_current_dir(&paths.ours);
-        let sessions = Sessions::new(world.clone());
+        // Damage is done to these files on purpose; the guard would put back what pi is meant to miss.
+        let sessions = Sessions::new(world.clone()).writing(WriteOptions { guard: false, ..WriteOptions::default() });
         let mut stage =
             Self { oracle: Some(oracle), world, sessions, ours: None, paths, now_ms: START_MS, _directory: directory };
         let home = quoted(&stage.paths.pi);

@@ -613,7 +613,7 @@ fn a_file_that_was_cut_is_noticed() {
     let mut session = place.open(&path);
     fs::write(&path, format!("{HEADER}\n")).unwrap();
     let refused = session.refresh().unwrap_err();
-    assert!(matches!(&refused, SessionError::LeafGone { id, .. } if id.to_string() == "b"), "{refused}");
+    assert!(matches!(&refused, SessionError::LeafGone { id, .. } if *id == "b"), "{refused}");
     // Whoever wants to go on from what is left can.
     session.follow_leaf().unwrap();
     assert_eq!(session.leaf_id(), None);

@@ -414,7 +414,9 @@ impl FileLog {
     }
 
     fn recover_in_turn(&mut self) -> Result<(), StoreError> {
-        wait_until_still(self.os.as_ref(), &self.path);
+        if self.options.guard {
+            wait_until_still(self.os.as_ref(), &self.path);
+        }
         self.reopen()?;
         let is_ours = self.turn.current == Some(Turn::Ours);
         if let Some(guard) = self.guard.as_mut().filter(|_| is_ours) {

@@ -65,7 +65,7 @@ fn upgrade(file: &Path) {
     let mut manager = SessionManager::open(file, None, None).unwrap();
     println!("opened with {} entries", manager.entry_count());
     println!("a message is {}", say(&mut manager, "y"));
-    let n_files = fs::read_dir(file.parent().unwrap()).unwrap().count();
+    let n_files = n_files_beside(file);
     println!("the file is unchanged: {}, files: {n_files}", fs::metadata(file).unwrap().len() == before);
     limit_files(None);
     println!("a message is {}", say(&mut manager, "y"));
@@ -78,6 +78,12 @@ fn copy(file: &Path) {
     let leaf = manager.leaf_id().unwrap();
     println!("a branch is {}", done(manager.create_branched_session(leaf).is_ok()));
     println!("a fork is {}", done(SessionManager::fork_from(file, "/tmp", file.parent(), None).is_ok()));
-    let n_files = fs::read_dir(file.parent().unwrap()).unwrap().count();
+    let n_files = n_files_beside(file);
     println!("the session is the same: {}, files: {n_files}", manager.session_file() == Some(file));
+}
+
+/// How many files there are, those of the lock and the guard aside.
+fn n_files_beside(file: &Path) -> usize {
+    let names = fs::read_dir(file.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter(|name| !name.to_string_lossy().starts_with('.')).count()
 }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use sessile::json::Json;
 use sessile::version::Upgrade;
-use sessile::{BranchSummary, Compaction, EntryId, NewSession, SessionError, SessionManager, Sessions, UsageNote};
+use sessile::{
+    BranchSummary, Compaction, EntryId, NewSession, SessionError, SessionManager, Sessions, UsageNote, WriteOptions,
+};
 
 use super::compare::{Explained, Paths, compare_sessions};
 use super::op::{Op, Step, Target};
@@ -77,7 +79,9 @@ impl<'o> Pair<'o> {
         let environment = Replay::new(START_MS, seed);
         environment.set_home(directory);
         environment.set_current_dir(directory);
-        let sessions = Sessions::new(environment.clone());
+        // Damage is done to these files on purpose; the guard would put back what pi is meant to miss.
+        let sessions =
+            Sessions::new(environment.clone()).writing(WriteOptions { guard: false, ..WriteOptions::default() });
         Self { oracle, environment, sessions, ours: None, paths, seed, now_ms: START_MS, was_copied: false }
     }
 

@@ -13,6 +13,8 @@ fn main() -> ExitCode {
     let (out_width, err_width) = (terminal_width(&stdout), terminal_width(&stderr));
     let mut out = BufWriter::with_capacity(64 << 10, stdout.lock());
     let mut err = stderr.lock();
+    // Not being able to only means that a limit on the size of files ends us instead of being told.
+    sessile::os::outlive_file_size_limit().ok();
     let exit = run(
         std::env::args_os(),
         Arc::new(sessile::System),

@@ -43,6 +43,11 @@
 //! - An error leaves the manager as it was.
 //! - New files are readable by their owner only.
 //!
+//! One thing is the program's own decision: a write beyond the limit on the
+//! size of files ends a process that does not handle the signal for it. Call
+//! [`os::outlive_file_size_limit`] once at the start, or ignore `SIGXFSZ`, and
+//! it is an error like any other.
+//!
 //! Where this differs from pi, it is safer; the repository's
 //! `docs/compatibility.md` lists every difference with its reason.
 

@@ -4,6 +4,8 @@ use std::fs::{self, DirBuilder, File, FileTimes, Metadata, OpenOptions, Permissi
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FallocateFlags, OFlags};
@@ -192,6 +194,17 @@ fn stat_of(metadata: &Metadata) -> Stat {
         mode: metadata.mode() & 0o7777,
         is_own: metadata.uid() == rustix::process::geteuid().as_raw(),
     }
+}
+
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error instead of the end of the process.
+///
+/// The system sends a signal with that error, which ends a process that does
+/// not handle or ignore it. That is a decision about the whole process, so it
+/// is taken where the program starts: a program that uses the library calls
+/// this, or ignores the signal itself.
+pub fn outlive_file_size_limit() -> io::Result<()> {
+    let signal = rustix::process::Signal::XFSZ.as_raw();
+    signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock the store is given")]

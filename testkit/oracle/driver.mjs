@@ -372,6 +372,9 @@ const REQUESTS = {
     }
     return { ok: true, value };
   },
+  ids({ handle }) {
+    return result(distinctIds(manager(handle)));
+  },
   normalise({ text }) {
     return { ok: true, text: JSON.stringify(JSON.parse(text)) };
   },

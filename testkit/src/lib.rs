@@ -7,6 +7,7 @@
 //! two can be compared text by text. [`differential`] does that for random
 //! sequences of operations, and a [`Stage`] for those that a test writes down.
 //! [`sim`] is an operating system whose calls fail and crash as a test wishes.
+//! [`torment`] does it to real processes on a real one.
 #![expect(clippy::disallowed_methods, reason = "tests make their own files, and look for pi in the environment")]
 #![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -17,6 +18,7 @@ mod random;
 mod replay;
 pub mod sim;
 mod stage;
+pub mod torment;
 
 pub use oracle::{Answer, Oracle, quoted};
 pub use random::SplitMix;

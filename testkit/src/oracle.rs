@@ -44,7 +44,7 @@ impl Answer {
 impl Oracle {
     /// Starts pi with this home directory, in UTC.
     pub fn start(home: &Path) -> Self {
-        Self::start_by(Command::new(oracle_dir().join("node")), home)
+        Self::start_by(Command::new(node()), home)
     }
 
     /// Starts pi where no file can grow beyond 1024 bytes, as on a disk that is almost full.
@@ -108,6 +108,11 @@ impl Drop for Oracle {
         drop(self.input.take());
         drop(self.child.wait());
     }
+}
+
+/// The Node that pi runs on.
+pub(crate) fn node() -> PathBuf {
+    oracle_dir().join("node")
 }
 
 /// A string as JSON, for requests.

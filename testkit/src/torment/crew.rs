@@ -1,0 +1,140 @@
+//! Child processes and what they say was acknowledged.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::Bench;
+use crate::oracle::node;
+
+/// How long any child may take to say something.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running child whose standard output is read as it comes.
+///
+/// An acknowledgement counts once its line is here; a line without its newline
+/// was cut by a kill and does not count. Lines that start with `!` are errors.
+pub(super) struct Member {
+    child: Child,
+    said: Arc<Said>,
+    reader: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Said {
+    lines: Mutex<Vec<String>>,
+    changed: Condvar,
+}
+
+/// What a child has said in the end.
+#[derive(Debug, Default)]
+pub(super) struct Testimony {
+    pub(super) acknowledged: Vec<String>,
+    pub(super) errors: Vec<String>,
+}
+
+impl Testimony {
+    fn of(lines: Vec<String>) -> Self {
+        let (errors, acknowledged) = lines.into_iter().partition(|line| line.starts_with('!'));
+        Self { acknowledged, errors }
+    }
+}
+
+impl Member {
+    pub(super) fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let said = Arc::new(Said::default());
+        let theirs = Arc::clone(&said);
+        let read = move || {
+            let mut line = String::new();
+            while output.read_line(&mut line).is_ok_and(|n_read| n_read > 0) {
+                if line.ends_with('\n') {
+                    theirs.lines.lock().unwrap().push(line.trim_end().to_owned());
+                    theirs.changed.notify_all();
+                }
+                line.clear();
+            }
+        };
+        Self { child, said, reader: Some(std::thread::spawn(read)) }
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until the child has said so many lines. False if it has ended or is too slow.
+    pub(super) fn wait_for(&self, n_lines: usize) -> bool {
+        let reader = self.reader.as_ref();
+        let mut lines = self.said.lines.lock().unwrap();
+        let mut waited = Duration::ZERO;
+        while lines.len() < n_lines && waited < PATIENCE && reader.is_some_and(|reader| !reader.is_finished()) {
+            let step = Duration::from_millis(20);
+            lines = self.said.changed.wait_timeout(lines, step).unwrap().0;
+            waited += step;
+        }
+        lines.len() >= n_lines
+    }
+
+    /// What was said up to now.
+    pub(super) fn said(&self) -> Vec<String> {
+        self.said.lines.lock().unwrap().clone()
+    }
+
+    pub(super) fn kill(&mut self) {
+        // It may have ended by itself, which is as good.
+        drop(self.child.kill());
+    }
+
+    /// Kills it, and returns what it had said.
+    pub(super) fn end(mut self) -> Testimony {
+        self.kill();
+        self.finish()
+    }
+
+    /// Waits until it has ended, and returns what it had said.
+    pub(super) fn finish(mut self) -> Testimony {
+        self.child.wait().unwrap();
+        self.reader.take().unwrap().join().unwrap();
+        Testimony::of(self.said())
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        if self.reader.is_some() {
+            self.kill();
+            drop(self.child.wait());
+        }
+    }
+}
+
+impl Bench {
+    /// The command for a part that this program plays, with the planted bug if there is one.
+    pub(super) fn part(&self, name: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
+        let mut command = Command::new(&self.program);
+        let plant = self.plan.plant.map_or_else(|| "-".to_owned(), |bug| format!("{bug:?}"));
+        command.args(["part", &plant, name]).args(args.iter().map(|arg| arg.as_ref()));
+        command
+    }
+}
+
+/// The command for a script that Node runs, as programs do that know nothing of Sessile.
+pub(super) fn script(text: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
+    let mut command = Command::new(node());
+    command.args(["--input-type=module", "-e", text, "--"]).args(args.iter().map(|arg| arg.as_ref()));
+    command
+}
+
+/// Runs a tool to its end; what it complains about is the error.
+pub(super) fn tool(name: &str, args: &[&dyn AsRef<OsStr>]) -> Result<(), String> {
+    let output = Command::new(name).args(args.iter().map(|arg| arg.as_ref())).stdin(Stdio::null()).output();
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(format!("{name} failed: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        Err(error) => Err(format!("{name} cannot be started: {error}")),
+    }
+}

@@ -1,0 +1,128 @@
+//! `kill`: writers that die in the middle of it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sessile_store::planted::Bug;
+
+use super::crew::Member;
+use super::inspect::{Fused, Lines, inspect, inspect_with_pi};
+use super::part::start_session;
+use super::report::Report;
+use super::{Bench, Skipped};
+use crate::SplitMix;
+
+/// So many kills share a file, before opening it takes longer than being killed.
+const KILLS_PER_FILE: u32 = 50;
+
+pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
+    let mut report = Report::default();
+    if bench.plan.plant != Some(Bug::NoPostCheck) {
+        rounds(bench, &mut report, bench.count(1000, 50_000), 1, 1);
+        let together = if bench.plan.is_long { 16 } else { 4 };
+        rounds(bench, &mut report, bench.count(200, 10_000), together, 2);
+    }
+    neighbours(bench, &mut report, bench.count(100, 5000));
+    if bench.plan.is_long {
+        naively(bench, &mut report, bench.count(1, 1000));
+    }
+    Ok(report)
+}
+
+/// Kills writers that write at once, again and again on the same file.
+fn rounds(bench: &Bench, report: &mut Report, n_rounds: u32, together: u32, salt: u64) {
+    let mut random = bench.random(salt);
+    let mut last = None;
+    for first in (0..n_rounds).step_by(KILLS_PER_FILE as usize) {
+        let path = start_session(&bench.path(&format!("kill-{together}-{first}")));
+        let mut acknowledged = Vec::new();
+        let mut n_kills = 0;
+        for _ in first..n_rounds.min(first + KILLS_PER_FILE) {
+            acknowledged.extend(round(bench, report, &path, together, &mut random));
+            n_kills += u64::from(together);
+        }
+        let n_torn = inspect(report, &path, &acknowledged, Fused::Forbidden);
+        if n_torn > n_kills {
+            report.blame(format!("{n_torn} torn lines after {n_kills} kills in {}", path.display()));
+        }
+        report.add("kills", n_kills);
+        last = Some((path, acknowledged));
+    }
+    if let Some((path, acknowledged)) = last {
+        inspect_with_pi(report, bench, &path, &acknowledged);
+    }
+}
+
+/// Starts writers, lets them write for a moment, kills all of them.
+fn round(bench: &Bench, report: &mut Report, path: &Path, together: u32, random: &mut SplitMix) -> Vec<String> {
+    let mut crew: Vec<Member> = (0..together)
+        .map(|_| {
+            let seed = random.next_u64().to_string();
+            Member::start(bench.part("append", &[&path, &"buffered", &"0", &"100", &"5000", &seed]))
+        })
+        .collect();
+    if !crew.iter().all(|member| member.wait_for(1)) {
+        report.blame(format!("a writer said nothing on {}", path.display()));
+    }
+    std::thread::sleep(Duration::from_micros(1000 + random.below(8000) as u64));
+    for member in &mut crew {
+        member.kill();
+    }
+    collect(report, crew)
+}
+
+fn collect(report: &mut Report, crew: Vec<Member>) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    for testimony in crew.into_iter().map(Member::end) {
+        for error in testimony.errors {
+            report.blame(format!("a writer failed: {error}"));
+        }
+        acknowledged.extend(testimony.acknowledged);
+    }
+    acknowledged
+}
+
+/// Kills a neighbour that writes long records without lock or seal, while ours writes.
+///
+/// Our write waits in the kernel for the neighbour's, so it was decided before
+/// the neighbour's line was torn: only the look afterwards saves it.
+fn neighbours(bench: &Bench, report: &mut Report, n_kills: u32) {
+    let mut random = bench.random(3);
+    let path = start_session(&bench.path("neighbours"));
+    let mut acknowledged = Vec::new();
+    for first in (0..n_kills).step_by(10) {
+        let seed = random.next_u64().to_string();
+        let ours = Member::start(bench.part("append", &[&path, &"buffered", &"0", &"100", &"1000", &seed]));
+        ours.wait_for(1);
+        for _ in first..n_kills.min(first + 10) {
+            let neighbour = Member::start(bench.part("naive", &[&path, &"400000", &"800000"]));
+            neighbour.wait_for(1);
+            std::thread::sleep(Duration::from_micros(500 + random.below(4000) as u64));
+            neighbour.end();
+        }
+        acknowledged.extend(collect(report, vec![ours]));
+        if path.metadata().is_ok_and(|metadata| metadata.len() > 200 << 20) {
+            break;
+        }
+    }
+    inspect(report, &path, &acknowledged, Fused::Allowed);
+    report.add("killed neighbours", u64::from(n_kills));
+    inspect_with_pi(report, bench, &path, &acknowledged);
+}
+
+/// The control: writers without seal do lose what was acknowledged, so this row would notice.
+fn naively(bench: &Bench, report: &mut Report, n_kills: u32) {
+    let mut random = bench.random(4);
+    let path = start_session(&bench.path("naive"));
+    let mut acknowledged = Vec::new();
+    for _ in 0..n_kills {
+        let writer = Member::start(bench.part("naive", &[&path, &"100", &"5000"]));
+        writer.wait_for(1);
+        std::thread::sleep(Duration::from_micros(1000 + random.below(8000) as u64));
+        acknowledged.extend(writer.end().acknowledged);
+    }
+    let lines = Lines::read(&path);
+    let n_lost = acknowledged.iter().filter(|id| !lines.whole.contains_key(*id)).count();
+    report.add("kills of naive writers", u64::from(n_kills));
+    report.add("lost by naive writers, as expected", n_lost as u64);
+}

@@ -1,0 +1,138 @@
+//! `powerloss`: the disk keeps what it was told to keep, and nothing else.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::crew::{Member, tool};
+use super::inspect::{Fused, Lines, inspect, inspect_with_pi};
+use super::mount::{Mount, require_root};
+use super::part::start_session;
+use super::report::Report;
+use super::{Bench, Skipped};
+
+/// So many cycles share a file system.
+const CYCLES_PER_DISK: u32 = 25;
+
+pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
+    require_root()?;
+    tool("xfs_io", &[&"-V"]).map_err(Skipped)?;
+    let mut report = Report::default();
+    let n_cycles = bench.count(100, 10_000);
+    for (kind, n_cycles) in [("ext4", n_cycles.div_ceil(2)), ("xfs", (n_cycles / 2).max(1))] {
+        if let Err(skipped) = cycles(bench, &mut report, kind, n_cycles) {
+            report.skip(skipped);
+        }
+    }
+    Ok(report)
+}
+
+fn cycles(bench: &Bench, report: &mut Report, kind: &str, n_cycles: u32) -> Result<(), Skipped> {
+    for first in (0..n_cycles).step_by(CYCLES_PER_DISK as usize) {
+        let mut disk = Mount::image(&bench.path(&format!("{kind}-{first}")), kind, 512, &[])?;
+        let end = n_cycles.min(first + CYCLES_PER_DISK);
+        for n in first..end {
+            let is_last = n + 1 == n_cycles;
+            cycle(bench, report, &mut disk, n, is_last).map_err(|error| Skipped(format!("{kind}: {error}")))?;
+            report.add(if kind == "ext4" { "power cuts on ext4" } else { "on xfs" }, 1);
+        }
+    }
+    Ok(())
+}
+
+/// Everybody who writes while the power goes.
+struct Crew {
+    /// Writers to one file each, with their promise.
+    writers: Vec<(PathBuf, Member)>,
+    /// Those who say with each entry where it is.
+    makers: Vec<Member>,
+    buffered: (PathBuf, Member),
+}
+
+impl Crew {
+    fn start(bench: &Bench, directory: &Path, seed: u64) -> Self {
+        let file = |name: &str| start_synced(&directory.join(name));
+        let (one, many, loose) = (file("sync"), file("group"), file("buffered"));
+        let append = |path: &Path, mode: &str| {
+            Member::start(bench.part("append", &[&path, &mode, &"0", &"100", &"5000", &seed.to_string()]))
+        };
+        let writers = vec![
+            (one.clone(), append(&one, "sync")),
+            (many.clone(), Member::start(bench.part("crowd", &[&many, &"4"]))),
+        ];
+        let makers = ["sync", "group"]
+            .map(|mode| Member::start(bench.part("create", &[&directory.join(format!("new-{mode}")), &mode])));
+        let upgrader = Member::start(bench.part("upgrade", &[&directory, &"sync"]));
+        let makers = makers.into_iter().chain([upgrader]).collect();
+        Self { writers, makers, buffered: (loose.clone(), append(&loose, "buffered")) }
+    }
+
+    /// What is acknowledged by now, by file. Taken before the power goes: a sync that races it may lie.
+    fn acknowledged(&self) -> BTreeMap<PathBuf, Vec<String>> {
+        let mut by_file: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+        for (path, member) in &self.writers {
+            by_file.insert(path.clone(), said(member));
+        }
+        for (path, id) in self.makers.iter().flat_map(said).filter_map(split) {
+            by_file.entry(path).or_default().push(id);
+        }
+        by_file
+    }
+
+    fn end(self) {
+        for (_, member) in self.writers {
+            member.end();
+        }
+        self.makers.into_iter().for_each(|member| drop(member.end()));
+        self.buffered.1.end();
+    }
+}
+
+fn said(member: &Member) -> Vec<String> {
+    member.said().into_iter().filter(|line| !line.starts_with('!')).collect()
+}
+
+fn split(line: String) -> Option<(PathBuf, String)> {
+    line.split_once('\t').map(|(path, id)| (path.into(), id.to_owned()))
+}
+
+/// A session file whose name and header are on disk.
+fn start_synced(directory: &Path) -> PathBuf {
+    let path = start_session(directory);
+    std::fs::File::open(&path).and_then(|file| file.sync_all()).unwrap();
+    for parent in path.ancestors().skip(1).take(3) {
+        std::fs::File::open(parent).and_then(|file| file.sync_all()).unwrap();
+    }
+    path
+}
+
+fn cycle(bench: &Bench, report: &mut Report, disk: &mut Mount, n: u32, is_last: bool) -> Result<(), String> {
+    let mut random = bench.random(100 + u64::from(n));
+    let directory = disk.root.join(format!("cycle-{n}"));
+    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    let crew = Crew::start(bench, &directory, random.next_u64());
+    std::thread::sleep(Duration::from_millis(30 + random.below(120) as u64));
+    let acknowledged = crew.acknowledged();
+    let loose = said(&crew.buffered.1);
+    disk.cut_power()?;
+    let loose_path = crew.buffered.0.clone();
+    crew.end();
+    disk.restart()?;
+    for (path, ids) in &acknowledged {
+        inspect(report, path, ids, Fused::Allowed);
+    }
+    report_loose(report, &loose_path, &loose);
+    if is_last && let Some((path, ids)) = acknowledged.iter().next_back() {
+        inspect_with_pi(report, bench, path, ids);
+    }
+    drop(std::fs::remove_dir_all(&directory));
+    Ok(())
+}
+
+/// What was only handed to the system may be lost. How much is worth knowing, and no promise.
+fn report_loose(report: &mut Report, path: &Path, acknowledged: &[String]) {
+    let lines = Lines::read(path);
+    let n_lost = acknowledged.iter().filter(|id| !lines.whole.contains_key(*id)).count();
+    report.add("buffered", acknowledged.len() as u64);
+    report.add("of those gone, as documented", n_lost as u64);
+}

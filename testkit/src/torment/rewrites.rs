@@ -1,0 +1,88 @@
+//! `rewrites`: programs that write the whole file anew while ours append.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use sessile::Sessions;
+
+use super::crew::{Member, script};
+use super::inspect::{Fused, inspect, inspect_with_pi};
+use super::part::{old_session, start_session};
+use super::report::Report;
+use super::{Bench, Skipped};
+use crate::{Oracle, quoted};
+
+const REWRITE: &str = include_str!("rewrite.mjs");
+
+pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
+    let mut report = Report::default();
+    let n_rewrites = bench.count(20, 10_000);
+    let mut done = 0;
+    let mut last = None;
+    while done < n_rewrites {
+        let n = (n_rewrites - done).min(500);
+        last = Some(rewritten(bench, &mut report, n, done));
+        done += n;
+    }
+    if let Some((path, acknowledged)) = last {
+        inspect_with_pi(&mut report, bench, &path, &acknowledged);
+    }
+    for n in 0..bench.count(1, 100) {
+        upgraded_by_pi(bench, &mut report, n);
+    }
+    Ok(report)
+}
+
+/// Two writers, and a stranger who rewrites their file so many times.
+fn rewritten(bench: &Bench, report: &mut Report, n_rewrites: u32, salt: u32) -> (std::path::PathBuf, Vec<String>) {
+    let path = start_session(&bench.path(&format!("rewrites-{salt}")));
+    let crew: Vec<Member> = (0..2).map(|_| Member::start(bench.part("slow", &[&path, &"1000"]))).collect();
+    for member in &crew {
+        member.wait_for(1);
+    }
+    let seed = (1 + bench.random(20 + u64::from(salt)).below(1_000_000)).to_string();
+    let stranger = Member::start(script(REWRITE, &[&path, &n_rewrites.to_string(), &seed]));
+    report.add("rewrites", stranger.finish().acknowledged.len() as u64);
+    let acknowledged = stop(report, &path, crew);
+    inspect(report, &path, &acknowledged, Fused::Allowed);
+    (path, acknowledged)
+}
+
+/// Lets writers go on for a moment, ends them, and has the file opened once as anybody would.
+fn stop(report: &mut Report, path: &Path, crew: Vec<Member>) -> Vec<String> {
+    std::thread::sleep(Duration::from_millis(500));
+    fs::write(path.with_extension("stop"), "").unwrap();
+    let mut acknowledged = Vec::new();
+    for testimony in crew.into_iter().map(Member::finish) {
+        report.add("refused appends", testimony.errors.len() as u64);
+        acknowledged.extend(testimony.acknowledged);
+    }
+    // What was destroyed after the last append is put back by whoever opens the file next.
+    if let Err(error) = Sessions::default().open(path, None, None) {
+        report.blame(format!("cannot open {}: {error}", path.display()));
+    }
+    acknowledged
+}
+
+/// The genuine pi opens an old session, and so upgrades it in place, while ours append to it.
+fn upgraded_by_pi(bench: &Bench, report: &mut Report, n: u32) {
+    let path = bench.path(&format!("old-{n}.jsonl"));
+    let (text, ids) = old_session();
+    fs::write(&path, &text).unwrap();
+    let mut pi = Oracle::start(&bench.directory);
+    // Asked once first, so that pi is loaded by the time that it matters.
+    pi.ask(r#"{"cmd":"state"}"#);
+    let crew = vec![Member::start(bench.part("slow", &[&path, &"500"]))];
+    std::thread::sleep(Duration::from_micros(bench.random(40 + u64::from(n)).below(8000) as u64));
+    let request = format!(r#"{{"cmd":"static","method":"open","args":[{}]}}"#, quoted(&path.to_string_lossy()));
+    if let Some(error) = pi.ask(request).error() {
+        report.blame(format!("pi cannot open {}: {error}", path.display()));
+    }
+    crew[0].wait_for(20);
+    let mut acknowledged = stop(report, &path, crew);
+    acknowledged.extend(ids);
+    inspect(report, &path, &acknowledged, Fused::Allowed);
+    inspect_with_pi(report, bench, &path, &acknowledged);
+    report.add("upgrades by pi", 1);
+}

@@ -1,0 +1,107 @@
+//! `syscalls`: every system call of a short program fails once, and kills once.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sessile::Sessions;
+
+use super::crew::{Member, tool};
+use super::inspect::{Fused, inspect, inspect_with_pi};
+use super::part::{message, old_session};
+use super::report::Report;
+use super::{Bench, Skipped};
+
+const CALLS: [&str; 11] =
+    ["write", "pwrite64", "fdatasync", "fsync", "openat", "rename", "linkat", "flock", "unlink", "ftruncate", "mkdir"];
+const ERRORS: [&str; 10] =
+    ["ENOSPC", "EIO", "EDQUOT", "EINTR", "EAGAIN", "EROFS", "EACCES", "EMFILE", "ENOMEM", "ESTALE"];
+
+pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
+    tool("strace", &[&"-V"]).map_err(Skipped)?;
+    let mut report = Report::default();
+    let counts = count_calls(bench)?;
+    let mut random = bench.random(50);
+    let mut last = None;
+    for (call, count) in &counts {
+        for when in 1..=*count {
+            for fault in ["error=ENOSPC", "signal=KILL"] {
+                last = Some(attempt(bench, &mut report, call, fault, when));
+            }
+        }
+    }
+    for _ in 0..if bench.plan.is_long { bench.count(1, 5000) } else { 0 } {
+        let calls: Vec<&String> = counts.keys().collect();
+        let call = random.pick(&calls);
+        let fault = format!("error={}", random.pick(&ERRORS));
+        let when = 1 + random.below(usize::try_from(counts[call]).unwrap()) as u64;
+        last = Some(attempt(bench, &mut report, call, &fault, when));
+    }
+    if let Some(acknowledged) = last
+        && let Some((path, ids)) = acknowledged.iter().next()
+    {
+        inspect_with_pi(&mut report, bench, path, ids);
+    }
+    Ok(report)
+}
+
+/// How often the program makes each call when nothing goes wrong.
+fn count_calls(bench: &Bench) -> Result<BTreeMap<String, u64>, Skipped> {
+    let directory = stage(bench);
+    let log = bench.path("calls");
+    let status = traced(bench, &directory, &["-o", &log.to_string_lossy()]).stdout(Stdio::null()).status();
+    if !status.is_ok_and(|status| status.success()) {
+        return Err(Skipped("strace cannot trace here".to_owned()));
+    }
+    let mut counts = BTreeMap::new();
+    for line in fs::read_to_string(&log).unwrap_or_default().lines() {
+        let call = line.split_whitespace().nth(1).and_then(|rest| rest.split_once('(')).map(|(call, _)| call);
+        if let Some(call) = call.filter(|call| CALLS.contains(call)) {
+            *counts.entry(call.to_owned()).or_default() += 1;
+        }
+    }
+    Ok(counts)
+}
+
+/// A directory with an old session to upgrade.
+fn stage(bench: &Bench) -> PathBuf {
+    let directory = bench.path("program");
+    drop(fs::remove_dir_all(&directory));
+    fs::create_dir(&directory).unwrap();
+    fs::write(directory.join("old.jsonl"), old_session().0).unwrap();
+    directory
+}
+
+fn traced(bench: &Bench, directory: &Path, options: &[&str]) -> Command {
+    let program = bench.part("program", &[&directory]);
+    let mut command = Command::new("strace");
+    // Only these calls stop the program, which keeps the others fast.
+    command.args(["-f", "-qq", "--seccomp-bpf", "-e", &format!("trace={}", CALLS.join(","))]).args(options);
+    command.arg(program.get_program()).args(program.get_args()).stderr(Stdio::null());
+    command
+}
+
+/// Runs the program with one call going wrong, then writes to what is there, and judges.
+fn attempt(bench: &Bench, report: &mut Report, call: &str, fault: &str, when: u64) -> BTreeMap<PathBuf, Vec<String>> {
+    let directory = stage(bench);
+    let inject = format!("inject={call}:{fault}:when={when}");
+    let testimony = Member::start(traced(bench, &directory, &["-o", "/dev/null", "-e", &inject])).finish();
+    let mut acknowledged: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    acknowledged.insert(directory.join("old.jsonl"), old_session().1);
+    for (path, id) in testimony.acknowledged.iter().filter_map(|line| line.split_once('\t')) {
+        acknowledged.entry(path.into()).or_default().push(id.to_owned());
+    }
+    for (path, ids) in &mut acknowledged {
+        // Whoever comes next must be able to go on.
+        let next =
+            Sessions::default().open(path, None, None).and_then(|mut session| session.append_message(message(10)));
+        match next {
+            Ok(id) => ids.push(id.to_string()),
+            Err(error) => report.blame(format!("after {inject}: {error}")),
+        }
+        inspect(report, path, ids, Fused::Forbidden);
+    }
+    report.add(if fault == "signal=KILL" { "kills at a call" } else { "failed calls" }, 1);
+    acknowledged
+}

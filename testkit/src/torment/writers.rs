@@ -1,0 +1,66 @@
+//! `writers`: many at once on one file, ours and strangers.
+
+use std::time::{Duration, Instant};
+
+use super::crew::{Member, script};
+use super::inspect::{Fused, inspect, inspect_with_pi};
+use super::part::start_session;
+use super::report::Report;
+use super::{Bench, Skipped};
+
+const APPEND: &str = include_str!("append.mjs");
+const N_OURS: u32 = 12;
+const N_STRANGERS: u32 = 4;
+/// Records per writer and file. A file of all of them stays small enough for pi to open.
+const PER_WRITER: u32 = 1000;
+/// How long the long form goes on.
+const LONG: Duration = Duration::from_hours(1);
+
+pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
+    let mut report = Report::default();
+    let began = Instant::now();
+    let mut last = None;
+    for n in 0.. {
+        let per_writer = bench.count(PER_WRITER, PER_WRITER);
+        let path = start_session(&bench.path(&format!("writers-{n}")));
+        let acknowledged = write_together(bench, &mut report, &path, per_writer, n);
+        let n_malformed = inspect(&mut report, &path, &acknowledged, Fused::Forbidden);
+        report.check(n_malformed == 0, format!("{n_malformed} lines written into each other"));
+        if let Some((path, _)) = last.replace((path, acknowledged)) {
+            std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+        }
+        let is_done = if bench.plan.is_long { began.elapsed() >= LONG.mul_f64(bench.plan.scale) } else { n == 1 };
+        if is_done {
+            break;
+        }
+    }
+    if let Some((path, acknowledged)) = last {
+        inspect_with_pi(&mut report, bench, &path, &acknowledged);
+    }
+    Ok(report)
+}
+
+fn write_together(bench: &Bench, report: &mut Report, path: &std::path::Path, count: u32, n: u32) -> Vec<String> {
+    let mut random = bench.random(10 + u64::from(n));
+    let count_text = count.to_string();
+    let mut crew = Vec::new();
+    for _ in 0..N_OURS {
+        let seed = random.next_u64().to_string();
+        crew.push(Member::start(bench.part("append", &[&path, &"buffered", &count_text, &"500", &"60000", &seed])));
+    }
+    for stranger in 1..=N_STRANGERS {
+        let seed = (stranger + 10 * n).to_string();
+        crew.push(Member::start(script(APPEND, &[&path, &count_text, &"500", &"60000", &seed])));
+    }
+    let mut acknowledged = Vec::new();
+    for testimony in crew.into_iter().map(Member::finish) {
+        for error in testimony.errors {
+            report.blame(format!("a writer failed: {error}"));
+        }
+        acknowledged.extend(testimony.acknowledged);
+    }
+    report.add("records", acknowledged.len() as u64);
+    let expected = u64::from(count) * u64::from(N_OURS + N_STRANGERS);
+    report.check(acknowledged.len() as u64 == expected, "a writer did not finish");
+    acknowledged
+}

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, makedev, mknodat, renameat_with};
-use sessile::{ListOptions, SessionManager};
+use sessile::{ListOptions, SessionManager, Sessions, WriteOptions};
 
 use super::crew::Member;
 use super::inspect::{Fused, inspect, inspect_with_pi};
@@ -18,7 +18,9 @@ use super::{Bench, Skipped};
 
 pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     let mut report = Report::default();
-    swapped(bench, &mut report, bench.count(2000, 100_000));
+    for swapped in [Swapped::Session, Swapped::Sidecars] {
+        swap_race(bench, &mut report, swapped, bench.count(1000, 50_000));
+    }
     links(bench, &mut report);
     for mask in ["000", "022", "077", "777"] {
         modes(bench, &mut report, mask);
@@ -27,52 +29,89 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     Ok(report)
 }
 
-/// A file, and a link to another one outside that looks just like it, trade places all the time.
-fn swapped(bench: &Bench, report: &mut Report, n_rounds: u32) {
-    let path = start_session(&bench.path("swapped"));
-    let outside = bench.path("outside");
-    fs::create_dir_all(&outside).unwrap();
-    // For the sidecars too, which are found by the session's name.
-    let name = path.file_name().unwrap().to_string_lossy().into_owned();
-    let lock = path.with_file_name(format!(".{name}.sessile-lock"));
-    let guard = path.with_file_name(format!(".{name}.sessile-guard"));
-    let mut pairs = Vec::new();
-    for place in [&path, &lock, &guard] {
+/// A file, and a link to another one outside that looks just like it.
+struct Pair {
+    place: PathBuf,
+    link: PathBuf,
+    outside: PathBuf,
+    before: Vec<u8>,
+}
+
+impl Pair {
+    fn new(place: PathBuf, outside: &Path, link: PathBuf) -> Self {
         if !place.exists() {
-            fs::write(place, "").unwrap();
+            fs::write(&place, "").unwrap();
         }
-        let target = outside.join(place.file_name().unwrap());
-        fs::copy(place, &target).unwrap();
-        let link = place.with_extension("link");
-        symlink(&target, &link).unwrap();
-        pairs.push((place.clone(), link, target));
+        fs::create_dir_all(outside).unwrap();
+        let outside = outside.join(place.file_name().unwrap());
+        let before = fs::read(&place).unwrap();
+        fs::write(&outside, &before).unwrap();
+        symlink(&outside, &link).unwrap();
+        Self { place, link, outside, before }
     }
-    let before: Vec<Vec<u8>> = pairs.iter().map(|(_, _, target)| fs::read(target).unwrap()).collect();
+
+    /// Lets the two trade places in one step.
+    fn swap(&self) {
+        renameat_with(CWD, &self.place, CWD, &self.link, RenameFlags::EXCHANGE).ok();
+    }
+
+    /// The file, wherever the last exchange has left it.
+    fn real(&self) -> &Path {
+        if self.link.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) { &self.link } else { &self.place }
+    }
+}
+
+/// What trades places with a link while ours append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Swapped {
+    /// The session. Without the guard, which would wait each time until the session has come to rest.
+    Session,
+    /// Lock and guard, which are found by the session's name.
+    Sidecars,
+}
+
+/// Appends while files and links to look-alikes outside trade places all the time.
+fn swap_race(bench: &Bench, report: &mut Report, swapped: Swapped, n_rounds: u32) {
+    let folder = bench.path(&format!("{swapped:?}"));
+    let path = start_session(&folder);
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    let places = match swapped {
+        Swapped::Session => vec![path.clone()],
+        Swapped::Sidecars => {
+            let sidecar = |kind: &str| path.with_file_name(format!(".{name}.sessile-{kind}"));
+            vec![sidecar("lock"), sidecar("guard")]
+        }
+    };
+    let outside = bench.path(&format!("outside-{swapped:?}"));
+    let link = |n: usize| folder.join(format!("link-{n}"));
+    let pairs: Vec<Pair> =
+        places.into_iter().enumerate().map(|(n, place)| Pair::new(place, &outside, link(n))).collect();
     let is_done = AtomicBool::new(false);
     let acknowledged = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_done.load(Ordering::Relaxed) {
-                for (place, link, _) in &pairs {
-                    renameat_with(CWD, place, CWD, link, RenameFlags::EXCHANGE).ok();
-                }
+                pairs.iter().for_each(Pair::swap);
             }
         });
-        let acknowledged = append_while_swapped(report, &path, n_rounds);
+        let acknowledged = append_while_swapped(&path, swapped == Swapped::Sidecars, n_rounds);
         is_done.store(true, Ordering::Relaxed);
         acknowledged
     });
-    let outside_now: Vec<Vec<u8>> = pairs.iter().map(|(_, _, target)| fs::read(target).unwrap()).collect();
-    report.check(before == outside_now, "something was written outside");
-    // The real file is wherever the last exchange has left it.
-    let real = pairs[0].1.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    let real = if real { pairs[0].1.clone() } else { path };
-    inspect(report, &real, &acknowledged, Fused::Forbidden);
-    inspect_with_pi(report, bench, &real, &acknowledged);
+    for pair in &pairs {
+        let is_same = fs::read(&pair.outside).unwrap() == pair.before;
+        report.check(is_same, format!("{swapped:?}: {} was written outside", pair.outside.display()));
+    }
+    report.check(fs::read_dir(&outside).unwrap().count() == pairs.len(), "a file was made outside");
+    let real = if swapped == Swapped::Session { pairs[0].real() } else { &path };
+    inspect(report, real, &acknowledged, Fused::Forbidden);
+    inspect_with_pi(report, bench, real, &acknowledged);
     report.add("appends during swaps", u64::from(n_rounds));
+    report.add("refused", u64::from(n_rounds) - acknowledged.len() as u64);
 }
 
 /// Opens and appends again and again. Being refused is fine; what is acknowledged counts.
-fn append_while_swapped(report: &mut Report, path: &Path, n_rounds: u32) -> Vec<String> {
+fn append_while_swapped(path: &Path, guard: bool, n_rounds: u32) -> Vec<String> {
+    let sessions = Sessions::default().writing(WriteOptions { guard, ..WriteOptions::default() });
     let mut acknowledged = Vec::new();
     let mut session: Option<SessionManager> = None;
     for n in 0..n_rounds {
@@ -81,7 +120,7 @@ fn append_while_swapped(report: &mut Report, path: &Path, n_rounds: u32) -> Vec<
             session = None;
         }
         if session.is_none() {
-            session = SessionManager::open(path, None, None).ok();
+            session = sessions.open(path, None, None).ok();
         }
         match session.as_mut().map(|session| session.append_message(message(50))) {
             Some(Ok(id)) => acknowledged.push(id.to_string()),
@@ -89,7 +128,6 @@ fn append_while_swapped(report: &mut Report, path: &Path, n_rounds: u32) -> Vec<
             None => {}
         }
     }
-    report.add("refused", u64::from(n_rounds) - acknowledged.len() as u64);
     acknowledged
 }
 

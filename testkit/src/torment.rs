@@ -66,7 +66,7 @@ const PLANTS: [(Bug, &str); 5] = [
     (Bug::NoPostCheck, "kill"),
     (Bug::GuardOff, "rewrites"),
     (Bug::AcknowledgeBeforeSync, "powerloss"),
-    (Bug::NoDirectorySync, "powerloss"),
+    (Bug::NoDirectorySync, "syscalls"),
 ];
 
 /// Why a row, or a part of it, did not run.

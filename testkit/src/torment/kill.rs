@@ -1,5 +1,6 @@
 //! `kill`: writers that die in the middle of it.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,8 +13,10 @@ use super::report::Report;
 use super::{Bench, Skipped};
 use crate::SplitMix;
 
-/// So many kills share a file, before opening it takes longer than being killed.
-const KILLS_PER_FILE: u32 = 50;
+/// So many kills share a file. With more, reading file and guard takes longer than being killed.
+const KILLS_PER_FILE: u32 = 20;
+/// So many killed neighbours share a file, which pi can open then.
+const NEIGHBOURS_PER_FILE: u32 = 50;
 
 pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     let mut report = Report::default();
@@ -33,11 +36,12 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
 fn rounds(bench: &Bench, report: &mut Report, n_rounds: u32, together: u32, salt: u64) {
     let mut random = bench.random(salt);
     let mut last = None;
-    for first in (0..n_rounds).step_by(KILLS_PER_FILE as usize) {
+    let per_file = KILLS_PER_FILE.div_ceil(together);
+    for first in (0..n_rounds).step_by(per_file as usize) {
         let path = start_session(&bench.path(&format!("kill-{together}-{first}")));
         let mut acknowledged = Vec::new();
         let mut n_kills = 0;
-        for _ in first..n_rounds.min(first + KILLS_PER_FILE) {
+        for _ in first..n_rounds.min(first + per_file) {
             acknowledged.extend(round(bench, report, &path, together, &mut random));
             n_kills += u64::from(together);
         }
@@ -82,32 +86,33 @@ fn collect(report: &mut Report, crew: Vec<Member>) -> Vec<String> {
     acknowledged
 }
 
-/// Kills a neighbour that writes long records without lock or seal, while ours writes.
+/// Kills a neighbour in the middle of a long record that it writes without lock or seal, while ours writes.
 ///
-/// Our write waits in the kernel for the neighbour's, so it was decided before
-/// the neighbour's line was torn: only the look afterwards saves it.
+/// Our write may have to wait in the kernel for the neighbour's. Then it was
+/// decided before the neighbour's line was torn, and only the look afterwards saves it.
 fn neighbours(bench: &Bench, report: &mut Report, n_kills: u32) {
     let mut random = bench.random(3);
-    let path = start_session(&bench.path("neighbours"));
-    let mut acknowledged = Vec::new();
-    for first in (0..n_kills).step_by(10) {
+    for first in (0..n_kills).step_by(NEIGHBOURS_PER_FILE as usize) {
+        let path = start_session(&bench.path(&format!("neighbours-{first}")));
         let seed = random.next_u64().to_string();
-        let ours = Member::start(bench.part("append", &[&path, &"buffered", &"0", &"100", &"1000", &seed]));
+        let ours = Member::start(bench.part("append", &[&path, &"buffered", &"0", &"100", &"200", &seed]));
         ours.wait_for(1);
-        for _ in first..n_kills.min(first + 10) {
-            let neighbour = Member::start(bench.part("naive", &[&path, &"400000", &"800000"]));
+        let last = n_kills.min(first + NEIGHBOURS_PER_FILE);
+        for _ in first..last {
+            let neighbour = Member::start(bench.part("lunge", &[&path]));
             neighbour.wait_for(1);
-            std::thread::sleep(Duration::from_micros(500 + random.below(4000) as u64));
+            std::thread::sleep(Duration::from_micros(1000 + random.below(1500) as u64));
             neighbour.end();
         }
-        acknowledged.extend(collect(report, vec![ours]));
-        if path.metadata().is_ok_and(|metadata| metadata.len() > 200 << 20) {
-            break;
+        let acknowledged = collect(report, vec![ours]);
+        let n_torn = inspect(report, &path, &acknowledged, Fused::Allowed);
+        report.add("killed neighbours", u64::from(last - first));
+        report.add("torn by them", n_torn);
+        if last == n_kills {
+            inspect_with_pi(report, bench, &path, &acknowledged);
         }
+        fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
-    inspect(report, &path, &acknowledged, Fused::Allowed);
-    report.add("killed neighbours", u64::from(n_kills));
-    inspect_with_pi(report, bench, &path, &acknowledged);
 }
 
 /// The control: writers without seal do lose what was acknowledged, so this row would notice.

@@ -34,6 +34,7 @@ pub fn play(args: &[String]) -> bool {
         }
         ("slow", [path, pause_us]) => append_slowly(Path::new(path), number(pause_us)),
         ("naive", [path, smallest, largest]) => append_naively(Path::new(path), number(smallest), number(largest)),
+        ("lunge", [path]) => lunge(Path::new(path)),
         ("crowd", [path, n_threads]) => append_in_a_crowd(Path::new(path), number(n_threads)),
         ("create", [directory, durability]) => create(Path::new(directory), written(durability)),
         ("upgrade", [directory, durability]) => upgrade(Path::new(directory), written(durability)),
@@ -198,6 +199,16 @@ fn append_naively(path: &Path, smallest: u64, largest: u64) {
             acks.say(&id);
         }
     }
+}
+
+/// Says that it is ready, and a moment later writes one very long record, without lock or seal.
+fn lunge(path: &Path) {
+    let mut file = OpenOptions::new().append(true).open(path).unwrap();
+    let line = format!("{{\"type\":\"custom\",\"id\":\"lunge\",\"data\":\"{}\"}}\n", "z".repeat(16 << 20));
+    Acks::new().say("ready");
+    std::thread::sleep(Duration::from_millis(1));
+    // It is meant to be killed before this returns.
+    drop(file.write(line.as_bytes()));
 }
 
 /// Several threads that share one session and its syncs.

@@ -49,6 +49,10 @@ fn steps(root: &Path, timings: &mut Vec<Timing>) -> Outcome {
     step("test", &mut || {
         announce(cargo(&["test", "--workspace", "--locked", "--offline"]).env(oracle::VARIABLE, &oracle))
     })?;
+    step("torture", &mut || {
+        let args = ["run", "--release", "--locked", "--offline", "--package", "sessile-testkit", "--bin", "torture"];
+        announce(cargo(&args).env(oracle::VARIABLE, &oracle))
+    })?;
     // The first command of the README, which nothing else would notice to be broken.
     step("demo", &mut || announce(cargo(&["run", "--release", "--locked", "--offline", "--", "--sample"])))?;
     step("doc", &mut || {
@@ -63,6 +67,7 @@ fn steps(root: &Path, timings: &mut Vec<Timing>) -> Outcome {
 
 fn set_up(root: &Path) -> Outcome<Setup> {
     announce(command::cargo(root).args(["fetch", "--locked"]))?;
+    tools::install_packages();
     let cache = tools::cache_dir()?;
     Ok(Setup { oracle: oracle::install(&cache)?, deny: tools::install_deny(&cache)? })
 }

@@ -38,6 +38,7 @@ Usage: cargo xtask TASK
   tidy                  structural checks: dependency direction, purity of core, file names
   oracle                install the genuine pi as the reference for tests and print its folder
   differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program)
+  torture [ARGS]        torment real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
   help                  this text
 
 Tools and the oracle are kept in $SESSILE_TOOLS_DIR, or else in sessile-dev in the user's cache folder.";
@@ -56,14 +57,18 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> Outcome {
-    if task != "differential" && !args.is_empty() {
+    if !["differential", "torture"].contains(&task) && !args.is_empty() {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
     match task {
         "ci" => ci::run(&workspace_root()),
         "tidy" => tidy::run(&workspace_root()),
         "oracle" => oracle::install(&tools::cache_dir()?).map(|folder| println!("{}", folder.display())),
-        "differential" => differential(args),
+        "differential" => run_testkit("differential", args),
+        "torture" => {
+            tools::install_packages();
+            run_testkit("torture", args)
+        }
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(())
@@ -72,10 +77,11 @@ fn run(task: &str, args: &[String]) -> Outcome {
     }
 }
 
-fn differential(args: &[String]) -> Outcome {
+/// Runs a program of the testkit with the oracle at hand.
+fn run_testkit(program: &str, args: &[String]) -> Outcome {
     let folder = oracle::install(&tools::cache_dir()?)?;
     command::cargo(&workspace_root())
-        .args(["run", "--release", "--package", "sessile-testkit", "--bin", "differential", "--"])
+        .args(["run", "--release", "--package", "sessile-testkit", "--bin", program, "--"])
         .args(args)
         .env(oracle::VARIABLE, folder)
         .run()

@@ -2,11 +2,19 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::command::{self, Task};
 use crate::{Failure, Outcome};
 
 const DENY_VERSION: &str = "0.20.2";
+
+/// What the torture bench uses of the system, each with a program to know it by.
+const PACKAGES: &[(&str, &str)] =
+    &[("strace", "strace"), ("xfs_io", "xfsprogs"), ("mkfs.ext4", "e2fsprogs"), ("setpriv", "util-linux")];
+
+/// How long the package manager may take before we do without.
+const PACKAGES_LIMIT: Duration = Duration::from_mins(3);
 
 /// The folder for tools and the oracle: outside the checkout, so that a fresh clone finds them again.
 pub(crate) fn cache_dir() -> Outcome<PathBuf> {
@@ -26,6 +34,32 @@ pub(crate) fn lock(cache: &Path, name: &str) -> Outcome<File> {
     let path = cache.join(format!("{name}.lock"));
     let lock = fs::create_dir_all(cache).and_then(|()| File::create(&path)).and_then(|file| file.lock().map(|()| file));
     lock.map_err(|error| Failure(format!("cannot lock {}: {error}", path.display())))
+}
+
+/// Installs what the torture bench uses of the system, if this is Debian and we may.
+///
+/// The versions are the system's own: they only stage the faults and judge
+/// nothing. Without them the bench skips rows, and says so.
+pub(crate) fn install_packages() {
+    let missing: Vec<&str> =
+        PACKAGES.iter().filter(|(program, _)| !is_on_path(program)).map(|(_, package)| *package).collect();
+    if missing.is_empty() {
+        return;
+    }
+    println!("missing for the torture bench: {}", missing.join(", "));
+    let is_root = command::program("id").args(["-u"]).probe().as_deref() == Some("0");
+    let install = command::program("apt-get")
+        .args(["install", "--yes", "--no-install-recommends"])
+        .args(&missing)
+        .env("DEBIAN_FRONTEND", "noninteractive");
+    if !(is_root && install.succeeds_within(PACKAGES_LIMIT)) {
+        println!("cannot install them; the rows that need them will be skipped");
+    }
+}
+
+fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// The pinned cargo-deny, built into the cache if it is not there yet.

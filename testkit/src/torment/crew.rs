@@ -11,7 +11,7 @@ use super::Bench;
 use crate::oracle::node;
 
 /// How long any child may take to say something.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running child whose standard output is read as it comes.
 ///
@@ -117,7 +117,7 @@ impl Bench {
     pub(super) fn part(&self, name: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
         let mut command = Command::new(&self.program);
         let plant = self.plan.plant.map_or_else(|| "-".to_owned(), |bug| format!("{bug:?}"));
-        command.args(["part", &plant, name]).args(args.iter().map(|arg| arg.as_ref()));
+        command.args(["part", &plant, name]).args(args.iter().map(AsRef::as_ref));
         command
     }
 }
@@ -125,13 +125,13 @@ impl Bench {
 /// The command for a script that Node runs, as programs do that know nothing of Sessile.
 pub(super) fn script(text: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
     let mut command = Command::new(node());
-    command.args(["--input-type=module", "-e", text, "--"]).args(args.iter().map(|arg| arg.as_ref()));
+    command.args(["--input-type=module", "-e", text, "--"]).args(args.iter().map(AsRef::as_ref));
     command
 }
 
 /// Runs a tool to its end; what it complains about is the error.
 pub(super) fn tool(name: &str, args: &[&dyn AsRef<OsStr>]) -> Result<(), String> {
-    let output = Command::new(name).args(args.iter().map(|arg| arg.as_ref())).stdin(Stdio::null()).output();
+    let output = Command::new(name).args(args.iter().map(AsRef::as_ref)).stdin(Stdio::null()).output();
     match output {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(format!("{name} failed: {}", String::from_utf8_lossy(&output.stderr).trim())),

@@ -257,10 +257,10 @@ pub(super) fn old_session() -> (String, Vec<String>) {
         let parent = n.checked_sub(1).map_or_else(|| "null".to_owned(), |n| format!("\"{}\"", ids[n]));
         let message = message(100);
         let message = message.to_text();
-        text.push_str(&format!(
+        let line = format!(
             r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:00.000Z","message":{message}}}"#
-        ));
-        text.push('\n');
+        );
+        text.extend([line.as_str(), "\n"]);
     }
     (text, ids)
 }

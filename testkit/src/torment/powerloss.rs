@@ -73,7 +73,7 @@ impl Crew {
         for (path, member) in &self.writers {
             by_file.insert(path.clone(), said(member));
         }
-        for (path, id) in self.makers.iter().flat_map(said).filter_map(split) {
+        for (path, id) in self.makers.iter().flat_map(said).filter_map(|line| split(&line)) {
             by_file.entry(path).or_default().push(id);
         }
         by_file
@@ -92,7 +92,7 @@ fn said(member: &Member) -> Vec<String> {
     member.said().into_iter().filter(|line| !line.starts_with('!')).collect()
 }
 
-fn split(line: String) -> Option<(PathBuf, String)> {
+fn split(line: &str) -> Option<(PathBuf, String)> {
     line.split_once('\t').map(|(path, id)| (path.into(), id.to_owned()))
 }
 

@@ -83,13 +83,12 @@ fn check_directories(report: &mut Report, trace: &str) {
     let mut unsynced: BTreeSet<&str> = BTreeSet::new();
     let mut n_synced = 0;
     for (call, rest) in trace.lines().filter_map(call_of).filter(|(_, rest)| !rest.contains(" = -1 ")) {
-        let last_name = rest.rsplit('"').nth(1).filter(|name| !name.contains(".sessile-"));
+        // Sidecars are not promised to anybody, and neither is the lock directory of a replacement.
+        let is_promised = |name: &&str| !name.contains(".sessile-") && !name.contains(".jsonl.lock");
+        let last_name = rest.rsplit('"').nth(1).filter(is_promised);
         let makes_name = matches!(call, "mkdir" | "rename" | "linkat") || (call == "openat" && rest.contains("O_EXCL"));
         match (call, last_name) {
-            (_, Some(name)) if makes_name => {
-                unsynced
-                    .extend(name.rsplit_once('/').map(|(directory, _)| directory).filter(|_| !name.ends_with(".lock")));
-            }
+            (_, Some(name)) if makes_name => unsynced.extend(name.rsplit_once('/').map(|(directory, _)| directory)),
             ("fsync", _) => {
                 let directory = rest.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map(|(path, _)| path);
                 n_synced += u64::from(directory.is_some_and(|directory| unsynced.remove(directory)));

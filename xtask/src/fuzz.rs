@@ -119,7 +119,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
 ///
 /// Their release profile is the only one used, so that libFuzzer itself is compiled once for all tasks.
 pub(crate) fn cargo(root: &Path) -> Task {
-    command::cargo(&root.join("fuzz")).env("CARGO_TARGET_DIR", target_dir(root))
+    // Flags from outside would replace those of the workspace, and with them the instrumentation.
+    command::cargo(&root.join("fuzz")).env("CARGO_TARGET_DIR", target_dir(root)).without_env("RUSTFLAGS")
 }
 
 /// Within the target folder of the main workspace, wherever that is.

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 mod ci;
 mod command;
+mod fuzz;
 mod oracle;
 mod rust_source;
 mod tidy;
@@ -38,6 +39,8 @@ Usage: cargo xtask TASK
   tidy                  structural checks: dependency direction, purity of core, file names
   oracle                install the genuine pi as the reference for tests and print its folder
   differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program)
+  fuzz [OPTIONS]        run the fuzz targets: --seconds N each (20), --seed N, --target NAME, --keep to go on from
+                        what earlier runs found, --input FILE to run one input
   help                  this text
 
 Tools and the oracle are kept in $SESSILE_TOOLS_DIR, or else in sessile-dev in the user's cache folder.";
@@ -56,7 +59,7 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> Outcome {
-    if task != "differential" && !args.is_empty() {
+    if !["differential", "fuzz"].contains(&task) && !args.is_empty() {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
     match task {
@@ -64,6 +67,7 @@ fn run(task: &str, args: &[String]) -> Outcome {
         "tidy" => tidy::run(&workspace_root()),
         "oracle" => oracle::install(&tools::cache_dir()?).map(|folder| println!("{}", folder.display())),
         "differential" => differential(args),
+        "fuzz" => fuzz::run(&workspace_root(), &fuzz::Options::read(args)?),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(())

@@ -14,6 +14,8 @@ mod data;
 mod describe;
 mod drawing;
 mod failure;
+#[doc(hidden)]
+pub mod fuzzing;
 mod screen;
 mod surroundings;
 mod table;

@@ -16,13 +16,14 @@ mod coerce;
 mod document;
 mod edit;
 mod number;
+mod printed;
 mod raw;
 mod scan;
 mod text;
 mod write;
 
 pub(crate) use document::array_index;
-pub use document::print;
+pub use document::{print, print_owned};
 pub use edit::Edit;
 pub use number::number_text;
 pub(crate) use raw::key_is;

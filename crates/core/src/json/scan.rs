@@ -208,7 +208,7 @@ fn escape_end(bytes: &[u8], at: usize) -> Result<usize, usize> {
 
 /// Finds the next quote, backslash or control character, eight bytes at a time.
 #[inline]
-fn plain_run_end(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn plain_run_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let special = special_bytes(u64::from_le_bytes(*word));
         if special != 0 {

@@ -2,6 +2,7 @@
 
 use super::number_text;
 use super::raw::{Json, Raw};
+use super::scan::plain_run_end;
 use super::text::{JsText, surrogate_at};
 
 /// Appends a JSON string to `out`, escaping what JavaScript escapes and nothing else.
@@ -13,9 +14,17 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
 pub fn write_text(text: &JsText<'_>, out: &mut Vec<u8>) {
     let bytes = text.as_wtf8();
     out.push(b'"');
+    // Only this byte begins a lone surrogate; without it, whole runs can be copied.
+    let is_unicode = memchr::memchr(0xed, bytes).is_none();
     let mut plain_from = 0;
     let mut at = 0;
     while at < bytes.len() {
+        if is_unicode {
+            at = plain_run_end(bytes, at);
+            if at == bytes.len() {
+                break;
+            }
+        }
         let (escape, width) = match bytes[at] {
             b'"' => (Escape::Short(b'"'), 1),
             b'\\' => (Escape::Short(b'\\'), 1),

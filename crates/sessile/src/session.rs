@@ -114,10 +114,8 @@ pub(crate) enum ExpectedLeaf {
 /// What it means that an append has returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The entry that was written.
+    /// The last entry that was written.
     pub entry_id: EntryId,
-    /// The leaf now.
-    pub leaf_id: Option<EntryId>,
     /// What the entry survives.
     pub durable: Durable,
 }
@@ -279,7 +277,7 @@ impl Session {
             }
         }
         self.tell_divergence(last);
-        self.acknowledged = Some(Acknowledgement { entry_id: last.clone(), leaf_id: self.leaf_id(), durable });
+        self.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
         Ok(ids)
     }
 
@@ -332,6 +330,8 @@ impl Session {
             let entry = compose(place, &id, parent.as_ref());
             // Once there is a file, nobody asks any more what is worth one.
             composed.has_conversation |= is_awaited && is_conversation(entry.raw());
+            // Room for the others as well, which are probably about as long.
+            composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
             put_line(entry, &mut composed.lines);
             parent = Some(id.clone());
             composed.ids.push(id);
@@ -526,7 +526,7 @@ impl Session {
             let bytes = &lines[start..end];
             start = end + 1;
             let span = Span { offset, len: bytes.len() as u64 };
-            self.outline.push(Line { span, bytes: Some(bytes), terminated: true }, &mut ids);
+            self.outline.push_own(Line { span, bytes: Some(bytes), terminated: true }, &mut ids);
             offset += bytes.len() as u64 + 1;
             self.leaf = self.outline.leaf();
             let is_label = self.leaf.is_some_and(|leaf| self.outline.kind(leaf) == Kind::Label);

@@ -4,7 +4,7 @@
 //! by pi, by any program that uses `JSON.stringify`. One cheap pass finds that
 //! out and saves taking the value apart.
 
-use super::scan::{plain_run_end, string_end};
+use super::scan::plain_run_end;
 
 /// Objects with more members than this are taken apart: comparing each key with all others would cost more.
 const MAX_KEYS: usize = 32;
@@ -50,9 +50,8 @@ impl<'a> Form<'a> {
                 }
                 b':' => at += 1,
                 b'"' => {
-                    let Ok(end) = string_end(bytes, at) else { return false };
-                    let text = &bytes[at + 1..end - 1];
-                    if !has_plain_escapes(text) || (expects_key && !self.is_new(text)) {
+                    let Some(end) = plain_string_end(bytes, at) else { return false };
+                    if expects_key && !self.is_new(&bytes[at + 1..end - 1]) {
                         return false;
                     }
                     expects_key = false;
@@ -88,17 +87,17 @@ impl<'a> Form<'a> {
     }
 }
 
-/// Whether every escape in a string is the one that printing chooses.
-fn has_plain_escapes(text: &[u8]) -> bool {
-    let mut at = plain_run_end(text, 0);
-    while at < text.len() {
-        // Those with digits have several spellings.
-        if !matches!(text.get(at + 1), Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't')) {
-            return false;
+/// Where a string ends, if every escape in it is the one that printing chooses.
+fn plain_string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = plain_run_end(bytes, start + 1);
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            // Escapes with digits have several spellings.
+            _ => matches!(bytes.get(at + 1)?, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't').then_some(())?,
         }
-        at = plain_run_end(text, at + 2);
+        at = plain_run_end(bytes, at + 2);
     }
-    true
 }
 
 fn number_length(bytes: &[u8]) -> usize {

@@ -89,13 +89,16 @@ impl Default for ObjectWriter {
 impl ObjectWriter {
     /// An object without members.
     pub fn new() -> Self {
-        Self { text: b"{".to_vec() }
+        Self::with_room(0)
+    }
+
+    /// An object without members, with room for so many bytes.
+    pub fn with_room(room: usize) -> Self {
+        Self { text: Vec::with_capacity(room) }
     }
 
     fn key(&mut self, key: &JsText<'_>) -> &mut Vec<u8> {
-        if self.text.len() > 1 {
-            self.text.push(b',');
-        }
+        self.text.push(if self.text.is_empty() { b'{' } else { b',' });
         write_text(key, &mut self.text);
         self.text.push(b':');
         &mut self.text
@@ -173,7 +176,10 @@ impl ObjectWriter {
 
     /// The object.
     pub fn finish(&mut self) -> Json {
-        let mut text = std::mem::replace(&mut self.text, b"{".to_vec());
+        let mut text = std::mem::take(&mut self.text);
+        if text.is_empty() {
+            text.push(b'{');
+        }
         text.push(b'}');
         Json::trusted(text)
     }

@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, FileTimes, Metadata, OpenOptions, Permissi
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FallocateFlags, OFlags};
@@ -190,8 +191,14 @@ fn stat_of(metadata: &Metadata) -> Stat {
         modified_ms: metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000,
         n_links: metadata.nlink(),
         mode: metadata.mode() & 0o7777,
-        is_own: metadata.uid() == rustix::process::geteuid().as_raw(),
+        is_own: metadata.uid() == own_user(),
     }
+}
+
+/// The user this process acts for, asked once: a file is looked at with every append.
+fn own_user() -> u32 {
+    static USER: OnceLock<u32> = OnceLock::new();
+    *USER.get_or_init(|| rustix::process::geteuid().as_raw())
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock the store is given")]

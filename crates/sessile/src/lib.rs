@@ -30,6 +30,7 @@
 //! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
+//! | see what another program adds, as it does | [`Sessions::follow`] |
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
 //! | decide time, ids and surroundings yourself | [`Environment`], [`Sessions`] |
@@ -53,6 +54,7 @@ struct Readme;
 mod compose;
 mod environment;
 mod error;
+mod follow;
 mod list;
 mod manager;
 mod place;
@@ -61,6 +63,7 @@ mod session;
 
 pub use environment::{Environment, System};
 pub use error::SessionError;
+pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use list::{Cancel, ListOptions, Progress, SessionInfo};
 pub use manager::{
     BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession,
@@ -72,4 +75,4 @@ pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, line, llm, location, message,
     migrate, outline, tree, version,
 };
-pub use sessile_store::StoreError;
+pub use sessile_store::{Restart, StoreError};

@@ -19,6 +19,8 @@ mod memory;
 pub mod os;
 mod place;
 mod rewrite;
+mod tail;
+mod watch;
 
 pub use discover::{Found, find_sessions, read_head, subdirectories};
 pub use error::StoreError;
@@ -27,3 +29,5 @@ pub use log::{Appended, Expect, Log};
 pub use memory::MemoryLog;
 pub use place::{create_directory, create_file};
 pub use rewrite::{Rewritten, replace};
+pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
+pub use watch::{Watch, Woken};

@@ -7,6 +7,7 @@ mod list;
 mod llm;
 mod overview;
 mod tree;
+mod watch;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),
     Entries(entries::EntriesArgs),
+    Watch(watch::WatchArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -47,6 +49,7 @@ pub(crate) fn run(
         Some(Command::Context(args)) => context::run(&surroundings, args, out, err),
         Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
         Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),
+        Some(Command::Watch(args)) => watch::run(&surroundings, args, out, err),
         Some(Command::Completions(args)) => completions::run(args, out),
     }
 }

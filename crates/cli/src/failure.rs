@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     BadSamplePlace { path: PathBuf, reason: &'static str },
     #[error("cannot make a temporary directory for the sample")]
     NoTemporary(#[source] io::Error),
+    #[error("cannot ask to be told of Ctrl-C")]
+    NoSignals(#[source] io::Error),
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
     #[error(transparent)]

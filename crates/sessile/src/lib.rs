@@ -30,6 +30,7 @@
 //! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
+//! | see what another program adds, as it does | [`Sessions::follow`] |
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
 //! | decide time, ids and surroundings yourself | [`Environment`], [`Sessions`] |
@@ -54,6 +55,7 @@ mod compose;
 mod environment;
 mod error;
 mod event;
+mod follow;
 mod list;
 mod manager;
 mod place;
@@ -64,6 +66,7 @@ mod world;
 pub use environment::{Environment, System};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
+pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use list::{Cancel, ListOptions, Progress, SessionInfo};
 pub use manager::{
     BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
@@ -76,5 +79,5 @@ pub use sessile_core::{
     migrate, outline, tree, version,
 };
 pub use sessile_store::os;
-pub use sessile_store::{Busy, Durability, Durable, Holder, StoreError, WriteOptions};
+pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};
 pub use session::Acknowledgement;

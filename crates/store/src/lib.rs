@@ -28,6 +28,8 @@ mod recovery;
 mod rewrite;
 mod sentinel;
 mod space;
+mod tail;
+mod watch;
 
 pub use commit::Ticket;
 pub use discover::{Found, find_sessions, read_head, subdirectories};
@@ -40,3 +42,5 @@ pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use place::{create_directory, create_file};
 pub use recovery::missing_lines;
 pub use rewrite::{Rewritten, replace};
+pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
+pub use watch::{Watch, Woken};

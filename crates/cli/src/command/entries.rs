@@ -2,7 +2,7 @@
 
 use clap::Args;
 use sessile::SessionManager;
-use sessile::entry::Payload;
+use sessile::entry::{Entry, Payload};
 use sessile::message::Message;
 
 use crate::Exit;
@@ -45,19 +45,32 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// One line per entry: its id, its time, and what it is in a few words.
 fn print_rows(session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Failure> {
-    let mut calls = Calls::default();
+    let mut rows = Rows::default();
     for entry in session.entries() {
-        let entry = entry?;
+        out.print(rows.line(&entry?))?;
+    }
+    Ok(())
+}
+
+/// One line per entry: its id, its time, and what it is in a few words.
+///
+/// Grows by the words for each call of a tool, which name its result later.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    calls: Calls,
+}
+
+impl Rows {
+    pub(super) fn line(&mut self, entry: &Entry) -> Line {
         if let Payload::Message(message) = entry.payload()
             && let Some(Message::Assistant(answer)) = message.message()
         {
-            calls.note(&answer.content());
+            self.calls.note(&answer.content());
         }
         let id = entry.id().map(|id| id.to_string()).unwrap_or_default();
-        let words = entry_words(&entry, &calls);
-        let line = Line::new()
+        let words = entry_words(entry, &self.calls);
+        Line::new()
             .styled(DIM, &id)
             .cut(12)
             .pad(10)
@@ -65,8 +78,6 @@ fn print_rows(session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Fail
             .cut(34)
             .pad(36)
             .styled(words.style, &words.lead)
-            .styled(TEXT, &words.text);
-        out.print(line)?;
+            .styled(TEXT, &words.text)
     }
-    Ok(())
 }

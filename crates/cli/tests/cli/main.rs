@@ -8,6 +8,7 @@ mod deep;
 mod hostile;
 mod people;
 mod sample;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -6,7 +6,9 @@ mod entries;
 mod list;
 mod llm;
 mod overview;
+mod repair;
 mod tree;
+mod verify;
 
 use std::sync::Arc;
 
@@ -26,6 +28,8 @@ pub(crate) enum Command {
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),
     Entries(entries::EntriesArgs),
+    Verify(verify::VerifyArgs),
+    Repair(repair::RepairArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -47,6 +51,8 @@ pub(crate) fn run(
         Some(Command::Context(args)) => context::run(&surroundings, args, out, err),
         Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
         Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),
+        Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
+        Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
         Some(Command::Completions(args)) => completions::run(args, out),
     }
 }

@@ -94,7 +94,8 @@ impl Surroundings {
         Ok(session)
     }
 
-    fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
+    /// The file of the session that a command is about.
+    pub(crate) fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
         let text = arg.file.as_ref().map(|file| file.to_string_lossy().into_owned());
         if let Some(sample) = self.sample() {
             let place = match &text {

@@ -127,35 +127,26 @@ impl<'l> Apart<'l> {
 
     /// Takes one damaged line apart, and those behind it that turn out to belong to it. Returns where they end.
     fn line(&mut self, number: usize, line: Range<usize>) -> usize {
-        let text = Mended::without_nuls(&self.lines[line.clone()]);
-        let search = Search::of(&text.bytes);
-        self.work += search.work;
-        let is_torn = search.open.is_some();
-        let flaw = match (text.bytes.len() < line.len(), is_torn) {
-            (true, _) => Flaw::Nuls,
-            (false, true) => Flaw::Torn,
-            (false, false) => Flaw::Other,
-        };
-        let found = search.found.into_iter();
-        let mut records: Vec<Salvaged> = found.filter_map(|range| salvaged(line.start, &text, range, None)).collect();
-        let mut end = line.end;
-        let open = search.open.map(|at| line.start + text.original(at)).filter(|at| *at >= self.joined_up_to);
-        if let Some(joined) = open.and_then(|open| self.join(open, line.end)) {
-            end = line_end(self.lines, joined.range.end);
-            let rest = joined.range.end..end;
-            records.push(joined);
-            records.extend(self.rest(rest));
+        let mut damaged = Damaged { line: number, range: line.clone(), flaw: Flaw::Other, records: Vec::new() };
+        let mut part = line.clone();
+        loop {
+            let text = Mended::without_nuls(&self.lines[part.clone()]);
+            let search = Search::of(&text.bytes);
+            self.work += search.work;
+            if part == line {
+                damaged.flaw = flaw(&text, part.len(), search.open.is_some());
+            }
+            damaged.records.extend(search.found.into_iter().filter_map(|it| salvaged(part.start, &text, it, None)));
+            let open = search.open.map(|at| part.start + text.original(at)).filter(|at| *at >= self.joined_up_to);
+            let Some(joined) = open.and_then(|open| self.join(open, part.end)) else { break };
+            // Behind the record its last line goes on, perhaps with another one.
+            part = joined.range.end..line_end(self.lines, joined.range.end);
+            damaged.range.end = part.end;
+            damaged.records.push(joined);
         }
-        self.damaged.push(Damaged { line: number, range: line.start..end, flaw, records });
+        let end = damaged.range.end;
+        self.damaged.push(damaged);
         end
-    }
-
-    /// The records behind one that was joined, on its last line.
-    fn rest(&mut self, range: Range<usize>) -> Vec<Salvaged> {
-        let text = Mended::without_nuls(&self.lines[range.clone()]);
-        let search = Search::of(&text.bytes);
-        self.work += search.work;
-        search.found.into_iter().filter_map(|found| salvaged(range.start, &text, found, None)).collect()
     }
 
     /// Reads on over the ends of lines, from an object that the line ending at `line_end` leaves open.
@@ -209,6 +200,14 @@ fn salvaged(start: usize, text: &Mended<'_>, found: Range<usize>, how: Option<Ho
     let line: Vec<u8> = text.bytes[found].iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }).collect();
     let how = how.unwrap_or(if line.len() < range.len() { How::WithoutNuls } else { How::Whole });
     Some(Salvaged { range, line, how, is_header, id })
+}
+
+fn flaw(text: &Mended<'_>, original_length: usize, is_torn: bool) -> Flaw {
+    match (text.bytes.len() < original_length, is_torn) {
+        (true, _) => Flaw::Nuls,
+        (false, true) => Flaw::Torn,
+        (false, false) => Flaw::Other,
+    }
 }
 
 fn line_end(lines: &[u8], from: usize) -> usize {

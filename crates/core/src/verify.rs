@@ -122,7 +122,7 @@ codes! {
         "left as it is: what is missing is nowhere else; readers skip the line";
     /// A line with more than one record, or with a whole record behind half of one.
     Fused: "fused", Error, "none of the records on the line is seen",
-        "left as it is: the file has these records already";
+        "left as it is: the file has these records already, or the rest of the line would be taken for an entry";
     /// A line with NUL bytes, as power failures leave them.
     NulBytes: "nul-bytes", Error, "nothing on the line is seen",
         "left as it is: there is no whole record among the NUL bytes";

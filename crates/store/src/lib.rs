@@ -16,6 +16,7 @@ mod error;
 mod file;
 mod log;
 mod memory;
+mod permissions;
 mod place;
 mod rewrite;
 
@@ -24,5 +25,6 @@ pub use error::StoreError;
 pub use file::{FileLog, FileState, file_state};
 pub use log::{Appended, Expect, Log};
 pub use memory::MemoryLog;
+pub use permissions::{Permissions, make_private, permissions};
 pub use place::{create_directory, create_file};
 pub use rewrite::{Rewritten, replace};

@@ -30,7 +30,7 @@ fn without_parent(entry: &Value) -> Value {
 
 /// Has pi open a file before and after the repair; these become its entries, and this its context.
 #[track_caller]
-fn pi_sees_all(content: &str, back: &[&str], context: &[&str]) {
+fn pi_sees_all(content: &str, back: &[&str], said: &[&str]) {
     let mut stage = Stage::new();
     stage.write("s/f.jsonl", content);
     let opened = stage.pi(&statically("open", &[&stage.pi_argument("s/f.jsonl")]));
@@ -47,7 +47,7 @@ fn pi_sees_all(content: &str, back: &[&str], context: &[&str]) {
         assert!(!before.iter().any(|entry| entry["id"] == **id), "{id} was there before");
         assert!(after.iter().any(|entry| entry["id"] == **id), "{id} is there");
     }
-    let expected: Vec<String> = context.iter().map(|text| format!("user:{text}")).collect();
+    let expected: Vec<String> = said.iter().map(|text| format!("user:{text}")).collect();
     assert_eq!(stage.pi_says(), expected);
     let differences = stage.differences();
     assert!(differences.iter().all(|it| *it == Explained::NewlineLater), "{differences:?}");

@@ -201,7 +201,7 @@ codes! {
     /// Tool calls that were never answered although the conversation went on.
     MissingToolResult: "missing-tool-result", Warning, "models refuse a conversation in which a call has no result",
         "left as it is: results cannot be made up";
-    /// Tool calls at the end of a branch that have no result yet.
+    /// Tool calls at the end of a branch that have no result yet, or that a compaction has interrupted.
     PendingToolCall: "pending-tool-call", Note, "none as long as the results are still to come",
         "left as it is: the results may still come";
     /// A file or a directory that others can read.
@@ -318,6 +318,8 @@ struct Turn {
     /// Whether each call has its result.
     calls: HashMap<JsText<'static>, bool>,
     n_open: usize,
+    /// Whether a compaction came before the results: pi stops what is running for it.
+    is_interrupted: bool,
 }
 
 /// What a step has changed.
@@ -327,6 +329,8 @@ enum Change {
     Turn(Option<Turn>),
     /// This call got its result.
     Answered(JsText<'static>),
+    /// The turn was interrupted.
+    Interrupted,
 }
 
 impl<'o> Walk<'o> {
@@ -356,6 +360,7 @@ impl<'o> Walk<'o> {
             match change {
                 Change::Nothing => {}
                 Change::Turn(before) => self.turn = before,
+                Change::Interrupted => self.turn.iter_mut().for_each(|turn| turn.is_interrupted = false),
                 Change::Answered(call) => {
                     if let Some(turn) = &mut self.turn {
                         turn.n_open += 1;
@@ -374,7 +379,7 @@ impl<'o> Walk<'o> {
                 self.begin_turn(Some(turn))
             }
             (Kind::Message, Role::ToolResult) => self.result(row, read(row)?.raw()),
-            (Kind::Compaction, _) => self.first_kept(row, read(row)?.raw()),
+            (Kind::Compaction, _) => self.compaction(row, read(row)?.raw()),
             (Kind::ContextEdit, _) => self.edit(row, read(row)?.raw()),
             _ => Change::Nothing,
         };
@@ -385,11 +390,13 @@ impl<'o> Walk<'o> {
 
     fn begin_turn(&mut self, turn: Option<Turn>) -> Change {
         let before = std::mem::replace(&mut self.turn, turn);
-        if let Some(before) = before.as_ref().filter(|before| before.n_open > 0)
-            && self.unanswered.insert(before.row)
-        {
-            let (row, message) = (before.row, before.message());
-            self.tell(Code::MissingToolResult, row, message);
+        match before.as_ref().filter(|before| before.n_open > 0) {
+            Some(before) if before.is_interrupted => drop(self.pending.insert(before.row)),
+            Some(before) if self.unanswered.insert(before.row) => {
+                let (row, message) = (before.row, before.message());
+                self.tell(Code::MissingToolResult, row, message);
+            }
+            _ => {}
         }
         Change::Turn(before)
     }
@@ -419,11 +426,17 @@ impl<'o> Walk<'o> {
         Change::Nothing
     }
 
-    fn first_kept(&mut self, row: Row, entry: Raw<'_>) -> Change {
+    fn compaction(&mut self, row: Row, entry: Raw<'_>) -> Change {
         if let Some(kept) = entry.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from) {
             self.check_target(Code::DanglingFirstKept, row, "compaction keeps from", &kept);
         }
-        Change::Nothing
+        match self.turn.as_mut().filter(|turn| !turn.is_interrupted) {
+            Some(turn) => {
+                turn.is_interrupted = true;
+                Change::Interrupted
+            }
+            None => Change::Nothing,
+        }
     }
 
     fn edit(&mut self, row: Row, entry: Raw<'_>) -> Change {
@@ -477,7 +490,8 @@ impl Turn {
         // Calls of an answer that was cut short are never carried out.
         let reason = text(message.and_then(|message| message.get("stopReason")));
         let is_cut_short = reason.is_some_and(|reason| reason == "aborted" || reason == "error");
-        Self { row, n_open: if is_cut_short { 0 } else { calls.len() }, calls }
+        let n_open = if is_cut_short { 0 } else { calls.len() };
+        Self { row, calls, n_open, is_interrupted: false }
     }
 
     fn message(&self) -> String {
@@ -557,6 +571,10 @@ mod tests {
             more(&[("message d<c", &second), ("message e<d", USER), ("message f<a", &first), ("message g<f", &second)]),
             [""; 0]
         );
+        let interrupted = [("message a<", one.as_str()), ("compaction b<a", "\"x\":1"), ("message c<b", USER)];
+        assert_eq!(found(&interrupted), ["pending-tool-call a"]);
+        assert_eq!(found(&[&interrupted[..], &[("message d<a", USER)]].concat()), ["missing-tool-result a"]);
+        assert_eq!(found(&[interrupted[0], interrupted[1], ("message c<b", &first)]), [""; 0]);
         assert_eq!(found(&[("message a<", &aborted), ("message b<a", USER)]), [""; 0]);
         assert_eq!(
             found(&[("message a<", &one), ("message b<", &first)]),
@@ -589,6 +607,8 @@ mod tests {
     fn codes_are_words() {
         let words: HashSet<_> = Code::ALL.iter().map(|code| code.word()).collect();
         assert_eq!(words.len(), Code::ALL.len());
+        let documented = |word: &&str| include_str!("../../../docs/repair.md").contains(&format!("\n| `{word}` | "));
+        assert!(words.iter().all(documented), "docs/repair.md lists every code");
         assert!(words.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')));
     }
 }

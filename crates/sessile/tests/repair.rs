@@ -109,7 +109,7 @@ fn mends(lines: &str, found: &str, shown: &str, expected: &str, left: &str) {
     assert_eq!(repair.changes.is_empty(), !is_repaired);
     if let Some(original) = &repair.original {
         assert_eq!(fs::read(original).unwrap(), before.as_bytes());
-        assert!(!original.to_str().unwrap().ends_with(".jsonl"));
+        assert!(original.extension().unwrap().to_str().unwrap().starts_with("orig-"));
     }
     // Once more: nothing.
     let names = place.names();

@@ -6,7 +6,9 @@ mod entries;
 mod list;
 mod llm;
 mod overview;
+mod repair;
 mod tree;
+mod verify;
 mod watch;
 
 use std::sync::Arc;
@@ -28,6 +30,8 @@ pub(crate) enum Command {
     Llm(llm::LlmArgs),
     Entries(entries::EntriesArgs),
     Watch(watch::WatchArgs),
+    Verify(verify::VerifyArgs),
+    Repair(repair::RepairArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -50,6 +54,8 @@ pub(crate) fn run(
         Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
         Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),
         Some(Command::Watch(args)) => watch::run(&surroundings, args, out, err),
+        Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
+        Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
         Some(Command::Completions(args)) => completions::run(args, out),
     }
 }

@@ -28,6 +28,6 @@ pub use edit::Edit;
 pub use number::number_text;
 pub(crate) use raw::key_is;
 pub use raw::{Json, Member, NotJson, Raw, Shape};
-pub(crate) use scan::{Members, NoMembers, scan};
+pub(crate) use scan::{Members, NoMembers, scan, scan_value, skip_space};
 pub use text::JsText;
 pub use write::{ObjectWriter, write_string, write_text};

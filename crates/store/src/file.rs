@@ -203,11 +203,6 @@ impl FileLog {
         }
     }
 
-    /// How many swaps of the file by processes of ours the guard has counted.
-    fn generation(&self) -> u64 {
-        self.guard.as_ref().map_or(0, Guard::generation)
-    }
-
     /// The length of the file, which must be the one that was opened.
     ///
     /// That the path leads to it is looked up at first, whenever its number of
@@ -320,9 +315,8 @@ impl FileLog {
             _ => self.current_length()?,
         };
         check_expectation(&self.path, length, expect)?;
-        let generation = self.generation();
-        self.ready_guard(self.is_alone(length));
-        if self.generation() != generation {
+        if self.ready_guard(self.is_alone(length)) {
+            // Whoever swaps the session's file swaps its guard as well.
             self.check_path()?;
         }
         let is_sealed = self.ends_line(length)? || planted::has(Bug::NoSeal);
@@ -387,19 +381,26 @@ impl FileLog {
 
     /// Opens the guard, or takes in what others have put there. Without one we write all the same.
     ///
-    /// `is_alone` says that nobody else has written to the session since we did.
-    fn ready_guard(&mut self, is_alone: bool) {
+    /// `is_alone` says that nobody else has written to the session since we
+    /// did. Returns whether the guard is another file than it was.
+    fn ready_guard(&mut self, is_alone: bool) -> bool {
         if !self.options.guard || self.is_guard_ready || self.turn.current != Some(Turn::Ours) {
-            return;
+            return false;
         }
         self.is_guard_ready = true;
         let opened = match self.guard.take() {
-            Some(mut guard) => guard.catch_up(&self.path, is_alone).map(|()| guard),
-            None => Guard::open(&self.os, &self.path),
+            Some(mut guard) => guard.catch_up(&self.path, is_alone).map(|is_another| (guard, is_another)),
+            None => Guard::open(&self.os, &self.path).map(|guard| (guard, true)),
         };
         match opened {
-            Ok(guard) => self.guard = Some(guard),
-            Err(error) => self.notify(Notice::Unguarded { reason: crate::error::chain(&error) }),
+            Ok((guard, is_another)) => {
+                self.guard = Some(guard);
+                is_another
+            }
+            Err(error) => {
+                self.notify(Notice::Unguarded { reason: crate::error::chain(&error) });
+                true
+            }
         }
     }
 
@@ -480,6 +481,14 @@ impl FileLog {
         Ok(())
     }
 
+    /// The guard that somebody else has left behind, if there is one.
+    fn left_guard(&self) -> Result<Option<Guard>, StoreError> {
+        match self.os.stat(&guard_path(&self.path)) {
+            Ok(_) => Guard::open(&self.os, &self.path).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// Takes the sidecars away if nobody needs them any more.
     fn tidy_up(&mut self) {
         let Some(mut lock) = self.turn.lock.take() else { return };
@@ -491,14 +500,14 @@ impl FileLog {
         if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
             return;
         }
-        let path = self.path.clone();
-        let is_tidy = match &mut self.guard {
-            None => !self.options.guard,
-            Some(guard) => {
-                let is_settled = guard.catch_up(&path, false).is_ok()
-                    && matches!(settle(guard, self.file.as_ref(), self.identity), Ok(false));
+        let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
+            Ok(None) => true,
+            Ok(Some(mut guard)) => {
+                let is_settled = guard.catch_up(&self.path, false).is_ok()
+                    && matches!(settle(&mut guard, self.file.as_ref(), self.identity), Ok(false));
                 is_settled && guard.remove_if_unused()
             }
+            Err(_) => false,
         };
         if is_tidy {
             lock.remove();

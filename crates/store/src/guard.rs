@@ -110,18 +110,19 @@ impl Guard {
     /// Makes sure that what we know of the file is true: others may have written to it, replaced or removed it.
     ///
     /// `is_alone` says that nobody else has written to the session since we
-    /// did; then nobody has put anything in here either, and at most taken it out.
-    pub(crate) fn catch_up(&mut self, session: &Path, is_alone: bool) -> Result<(), StoreError> {
+    /// did; then nobody has put anything in here either, and at most taken it
+    /// out. Returns whether the guard is another file now.
+    pub(crate) fn catch_up(&mut self, session: &Path, is_alone: bool) -> Result<bool, StoreError> {
         let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
         if stat.n_links == 0 {
             let waiting = std::mem::take(&mut self.buffer);
             *self = Self { buffer: waiting, ..Self::open(&self.os, session)? };
-            return Ok(());
+            return Ok(true);
         }
         if stat.length != self.allocated || !is_alone {
             self.read_head()?;
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Remembers lines that were just written. If that fails, they are written with the next ones.

@@ -21,6 +21,12 @@ pub(crate) struct EntriesArgs {
     #[command(flatten)]
     session: SessionArg,
 
+    /// Print the whole records in damaged lines instead
+    ///
+    /// They are no entries: nobody sees them until `sessile repair` gives them lines of their own.
+    #[arg(long)]
+    salvaged: bool,
+
     #[command(flatten)]
     format: ListFormat,
 }
@@ -31,6 +37,9 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
+    if args.salvaged {
+        return print_salvaged(surroundings, args, out);
+    }
     let session = surroundings.open(&args.session, err)?;
     let Some(layout) = args.format.layout() else {
         note_if_empty(&session, err);
@@ -43,6 +52,22 @@ pub(super) fn run(
     }
     list.finish()?;
     Ok(Exit::Done)
+}
+
+/// The records that repair would bring back.
+fn print_salvaged(surroundings: &Surroundings, args: &EntriesArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let hidden = surroundings.sessions.hidden_records(surroundings.find(&args.session)?)?;
+    if let Some(layout) = args.format.layout() {
+        let mut list = ListWriter::new(out.data(), layout);
+        hidden.iter().try_for_each(|hidden| list.push(hidden.record.raw()))?;
+        list.finish()?;
+    } else {
+        for hidden in &hidden {
+            let place = format!("line {}, byte {}", hidden.line, hidden.offset);
+            out.print(Line::new().styled(DIM, &place).pad(26).text(&hidden.record.to_text()))?;
+        }
+    }
+    Ok(if hidden.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
 fn print_rows(session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Failure> {

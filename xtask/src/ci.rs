@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::command::{self, Task};
-use crate::{Outcome, oracle, tidy, tools};
+use crate::{Outcome, fuzz, oracle, tidy, tools};
 
 /// How long the advisory database may take to download before we do without.
 const ADVISORY_LIMIT: Duration = Duration::from_mins(1);
@@ -40,10 +40,16 @@ fn steps(root: &Path, timings: &mut Vec<Timing>) -> Outcome {
     })?;
     let Some(Setup { oracle, deny }) = setup else { return Ok(()) };
     let cargo = |args: &[&str]| command::cargo(root).args(args);
-    step("format", &mut || announce(cargo(&["fmt", "--all", "--check"])))?;
+    let fuzz_cargo = |args: &[&str]| fuzz::cargo(root).args(args);
+    step("format", &mut || {
+        announce(cargo(&["fmt", "--all", "--check"]))?;
+        announce(fuzz_cargo(&["fmt", "--check"]))
+    })?;
     step("clippy", &mut || {
         let args = ["clippy", "--workspace", "--all-targets", "--locked", "--offline", "--", "-D", "warnings"];
-        announce(cargo(&args))
+        announce(cargo(&args))?;
+        // The profile that the targets are built with anyway.
+        announce(fuzz_cargo(&["clippy", "--release", "--locked", "--offline", "--", "-D", "warnings"]))
     })?;
     step("tidy", &mut || tidy::run(root))?;
     step("test", &mut || {
@@ -53,6 +59,7 @@ fn steps(root: &Path, timings: &mut Vec<Timing>) -> Outcome {
         let args = ["run", "--release", "--locked", "--offline", "--package", "sessile-testkit", "--bin", "torture"];
         announce(cargo(&args).env(oracle::VARIABLE, &oracle))
     })?;
+    step("fuzz", &mut || fuzz::run(root, &fuzz::Options::for_ci()))?;
     // The first command of the README, which nothing else would notice to be broken.
     step("demo", &mut || announce(cargo(&["run", "--release", "--locked", "--offline", "--", "--sample"])))?;
     step("doc", &mut || {
@@ -60,7 +67,10 @@ fn steps(root: &Path, timings: &mut Vec<Timing>) -> Outcome {
         announce(cargo(&args).env("RUSTDOCFLAGS", "-Dwarnings"))
     })?;
     step("licences", &mut || {
-        announce(deny_task(&deny, root).args(["--locked", "--offline", "check", "licenses", "bans", "sources"]))
+        let checks = ["check", "licenses", "bans", "sources"];
+        announce(deny_task(&deny, root).args(["--locked", "--offline"]).args(checks))?;
+        let fuzz = ["--manifest-path", "fuzz/Cargo.toml", "--config", "deny.toml", "--locked", "--offline"];
+        announce(deny_task(&deny, root).args(fuzz).args(checks))
     })?;
     step("advisories", &mut || advisories(&deny, root))
 }
@@ -68,6 +78,7 @@ fn steps(root: &Path, timings: &mut Vec<Timing>) -> Outcome {
 fn set_up(root: &Path) -> Outcome<Setup> {
     announce(command::cargo(root).args(["fetch", "--locked"]))?;
     tools::install_packages();
+    announce(fuzz::cargo(root).args(["fetch", "--locked"]))?;
     let cache = tools::cache_dir()?;
     Ok(Setup { oracle: oracle::install(&cache)?, deny: tools::install_deny(&cache)? })
 }

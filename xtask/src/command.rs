@@ -55,6 +55,12 @@ impl Task {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
+    /// Runs it and returns whether it succeeded and what it wrote to standard error, as far as that is text.
+    pub(crate) fn capture_errors(mut self) -> Outcome<(bool, String)> {
+        let output = self.0.stdout(Stdio::null()).output().map_err(|error| self.cannot_start(&error))?;
+        Ok((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+
     /// The output, trimmed, or nothing if the program is missing or fails. Says nothing itself.
     pub(crate) fn probe(mut self) -> Option<String> {
         let output = self.0.stderr(Stdio::null()).output().ok()?;
@@ -115,6 +121,7 @@ mod tests {
         let Failure(message) = program("sh").args(["-c", "exit 3"]).run().unwrap_err();
         assert_eq!(message, "`sh -c exit 3` failed (exit status: 3)");
         assert_eq!(program("sh").args(["-c", "echo yes"]).output().unwrap(), "yes");
+        assert_eq!(program("sh").args(["-c", "echo no >&2; exit 1"]).capture_errors().unwrap(), (false, "no\n".into()));
     }
 
     #[cfg(unix)]

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 mod ci;
 mod command;
+mod fuzz;
 mod oracle;
 mod rust_source;
 mod tidy;
@@ -39,6 +40,8 @@ Usage: cargo xtask TASK
   oracle                install the genuine pi as the reference for tests and print its folder
   differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program)
   torture [ARGS]        torment real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
+  fuzz [OPTIONS]        run the fuzz targets: --seconds N each (20), --seed N, --target NAME, --keep to go on from
+                        what earlier runs found, --input FILE to run one input
   help                  this text
 
 Tools and the oracle are kept in $SESSILE_TOOLS_DIR, or else in sessile-dev in the user's cache folder.";
@@ -57,7 +60,7 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> Outcome {
-    if !["differential", "torture"].contains(&task) && !args.is_empty() {
+    if !["differential", "torture", "fuzz"].contains(&task) && !args.is_empty() {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
     match task {
@@ -69,6 +72,7 @@ fn run(task: &str, args: &[String]) -> Outcome {
             tools::install_packages();
             run_testkit("torture", args)
         }
+        "fuzz" => fuzz::run(&workspace_root(), &fuzz::Options::read(args)?),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(())

@@ -8,14 +8,16 @@ use clap::{Args, Parser, ValueEnum, ValueHint};
 
 use crate::command::Command;
 
-/// Read and inspect coding agent sessions
+/// Read, inspect and mend coding agent sessions
 ///
 /// Sessile reads the session files of the pi coding agent: append-only trees of messages, tool calls and summaries.
-/// Nothing here changes a session. Without a command it lists the sessions of this directory; where there are none it
+/// Nothing here changes a session but `repair`. Without a command it lists the sessions of this directory; where there are none it
 /// shows a made-up store instead.
 #[derive(Debug, Parser)]
 #[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done or found, 1 nothing found, 2 usage, 3 error, 4 busy, 130 interrupted")]
+#[command(
+    after_help = "Exit codes: 0 done or found, 1 nothing found or, with verify, something, 2 usage, 3 error, 4 busy, 130 interrupted"
+)]
 pub(crate) struct Cli {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = GLOBAL)]

@@ -6,7 +6,10 @@ mod entries;
 mod list;
 mod llm;
 mod overview;
+mod repair;
 mod tree;
+mod verify;
+mod watch;
 
 use std::sync::Arc;
 
@@ -26,6 +29,9 @@ pub(crate) enum Command {
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),
     Entries(entries::EntriesArgs),
+    Watch(watch::WatchArgs),
+    Verify(verify::VerifyArgs),
+    Repair(repair::RepairArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -47,6 +53,9 @@ pub(crate) fn run(
         Some(Command::Context(args)) => context::run(&surroundings, args, out, err),
         Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
         Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),
+        Some(Command::Watch(args)) => watch::run(&surroundings, args, out, err),
+        Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
+        Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
         Some(Command::Completions(args)) => completions::run(args, out),
     }
 }

@@ -58,6 +58,11 @@ impl<'o> ListWriter<'o> {
         if self.layout == Layout::Lines { self.out.write_all(b"\n") } else { Ok(()) }
     }
 
+    /// Lets whoever reads the list see it so far.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
     /// Ends the list.
     pub(crate) fn finish(self) -> io::Result<()> {
         match (self.layout, self.is_empty) {

@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     BadSamplePlace { path: PathBuf, reason: &'static str },
     #[error("cannot make a temporary directory for the sample")]
     NoTemporary(#[source] io::Error),
+    #[error("cannot ask to be told of Ctrl-C")]
+    NoSignals(#[source] io::Error),
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
     #[error(transparent)]
@@ -61,21 +63,22 @@ impl Failure {
         match self {
             Self::Output(error) if is_broken_pipe(error) => Ok(()),
             Self::Usage(error) => report_usage(error, out, err),
-            _ => self.report_chain(err),
+            _ => report_chain(self, err),
         }
     }
+}
 
-    fn report_chain(&self, err: &mut Screen<'_>) -> io::Result<()> {
-        err.print_whole(&Line::new().styled(BAD, "error:").text(" ").text(&self.to_string()))?;
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            err.print_whole(&Line::new().styled(BOLD, "caused by:").text(" ").text(&error.to_string()))?;
-            cause = error.source();
-        }
-        match self.hint() {
-            Some(hint) => err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" ").text(&hint)),
-            None => Ok(()),
-        }
+/// Tells what went wrong, all that caused it, and what to do about it.
+pub(crate) fn report_chain(failure: &Failure, err: &mut Screen<'_>) -> io::Result<()> {
+    err.print_whole(&Line::new().styled(BAD, "error:").text(" ").text(&failure.to_string()))?;
+    let mut cause = failure.source();
+    while let Some(error) = cause {
+        err.print_whole(&Line::new().styled(BOLD, "caused by:").text(" ").text(&error.to_string()))?;
+        cause = error.source();
+    }
+    match failure.hint() {
+        Some(hint) => err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" ").text(&hint)),
+        None => Ok(()),
     }
 }
 

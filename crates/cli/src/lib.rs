@@ -14,6 +14,8 @@ mod data;
 mod describe;
 mod drawing;
 mod failure;
+#[doc(hidden)]
+pub mod fuzzing;
 mod screen;
 mod surroundings;
 mod table;
@@ -46,7 +48,7 @@ pub struct Stream<'s> {
 pub enum Exit {
     /// It did what was asked, or found something.
     Done,
-    /// There is nothing of what was asked for.
+    /// There is nothing of what was asked for; or there is something that should not be.
     Nothing,
     /// The arguments make no sense.
     Usage,

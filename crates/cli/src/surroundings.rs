@@ -94,7 +94,8 @@ impl Surroundings {
         Ok(session)
     }
 
-    fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
+    /// The file of the session that a command is about.
+    pub(crate) fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
         let text = arg.file.as_ref().map(|file| file.to_string_lossy().into_owned());
         if let Some(sample) = self.sample() {
             let place = match &text {
@@ -208,6 +209,7 @@ fn warn_of_damage(session: &SessionManager, err: &mut Screen<'_>) -> std::io::Re
     }
 }
 
-fn warn(err: &mut Screen<'_>, text: &str) -> std::io::Result<()> {
+/// Tells of something that is no error.
+pub(crate) fn warn(err: &mut Screen<'_>, text: &str) -> std::io::Result<()> {
     err.print_whole(&Line::new().styled(NAMED, "warning:").text(" ").text(text))
 }

@@ -127,11 +127,28 @@ pub fn to_iso(ms: i64) -> String {
     let (seconds, millisecond) = (in_day / 1000, in_day % 1000);
     let (minutes, second) = (seconds / 60, seconds % 60);
     let (hour, minute) = (minutes / 60, minutes % 60);
-    let time = format!("{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z");
+    let mut text = String::with_capacity(27);
     if (0..=9999).contains(&year) {
-        format!("{year:04}-{month:02}-{day:02}T{time}")
+        put_digits(&mut text, year.unsigned_abs(), 4);
     } else {
-        format!("{year:+07}-{month:02}-{day:02}T{time}")
+        text.push(if year < 0 { '-' } else { '+' });
+        put_digits(&mut text, year.unsigned_abs(), 6);
+    }
+    let parts =
+        [('-', month, 2), ('-', day, 2), ('T', hour, 2), (':', minute, 2), (':', second, 2), ('.', millisecond, 3)];
+    for (before, number, width) in parts {
+        text.push(before);
+        put_digits(&mut text, number.unsigned_abs(), width);
+    }
+    text.push('Z');
+    text
+}
+
+/// Writes a number with at least so many digits. Every entry has a time, so this is not left to `format!`.
+fn put_digits(text: &mut String, number: u64, width: u32) {
+    for place in (0..width).rev() {
+        let digit = (number / 10_u64.pow(place)) % 10;
+        text.push(char::from(b'0' + u8::try_from(digit).unwrap_or_default()));
     }
 }
 

@@ -15,6 +15,17 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// One oddity and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {

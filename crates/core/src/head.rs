@@ -190,6 +190,34 @@ pub fn read(line: &[u8]) -> Parsed<'_> {
     }
 }
 
+/// Reads the head of a line that this library has just written, without looking at the rest.
+///
+/// Such a line is valid, begins with the keys of every entry in a fixed order
+/// and repeats none of them, so its first few bytes suffice. `None` if they are
+/// not as expected; then [`read`], the simple twin, finds out.
+pub fn read_own(line: &[u8]) -> Option<Head<'_>> {
+    let (kind, rest) = plain_string(line.strip_prefix(br#"{"type":"#)?)?;
+    let (id, rest) = plain_string(rest.strip_prefix(br#","id":"#)?)?;
+    let rest = rest.strip_prefix(br#","parentId":"#)?;
+    let (parent, rest) = match rest.strip_prefix(b"null") {
+        Some(rest) => (Raw::trusted(b"null"), rest),
+        None => plain_string(rest)?,
+    };
+    let (timestamp, rest) = plain_string(rest.strip_prefix(br#","timestamp":"#)?)?;
+    let role = match rest.strip_prefix(br#","message":{"role":"#) {
+        Some(rest) => Some(plain_string(rest)?.0),
+        None if kind.as_bytes() == br#""message""# => return None,
+        None => None,
+    };
+    Some(head_of(Some(kind), Some(id), Some(parent), Some(timestamp), role))
+}
+
+/// The string at the start of valid text, if it is short and without escapes, and what follows it.
+fn plain_string(text: &[u8]) -> Option<(Raw<'_>, &[u8])> {
+    let end = text.iter().skip(1).take(64).position(|byte| matches!(byte, b'"' | b'\\'))? + 1;
+    (text[0] == b'"' && text[end] == b'"').then(|| (Raw::trusted(&text[..=end]), &text[end + 1..]))
+}
+
 /// The simple twin of [`read`]: checks first, then looks each value up.
 pub fn read_simple(line: &[u8]) -> Parsed<'_> {
     if is_blank(line) {
@@ -321,6 +349,34 @@ mod tests {
             r#"{"type":"x","id":1,"id":"a","message":{"role":"no"},"parentId":null,"\u0070arentId":"b","type":"message","message":{"role":"no","role":"user"},"timestamp":"2025-01-01T00:00:00.000Z"}"#,
         ] {
             assert_eq!(kept(line), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn own_lines_are_read_the_same_without_looking_at_the_rest(
+            kind in "(message|label|custom|compaction|session_info)",
+            id in r#"([0-9a-f]{8}|\\u0061|é|"")"#.prop_map(|id: String| id.replace('"', "")),
+            parent in r#"(null|"[0-9a-f]{8}"|"a\\n")"#,
+            rest in r#"(,"message":\{"role":"(user|assistant|x)","content":"\\\\"\}|,"message":\{"content":1,"role":"user"\}|,"label":"l"|)"#,
+        ) {
+            let line = format!(
+                r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:00.000Z"{rest}}}"#
+            );
+            if let Some(own) = read_own(line.as_bytes()) {
+                prop_assert_eq!(read(line.as_bytes()), Parsed::Kept(own));
+            }
+        }
+    }
+
+    #[test]
+    fn lines_as_we_write_them_are_read_the_short_way() {
+        for rest in [r#","message":{"role":"user","content":"hi"}"#, ""] {
+            let kind = if rest.is_empty() { "label" } else { "message" };
+            let line = format!(
+                r#"{{"type":"{kind}","id":"1a2b3c4d","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z"{rest}}}"#
+            );
+            assert_eq!(Parsed::Kept(read_own(line.as_bytes()).unwrap()), read(line.as_bytes()));
         }
     }
 

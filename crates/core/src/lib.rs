@@ -17,7 +17,9 @@
 //! 3. [`outline`] keeps a few numbers per line and how entries hang together.
 //! 4. [`tree`], [`context`], [`label`], [`extract`] and [`llm`] work on the
 //!    outline and ask for the few payloads they need.
-//! 5. [`entry`], [`message`] and [`header`] give typed access to those,
+//! 5. [`verify`] tells what is wrong with a session, [`salvage`] finds whole
+//!    records in damaged lines, and both say what could be done about it.
+//! 6. [`entry`], [`message`] and [`header`] give typed access to those,
 //!    [`draft`] makes new ones, and [`json`] keeps every byte of both.
 //!
 //! ```
@@ -66,8 +68,11 @@ pub mod llm;
 pub mod location;
 pub mod message;
 pub mod migrate;
+pub mod orphan;
 pub mod outline;
+pub mod salvage;
 pub mod tree;
+pub mod verify;
 pub mod version;
 
 pub use id::EntryId;

@@ -114,7 +114,23 @@ impl Outline {
         let Some(bytes) = bytes else {
             return self.pass_over(span.offset, Some(Oddity::TooLong { len: span.len }));
         };
-        match head::read(bytes) {
+        self.push_parsed(bytes, span, head::read(bytes), fresh);
+    }
+
+    /// Adds a line that this library has just written. The same as [`push`](Self::push), for less.
+    pub fn push_own(&mut self, line: Line<'_>, fresh: &mut dyn FreshIds) {
+        match line.bytes.and_then(head::read_own) {
+            Some(head) if line.terminated => {
+                self.end = line.span.end() + 1;
+                self.unterminated = false;
+                self.keep(line.bytes.unwrap_or_default(), line.span, &head, fresh);
+            }
+            _ => self.push(line, fresh),
+        }
+    }
+
+    fn push_parsed(&mut self, bytes: &[u8], span: Span, parsed: Parsed<'_>, fresh: &mut dyn FreshIds) {
+        match parsed {
             Parsed::Blank => self.pass_over(span.offset, None),
             Parsed::Malformed { at } => {
                 self.pass_over(span.offset + at as u64, Some(Oddity::Malformed));

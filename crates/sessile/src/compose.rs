@@ -13,20 +13,29 @@ pub(crate) struct Base<'b> {
 impl Base<'_> {
     /// Starts an entry with the usual keys in front.
     fn begin(&self, kind: &str) -> ObjectWriter {
-        let mut entry = ObjectWriter::new();
+        self.begin_with_room(kind, 0)
+    }
+
+    /// The same for an entry of which so many bytes are to follow.
+    fn begin_with_room(&self, kind: &str, room: usize) -> ObjectWriter {
+        let mut entry = ObjectWriter::with_room(room + 160);
         entry.string("type", kind);
         self.write(&mut entry);
         entry
     }
 
     fn write(&self, entry: &mut ObjectWriter) {
-        let parent = self.parent.map_or_else(Json::null, EntryId::to_json);
-        entry.text("id", self.id.as_text()).raw("parentId", parent.raw()).string("timestamp", self.timestamp);
+        entry.text("id", self.id.as_text());
+        match self.parent {
+            Some(parent) => entry.text("parentId", parent.as_text()),
+            None => entry.null("parentId"),
+        };
+        entry.string("timestamp", self.timestamp);
     }
 }
 
 pub(crate) fn message(base: &Base<'_>, message: Raw<'_>) -> Json {
-    base.begin("message").raw("message", message).finish()
+    base.begin_with_room("message", message.as_bytes().len()).raw("message", message).finish()
 }
 
 pub(crate) fn thinking_level_change(base: &Base<'_>, level: &str) -> Json {

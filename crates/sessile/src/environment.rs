@@ -1,5 +1,6 @@
 //! Time, ids and the process's surroundings, behind one small trait.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use sessile_core::date::LocalZone;
@@ -50,7 +51,7 @@ impl Environment for System {
     }
 
     fn entry_uuid(&self) -> String {
-        uuid::Uuid::new_v4().to_string()
+        uuid::Builder::from_random_bytes(random_bytes()).into_uuid().to_string()
     }
 
     fn session_uuid(&self) -> String {
@@ -72,6 +73,26 @@ impl Environment for System {
     fn local_offset_ms(&self, local_ms: i64) -> i64 {
         local_offset_ms(&jiff::tz::TimeZone::system(), local_ms)
     }
+}
+
+/// Sixteen random bytes. They are fetched many at a time, because every entry needs some.
+fn random_bytes() -> [u8; 16] {
+    thread_local! {
+        static POOL: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    POOL.with_borrow_mut(|pool| {
+        if pool.len() < 16 {
+            pool.resize(512, 0);
+            if getrandom::fill(pool).is_err() {
+                // The system has none to give in bulk; what a UUID does then is all one can do.
+                *pool = uuid::Uuid::new_v4().into_bytes().to_vec();
+            }
+        }
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&pool[pool.len() - 16..]);
+        pool.truncate(pool.len() - 16);
+        bytes
+    })
 }
 
 /// The offset a time zone has at a local time; a skipped or repeated one counts as before the change.

@@ -112,6 +112,14 @@ pub enum SessionError {
         /// The row's place.
         row: usize,
     },
+    /// A repair did not come out as it should, so the file was left as it is.
+    #[error("{} was left as it is: after the repair {what}", path.display())]
+    RepairFailed {
+        /// The file.
+        path: PathBuf,
+        /// What would not be right.
+        what: &'static str,
+    },
     /// The caller asked to stop.
     #[error("cancelled")]
     Cancelled,

@@ -30,15 +30,18 @@
 //! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
+//! | see what another program adds, as it does | [`Sessions::follow`] |
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
+//! | find out what is wrong with a file, and mend it | [`Sessions::verify`], [`Sessions::repair`] |
 //! | decide time, ids and surroundings yourself | [`Environment`], [`Sessions`] |
 //!
 //! # What you can rely on
 //!
 //! - Reading never writes. Opening a damaged, old or unfinished file leaves it as it is.
-//! - Writing only appends. The one exception, upgrading a file of version 1
-//!   or 2 at the first write, swaps a complete new file in and keeps the original.
+//! - Writing only appends. The two exceptions, upgrading a file of version 1
+//!   or 2 at the first write and repairing, swap a complete new file in and keep
+//!   the original.
 //! - What was not written by this library is copied byte for byte, never printed anew.
 //! - An error leaves the manager as it was.
 //! - New files are readable by their owner only.
@@ -59,27 +62,36 @@ mod compose;
 mod environment;
 mod error;
 mod event;
+mod follow;
 mod list;
 mod manager;
 mod place;
+mod repair;
 mod sample;
 mod session;
+mod splice;
+mod verify;
 mod world;
 
 pub use environment::{Environment, System};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
+pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use list::{Cancel, ListOptions, Progress, SessionInfo};
 pub use manager::{
     BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
     SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
+pub use repair::{Change, Repair, RepairOptions};
 pub use sample::{Sample, write_sample};
+pub use sessile_core::salvage::How;
+pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, line, llm, location, message,
     migrate, outline, tree, version,
 };
 pub use sessile_store::os;
-pub use sessile_store::{Busy, Durability, Durable, Holder, StoreError, WriteOptions};
+pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};
 pub use session::Acknowledgement;
+pub use verify::{HiddenRecord, Report};

@@ -68,7 +68,7 @@ impl SessionInfo {
     }
 }
 
-/// Stops a list that is under way, from any thread.
+/// Stops a list that is under way, or a wait for news, from any thread.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -81,6 +81,13 @@ impl Cancel {
     /// Whether somebody asked to stop.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A flag that something else sets, say a handler of signals.
+impl From<Arc<AtomicBool>> for Cancel {
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
     }
 }
 

@@ -59,7 +59,7 @@ impl SessionManager {
         self.session.backing.path()
     }
 
-    /// What the last append means: the entry, the leaf, and what the entry survives.
+    /// What the last append means: which entry was written, and what it survives.
     pub fn last_acknowledgement(&self) -> Option<&Acknowledgement> {
         self.session.acknowledged.as_ref()
     }

@@ -114,10 +114,8 @@ pub(crate) enum ExpectedLeaf {
 /// What it means that an append has returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The entry that was written.
+    /// The last entry that was written.
     pub entry_id: EntryId,
-    /// The leaf now.
-    pub leaf_id: Option<EntryId>,
     /// What the entry survives.
     pub durable: Durable,
 }
@@ -245,11 +243,6 @@ impl Session {
         self.leaf.map(|leaf| self.outline.path(leaf)).unwrap_or_default()
     }
 
-    /// An id that no entry has.
-    pub(crate) fn fresh_id(&self, environment: &dyn Environment) -> EntryId {
-        fresh_id(environment, &|id| self.outline.find(id).is_some())
-    }
-
     /// Refuses to write to what a newer version wrote.
     pub(crate) fn check_writable(&self) -> Result<(), SessionError> {
         let Some(path) = self.backing.path().filter(|_| self.outline.upgrade().is_newer()) else { return Ok(()) };
@@ -258,49 +251,55 @@ impl Session {
         Err(SessionError::NewerVersion { path: path.to_path_buf(), version })
     }
 
-    /// Writes an entry and takes it in. If writing fails, nothing has changed here.
+    /// Writes entries, each the child of the one before, and takes them in. If writing fails, nothing has changed here.
     ///
-    /// `compose` makes the entry once its id is known; it is asked again if
-    /// another program has taken that id in the meantime.
+    /// `compose` makes the entry of a place once its id and its parent are
+    /// known; it is asked again if another program has taken an id in the meantime.
     pub(crate) fn append(
         &mut self,
         world: &World,
-        compose: &dyn Fn(&EntryId) -> Json,
-    ) -> Result<EntryId, SessionError> {
+        n_entries: usize,
+        compose: &Compose<'_>,
+    ) -> Result<Vec<EntryId>, SessionError> {
         self.begin_turn()?;
-        let placed = self.append_in_turn(world, compose);
+        let placed = self.append_in_turn(world, n_entries, compose);
         self.end_turn();
-        let Placed { id, line, entry, written } = placed?;
+        let Placed { ids, lines, written } = placed?;
+        let Some(last) = ids.last() else { return Ok(ids) };
         let is_file = matches!(self.backing, Backing::File { .. });
         let durable = if is_file { self.make_durable(&written)? } else { Durable::Memory };
         match written {
-            Written::Behind(known) => self.take(world, &line, known, entry.raw()),
-            Written::Created => self.take(world, &line, self.outline.end(), entry.raw()),
+            Written::Behind(known) => self.take(world, &lines, known),
+            Written::Created => self.take(world, &lines, self.outline.end()),
             Written::FurtherOn => {
                 self.catch_up(world)?;
-                self.leaf = self.outline.find(&id);
+                self.leaf = self.outline.find(last);
             }
         }
-        self.tell_divergence(&id);
-        self.acknowledged = Some(Acknowledgement { entry_id: id.clone(), leaf_id: self.leaf_id(), durable });
-        Ok(id)
+        self.tell_divergence(last);
+        self.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
+        Ok(ids)
     }
 
-    /// Writes an entry while nobody else of ours does.
-    fn append_in_turn(&mut self, world: &World, compose: &dyn Fn(&EntryId) -> Json) -> Result<Placed, SessionError> {
+    /// Writes entries while nobody else of ours does.
+    fn append_in_turn(
+        &mut self,
+        world: &World,
+        n_entries: usize,
+        compose: &Compose<'_>,
+    ) -> Result<Placed, SessionError> {
         let (mut n_races, mut n_changes) = (0, 0);
-        let mut id = self.fresh_id(world.environment());
+        let mut composed = self.compose(world, n_entries, compose);
         loop {
             self.check_expected_leaf()?;
-            let entry = compose(&id);
-            let line = line_of(entry.raw());
+            let Composed { ids, lines, has_conversation } = composed;
             // A caller who expects a leaf wants nothing to come in between.
             let must_be_known = n_races < MAX_RACES || self.expected_leaf != ExpectedLeaf::Any;
             if planted::has(Bug::MemoryBeforeWrite) && matches!(self.backing, Backing::File { .. }) {
-                self.take(world, &line, self.outline.end(), entry.raw());
+                self.take(world, &lines, self.outline.end());
             }
-            match self.write(world, &line, is_conversation(entry.raw()), must_be_known) {
-                Ok(written) => return Ok(Placed { id, line, entry, written }),
+            match self.write(world, &lines, has_conversation, must_be_known) {
+                Ok(written) => return Ok(Placed { ids, lines, written }),
                 Err(SessionError::Store(StoreError::Grown { .. })) if must_be_known => {
                     self.catch_up(world)?;
                     n_races += 1;
@@ -311,10 +310,33 @@ impl Session {
                 }
                 Err(error) => return Err(self.noticed(error)),
             }
-            if self.outline.find(&id).is_some() {
-                id = self.fresh_id(world.environment());
-            }
+            let is_taken = ids.iter().any(|id| self.outline.find(id).is_some());
+            composed = if is_taken {
+                self.compose(world, n_entries, compose)
+            } else {
+                Composed { ids, lines, has_conversation }
+            };
         }
+    }
+
+    /// Makes the lines of new entries.
+    fn compose(&self, world: &World, n_entries: usize, compose: &Compose<'_>) -> Composed {
+        let is_awaited = matches!(self.backing, Backing::Awaited { .. });
+        let mut parent = self.leaf_id();
+        let mut composed = Composed { ids: Vec::with_capacity(n_entries), lines: Vec::new(), has_conversation: false };
+        for place in 0..n_entries {
+            let is_taken = |id: &EntryId| self.outline.find(id).is_some() || composed.ids.contains(id);
+            let id = fresh_id(world.environment(), &is_taken);
+            let entry = compose(place, &id, parent.as_ref());
+            // Once there is a file, nobody asks any more what is worth one.
+            composed.has_conversation |= is_awaited && is_conversation(entry.raw());
+            // Room for the others as well, which are probably about as long.
+            composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
+            put_line(entry, &mut composed.lines);
+            parent = Some(id.clone());
+            composed.ids.push(id);
+        }
+        composed
     }
 
     /// Remembers that the file has gone, if that is what an error says.
@@ -495,15 +517,24 @@ impl Session {
         Ok(self.create_file(world, b"")?)
     }
 
-    /// Adds a line that was written to what is known, and makes it the leaf.
-    fn take(&mut self, world: &World, line: &[u8], offset: u64, entry: Raw<'_>) {
-        let bytes = &line[..line.len() - 1];
-        let span = Span { offset, len: bytes.len() as u64 };
-        self.outline.push(Line { span, bytes: Some(bytes), terminated: true }, &mut Migrated(world.environment()));
-        self.leaf = self.outline.leaf();
-        let is_label = self.leaf.is_some_and(|leaf| self.outline.kind(leaf) == Kind::Label);
-        if let Some(labels) = self.labels.get_mut().filter(|_| is_label) {
-            labels.push(entry);
+    /// Adds lines that were written to what is known, and makes the last one the leaf.
+    fn take(&mut self, world: &World, lines: &[u8], offset: u64) {
+        let mut ids = Migrated(world.environment());
+        let mut offset = offset;
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', lines) {
+            let bytes = &lines[start..end];
+            start = end + 1;
+            let span = Span { offset, len: bytes.len() as u64 };
+            self.outline.push_own(Line { span, bytes: Some(bytes), terminated: true }, &mut ids);
+            offset += bytes.len() as u64 + 1;
+            self.leaf = self.outline.leaf();
+            let is_label = self.leaf.is_some_and(|leaf| self.outline.kind(leaf) == Kind::Label);
+            if let Some(labels) = self.labels.get_mut().filter(|_| is_label)
+                && let Ok(entry) = Raw::parse(bytes)
+            {
+                labels.push(entry);
+            }
         }
     }
 
@@ -733,11 +764,20 @@ enum LostLeaf {
     Follow,
 }
 
-/// An entry that was written.
+/// Makes the entry of a place among several, once its id and its parent are known.
+pub(crate) type Compose<'c> = dyn Fn(usize, &EntryId, Option<&EntryId>) -> Json + 'c;
+
+/// New entries as lines.
+struct Composed {
+    ids: Vec<EntryId>,
+    lines: Vec<u8>,
+    has_conversation: bool,
+}
+
+/// Entries that were written.
 struct Placed {
-    id: EntryId,
-    line: Vec<u8>,
-    entry: Json,
+    ids: Vec<EntryId>,
+    lines: Vec<u8>,
     written: Written,
 }
 
@@ -768,11 +808,18 @@ pub(crate) fn scan(world: &World, log: &dyn Log) -> Result<Outline, SessionError
 
 /// A value as a line of a file.
 pub(crate) fn line_of(value: Raw<'_>) -> Vec<u8> {
-    // A value may be spread over several lines, which a line of a file must not be.
-    let is_one_line = !value.as_bytes().contains(&b'\n');
-    let mut line = if is_one_line { value.as_bytes().to_vec() } else { print(value).into_bytes() };
-    line.push(b'\n');
+    let mut line = Vec::with_capacity(value.as_bytes().len() + 1);
+    put_line(value.to_json(), &mut line);
     line
+}
+
+/// Puts a value behind other lines.
+fn put_line(value: Json, lines: &mut Vec<u8>) {
+    // A value may be spread over several lines, which a line of a file must not be.
+    let is_one_line = memchr::memchr(b'\n', value.raw().as_bytes()).is_none();
+    let line = if is_one_line { value } else { print(value.raw()) };
+    lines.extend_from_slice(line.raw().as_bytes());
+    lines.push(b'\n');
 }
 
 /// The id in a line.

@@ -11,20 +11,25 @@ use crate::planted::{self, Bug};
 /// How often lines are written again because something was glued to them.
 const MAX_ATTEMPTS: usize = 16;
 
+/// What was seen of the end of a file before it is written to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// Where it was, if its last byte was looked at.
+    pub(crate) length: Option<u64>,
+    /// Whether that byte ended a line.
+    pub(crate) is_sealed: bool,
+}
+
 /// Writes lines behind the last one, and makes sure that nothing was glued to them.
 ///
-/// `is_sealed` says that the file was seen to end with a newline. If another
+/// `seen` says whether the file was seen to end with a newline. If another
 /// program dies in the middle of a line between that look and this write, its
 /// torn line and our first one become a single broken line; so the byte before
 /// ours is looked at, and if it is no newline ours is written once more. That
-/// works against programs that take no lock.
-pub(crate) fn append_lines(
-    file: &dyn OsFile,
-    path: &Path,
-    lines: &[u8],
-    is_sealed: bool,
-) -> Result<Appended, StoreError> {
-    let mut is_sealed = is_sealed;
+/// works against programs that take no lock. Lines that went exactly where the
+/// file was seen to end follow the newline that was seen there.
+pub(crate) fn append_lines(file: &dyn OsFile, path: &Path, lines: &[u8], seen: Seen) -> Result<Appended, StoreError> {
+    let mut is_sealed = seen.is_sealed;
     for _ in 0..MAX_ATTEMPTS {
         if is_sealed {
             write_once(file, lines, path)?;
@@ -34,7 +39,8 @@ pub(crate) fn append_lines(
         // The position after a write at the end tells where the bytes really went.
         let end = file.position().map_err(StoreError::io("look at", path))?;
         let offset = end.saturating_sub(lines.len() as u64);
-        if !is_sealed || planted::has(Bug::NoPostCheck) || !is_glued(file, path, offset)? {
+        let is_checked = !is_sealed || seen.length == Some(offset);
+        if is_checked || planted::has(Bug::NoPostCheck) || !is_glued(file, path, offset)? {
             return Ok(Appended { offset, end });
         }
         is_sealed = false;

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sessile_core::line::{Line, LineSplitter, Span};
 
-use crate::append::append_lines;
+use crate::append::{Seen, append_lines};
 use crate::commit::{Committer, Ticket};
 use crate::error::StoreError;
-use crate::guard::{CONFIRMED_AFTER_MS, Guard, Record, append_all, guard_path, read_fully};
+use crate::guard::{CONFIRMED_AFTER_MS, Guard, Place, append_all, guard_path, read_fully};
 use crate::lock::TurnLock;
 use crate::log::{Appended, Expect, Log, Notice, Turn};
 use crate::options::{Busy, Durability, Durable, WriteOptions};
@@ -64,16 +64,30 @@ pub struct FileLog {
     identity: Identity,
     is_writable: bool,
     options: WriteOptions,
+    known_path: Cell<Option<KnownPath>>,
     /// The last bytes we have seen, to notice that somebody has rewritten the file.
     tail: RefCell<Tail>,
     committer: Arc<Committer>,
     turn: TurnState,
     guard: Option<Guard>,
+    /// Whether what we know of the guard is true for this turn.
+    is_guard_ready: bool,
     settled_ms: i64,
+    written_ms: i64,
     space: Space,
     notices: Arc<Mutex<Vec<Notice>>>,
     sentinel: Option<Sentinel>,
     flusher: Option<Flusher>,
+}
+
+/// For so long a path that led to the file is taken to still do so.
+const PATH_KNOWN_FOR_MS: i64 = 100;
+
+/// When the path was seen to lead to the file, and how many names that had.
+#[derive(Clone, Copy, Debug)]
+struct KnownPath {
+    n_links: u64,
+    checked_ms: i64,
 }
 
 /// The last bytes that were seen.
@@ -81,6 +95,8 @@ pub struct FileLog {
 struct Tail {
     end: u64,
     bytes: Vec<u8>,
+    /// Whether we wrote them.
+    is_own: bool,
 }
 
 /// Whether and how it is our turn.
@@ -121,7 +137,7 @@ impl FileLog {
             return Err(error);
         }
         let mut log = Self::new(os, path, file, true, options)?;
-        log.know_tail(bytes.len() as u64, bytes);
+        log.know_tail(bytes.len() as u64, bytes, true);
         log.guard_created(bytes);
         Ok(log)
     }
@@ -146,10 +162,13 @@ impl FileLog {
             identity: stat.identity,
             is_writable,
             options,
+            known_path: Cell::new(None),
             tail: RefCell::default(),
             turn: TurnState::default(),
             guard: None,
+            is_guard_ready: false,
             settled_ms: 0,
+            written_ms: 0,
             space: Space::default(),
             notices: Arc::default(),
             sentinel: None,
@@ -174,7 +193,7 @@ impl FileLog {
             return Ok(());
         }
         self.turn = TurnState { lock: Some(lock), depth: 1, current: Some(Turn::Ours), is_kept: self.turn.is_kept };
-        self.open_guard();
+        self.ready_guard(false);
         let settled = self.settle();
         self.end_turn();
         match settled {
@@ -184,30 +203,39 @@ impl FileLog {
         }
     }
 
-    /// How many swaps of the file by processes of ours the guard has counted.
-    pub fn generation(&self) -> u64 {
-        self.guard.as_ref().map_or(0, Guard::generation)
+    /// The length of the file, which must be the one that was opened.
+    ///
+    /// That the path leads to it is looked up at first, whenever its number of
+    /// names has changed, and every so often: a file that merely got another
+    /// name is still the session, and nothing written to it is lost.
+    fn current_length(&self) -> Result<u64, StoreError> {
+        let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
+        let now_ms = self.os.now_ms();
+        // Without a guard nothing tells that another process of ours has swapped the file.
+        let is_known = self.options.guard
+            && self.known_path.get().is_some_and(|known| {
+                known.n_links == stat.n_links
+                    && (0..PATH_KNOWN_FOR_MS).contains(&now_ms.saturating_sub(known.checked_ms))
+            });
+        if planted::has(Bug::NoIdentityCheck) {
+            return Ok(stat.length);
+        }
+        if !is_known {
+            self.check_path()?;
+            self.known_path.set(Some(KnownPath { n_links: stat.n_links, checked_ms: now_ms }));
+        }
+        self.check_tail(stat.length)?;
+        Ok(stat.length)
     }
 
-    /// The length of the file, which must be the one that was opened.
-    fn current_length(&self) -> Result<u64, StoreError> {
-        let there = match self.os.stat(&self.path) {
-            Ok(there) => there,
-            Err(_) if planted::has(Bug::NoIdentityCheck) => {
-                self.file.stat().map_err(StoreError::io("look at", &self.path))?
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(StoreError::Gone { path: self.path.clone() });
-            }
-            Err(error) => return Err(StoreError::io("look at", &self.path)(error)),
-        };
-        if there.identity != self.identity && !planted::has(Bug::NoIdentityCheck) {
-            return Err(StoreError::Replaced { path: self.path.clone() });
+    /// Makes sure that the path still leads to the file that was opened.
+    fn check_path(&self) -> Result<(), StoreError> {
+        match self.os.stat(&self.path) {
+            Ok(there) if there.identity == self.identity => Ok(()),
+            Ok(_) => Err(StoreError::Replaced { path: self.path.clone() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::Gone { path: self.path.clone() }),
+            Err(error) => Err(StoreError::io("look at", &self.path)(error)),
         }
-        if !planted::has(Bug::NoIdentityCheck) {
-            self.check_tail(there.length)?;
-        }
-        Ok(there.length)
     }
 
     /// Makes sure that what we saw of the file last is still there.
@@ -226,10 +254,16 @@ impl FileLog {
         Ok(())
     }
 
+    /// Whether nobody else has written to a file of this length since we did.
+    fn is_alone(&self, length: u64) -> bool {
+        let tail = self.tail.borrow();
+        tail.is_own && tail.end == length
+    }
+
     /// Remembers the last of the bytes that end at a place.
-    fn know_tail(&self, end: u64, bytes: &[u8]) {
+    fn know_tail(&self, end: u64, bytes: &[u8], is_own: bool) {
         let mut tail = self.tail.borrow_mut();
-        tail.end = end;
+        (tail.end, tail.is_own) = (end, is_own);
         tail.bytes.clear();
         tail.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
     }
@@ -281,13 +315,18 @@ impl FileLog {
             _ => self.current_length()?,
         };
         check_expectation(&self.path, length, expect)?;
+        if self.ready_guard(self.is_alone(length)) {
+            // Whoever swaps the session's file swaps its guard as well.
+            self.check_path()?;
+        }
         let is_sealed = self.ends_line(length)? || planted::has(Bug::NoSeal);
         if !is_sealed && planted::has(Bug::CutTornLine) {
             cut_torn_line(self.file.as_ref(), length);
         }
         self.space.make_sure(self.os.as_ref(), self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
-        let appended = append_lines(self.file.as_ref(), &self.path, lines, is_sealed)?;
-        self.know_tail(appended.end, lines);
+        let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
+        // Without the lock somebody else may be writing to the guard right now.
+        self.know_tail(appended.end, lines, self.turn.current == Some(Turn::Ours));
         self.remember(appended.offset, lines);
         if planted::has(Bug::WrongOffset) && !is_sealed {
             return Ok(Appended { offset: appended.offset - 1, ..appended });
@@ -301,11 +340,12 @@ impl FileLog {
             return;
         }
         let time_ms = self.os.now_ms();
-        let record = Record { time_ms, offset, identity: self.identity, lines: lines.to_vec() };
+        self.written_ms = time_ms;
+        let place = Place { time_ms, offset, identity: self.identity };
         let remembered = match &mut self.guard {
-            Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(&record),
+            Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(place, lines),
             Some(guard) => {
-                guard.keep_for_later(&record);
+                guard.keep_for_later(place, lines);
                 Ok(())
             }
             None => return,
@@ -340,23 +380,34 @@ impl FileLog {
     }
 
     /// Opens the guard, or takes in what others have put there. Without one we write all the same.
-    fn open_guard(&mut self) {
-        if !self.options.guard {
-            return;
+    ///
+    /// `is_alone` says that nobody else has written to the session since we
+    /// did. Returns whether the guard is another file than it was.
+    fn ready_guard(&mut self, is_alone: bool) -> bool {
+        if !self.options.guard || self.is_guard_ready || self.turn.current != Some(Turn::Ours) {
+            return false;
         }
+        self.is_guard_ready = true;
         let opened = match self.guard.take() {
-            Some(mut guard) => guard.catch_up(&self.path).map(|()| guard),
-            None => Guard::open(&self.os, &self.path),
+            Some(mut guard) => guard.catch_up(&self.path, is_alone).map(|is_another| (guard, is_another)),
+            None => Guard::open(&self.os, &self.path).map(|guard| (guard, true)),
         };
         match opened {
-            Ok(guard) => self.guard = Some(guard),
-            Err(error) => self.notify(Notice::Unguarded { reason: crate::error::chain(&error) }),
+            Ok((guard, is_another)) => {
+                self.guard = Some(guard);
+                is_another
+            }
+            Err(error) => {
+                self.notify(Notice::Unguarded { reason: crate::error::chain(&error) });
+                true
+            }
         }
     }
 
     /// Puts the first lines of a new file into the guard.
     fn guard_created(&mut self, bytes: &[u8]) {
         if self.options.guard && self.begin_turn().is_ok() {
+            self.ready_guard(false);
             self.remember(0, bytes);
             self.end_turn();
         }
@@ -410,6 +461,7 @@ impl FileLog {
         self.identity = stat.identity;
         self.is_writable = false;
         *self.tail.borrow_mut() = Tail::default();
+        self.known_path.set(None);
         Ok(())
     }
 
@@ -418,6 +470,7 @@ impl FileLog {
             wait_until_still(self.os.as_ref(), &self.path);
         }
         self.reopen()?;
+        self.ready_guard(false);
         let is_ours = self.turn.current == Some(Turn::Ours);
         if let Some(guard) = self.guard.as_mut().filter(|_| is_ours) {
             let lines = put_back(self.os.as_ref(), &self.path, guard)?;
@@ -428,20 +481,33 @@ impl FileLog {
         Ok(())
     }
 
+    /// The guard that somebody else has left behind, if there is one.
+    fn left_guard(&self) -> Result<Option<Guard>, StoreError> {
+        match self.os.stat(&guard_path(&self.path)) {
+            Ok(_) => Guard::open(&self.os, &self.path).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// Takes the sidecars away if nobody needs them any more.
     fn tidy_up(&mut self) {
         let Some(mut lock) = self.turn.lock.take() else { return };
+        // What was written a moment ago is not safe yet, so there is nothing to take away.
+        let age = self.os.now_ms().saturating_sub(self.written_ms);
+        if (0..CONFIRMED_AFTER_MS).contains(&age) && self.guard.is_some() {
+            return;
+        }
         if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
             return;
         }
-        let path = self.path.clone();
-        let is_tidy = match &mut self.guard {
-            None => !self.options.guard,
-            Some(guard) => {
-                let is_settled = guard.catch_up(&path).is_ok()
-                    && matches!(settle(guard, self.file.as_ref(), self.identity), Ok(false));
+        let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
+            Ok(None) => true,
+            Ok(Some(mut guard)) => {
+                let is_settled = guard.catch_up(&self.path, false).is_ok()
+                    && matches!(settle(&mut guard, self.file.as_ref(), self.identity), Ok(false));
                 is_settled && guard.remove_if_unused()
             }
+            Err(_) => false,
         };
         if is_tidy {
             lock.remove();
@@ -472,7 +538,7 @@ impl Log for FileLog {
         })?;
         let start = end.saturating_sub(TAIL as u64);
         let bytes = self.read(Span { offset: start, len: end - start })?;
-        self.know_tail(end, &bytes);
+        self.know_tail(end, &bytes, false);
         Ok(())
     }
 
@@ -491,9 +557,7 @@ impl Log for FileLog {
         let turn = self.take_lock()?;
         self.turn.current = Some(turn);
         self.turn.depth = 1;
-        if turn == Turn::Ours {
-            self.open_guard();
-        }
+        self.is_guard_ready = false;
         Ok(turn)
     }
 

@@ -38,15 +38,25 @@ const RECORD_HEAD: usize = 4 + 4 + 8 + 8 + 8 + 8 + 4;
 /// So much of what is confirmed may lie around before the guard is written anew without it.
 const MAX_CONFIRMED: u64 = 4 << 20;
 
-/// Lines that were acknowledged, and where they went.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
+/// When and where lines were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
     /// When, in milliseconds since 1970.
     pub(crate) time_ms: i64,
     /// Where their first byte went.
     pub(crate) offset: u64,
     /// Into which file.
     pub(crate) identity: Identity,
+}
+
+/// The smallest and the largest piece by which the file grows.
+const PIECES: (u64, u64) = (32 << 10, 1 << 20);
+
+/// Lines that were acknowledged, and where they went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// Where to.
+    pub(crate) place: Place,
     /// Whole lines.
     pub(crate) lines: Vec<u8>,
 }
@@ -54,7 +64,7 @@ pub(crate) struct Record {
 impl Record {
     /// Whether it has been there long enough. A clock that was set back does not make it younger for ever.
     fn is_due(&self, now_ms: i64) -> bool {
-        let age = now_ms.saturating_sub(self.time_ms);
+        let age = now_ms.saturating_sub(self.place.time_ms);
         !(-CONFIRMED_AFTER_MS..CONFIRMED_AFTER_MS).contains(&age) || planted::has(Bug::GuardForgets)
     }
 }
@@ -69,6 +79,8 @@ pub(crate) struct Guard {
     generation: u64,
     /// Where the next record goes: behind the last whole one.
     end: u64,
+    /// How long the file is. Between the end and this there are only zeros.
+    allocated: u64,
     /// Records on their way to the file. Those that could not be written wait here for the next chance.
     buffer: Vec<u8>,
 }
@@ -80,7 +92,8 @@ impl Guard {
         let file = open_sidecar(os.as_ref(), &path)?;
         // Says that the session has a user. Nobody waits for it, and nothing depends on it.
         drop(file.try_lock(Lock::Shared));
-        let mut guard = Self { os: Arc::clone(os), path, file, generation: 0, end: HEAD, buffer: Vec::new() };
+        let mut guard =
+            Self { os: Arc::clone(os), path, file, generation: 0, end: HEAD, allocated: 0, buffer: Vec::new() };
         guard.read_head()?;
         Ok(guard)
     }
@@ -95,38 +108,58 @@ impl Guard {
     }
 
     /// Makes sure that what we know of the file is true: others may have written to it, replaced or removed it.
-    pub(crate) fn catch_up(&mut self, session: &Path) -> Result<(), StoreError> {
+    ///
+    /// `is_alone` says that nobody else has written to the session since we
+    /// did; then nobody has put anything in here either, and at most taken it
+    /// out. Returns whether the guard is another file now.
+    pub(crate) fn catch_up(&mut self, session: &Path, is_alone: bool) -> Result<bool, StoreError> {
         let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
         if stat.n_links == 0 {
             let waiting = std::mem::take(&mut self.buffer);
             *self = Self { buffer: waiting, ..Self::open(&self.os, session)? };
-            return Ok(());
+            return Ok(true);
         }
-        if stat.length != self.end {
+        if stat.length != self.allocated || !is_alone {
             self.read_head()?;
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Remembers lines that were just written. If that fails, they are written with the next ones.
-    pub(crate) fn remember(&mut self, record: &Record) -> Result<(), StoreError> {
+    pub(crate) fn remember(&mut self, place: Place, lines: &[u8]) -> Result<(), StoreError> {
         if planted::has(Bug::GuardOff) {
             return Ok(());
         }
-        encode(record, &mut self.buffer);
+        encode(place, lines, &mut self.buffer);
+        self.make_room(self.buffer.len() as u64);
         if let Err(error) = write_all(self.file.as_ref(), &self.buffer, self.end) {
             // A part of a record must not stay where the next one begins.
             drop(self.file.set_length(self.end));
+            self.allocated = self.end;
             return Err(StoreError::io_at("write", &self.path, error));
         }
         self.end += self.buffer.len() as u64;
+        self.allocated = self.allocated.max(self.end);
         self.buffer.clear();
         Ok(())
     }
 
+    /// Lets the file grow by a large piece now and then, because growing costs more than writing.
+    fn make_room(&mut self, wanted: u64) {
+        if self.end + wanted <= self.allocated {
+            return;
+        }
+        let piece = self.allocated.clamp(PIECES.0, PIECES.1).max(wanted);
+        let zeros = vec![0; usize::try_from(piece).unwrap_or_default()];
+        // Without room the record itself lets the file grow, or finds out that there is none.
+        if let Ok(n_written) = self.file.write_at(&zeros, self.allocated) {
+            self.allocated += n_written as u64;
+        }
+    }
+
     /// Remembers lines without touching the file, because somebody else may be writing to it.
-    pub(crate) fn keep_for_later(&mut self, record: &Record) {
-        encode(record, &mut self.buffer);
+    pub(crate) fn keep_for_later(&mut self, place: Place, lines: &[u8]) {
+        encode(place, lines, &mut self.buffer);
     }
 
     /// All records, oldest first.
@@ -142,7 +175,7 @@ impl Guard {
         if n_confirmed == records.len() {
             if self.end > HEAD {
                 self.file.set_length(HEAD).map_err(StoreError::io("shorten", &self.path))?;
-                self.end = HEAD;
+                (self.end, self.allocated) = (HEAD, HEAD);
             }
         } else if self.len().min(confirmed) > MAX_CONFIRMED {
             self.replace(self.generation, &records[n_confirmed..])?;
@@ -156,7 +189,7 @@ impl Guard {
         let failed = |error| StoreError::io_at("write", &temporary, error);
         let mut bytes = head(generation);
         for record in records {
-            encode(record, &mut bytes);
+            encode(record.place, &record.lines, &mut bytes);
         }
         // One that a crash has left behind is ours, since we hold the lock.
         drop(self.os.remove(&temporary));
@@ -170,7 +203,7 @@ impl Guard {
         self.file = open_sidecar(self.os.as_ref(), &self.path)?;
         drop(self.file.try_lock(Lock::Shared));
         self.generation = generation;
-        self.end = bytes.len() as u64;
+        (self.end, self.allocated) = (bytes.len() as u64, bytes.len() as u64);
         Ok(())
     }
 
@@ -205,15 +238,18 @@ impl Guard {
             self.generation = generation_of(bytes);
             let records = self.read_records()?;
             let whole = decode(&records).1;
-            if whole < records.len() {
-                let failed = StoreError::io("shorten", &self.path);
-                self.file.set_length(HEAD + whole as u64).map_err(failed)?;
-            }
             self.end = HEAD + whole as u64;
+            self.allocated = HEAD + records.len() as u64;
+            // Nothing but zeros may follow, or it could be taken for a record once something stands before it.
+            if records[whole..].iter().any(|byte| *byte != 0) {
+                self.file.set_length(self.end).map_err(StoreError::io("shorten", &self.path))?;
+                self.allocated = self.end;
+            }
             return Ok(());
         }
         let failed = StoreError::io("write", &self.path);
         self.file.set_length(0).map_err(&failed)?;
+        self.allocated = HEAD;
         write_all(self.file.as_ref(), &head(self.generation), 0).map_err(failed)
     }
 
@@ -259,8 +295,8 @@ pub(crate) fn guard_path(session: &Path) -> PathBuf {
 /// Whether a record's lines are where they were written.
 fn is_in_place(record: &Record, session: &dyn OsFile, identity: Identity) -> bool {
     let mut bytes = vec![0; record.lines.len()];
-    record.identity == identity
-        && read_fully(session, &mut bytes, record.offset).is_ok_and(|n_read| n_read == bytes.len())
+    record.place.identity == identity
+        && read_fully(session, &mut bytes, record.place.offset).is_ok_and(|n_read| n_read == bytes.len())
         && bytes == record.lines
 }
 
@@ -275,20 +311,20 @@ fn generation_of(head: [u8; HEAD_LENGTH]) -> u64 {
     number(&head, 8)
 }
 
-fn encode(record: &Record, out: &mut Vec<u8>) {
+fn encode(place: Place, lines: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend(RECORD);
     // A record holds what one append wrote, which the line cap keeps far below this.
-    out.extend(u32::try_from(record.lines.len()).unwrap_or(u32::MAX).to_le_bytes());
-    out.extend(record.time_ms.to_le_bytes());
-    for field in [record.offset, record.identity.device, record.identity.inode] {
+    out.extend(u32::try_from(lines.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend(place.time_ms.to_le_bytes());
+    for field in [place.offset, place.identity.device, place.identity.inode] {
         out.extend(field.to_le_bytes());
     }
     let mut checksum = crc32fast::Hasher::new();
     checksum.update(&out[start..]);
-    checksum.update(&record.lines);
+    checksum.update(lines);
     out.extend(checksum.finalize().to_le_bytes());
-    out.extend(&record.lines);
+    out.extend_from_slice(lines);
 }
 
 /// The whole records at the start of these bytes, and how many bytes they are.
@@ -321,9 +357,8 @@ fn decode_one(bytes: &[u8]) -> Option<(Record, usize)> {
         return None;
     }
     let identity = Identity { device: number(fixed, 24), inode: number(fixed, 32) };
-    let record =
-        Record { time_ms: number(fixed, 8).cast_signed(), offset: number(fixed, 16), identity, lines: lines.to_vec() };
-    Some((record, RECORD_HEAD + lines.len()))
+    let place = Place { time_ms: number(fixed, 8).cast_signed(), offset: number(fixed, 16), identity };
+    Some((Record { place, lines: lines.to_vec() }, RECORD_HEAD + lines.len()))
 }
 
 fn number(bytes: &[u8], at: usize) -> u64 {
@@ -378,16 +413,17 @@ mod tests {
     use super::*;
 
     fn record(lines: &[u8]) -> Record {
-        Record { time_ms: 7, offset: 9, identity: Identity { device: 1, inode: 2 }, lines: lines.to_vec() }
+        let place = Place { time_ms: 7, offset: 9, identity: Identity { device: 1, inode: 2 } };
+        Record { place, lines: lines.to_vec() }
     }
 
     #[test]
     fn records_come_back_and_a_torn_one_is_left_out() {
         let (one, two) = (record(b"{\"a\":1}\n"), record(b"{\"b\":2}\n{\"c\":3}\n"));
         let mut bytes = Vec::new();
-        encode(&one, &mut bytes);
+        encode(one.place, &one.lines, &mut bytes);
         let first = bytes.len();
-        encode(&two, &mut bytes);
+        encode(two.place, &two.lines, &mut bytes);
         assert_eq!(decode(&bytes), (vec![one.clone(), two], bytes.len()));
         for cut in first..bytes.len() {
             assert_eq!(decode(&bytes[..cut]), (vec![one.clone()], first));

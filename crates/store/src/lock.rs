@@ -39,11 +39,26 @@ pub(crate) struct TurnLock {
     /// When the details in the file were written by us; anything else there was written by others.
     signed_ms: Option<i64>,
     since_ms: Option<i64>,
+    /// When we last made sure that the file we lock still has its name.
+    checked_ms: Option<i64>,
 }
+
+/// For so long a lock that was found to be the right one is taken without looking again.
+///
+/// Processes of ours do not remove the lock of a session that has users; this is about people who tidy up.
+const CHECKED_FOR_MS: i64 = 1000;
 
 impl TurnLock {
     pub(crate) fn new(os: Arc<dyn Os>, session: &Path) -> Self {
-        Self { os, path: lock_path(session), file: None, is_held: false, signed_ms: None, since_ms: None }
+        Self {
+            os,
+            path: lock_path(session),
+            file: None,
+            is_held: false,
+            signed_ms: None,
+            since_ms: None,
+            checked_ms: None,
+        }
     }
 
     pub(crate) fn is_held(&self) -> bool {
@@ -58,6 +73,8 @@ impl TurnLock {
             if self.try_take()? {
                 return Ok(true);
             }
+            // Whoever had it may remove its file before giving it back.
+            self.checked_ms = None;
             if busy.patience().is_some_and(|patience| waited >= patience) {
                 return match busy {
                     Busy::Continue(_) => Ok(false),
@@ -78,18 +95,30 @@ impl TurnLock {
             if !file.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &self.path))? {
                 return Ok(false);
             }
-            let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
-            // Whoever removed the file has made the lock on it worthless: others lock its successor.
-            if stat.n_links == 0 && !planted::has(Bug::LockOnWrongFile) {
-                self.file = None;
-                continue;
-            }
             self.is_held = true;
-            if self.signed_ms != Some(stat.modified_ms) {
-                self.sign();
+            let now_ms = self.os.now_ms();
+            let age = self.checked_ms.map(|checked_ms| now_ms.saturating_sub(checked_ms));
+            if age.is_some_and(|age| (0..CHECKED_FOR_MS).contains(&age)) || self.is_right_one()? {
+                self.checked_ms.get_or_insert(now_ms);
+                return Ok(true);
             }
-            return Ok(true);
+            (self.file, self.checked_ms, self.is_held) = (None, None, false);
         }
+    }
+
+    /// Whether the file we hold still has its name. Leaves our details in it if somebody else's are there.
+    fn is_right_one(&mut self) -> Result<bool, StoreError> {
+        let Some(file) = &self.file else { return Ok(false) };
+        let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+        // Whoever removed the file has made the lock on it worthless: others lock its successor.
+        if stat.n_links == 0 && !planted::has(Bug::LockOnWrongFile) {
+            return Ok(false);
+        }
+        if self.signed_ms != Some(stat.modified_ms) {
+            self.sign();
+        }
+        self.checked_ms = None;
+        Ok(true)
     }
 
     pub(crate) fn release(&mut self) {

@@ -7,10 +7,10 @@ use std::time::Duration;
 use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::line::Line;
 
-use crate::append::append_lines;
+use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
 use crate::file::scan_file;
-use crate::guard::{Confirmed, Guard, Record, peek};
+use crate::guard::{self, Confirmed, Guard, Record, peek};
 use crate::os::{Identity, Mode, Os, OsFile, Stat};
 use crate::planted::{self, Bug};
 
@@ -86,7 +86,8 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     }
     if !batch.is_empty() {
         let text: Vec<u8> = batch.iter().flat_map(|index| [guarded[*index], b"\n"].concat()).collect();
-        let mut offset = append_lines(file.as_ref(), path, &text, found.ends_line)?.offset;
+        let mut offset =
+            append_lines(file.as_ref(), path, &text, Seen { length: None, is_sealed: found.ends_line })?.offset;
         for index in batch {
             found.places[index] = Some(Place { offset, line: guarded[index].to_vec() });
             offset += guarded[index].len() as u64 + 1;
@@ -156,7 +157,7 @@ impl<'g> Found<'g> {
         let is_last = |index: &usize| self.by_bytes.get(guarded[*index]) == Some(index);
         let record = |place: &Place| {
             let lines = [&place.line[..], b"\n"].concat();
-            Record { time_ms, offset: place.offset, identity, lines }
+            Record { place: guard::Place { time_ms, offset: place.offset, identity }, lines }
         };
         (0..guarded.len()).filter(is_last).filter_map(|index| self.places[index].as_ref().map(record)).collect()
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::append::append_lines;
+use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
 use crate::guard::{Guard, append_all, read_fully};
 use crate::os::{FileKind, Identity, Mode, Os, OsFile};
@@ -139,7 +139,7 @@ fn carry_over(old: &dyn OsFile, known: u64, new: &dyn OsFile, path: &Path) -> Re
     let n_read = read_fully(old, &mut late, known).map_err(StoreError::io("read", path))?;
     late.truncate(n_read);
     // The new version ends with a newline; what follows may lack its own, which the next append adds.
-    append_lines(new, path, &late, true)?;
+    append_lines(new, path, &late, Seen { length: None, is_sealed: true })?;
     Ok(known + n_read as u64)
 }
 
@@ -153,7 +153,7 @@ fn raise_generation(os: &Arc<dyn Os>, path: &Path, new: &dyn OsFile) {
         let mut records = guard.records()?;
         for record in &mut records {
             // Where its lines are now is found out by whoever looks for them.
-            (record.identity, record.offset) = (identity, u64::MAX);
+            (record.place.identity, record.place.offset) = (identity, u64::MAX);
         }
         guard.replace(guard.generation() + 1, &records)
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::commit::Committer;
 use crate::error::StoreError;
-use crate::guard::Guard;
+use crate::guard::{Guard, guard_path};
 use crate::lock::TurnLock;
 use crate::log::Notice;
 use crate::os::{Mode, Os};
@@ -15,6 +15,9 @@ use crate::recovery::{put_back, settle, wait_until_still};
 
 /// How often guarded lines are looked after.
 const ROUND: Duration = Duration::from_millis(500);
+
+/// So many rounds in a row are skipped while the session is being written to.
+const MAX_SKIPPED: u32 = 10;
 
 /// Looks after guarded lines until all are safe: puts back what others destroy.
 ///
@@ -26,7 +29,13 @@ pub(crate) struct Sentinel(Worker);
 impl Sentinel {
     /// Starts one. None if the system has no thread for us; then the next append and the next open look.
     pub(crate) fn start(os: &Arc<dyn Os>, path: &Path, notices: &Arc<Mutex<Vec<Notice>>>) -> Option<Self> {
-        let watched = Watched { os: Arc::clone(os), path: path.to_path_buf(), notices: Arc::clone(notices) };
+        let mut watched = Watched {
+            os: Arc::clone(os),
+            path: path.to_path_buf(),
+            notices: Arc::clone(notices),
+            last_length: 0,
+            n_skipped: 0,
+        };
         Worker::start("sessile-guard", ROUND, move || watched.round().unwrap_or(Round::Again)).map(Self)
     }
 
@@ -39,14 +48,23 @@ struct Watched {
     os: Arc<dyn Os>,
     path: PathBuf,
     notices: Arc<Mutex<Vec<Notice>>>,
+    /// How long the guard was in the last round.
+    last_length: u64,
+    n_skipped: u32,
 }
 
 impl Watched {
-    fn round(&self) -> Result<Round, StoreError> {
+    fn round(&mut self) -> Result<Round, StoreError> {
         let mut lock = TurnLock::new(Arc::clone(&self.os), &self.path);
         if !lock.try_take()? {
             return Ok(Round::Again);
         }
+        // While lines are being written, the writer itself looks at the end of the file before each.
+        if self.is_growing() && self.n_skipped < MAX_SKIPPED {
+            self.n_skipped += 1;
+            return Ok(Round::Again);
+        }
+        self.n_skipped = 0;
         let mut guard = Guard::open(&self.os, &self.path)?;
         let Ok(session) = self.os.open(&self.path, Mode::Read) else { return Ok(Round::Last) };
         let identity = session.stat().map_err(StoreError::io("look at", &self.path))?.identity;
@@ -59,6 +77,12 @@ impl Watched {
             }
         }
         Ok(if guard.len() == 0 { Round::Last } else { Round::Again })
+    }
+
+    /// Whether something was put into the guard since the last round.
+    fn is_growing(&mut self) -> bool {
+        let length = self.os.stat(&guard_path(&self.path)).map_or(0, |stat| stat.length);
+        std::mem::replace(&mut self.last_length, length) != length
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use sessile::SessionManager;
-use sessile::entry::Payload;
+use sessile::entry::{Entry, Payload};
 use sessile::message::Message;
 
 use crate::Exit;
@@ -21,6 +21,12 @@ pub(crate) struct EntriesArgs {
     #[command(flatten)]
     session: SessionArg,
 
+    /// Print the whole records in damaged lines instead
+    ///
+    /// They are no entries: nobody sees them until `sessile repair` gives them lines of their own.
+    #[arg(long)]
+    salvaged: bool,
+
     #[command(flatten)]
     format: ListFormat,
 }
@@ -31,6 +37,9 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
+    if args.salvaged {
+        return print_salvaged(surroundings, args, out);
+    }
     let session = surroundings.open(&args.session, err)?;
     let Some(layout) = args.format.layout() else {
         note_if_empty(&session, err);
@@ -45,19 +54,48 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// One line per entry: its id, its time, and what it is in a few words.
+/// The records that repair would bring back.
+fn print_salvaged(surroundings: &Surroundings, args: &EntriesArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let hidden = surroundings.sessions.hidden_records(surroundings.find(&args.session)?)?;
+    if let Some(layout) = args.format.layout() {
+        let mut list = ListWriter::new(out.data(), layout);
+        hidden.iter().try_for_each(|hidden| list.push(hidden.record.raw()))?;
+        list.finish()?;
+    } else {
+        for hidden in &hidden {
+            let place = format!("line {}, byte {}", hidden.line, hidden.offset);
+            out.print(Line::new().styled(DIM, &place).pad(26).text(&hidden.record.to_text()))?;
+        }
+    }
+    Ok(if hidden.is_empty() { Exit::Nothing } else { Exit::Done })
+}
+
 fn print_rows(session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Failure> {
-    let mut calls = Calls::default();
+    let mut rows = Rows::default();
     for entry in session.entries() {
-        let entry = entry?;
+        out.print(rows.line(&entry?))?;
+    }
+    Ok(())
+}
+
+/// One line per entry: its id, its time, and what it is in a few words.
+///
+/// Grows by the words for each call of a tool, which name its result later.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    calls: Calls,
+}
+
+impl Rows {
+    pub(super) fn line(&mut self, entry: &Entry) -> Line {
         if let Payload::Message(message) = entry.payload()
             && let Some(Message::Assistant(answer)) = message.message()
         {
-            calls.note(&answer.content());
+            self.calls.note(&answer.content());
         }
         let id = entry.id().map(|id| id.to_string()).unwrap_or_default();
-        let words = entry_words(&entry, &calls);
-        let line = Line::new()
+        let words = entry_words(entry, &self.calls);
+        Line::new()
             .styled(DIM, &id)
             .cut(12)
             .pad(10)
@@ -65,8 +103,6 @@ fn print_rows(session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Fail
             .cut(34)
             .pad(36)
             .styled(words.style, &words.lead)
-            .styled(TEXT, &words.text);
-        out.print(line)?;
+            .styled(TEXT, &words.text)
     }
-    Ok(())
 }

@@ -17,16 +17,20 @@ fn wrap_line(line: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut current = String::new();
     let mut used = 0;
+    // Whether a space was left out just now. Marks that stood on it must not pile up on the character before it.
+    let mut left_out = false;
     for piece in line.split_inclusive(' ') {
         let word = columns(piece.trim_end_matches(' '));
         if used + word > width && used > 0 {
             lines.push(std::mem::take(&mut current));
             used = 0;
+            left_out = false;
         }
         for char in piece.chars() {
             let needed = char.width().unwrap_or(0);
-            if used + needed > width {
+            if used + needed > width || (left_out && needed == 0) {
                 if char == ' ' {
+                    left_out = true;
                     continue;
                 }
                 lines.push(std::mem::take(&mut current));
@@ -34,6 +38,7 @@ fn wrap_line(line: &str, width: usize) -> Vec<String> {
             }
             current.push(char);
             used += needed;
+            left_out = false;
         }
     }
     lines.push(current);
@@ -59,6 +64,14 @@ mod tests {
         ] {
             assert_eq!(wrapped(text, width), lines, "{text:?}");
         }
+    }
+
+    #[test]
+    fn marks_do_not_pile_up_where_a_space_is_left_out() {
+        let marks = "\u{301}".repeat(4);
+        let text = format!("ab{marks} {marks}c");
+        assert_eq!(wrapped(&text, 2), [format!("ab{marks}"), format!("{marks}c")]);
+        assert_eq!(wrapped(&text, 9), [text]);
     }
 
     #[test]

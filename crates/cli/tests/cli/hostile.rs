@@ -100,6 +100,22 @@ fn names_of_files_do_not_act_either() {
 }
 
 #[test]
+fn findings_do_not_act_either() {
+    let home = Home::new();
+    let harm = serde_json::to_string(HARM).unwrap();
+    let bad = format!(r#"{{"type":"custom","id":{harm},"parentId":{harm},"timestamp":{harm}}}"#);
+    let orphan = bad.replacen("\"id\":\"", "\"id\":\"x", 1).replace("\"parentId\":\"", "\"parentId\":\"y");
+    let file = home.session("x.jsonl", &[user("a", None, "hi"), format!("{HARM}{bad}"), orphan]);
+    let file = file.to_str().unwrap();
+    for words in
+        [&["verify", file][..], &["repair", "--dry-run", file], &["entries", "--salvaged", file], &["repair", file]]
+    {
+        let ran = home.run(words);
+        assert!(ran.code <= 1 && ran.out.contains("[2J") && is_harmless(&ran.out), "{words:?}: {:?}", ran.out);
+    }
+}
+
+#[test]
 fn json_is_the_text_of_the_file() {
     let home = Home::new();
     let file = hostile_session(&home);

@@ -7,7 +7,9 @@ mod data;
 mod deep;
 mod hostile;
 mod people;
+mod repair;
 mod sample;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::number_text;
+use super::printed::is_printed;
 use super::raw::{Json, Raw, Shape, skip_value};
 use super::scan::skip_space;
 use super::text::JsText;
@@ -21,6 +22,16 @@ use super::write::write_text;
 /// assert_eq!(printed.to_text(), r#"{"1":"é/","2":1e+21,"b":2}"#);
 /// ```
 pub fn print(value: Raw<'_>) -> Json {
+    if is_printed(value.as_bytes()) { value.to_json() } else { print_anew(value) }
+}
+
+/// The same as [`print`] for a value that is not needed otherwise: most often it is its own result.
+pub fn print_owned(value: Json) -> Json {
+    if is_printed(value.raw().as_bytes()) { value } else { print_anew(value.raw()) }
+}
+
+/// Takes a value apart and prints it: what [`print`] does if it cannot tell that this changes nothing.
+fn print_anew(value: Raw<'_>) -> Json {
     let nodes = read_nodes(value.as_bytes());
     let mut out = Vec::with_capacity(value.as_bytes().len());
     let mut todo = vec![Step::Value(0)];
@@ -159,10 +170,82 @@ pub(crate) fn array_index(key: &JsText<'_>) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn printed(text: &str) -> String {
-        print(Raw::parse(text.as_bytes()).unwrap()).to_text().into_owned()
+        let value = Raw::parse(text.as_bytes()).unwrap();
+        let printed = print(value).to_text().into_owned();
+        assert_eq!(printed, print_anew(value).to_text(), "both ways give the same");
+        printed
+    }
+
+    /// Text full of what printing changes.
+    fn odd_values() -> impl Strategy<Value = String> {
+        let scalars = prop::sample::select(vec![
+            "0",
+            "-0",
+            "1.0",
+            "1.50",
+            "0.1",
+            "-0.000001",
+            "0.0000001",
+            "1e5",
+            "123456789012345",
+            "1234567890123456",
+            "0.30000000000000004",
+            "12345678901234567890",
+            "-7",
+            "0.00000",
+            "-0.0",
+            "100",
+            "5e-324",
+            "true",
+            "null",
+            " false",
+            r#""a""#,
+            "\"\"",
+            r#""\n""#,
+            r#""\u000a""#,
+            r#""\/""#,
+            r#""\ud800""#,
+            r#""é😀""#,
+            r#""\"\\""#,
+            r#""\u00e9""#,
+            "\"\u{7f}\u{2028}\"",
+            r#""\u001f""#,
+        ]);
+        let keys = prop::sample::select(vec!["a", "b", "1", "01", "", r"a\n", "4294967295", r"\u0061"]);
+        scalars.prop_map(str::to_owned).prop_recursive(4, 40, 6, move |inner| {
+            let array = prop::collection::vec(inner.clone(), 0..5).prop_map(|items| format!("[{}]", items.join(",")));
+            let member = (keys.clone(), inner).prop_map(|(key, value)| format!("\"{key}\":{value}"));
+            let object = prop::collection::vec(member, 0..5).prop_map(|members| format!("{{{}}}", members.join(",")));
+            prop_oneof![array, object]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_counts_as_printed_is_not_changed_by_printing(text in odd_values()) {
+            let once = printed(&text);
+            prop_assert_eq!(printed(&once), once);
+        }
+
+        #[test]
+        fn numbers_count_as_printed_only_if_they_are(
+            text in r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?([eE][-+]?[0-9]{1,3})?"
+        ) {
+            printed(&text);
+        }
+    }
+
+    #[test]
+    fn what_was_printed_before_is_recognised() {
+        let message = r#"{"role":"user","content":[{"type":"text","text":"a\n\"é😀"}],"usage":{"cost":0.0125,"n":-3}}"#;
+        for text in [message, "[]", "0", "{}"] {
+            assert!(is_printed(text.as_bytes()), "{text}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::number_text;
 use super::raw::{Json, Raw};
+use super::scan::plain_run_end;
 use super::text::{JsText, surrogate_at};
 
 /// Appends a JSON string to `out`, escaping what JavaScript escapes and nothing else.
@@ -13,9 +14,17 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
 pub fn write_text(text: &JsText<'_>, out: &mut Vec<u8>) {
     let bytes = text.as_wtf8();
     out.push(b'"');
+    // Only this byte begins a lone surrogate; without it, whole runs can be copied.
+    let is_unicode = memchr::memchr(0xed, bytes).is_none();
     let mut plain_from = 0;
     let mut at = 0;
     while at < bytes.len() {
+        if is_unicode {
+            at = plain_run_end(bytes, at);
+            if at == bytes.len() {
+                break;
+            }
+        }
         let (escape, width) = match bytes[at] {
             b'"' => (Escape::Short(b'"'), 1),
             b'\\' => (Escape::Short(b'\\'), 1),
@@ -80,13 +89,16 @@ impl Default for ObjectWriter {
 impl ObjectWriter {
     /// An object without members.
     pub fn new() -> Self {
-        Self { text: b"{".to_vec() }
+        Self::with_room(0)
+    }
+
+    /// An object without members, with room for so many bytes.
+    pub fn with_room(room: usize) -> Self {
+        Self { text: Vec::with_capacity(room) }
     }
 
     fn key(&mut self, key: &JsText<'_>) -> &mut Vec<u8> {
-        if self.text.len() > 1 {
-            self.text.push(b',');
-        }
+        self.text.push(if self.text.is_empty() { b'{' } else { b',' });
         write_text(key, &mut self.text);
         self.text.push(b':');
         &mut self.text
@@ -164,7 +176,10 @@ impl ObjectWriter {
 
     /// The object.
     pub fn finish(&mut self) -> Json {
-        let mut text = std::mem::replace(&mut self.text, b"{".to_vec());
+        let mut text = std::mem::take(&mut self.text);
+        if text.is_empty() {
+            text.push(b'{');
+        }
         text.push(b'}');
         Json::trusted(text)
     }

@@ -61,7 +61,9 @@ impl IdTable {
     /// The id as WTF-8.
     pub(super) fn bytes(&self, key: u32) -> Vec<u8> {
         match self.spellings[key as usize] {
-            Spelling::Hex(value) => format!("{value:08x}").into_bytes(),
+            Spelling::Hex(value) => {
+                (0..8).rev().map(|place| b"0123456789abcdef"[(value >> (4 * place) & 15) as usize]).collect()
+            }
             Spelling::Arena { .. } => self.arena_bytes(key).unwrap_or_default().to_vec(),
         }
     }

@@ -5,7 +5,7 @@ use sessile_core::checkpoint::checkpoint;
 use sessile_core::context::text_block;
 use sessile_core::date::to_iso;
 use sessile_core::head::{Kind, Role};
-use sessile_core::json::{Json, ObjectWriter, Raw, Shape, print};
+use sessile_core::json::{Json, ObjectWriter, Raw, Shape, print, print_owned};
 use sessile_core::line::js_trim;
 
 use super::SessionManager;
@@ -63,7 +63,7 @@ impl SessionManager {
     /// Takes the drafts of [`draft`](crate::draft) and any [`Json`]. Values are
     /// written as JavaScript would write them.
     pub fn append_message(&mut self, message: impl Into<Json>) -> Result<EntryId, SessionError> {
-        let message = js(&message.into());
+        let message = print_owned(message.into());
         self.append(&|base| compose::message(base, message.raw()))
     }
 
@@ -128,7 +128,7 @@ impl SessionManager {
         display: bool,
         details: Option<&Json>,
     ) -> Result<EntryId, SessionError> {
-        let content = js(&content.into());
+        let content = print_owned(content.into());
         let details = details.map(js);
         let details = details.as_ref().map(Json::raw);
         self.append(&|base| compose::custom_message(base, custom_type, content.raw(), display, details))
@@ -196,18 +196,41 @@ impl SessionManager {
         appended
     }
 
+    /// Adds several messages in one write, each the child of the one before, and returns their ids.
+    ///
+    /// All of them are written or none; a program that takes no lock may still
+    /// add something of its own before or behind them.
+    pub fn append_messages(
+        &mut self,
+        messages: impl IntoIterator<Item = impl Into<Json>>,
+    ) -> Result<Vec<EntryId>, SessionError> {
+        let messages: Vec<Json> = messages.into_iter().map(|message| print_owned(message.into())).collect();
+        let now_ms = self.world.environment().now_ms();
+        self.append_several(now_ms, messages.len(), &|place, base| compose::message(base, messages[place].raw()))
+    }
+
     fn append(&mut self, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
         self.append_at(self.world.environment().now_ms(), compose)
     }
 
     fn append_at(&mut self, now_ms: i64, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
+        let mut ids = self.append_several(now_ms, 1, &|_, base| compose(base))?;
+        // One entry was asked for, so there is one.
+        Ok(ids.remove(0))
+    }
+
+    fn append_several(
+        &mut self,
+        now_ms: i64,
+        n_entries: usize,
+        compose: &dyn Fn(usize, &Base<'_>) -> Json,
+    ) -> Result<Vec<EntryId>, SessionError> {
         let timestamp = to_iso(now_ms);
+        let compose = |place: usize, id: &EntryId, parent: Option<&EntryId>| {
+            compose(place, &Base { id, parent, timestamp: &timestamp })
+        };
         let prepared = self.session.prepare_write(&self.world);
-        let parent = self.leaf_id();
-        let appended = prepared.and_then(|()| {
-            let compose = |id: &EntryId| compose(&Base { id, parent: parent.as_ref(), timestamp: &timestamp });
-            self.session.append(&self.world, &compose)
-        });
+        let appended = prepared.and_then(|()| self.session.append(&self.world, n_entries, &compose));
         self.tell();
         appended
     }

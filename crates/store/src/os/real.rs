@@ -4,8 +4,8 @@ use std::fs::{self, DirBuilder, File, FileTimes, Metadata, OpenOptions, Permissi
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FallocateFlags, OFlags};
@@ -192,8 +192,14 @@ fn stat_of(metadata: &Metadata) -> Stat {
         modified_ms: metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000,
         n_links: metadata.nlink(),
         mode: metadata.mode() & 0o7777,
-        is_own: metadata.uid() == rustix::process::geteuid().as_raw(),
+        is_own: metadata.uid() == own_user(),
     }
+}
+
+/// The user this process acts for, asked once: a file is looked at with every append.
+fn own_user() -> u32 {
+    static USER: OnceLock<u32> = OnceLock::new();
+    *USER.get_or_init(|| rustix::process::geteuid().as_raw())
 }
 
 /// Makes a write beyond the limit on the size of files (`ulimit -f`) an error instead of the end of the process.

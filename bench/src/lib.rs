@@ -1,0 +1,65 @@
+//! Measuring Sessile beside pi and beside what the machine can do at all, in one run.
+//!
+//! Each program prints a table of times and ratios. Times move with the
+//! machine; ratios are what counts. Rounds take turns, and the fastest round of
+//! each contestant is shown, so that other work on the machine hits all alike.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+/// A contestant and its best round.
+pub struct Contestant<'c> {
+    name: &'c str,
+    run: Box<dyn FnMut() -> Duration + 'c>,
+    best: Option<Duration>,
+}
+
+impl<'c> Contestant<'c> {
+    /// Something that measures itself: it returns how long the part that counts took, per operation.
+    pub fn new(name: &'c str, run: impl FnMut() -> Duration + 'c) -> Self {
+        Self { name, run: Box::new(run), best: None }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.name
+    }
+
+    /// Its best time per operation.
+    pub fn best(&self) -> Duration {
+        self.best.unwrap_or_default()
+    }
+}
+
+/// Lets each contestant run once per round.
+pub fn compete(contestants: &mut [Contestant<'_>], n_rounds: usize) {
+    for _ in 0..n_rounds {
+        for contestant in &mut *contestants {
+            let took = (contestant.run)();
+            contestant.best = Some(contestant.best.map_or(took, |best| best.min(took)));
+        }
+    }
+}
+
+/// How long something takes per operation.
+pub fn time(n_operations: usize, work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed() / u32::try_from(n_operations).unwrap_or(u32::MAX)
+}
+
+/// One duration as a multiple of another.
+pub fn ratio(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / other.as_secs_f64()
+}
+
+/// A table of times per operation, and of each as a multiple of the first.
+pub fn table(contestants: &[Contestant<'_>]) -> String {
+    let limit = contestants.first().map(Contestant::best).unwrap_or_default();
+    contestants.iter().fold(String::new(), |mut text, contestant| {
+        let micros = contestant.best().as_secs_f64() * 1e6;
+        let times = ratio(contestant.best(), limit);
+        writeln!(text, "{:<44}{micros:>10.2} µs{times:>9.2} ×", contestant.name()).ok();
+        text
+    })
+}

@@ -1,0 +1,186 @@
+//! `sessile verify`
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use sessile::diagnostic::Severity;
+use sessile::json::{Json, ObjectWriter};
+use sessile::{Finding, Remedy, Report, SessionError};
+
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::data::{Layout, ListWriter};
+use crate::failure::{self, Failure};
+use crate::screen::{BAD, BOLD, DIM, Line, NAMED, PERSON, Screen};
+use crate::surroundings::Surroundings;
+
+/// Look for damage in a session, or in all of them
+///
+/// Finds lines that cannot be read and records hidden in them, entries without their parent, loops, reused ids,
+/// references that lead nowhere, tool calls without results, and files that others can read. Changes nothing.
+///
+/// Exits with 0 if nothing was found but notes, 1 if something was, 3 if a file could not be read.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Look at the sessions of all directories
+    #[arg(long, conflicts_with = "file")]
+    all: bool,
+
+    /// With --all: look at those in DIR instead
+    #[arg(long, value_name = "DIR", requires = "all", conflicts_with = "file")]
+    session_dir: Option<PathBuf>,
+
+    /// Print one JSON array of reports
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &VerifyArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let mut tally = Tally::default();
+    let mut failed: Result<(), Failure> = Ok(());
+    let mut reports: Vec<Json> = Vec::new();
+    let mut take = |path: &Path, report: Result<Report, SessionError>| {
+        if failed.is_ok() {
+            tally.count(report.as_ref());
+            if args.json {
+                reports.push(report.as_ref().map_or_else(|error| unreadable_json(path, error), Report::to_json));
+            }
+            failed = print(surroundings, report, args, out, err);
+        }
+    };
+    if args.all {
+        let dir = surroundings.session_dir(args.session_dir.as_deref());
+        surroundings.sessions.verify_all(dir.as_deref(), &mut take)?;
+    } else {
+        let path = surroundings.find(&args.session)?;
+        let report = surroundings.sessions.verify(&path)?;
+        take(&path, Ok(report));
+    }
+    failed?;
+    if args.json {
+        let mut list = ListWriter::new(out.data(), Layout::Array);
+        reports.iter().try_for_each(|report| list.push(report.raw()))?;
+        list.finish()?;
+    } else {
+        out.print_whole(&tally.line(args.all))?;
+    }
+    Ok(tally.exit())
+}
+
+/// Prints one report as soon as it is there. A sound session is worth no words if there are many.
+fn print(
+    surroundings: &Surroundings,
+    report: Result<Report, SessionError>,
+    args: &VerifyArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<(), Failure> {
+    match report {
+        Err(error) => Ok(failure::report_chain(&error.into(), err)?),
+        Ok(report) if args.json || report.findings.is_empty() || (args.all && report.is_sound()) => Ok(()),
+        Ok(report) => {
+            let path = surroundings.short(&report.path.to_string_lossy());
+            out.print_whole(&Line::new().styled(BOLD, &path))?;
+            for finding in &report.findings {
+                print_finding(finding, out)?;
+            }
+            Ok(out.blank()?)
+        }
+    }
+}
+
+/// How far the words of a finding are indented.
+const INDENT: usize = 11;
+
+/// One finding: what it is and where, what it does, and what can be done about it.
+pub(super) fn print_finding(finding: &Finding, out: &mut Screen<'_>) -> std::io::Result<()> {
+    let style = match finding.severity {
+        Severity::Error => BAD,
+        Severity::Warning => NAMED,
+        Severity::Note => DIM,
+    };
+    let place = format!("line {}, byte {}: ", finding.line, finding.offset);
+    let start = Line::new().text("  ").styled(style, finding.severity.word()).pad(INDENT);
+    let code = format!("  {}", finding.code.word());
+    out.print_whole(&start.styled(DIM, &place).text(&finding.message).styled(DIM, &code))?;
+    if finding.severity > Severity::Note {
+        out.print_whole(&Line::new().pad(INDENT).text(finding.consequence()))?;
+    }
+    let remedy = match &finding.remedy {
+        Remedy::Leave(reason) => Line::new().pad(INDENT).styled(DIM, reason),
+        remedy => Line::new().pad(INDENT).styled(PERSON, "repair ").text(remedy.text()),
+    };
+    out.print_whole(&remedy)
+}
+
+fn unreadable_json(path: &Path, error: &SessionError) -> Json {
+    let mut report = ObjectWriter::new();
+    report.string("path", &path.to_string_lossy()).array("findings", []).string("error", &error.to_string());
+    report.finish()
+}
+
+/// How many there were in all.
+#[derive(Debug, Default)]
+struct Tally {
+    files: usize,
+    unsound: usize,
+    unreadable: usize,
+    findings: usize,
+    notes: usize,
+    repairable: usize,
+}
+
+impl Tally {
+    fn count(&mut self, report: Result<&Report, &SessionError>) {
+        self.files += 1;
+        let Ok(report) = report else {
+            self.unreadable += 1;
+            return;
+        };
+        self.unsound += usize::from(!report.is_sound());
+        let (findings, notes): (Vec<&Finding>, Vec<_>) = report.findings.iter().partition(|finding| finding.counts());
+        self.findings += findings.len();
+        self.notes += notes.len();
+        self.repairable += findings.iter().filter(|it| !matches!(it.remedy, Remedy::Leave(_))).count();
+    }
+
+    fn exit(&self) -> Exit {
+        match (self.unreadable, self.unsound) {
+            (0, 0) => Exit::Done,
+            (0, _) => Exit::Nothing,
+            _ => Exit::Error,
+        }
+    }
+
+    fn line(&self, is_many: bool) -> Line {
+        let mut parts = Vec::new();
+        if is_many {
+            parts.push(counted(self.files, "session"));
+        }
+        parts.push(if self.findings == 0 { "nothing wrong".to_owned() } else { counted(self.findings, "finding") });
+        if self.notes > 0 {
+            parts.push(counted(self.notes, "note"));
+        }
+        if self.unreadable > 0 {
+            parts.push(format!("{} could not be read", self.unreadable));
+        }
+        if self.repairable > 0 {
+            parts.push(format!("`sessile repair` mends {}", self.repairable));
+        }
+        let style = if self.exit() == Exit::Done { PERSON } else { NAMED };
+        Line::new().styled(style, &parts.join(", "))
+    }
+}
+
+fn counted(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}

@@ -1,0 +1,111 @@
+//! `sessile watch`
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use clap::Args;
+use sessile::entry::Entry;
+use sessile::json::Json;
+use sessile::{Cancel, FollowEvent, FollowFrom, FollowOptions, Follower, Restart, SessionError};
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
+
+use super::entries::Rows;
+use crate::Exit;
+use crate::args::{ListFormat, SessionArg};
+use crate::data::ListWriter;
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::surroundings::{Surroundings, warn};
+
+/// Print the entries of a session as they are written
+///
+/// Entries of every branch come in the order of the file, each once its line is whole, until Ctrl-C. If the file is
+/// replaced or written over, that is told and all of it is printed again. JSON is as from `entries`; an array ends
+/// when watching does.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Begin with the entries that are there already
+    #[arg(long)]
+    from_start: bool,
+
+    /// Stop when nothing was written for so long
+    #[arg(long, value_name = "SECONDS")]
+    until_idle: Option<u64>,
+
+    #[command(flatten)]
+    format: ListFormat,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &WatchArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let path = surroundings.find(&args.session)?;
+    let from = if args.from_start { FollowFrom::Beginning } else { FollowFrom::Now };
+    let options = FollowOptions { from, cancel: Some(interrupt()?), ..FollowOptions::default() };
+    let mut follower = surroundings.sessions.follow(path, options)?;
+    let idle = args.until_idle.map_or(Duration::MAX, Duration::from_secs);
+    let Some(layout) = args.format.layout() else {
+        let mut rows = Rows::default();
+        return follow(&mut follower, idle, err, &mut |entry| {
+            out.print(rows.line(&Entry::new(entry)))?;
+            out.flush()
+        });
+    };
+    let mut list = ListWriter::new(out.data(), layout);
+    let exit = follow(&mut follower, idle, err, &mut |entry| {
+        list.push(entry.raw())?;
+        list.flush()
+    })?;
+    list.finish()?;
+    Ok(exit)
+}
+
+/// What Ctrl-C cancels. The second one ends the process at once, in case nobody reads what we write.
+fn interrupt() -> Result<Cancel, Failure> {
+    let is_interrupted = Arc::new(AtomicBool::new(false));
+    flag::register_conditional_default(SIGINT, Arc::clone(&is_interrupted)).map_err(Failure::NoSignals)?;
+    flag::register(SIGINT, Arc::clone(&is_interrupted)).map_err(Failure::NoSignals)?;
+    Ok(is_interrupted.into())
+}
+
+fn follow(
+    follower: &mut Follower,
+    idle: Duration,
+    err: &mut Screen<'_>,
+    on_entry: &mut dyn FnMut(Json) -> io::Result<()>,
+) -> Result<Exit, Failure> {
+    loop {
+        let told = match follower.next(idle) {
+            Ok(Some(FollowEvent::Entry { entry, .. })) => {
+                on_entry(entry)?;
+                continue;
+            }
+            Ok(Some(FollowEvent::Header(_))) => continue,
+            Ok(Some(FollowEvent::Skipped(diagnostic))) => diagnostic.to_string(),
+            Ok(Some(FollowEvent::Restarted { reason })) => restarted_words(reason).to_owned(),
+            Ok(Some(FollowEvent::Gone)) => "the file is gone; waiting for it".to_owned(),
+            Ok(None) => return Ok(Exit::Done),
+            Err(SessionError::Cancelled) => return Ok(Exit::Interrupted),
+            Err(error) => return Err(error.into()),
+        };
+        // Not worth failing for if it cannot be told.
+        drop(warn(err, &told));
+    }
+}
+
+fn restarted_words(reason: Restart) -> &'static str {
+    match reason {
+        Restart::Truncated => "the file was cut; it is read again",
+        Restart::Replaced => "there is another file now; it is read from its beginning",
+        Restart::Rewritten => "the file was written over; it is read again",
+    }
+}

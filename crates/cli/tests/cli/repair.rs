@@ -1,0 +1,145 @@
+//! `verify` and `repair`.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+/// A file that only its owner can read, in a directory like that.
+fn private(home: &Home, name: &str, lines: &[impl AsRef<[u8]>]) -> PathBuf {
+    let file = home.session(name, lines);
+    set_mode(&file, 0o600);
+    set_mode(&home.session_dir(), 0o700);
+    file
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn damaged(home: &Home, name: &str) -> PathBuf {
+    let glued = format!("{{\"type\":\"message\",\"id\":\"t{}", user("b", Some("a"), "second"));
+    private(home, name, &[user("a", None, "first"), glued, user("c", Some("b"), "third")])
+}
+
+fn names(home: &Home) -> Vec<String> {
+    let mut names: Vec<String> = (std::fs::read_dir(home.session_dir()).unwrap())
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn sound_sessions_are_0() {
+    let home = Home::new();
+    let file = private(&home, "x.jsonl", &small());
+    let ran = home.run(&["verify", file.to_str().unwrap()]);
+    ran.expect(0, "");
+    assert_eq!(ran.out, "nothing wrong\n");
+    let reports = home.json(&["verify", "--json"], &file);
+    assert_eq!(reports, serde_json::json!([{ "path": file.to_str().unwrap(), "findings": [] }]));
+    assert_eq!(home.run(&["--sample", "verify"]).code, 0);
+    assert_eq!(home.run(&["--sample", "verify", "--all"]).code, 0);
+    let ran = home.run(&["repair", file.to_str().unwrap()]);
+    ran.expect(0, "");
+    assert!(ran.out.ends_with("\nnothing to repair\n"), "{}", ran.out);
+}
+
+#[test]
+fn findings_are_1() {
+    let home = Home::new();
+    let file = damaged(&home, "x.jsonl");
+    let ran = home.run(&["verify", file.to_str().unwrap()]);
+    ran.expect(1, "");
+    let expected = [
+        "x.jsonl",
+        "  error    line 3, byte 259: record b is not a line of its own  fused",
+        "           none of the records on the line is seen",
+        "           repair gives b a line of its own; what is left of the damaged line stays",
+        "  warning  line 4, byte ",
+        "           everything before the entry is cut off from it",
+        "           repair the parent comes back from line 3",
+        "",
+        "2 findings, `sessile repair` mends 2",
+    ];
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(lines.len(), expected.len(), "{}", ran.out);
+    for (line, expected) in lines.iter().zip(expected).skip(2) {
+        assert!(line.starts_with(expected), "{line}");
+    }
+    let ran = home.run(&["verify", "--json", file.to_str().unwrap()]);
+    ran.expect(1, "");
+    let reports: Value = serde_json::from_str(&ran.out).unwrap();
+    let keys: Vec<&String> = reports[0]["findings"][0].as_object().unwrap().keys().collect();
+    let mut expected = ["code", "severity", "line", "offset", "message", "consequence", "repair"];
+    expected.sort_unstable();
+    assert_eq!(keys, expected);
+    assert_eq!(reports[0]["findings"][1]["code"], "missing-parent");
+}
+
+#[test]
+fn all_sessions_are_looked_at() {
+    let home = Home::new();
+    damaged(&home, "b.jsonl");
+    private(&home, "c.jsonl", &small());
+    let ran = home.run(&["verify", "--all"]);
+    ran.expect(1, "");
+    assert!(ran.out.ends_with("\n2 sessions, 2 findings, `sessile repair` mends 2\n"), "{}", ran.out);
+    let junk = home.session_dir().join("a.jsonl");
+    std::fs::write(&junk, "junk\n").unwrap();
+    let ran = home.run(&["verify", "--all", "--json"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.starts_with("error: ") && ran.err.contains("a.jsonl is not a session"), "{}", ran.err);
+    let reports: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(reports.as_array().unwrap().len(), 3);
+    assert!(reports[0]["error"].is_string() && reports[1]["findings"][0]["code"] == "fused");
+    assert_eq!(home.run(&["verify", junk.to_str().unwrap()]).code, 3);
+    assert_eq!(home.run(&["verify", "--all", "--session-dir", "nowhere"]).code, 0);
+    for words in [&["verify"][..], &["repair"], &["verify", "--all", "x"], &["verify", "--session-dir", "x", "y"]] {
+        assert_eq!(home.run(words).code, 2, "{words:?}");
+    }
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_a_second_run_neither() {
+    let home = Home::new();
+    let file = damaged(&home, "x.jsonl");
+    let path = file.to_str().unwrap();
+    let before = std::fs::read(&file).unwrap();
+    let dry = home.run(&["repair", "--dry-run", path]);
+    dry.expect(0, "");
+    assert!(dry.out.contains("  would mend line 3, byte "), "{}", dry.out);
+    assert!(dry.out.ends_with("\n1 change would be made; nothing was changed\n"), "{}", dry.out);
+    assert_eq!((std::fs::read(&file).unwrap(), names(&home)), (before.clone(), vec!["x.jsonl".to_owned()]));
+    let salvaged = home.json(&["entries", "--salvaged", "--json"], &file);
+    assert_eq!(salvaged[0]["id"], "b");
+
+    let done = home.run(&["repair", path]);
+    done.expect(0, "");
+    assert!(done.out.contains("\n1 change made; the original is "), "{}", done.out);
+    assert_eq!(std::fs::read(home.session_dir().join(&names(&home)[1])).unwrap(), before);
+    assert_eq!(home.run(&["entries", "--jsonl", path]).out.lines().count(), 3);
+    assert_eq!(home.run(&["entries", "--salvaged", path]).code, 1);
+    let (after, there) = (std::fs::read(&file).unwrap(), names(&home));
+    let again = home.json(&["repair", "--json"], &file);
+    assert_eq!((again["changes"].as_array().unwrap().len(), again["original"].is_null()), (0, true));
+    assert_eq!(again["left"][0]["code"], "torn");
+    assert_eq!((std::fs::read(&file).unwrap(), names(&home)), (after, there));
+}
+
+#[test]
+fn permissions_are_closed_on_request() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    set_mode(&file, 0o644);
+    let path = file.to_str().unwrap();
+    let ran = home.run(&["verify", path]);
+    ran.expect(1, "");
+    assert!(ran.out.contains("  permissions\n") && ran.out.contains("with --permissions"), "{}", ran.out);
+    home.run(&["repair", path]).expect(0, "");
+    let mode = || std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o644);
+    home.run(&["repair", "--permissions", path]).expect(0, "");
+    assert_eq!(mode(), 0o600);
+    assert_eq!((home.run(&["verify", path]).code, names(&home).len()), (0, 1));
+}

@@ -1,0 +1,617 @@
+//! What is wrong with a session, what that does, and what can be done about it.
+//!
+//! [`Oddity`] says what is odd about single lines. This module adds what shows
+//! only when entries are held against each other (references that lead
+//! nowhere, tool calls without results) or when damaged lines are taken apart,
+//! and gives everything a stable [`Code`], a consequence and a [`Remedy`].
+
+use std::collections::{HashMap, HashSet};
+
+use crate::context::ReadRow;
+use crate::diagnostic::{Diagnostic, Oddity, Severity};
+use crate::head::{Kind, Role};
+use crate::header::Header;
+use crate::id::EntryId;
+use crate::json::{JsText, Raw};
+use crate::outline::{Outline, Row};
+use crate::salvage::{Damaged, Flaw, How};
+use crate::tree;
+use crate::version::Upgrade;
+
+/// One thing that is wrong, or worth knowing, and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is.
+    pub code: Code,
+    /// How much it matters. A note alone does not make a session unsound.
+    pub severity: Severity,
+    /// The line, counted from 1; 1 for what concerns the file as a whole.
+    pub line: u64,
+    /// The byte offset in the file; 0 for what concerns the file as a whole.
+    pub offset: u64,
+    /// What it is in this case.
+    pub message: String,
+    /// What can be done about it.
+    pub remedy: Remedy,
+}
+
+impl Finding {
+    /// A finding of the usual severity for its code that repair leaves as it is.
+    pub fn new(code: Code, line: u64, offset: u64, message: impl Into<String>) -> Self {
+        let remedy = Remedy::Leave(code.why_left());
+        Self { code, severity: code.severity(), line, offset, message: message.into(), remedy }
+    }
+
+    /// The same with another remedy.
+    #[must_use]
+    pub fn with(self, remedy: Remedy) -> Self {
+        Self { remedy, ..self }
+    }
+
+    /// What it does to a reader.
+    pub fn consequence(&self) -> &'static str {
+        self.code.consequence()
+    }
+
+    /// Whether it is more than a note.
+    pub fn counts(&self) -> bool {
+        self.severity > Severity::Note
+    }
+}
+
+/// What can be done about a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Repair does this.
+    Repair(String),
+    /// Repair does this if it is asked to mend permissions.
+    Permissions(String),
+    /// Repair leaves it, for this reason.
+    Leave(&'static str),
+}
+
+impl Remedy {
+    /// The remedy in words.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Repair(text) | Self::Permissions(text) => text,
+            Self::Leave(text) => text,
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident: $word:literal, $severity:ident, $consequence:literal, $why_left:literal;)*) => {
+        /// The names of all findings. They are stable: programs may rely on them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Code {
+            /// Every code there is.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The name, as programs see it.
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$name => $word,)* }
+            }
+
+            /// How much it usually matters.
+            pub fn severity(self) -> Severity {
+                match self { $(Self::$name => Severity::$severity,)* }
+            }
+
+            /// What it does to a reader.
+            pub fn consequence(self) -> &'static str {
+                match self { $(Self::$name => $consequence,)* }
+            }
+
+            /// Why repair leaves it, where it does.
+            pub fn why_left(self) -> &'static str {
+                match self { $(Self::$name => $why_left,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A line that ends in the middle of a record.
+    Torn: "torn", Error, "the record is not seen, and was never whole",
+        "left as it is: what is missing is nowhere else; readers skip the line";
+    /// A line with more than one record, or with a whole record behind half of one.
+    Fused: "fused", Error, "none of the records on the line is seen",
+        "left as it is: the file has these records already, or the rest of the line would be taken for an entry";
+    /// A line with NUL bytes, as power failures leave them.
+    NulBytes: "nul-bytes", Error, "nothing on the line is seen",
+        "left as it is: there is no whole record among the NUL bytes";
+    /// A record that is broken by a newline inside a string.
+    RawNewline: "raw-newline", Error, "the record is not seen",
+        "left as it is: the file has this record already";
+    /// A line that is no JSON for any other reason.
+    Malformed: "malformed", Error, "the line is not seen",
+        "left as it is: it holds no whole record; readers skip the line";
+    /// A line over the line cap.
+    TooLong: "too-long", Error, "the line is not looked into",
+        "left as it is: it is kept and copied";
+    /// A header that is not readable where it should be.
+    NoHeader: "no-header", Error, "pi takes the file for something else and does not open it",
+        "left as it is: no header is found in the lines before the first entry";
+    /// A header that is not the first.
+    ExtraHeader: "extra-header", Warning, "the line counts for nothing; older programs may start over there",
+        "left as it is: which one is right cannot be told";
+    /// A byte order mark before the header.
+    ByteOrderMark: "byte-order-mark", Warning, "pi does not open the file",
+        "left as it is";
+    /// A file of a version that this library does not know.
+    NewerVersion: "newer-version", Warning, "the file is read-only here",
+        "left as it is: a newer program wrote it and may mean what looks wrong";
+    /// A file of version 1 or 2.
+    OlderVersion: "older-version", Note, "nothing is lost; the first write upgrades the file",
+        "left as it is: the first write upgrades it";
+    /// A version that is no number.
+    OddVersion: "odd-version", Warning, "programs may disagree about the version; pi may rewrite the file each time it is opened",
+        "left as it is: which version is meant cannot be told";
+    /// An id that a later entry uses again.
+    DuplicateId: "duplicate-id", Warning, "only the last entry of that id is seen",
+        "left as it is: which one is right cannot be told";
+    /// Parents that form a loop.
+    Cycle: "cycle", Warning, "pi does not come to an end with this session; here the loop is cut and the entry is a root",
+        "left as it is: which of the parents is wrong cannot be told";
+    /// An entry that is its own parent.
+    OwnParent: "own-parent", Warning, "pi does not come to an end with this session; here the entry is a root",
+        "left as it is: which parent is meant cannot be told";
+    /// An entry whose parent is not in the file.
+    MissingParent: "missing-parent", Warning, "everything before the entry is cut off from it",
+        "left as it is: there is no entry before it to hang it on";
+    /// A `parentId` that is neither null nor the id of anything.
+    OddParent: "odd-parent", Warning, "the entry is a root",
+        "left as it is: which parent is meant cannot be told";
+    /// An entry without an id.
+    NoId: "no-id", Warning, "nothing can refer to the entry; for pi the conversation starts over behind it",
+        "left as it is: an id would have to be made up";
+    /// A line that is a value but no object.
+    NotObject: "not-object", Warning, "the line says nothing; for pi the conversation starts over behind it",
+        "left as it is: what it was cannot be told";
+    /// A line that is `null`, `false`, zero or `""`.
+    EmptyValue: "empty-value", Note, "none",
+        "left as it is: it is harmless";
+    /// A time that is missing or in an unusual form.
+    OddTime: "odd-time", Note, "the entry may be shown in an unexpected place",
+        "left as it is: the time cannot be known";
+    /// A last line without its newline.
+    Unterminated: "unterminated", Note, "none; the next append ends the line first",
+        "left as it is: somebody may be writing at this moment";
+    /// A label on an entry that is not in the file.
+    DanglingLabel: "dangling-label", Warning, "the label is shown nowhere",
+        "left as it is: what it was meant for is not in the file";
+    /// A compaction that keeps entries from one on that is not before it.
+    DanglingFirstKept: "dangling-first-kept", Warning, "the context keeps nothing from before the compaction but its summary",
+        "left as it is: which entry was meant cannot be told";
+    /// A context edit of an entry that is not before it.
+    DanglingEdit: "dangling-edit", Warning, "the edit changes nothing",
+        "left as it is: what it was meant for is not on its branch";
+    /// A tool result without its call.
+    OrphanToolResult: "orphan-tool-result", Warning, "models refuse a conversation with a result that nobody asked for",
+        "left as it is: the call is not in the file";
+    /// A second result for one call.
+    DuplicateToolResult: "duplicate-tool-result", Warning, "models refuse a conversation with two results for one call",
+        "left as it is: which one is right cannot be told";
+    /// Tool calls that were never answered although the conversation went on.
+    MissingToolResult: "missing-tool-result", Warning, "models refuse a conversation in which a call has no result",
+        "left as it is: results cannot be made up";
+    /// Tool calls at the end of a branch that have no result yet, or that a compaction has interrupted.
+    PendingToolCall: "pending-tool-call", Note, "none as long as the results are still to come",
+        "left as it is: the results may still come";
+    /// A file or a directory that others can read.
+    Permissions: "permissions", Warning, "other users of this machine can read the conversation",
+        "left as it is";
+    /// Entries that were acknowledged and are not in the file any more.
+    Vanished: "vanished", Error, "another program has destroyed entries that were written",
+        "left as it is";
+    /// A directory that holds sessions of two working directories.
+    DirectoryCollision: "directory-collision", Warning, "pi lists and continues the sessions of both as if they were one",
+        "left as it is: here they are told apart by their headers";
+}
+
+/// What the outline alone tells, except damaged lines and missing parents, whose remedies depend on more.
+pub fn oddities(outline: &Outline) -> Vec<Finding> {
+    outline.diagnostics().into_iter().filter_map(|odd| oddity(&odd)).collect()
+}
+
+fn oddity(odd: &Diagnostic) -> Option<Finding> {
+    let code = match &odd.oddity {
+        Oddity::UnknownParent { parent } if *parent == "" => Code::OddParent,
+        Oddity::Malformed | Oddity::UnknownParent { .. } => return None,
+        Oddity::TooLong { .. } => Code::TooLong,
+        Oddity::Empty => Code::EmptyValue,
+        Oddity::NotObject => Code::NotObject,
+        Oddity::NoId => Code::NoId,
+        Oddity::DuplicateId { .. } => Code::DuplicateId,
+        Oddity::OddParent => Code::OddParent,
+        Oddity::OwnParent => Code::OwnParent,
+        Oddity::Loop => Code::Cycle,
+        Oddity::ExtraHeader => Code::ExtraHeader,
+        Oddity::ByteOrderMark => Code::ByteOrderMark,
+        Oddity::Unterminated => Code::Unterminated,
+        Oddity::OddTime => Code::OddTime,
+        Oddity::NewerVersion => Code::NewerVersion,
+    };
+    Some(Finding::new(code, odd.line, odd.offset, odd.oddity.to_string()))
+}
+
+/// What a header's version calls for.
+pub fn version(outline: &Outline, header: &Header) -> Option<Finding> {
+    let row = outline.header()?;
+    let tell = |code, message: String| Finding::new(code, outline.line_number(row), outline.span(row).offset, message);
+    match outline.upgrade() {
+        Upgrade::FromV1 => Some(tell(Code::OlderVersion, "file of version 1".to_owned())),
+        Upgrade::FromV2 => Some(tell(Code::OlderVersion, "file of version 2".to_owned())),
+        Upgrade::None if header.version() != Some(3.0) => {
+            let version = header.json().raw().get("version").map(|version| version.to_text().into_owned());
+            Some(tell(Code::OddVersion, format!("version {}", version.unwrap_or_default())))
+        }
+        Upgrade::None | Upgrade::Newer => None,
+    }
+}
+
+/// What a damaged line is. `line` and `offset` are those of its first byte.
+pub fn damage(damaged: &Damaged, line: u64, offset: u64) -> Finding {
+    let how = damaged.records.iter().map(|record| record.how).max();
+    let (code, what) = match (how, damaged.flaw) {
+        (Some(How::Whole), Flaw::Torn | Flaw::Other) => (Code::Fused, "is not a line of its own"),
+        (Some(How::Whole | How::WithoutNuls), _) => (Code::NulBytes, "stands among NUL bytes"),
+        (Some(How::Joined), _) => (Code::RawNewline, "is broken by a newline inside it"),
+        (None, Flaw::Torn) => (Code::Torn, "the line ends in the middle of a record"),
+        (None, Flaw::Nuls) => (Code::NulBytes, "NUL bytes"),
+        (None, Flaw::Other) => (Code::Malformed, "not valid JSON"),
+    };
+    let message = match damaged.records.as_slice() {
+        [] => what.to_owned(),
+        [record] => format!("record {} {what}", record.id),
+        records => format!("{} records ({}) on one damaged line", records.len(), ids(records.iter().map(|it| &it.id))),
+    };
+    Finding::new(code, line, offset, message)
+}
+
+/// Ids as people read them.
+pub fn ids<'i>(ids: impl IntoIterator<Item = &'i EntryId>) -> String {
+    ids.into_iter().map(EntryId::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// References that lead nowhere, and tool calls and results that do not go together.
+pub fn references<E>(outline: &Outline, read: &mut ReadRow<'_, E>) -> Result<Vec<Finding>, E> {
+    let mut walk = Walk::new(outline);
+    for row in outline.entries().filter(|row| outline.kind(*row) == Kind::Label) {
+        walk.label(row, read(row)?.raw());
+    }
+    let nodes = tree::forest(outline, &mut |_| Ok(None))?;
+    // What stands at a second place is looked at where it counts.
+    let mut nodes = nodes.into_iter().filter(|node| !node.repeated).peekable();
+    while let Some(node) = nodes.next() {
+        walk.leave_to(node.depth);
+        walk.enter(node.row, read)?;
+        if nodes.peek().is_none_or(|next| next.depth <= node.depth) {
+            walk.end_branch();
+        }
+    }
+    Ok(walk.finish())
+}
+
+/// A walk down the branches that remembers what is on the way.
+struct Walk<'o> {
+    outline: &'o Outline,
+    findings: Vec<Finding>,
+    /// Whether the row is on the way to where we are.
+    on_path: Vec<bool>,
+    /// The way, and how to undo each step.
+    steps: Vec<(Row, Change)>,
+    /// The last message of the assistant, if nobody has spoken since.
+    turn: Option<Turn>,
+    /// Messages whose calls have no result although the conversation went on.
+    unanswered: HashSet<Row>,
+    /// Messages whose calls have no result at the end of a branch.
+    pending: HashSet<Row>,
+}
+
+/// A message of the assistant and its tool calls.
+struct Turn {
+    row: Row,
+    /// Whether each call has its result.
+    calls: HashMap<JsText<'static>, bool>,
+    n_open: usize,
+    /// Whether a compaction came before the results: pi stops what is running for it.
+    is_interrupted: bool,
+}
+
+/// What a step has changed.
+enum Change {
+    Nothing,
+    /// This was the turn before.
+    Turn(Option<Turn>),
+    /// This call got its result.
+    Answered(JsText<'static>),
+    /// The turn was interrupted.
+    Interrupted,
+}
+
+impl<'o> Walk<'o> {
+    fn new(outline: &'o Outline) -> Self {
+        Self {
+            outline,
+            findings: Vec::new(),
+            on_path: vec![false; outline.rows().len()],
+            steps: Vec::new(),
+            turn: None,
+            unanswered: HashSet::new(),
+            pending: HashSet::new(),
+        }
+    }
+
+    fn tell(&mut self, code: Code, row: Row, message: impl Into<String>) {
+        let (line, offset) = (self.outline.line_number(row), self.outline.span(row).offset);
+        self.findings.push(Finding::new(code, line, offset, message));
+    }
+
+    /// Goes back up until only this many entries are on the way.
+    fn leave_to(&mut self, depth: usize) {
+        while self.steps.len() > depth
+            && let Some((row, change)) = self.steps.pop()
+        {
+            self.on_path[row.index()] = false;
+            match change {
+                Change::Nothing => {}
+                Change::Turn(before) => self.turn = before,
+                Change::Interrupted => self.turn.iter_mut().for_each(|turn| turn.is_interrupted = false),
+                Change::Answered(call) => {
+                    if let Some(turn) = &mut self.turn {
+                        turn.n_open += 1;
+                        turn.calls.insert(call, false);
+                    }
+                }
+            }
+        }
+    }
+
+    fn enter<E>(&mut self, row: Row, read: &mut ReadRow<'_, E>) -> Result<(), E> {
+        let change = match (self.outline.kind(row), self.outline.role(row)) {
+            (Kind::Message, Role::User) => self.begin_turn(None),
+            (Kind::Message, Role::Assistant) => {
+                let turn = Turn::new(row, read(row)?.raw());
+                self.begin_turn(Some(turn))
+            }
+            (Kind::Message, Role::ToolResult) => self.result(row, read(row)?.raw()),
+            (Kind::Compaction, _) => self.compaction(row, read(row)?.raw()),
+            (Kind::ContextEdit, _) => self.edit(row, read(row)?.raw()),
+            _ => Change::Nothing,
+        };
+        self.on_path[row.index()] = true;
+        self.steps.push((row, change));
+        Ok(())
+    }
+
+    fn begin_turn(&mut self, turn: Option<Turn>) -> Change {
+        let before = std::mem::replace(&mut self.turn, turn);
+        match before.as_ref().filter(|before| before.n_open > 0) {
+            Some(before) if before.is_interrupted => drop(self.pending.insert(before.row)),
+            Some(before) if self.unanswered.insert(before.row) => {
+                let (row, message) = (before.row, before.message());
+                self.tell(Code::MissingToolResult, row, message);
+            }
+            _ => {}
+        }
+        Change::Turn(before)
+    }
+
+    fn end_branch(&mut self) {
+        self.pending.extend(self.turn.as_ref().filter(|turn| turn.n_open > 0).map(|turn| turn.row));
+    }
+
+    fn result(&mut self, row: Row, entry: Raw<'_>) -> Change {
+        let call = entry.get("message").and_then(|message| message.get("toolCallId")).and_then(Raw::as_text);
+        let Some(call) = call.map(JsText::into_owned) else {
+            self.tell(Code::OrphanToolResult, row, "tool result that names no call");
+            return Change::Nothing;
+        };
+        let known = self.turn.as_mut().and_then(|turn| Some((turn.calls.get_mut(&call)?, &mut turn.n_open)));
+        match known {
+            Some((is_answered @ false, n_open)) => {
+                *is_answered = true;
+                *n_open -= 1;
+                return Change::Answered(call);
+            }
+            Some(_) => self.tell(Code::DuplicateToolResult, row, format!("second result for the call {call}")),
+            None => {
+                self.tell(Code::OrphanToolResult, row, format!("result for {call}, which nothing before it calls"));
+            }
+        }
+        Change::Nothing
+    }
+
+    fn compaction(&mut self, row: Row, entry: Raw<'_>) -> Change {
+        if let Some(kept) = entry.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from) {
+            self.check_target(Code::DanglingFirstKept, row, "compaction keeps from", &kept);
+        }
+        match self.turn.as_mut().filter(|turn| !turn.is_interrupted) {
+            Some(turn) => {
+                turn.is_interrupted = true;
+                Change::Interrupted
+            }
+            None => Change::Nothing,
+        }
+    }
+
+    fn edit(&mut self, row: Row, entry: Raw<'_>) -> Change {
+        match entry.get("targetId").and_then(Raw::as_text).map(EntryId::from) {
+            Some(target) => self.check_target(Code::DanglingEdit, row, "context edit of", &target),
+            None => self.tell(Code::DanglingEdit, row, "context edit of nothing"),
+        }
+        Change::Nothing
+    }
+
+    fn check_target(&mut self, code: Code, row: Row, what: &str, target: &EntryId) {
+        match self.outline.find(target) {
+            None => self.tell(code, row, format!("{what} {target}, which is not in the file")),
+            Some(found) if !self.on_path[found.index()] => {
+                self.tell(code, row, format!("{what} {target}, which is not before it on its branch"));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn label(&mut self, row: Row, entry: Raw<'_>) {
+        if !entry.get("label").is_some_and(Raw::is_truthy) {
+            return;
+        }
+        match entry.get("targetId").and_then(Raw::as_text).map(EntryId::from) {
+            None => self.tell(Code::DanglingLabel, row, "label of nothing"),
+            Some(target) if self.outline.find(&target).is_none() => {
+                self.tell(Code::DanglingLabel, row, format!("label of {target}, which is not in the file"));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn finish(mut self) -> Vec<Finding> {
+        let pending = std::mem::take(&mut self.pending);
+        for row in pending.difference(&std::mem::take(&mut self.unanswered)) {
+            self.tell(Code::PendingToolCall, *row, "tool calls without results yet");
+        }
+        self.findings
+    }
+}
+
+impl Turn {
+    fn new(row: Row, entry: Raw<'_>) -> Self {
+        let message = entry.get("message");
+        let text = |value: Option<Raw<'_>>| value.and_then(Raw::as_text).map(JsText::into_owned);
+        let is_call = |block: &Raw<'_>| text(block.get("type")).is_some_and(|kind| kind == "toolCall");
+        let blocks = message.and_then(|message| message.get("content")).into_iter().flat_map(Raw::items);
+        let calls = blocks.filter(is_call).filter_map(|block| text(block.get("id")));
+        let calls: HashMap<_, _> = calls.map(|id| (id, false)).collect();
+        // Calls of an answer that was cut short are never carried out.
+        let reason = text(message.and_then(|message| message.get("stopReason")));
+        let is_cut_short = reason.is_some_and(|reason| reason == "aborted" || reason == "error");
+        let n_open = if is_cut_short { 0 } else { calls.len() };
+        Self { row, calls, n_open, is_interrupted: false }
+    }
+
+    fn message(&self) -> String {
+        match (self.n_open, self.calls.len()) {
+            (1, 1) => "the tool call has no result".to_owned(),
+            (open, calls) => format!("{open} of {calls} tool calls have no result"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::json::Json;
+    use crate::line::split;
+    use crate::version::StableIds;
+
+    /// The findings among entries of `type id<parent fields`, as `code id`.
+    fn found(entries: &[(&str, &str)]) -> Vec<String> {
+        let mut lines = vec!["{\"type\":\"session\",\"version\":3,\"id\":\"s\"}".to_owned()];
+        for (head, fields) in entries {
+            let (kind, link) = head.split_once(' ').unwrap();
+            let (id, parent) = link.split_once('<').unwrap();
+            let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+            lines.push(format!("{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{parent},{fields}}}"));
+        }
+        let text = lines.join("\n");
+        let mut outline = Outline::new();
+        for line in split(text.as_bytes()) {
+            outline.push(line, &mut StableIds);
+        }
+        let mut read = |row: Row| {
+            let span = outline.span(row);
+            let start = usize::try_from(span.offset).unwrap();
+            let end = usize::try_from(span.end()).unwrap();
+            Ok::<_, Infallible>(Json::parse(&text.as_bytes()[start..end]).unwrap())
+        };
+        let Ok(mut findings) = references(&outline, &mut read);
+        findings.sort_by_key(|finding| finding.line);
+        let id = |finding: &Finding| entries[usize::try_from(finding.line).unwrap() - 2].0.split([' ', '<']).nth(1);
+        findings.iter().map(|finding| format!("{} {}", finding.code.word(), id(finding).unwrap())).collect()
+    }
+
+    const USER: &str = r#""message":{"role":"user","content":"x"}"#;
+
+    fn calls(ids: &[&str], reason: &str) -> String {
+        let blocks: Vec<_> = ids.iter().map(|id| format!(r#"{{"type":"toolCall","id":"{id}"}}"#)).collect();
+        format!(r#""message":{{"role":"assistant","content":[{}],"stopReason":"{reason}"}}"#, blocks.join(","))
+    }
+
+    fn result(id: &str) -> String {
+        format!(r#""message":{{"role":"toolResult","toolCallId":"{id}"}}"#)
+    }
+
+    #[test]
+    fn calls_and_results_go_together() {
+        let (two, one, aborted) = (calls(&["1", "2"], "toolUse"), calls(&["1"], "toolUse"), calls(&["1"], "aborted"));
+        let (first, second) = (result("1"), result("2"));
+        let answered = [("message a<", two.as_str()), ("message b<a", &first), ("custom c<b", "\"x\":1")];
+        let more = |rest: &[(&'static str, &str)]| found(&[&answered[..], rest].concat());
+        assert_eq!(more(&[("message d<c", &second), ("message e<d", USER)]), [""; 0]);
+        assert_eq!(more(&[]), ["pending-tool-call a"]);
+        assert_eq!(more(&[("message d<c", USER)]), ["missing-tool-result a"]);
+        assert_eq!(more(&[("message d<c", &first)]), ["pending-tool-call a", "duplicate-tool-result d"]);
+        assert_eq!(
+            more(&[("message d<c", "\"message\":{\"role\":\"toolResult\"}")]),
+            ["pending-tool-call a", "orphan-tool-result d"]
+        );
+        // What one branch has answered another one has not.
+        assert_eq!(
+            more(&[("message d<c", &second), ("message e<a", &second), ("message f<e", USER)]),
+            ["missing-tool-result a"]
+        );
+        assert_eq!(
+            more(&[("message d<c", &second), ("message e<d", USER), ("message f<a", &first), ("message g<f", &second)]),
+            [""; 0]
+        );
+        let interrupted = [("message a<", one.as_str()), ("compaction b<a", "\"x\":1"), ("message c<b", USER)];
+        assert_eq!(found(&interrupted), ["pending-tool-call a"]);
+        assert_eq!(found(&[&interrupted[..], &[("message d<a", USER)]].concat()), ["missing-tool-result a"]);
+        assert_eq!(found(&[interrupted[0], interrupted[1], ("message c<b", &first)]), [""; 0]);
+        assert_eq!(found(&[("message a<", &aborted), ("message b<a", USER)]), [""; 0]);
+        assert_eq!(
+            found(&[("message a<", &one), ("message b<", &first)]),
+            ["pending-tool-call a", "orphan-tool-result b"]
+        );
+    }
+
+    #[test]
+    fn references_lead_somewhere() {
+        let entries = [
+            ("message a<", USER),
+            ("label b<a", r#""targetId":"a","label":"x""#),
+            ("label c<b", r#""targetId":"gone","label":"x""#),
+            ("label d<c", r#""targetId":"gone""#),
+            ("compaction e<d", r#""firstKeptEntryId":"a""#),
+            ("compaction f<e", r#""firstKeptEntryId":"gone""#),
+            ("compaction g<f", r#""firstKeptEntryId":null"#),
+            ("context_edit h<g", r#""targetId":"a","replacement":null"#),
+            ("message i<a", USER),
+            ("context_edit j<i", r#""targetId":"h","replacement":null"#),
+            ("compaction k<j", r#""firstKeptEntryId":"h""#),
+        ];
+        assert_eq!(
+            found(&entries),
+            ["dangling-label c", "dangling-first-kept f", "dangling-edit j", "dangling-first-kept k"]
+        );
+    }
+
+    #[test]
+    fn codes_are_words() {
+        let words: HashSet<_> = Code::ALL.iter().map(|code| code.word()).collect();
+        assert_eq!(words.len(), Code::ALL.len());
+        let documented = |word: &&str| include_str!("../../../docs/repair.md").contains(&format!("\n| `{word}` | "));
+        assert!(words.iter().all(documented), "docs/repair.md lists every code");
+        assert!(words.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')));
+    }
+}

@@ -1,0 +1,308 @@
+//! A session that another program writes, entry by entry as it does.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sessile_core::EntryId;
+use sessile_core::diagnostic::{Diagnostic, Oddity};
+use sessile_core::head::Kind;
+use sessile_core::header::Header;
+use sessile_core::json::{Json, Raw};
+use sessile_core::line::Line;
+use sessile_core::migrate::upgrade_value;
+use sessile_core::outline::{Outline, Row};
+use sessile_store::{Polled, Restart, Tail, TailEvent, TailStart, Watch, Woken};
+
+use crate::environment::{Environment, Migrated};
+use crate::error::SessionError;
+use crate::list::Cancel;
+use crate::manager::Sessions;
+use crate::place::absolute;
+
+/// Where following begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum FollowFrom {
+    /// At the header.
+    #[default]
+    Beginning,
+    /// Behind what is there now.
+    Now,
+    /// Behind the first entry that has this id, which must be there.
+    After(EntryId),
+}
+
+/// What a caller may choose about following.
+#[derive(Clone, Debug, Default)]
+pub struct FollowOptions {
+    /// Where to begin.
+    pub from: FollowFrom,
+    /// Ends a wait from another thread, within a tenth of a second.
+    pub cancel: Option<Cancel>,
+    /// Whether to look by the clock alone, without asking the system for news.
+    pub polls: bool,
+}
+
+/// What happened to a session that is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FollowEvent {
+    /// The header.
+    Header(Header),
+    /// The next entry in file order, on whatever branch, in the current version's form.
+    Entry {
+        /// The entry.
+        entry: Json,
+        /// Its id, if it has one.
+        id: Option<EntryId>,
+        /// The id it names as its parent.
+        parent: Option<EntryId>,
+        /// The number of its line, counted from 1.
+        line: u64,
+        /// Where its line begins, in bytes.
+        offset: u64,
+    },
+    /// A line that pi does not see, and why. Blank lines are not worth telling.
+    Skipped(Diagnostic),
+    /// What was told so far no longer counts: the file is read again from its beginning.
+    Restarted {
+        /// Why.
+        reason: Restart,
+    },
+    /// There is no file. If there is one again, [`FollowEvent::Restarted`] follows.
+    Gone,
+}
+
+/// A session that is followed. Made by [`Sessions::follow`].
+///
+/// Only whole lines count. Memory holds one chunk of entries, and 8 bytes for
+/// every 64 KiB of the file to notice that it was written over. A file of
+/// version 1 or 2, which no program appends to, also costs its outline.
+pub struct Follower {
+    environment: Arc<dyn Environment>,
+    tail: Tail,
+    watch: Watch,
+    cancel: Option<Cancel>,
+    reading: Reading,
+}
+
+impl Sessions {
+    /// Follows a session file that another program may be writing; see [`Follower`].
+    ///
+    /// The file need not exist yet, but what is there must be a session.
+    /// Beginning anywhere but at the beginning reads what is before once, to
+    /// know the version and the numbers of lines.
+    pub fn follow(&self, path: impl AsRef<Path>, options: FollowOptions) -> Result<Follower, SessionError> {
+        let path = absolute(self.environment(), path.as_ref());
+        // The watch comes first, so that nothing happens between the first look and the first wait.
+        let watch = if options.polls { Watch::polling() } else { Watch::new(&path) };
+        let tail = Tail::open(Arc::clone(&self.world.os), path, TailStart::Beginning)?;
+        let environment = Arc::clone(&self.world.environment);
+        let reading = Reading::new(options.from.clone());
+        let mut follower = Follower { environment, tail, watch, cancel: options.cancel, reading };
+        follower.go_to_start(options.from)?;
+        Ok(follower)
+    }
+}
+
+/// How long a wait goes on before anybody looks whether it was cancelled.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+impl Follower {
+    /// The next event, waiting for it at most so long; none if the time is up.
+    ///
+    /// After an error it can be asked again.
+    pub fn next(&mut self, timeout: Duration) -> Result<Option<FollowEvent>, SessionError> {
+        // A time too far away to be told is never.
+        let deadline = Instant::now().checked_add(timeout);
+        loop {
+            self.check_cancelled()?;
+            if let Some(event) = self.reading.events.pop_front() {
+                return Ok(Some(event));
+            }
+            let polled = self.step()?;
+            if polled == Polled::CaughtUp && self.reading.events.is_empty() && !self.wait(deadline)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Whether the file is looked at by the clock alone, because the system has no news for us.
+    pub fn is_polling(&self) -> bool {
+        self.watch.is_polling()
+    }
+
+    /// Where the file is, or is waited for.
+    pub fn path(&self) -> &Path {
+        self.tail.path()
+    }
+
+    /// Waits until it is time to look at the file. False if the time is up first.
+    fn wait(&mut self, deadline: Option<Instant>) -> Result<bool, SessionError> {
+        loop {
+            self.check_cancelled()?;
+            let rest = deadline.map_or(PATIENCE, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if rest.is_zero() {
+                return Ok(false);
+            }
+            if self.watch.wait(rest.min(PATIENCE)) == Woken::Changed {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Reads without telling up to where following begins.
+    fn go_to_start(&mut self, from: FollowFrom) -> Result<(), SessionError> {
+        loop {
+            self.check_cancelled()?;
+            let polled = self.step()?;
+            let has_begun = match &from {
+                FollowFrom::Beginning => self.reading.header.is_some(),
+                // The entry was found, or the file is another one by now and told from its beginning.
+                FollowFrom::Now | FollowFrom::After(_) => self.reading.quiet.is_none(),
+            };
+            if has_begun {
+                return Ok(());
+            }
+            if polled == Polled::CaughtUp {
+                break;
+            }
+        }
+        // What begins anew from here on is told from its first line.
+        self.reading.quiet = None;
+        match from {
+            FollowFrom::After(id) => Err(SessionError::EntryNotFound { id }),
+            FollowFrom::Beginning | FollowFrom::Now => Ok(()),
+        }
+    }
+
+    fn step(&mut self) -> Result<Polled, SessionError> {
+        let (reading, environment) = (&mut self.reading, self.environment.as_ref());
+        let polled = self.tail.poll(&mut |event| reading.take(event, environment))?;
+        if std::mem::take(&mut reading.is_refused) {
+            return Err(SessionError::NotASession { path: self.tail.path().to_path_buf() });
+        }
+        Ok(polled)
+    }
+
+    fn check_cancelled(&self) -> Result<(), SessionError> {
+        match &self.cancel {
+            Some(cancel) if cancel.is_cancelled() => Err(SessionError::Cancelled),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is known of the lines so far, and what is still to be told of them.
+struct Reading {
+    events: VecDeque<FollowEvent>,
+    /// Until where nothing is told; none once everything is.
+    quiet: Option<FollowFrom>,
+    n_lines: u64,
+    /// Whether the first value was a header. None before it came; if it was none, nothing else counts.
+    header: Option<bool>,
+    /// Whether the caller is still to be told that this is no session.
+    is_refused: bool,
+    /// Every line of a file that has to be upgraded, else only the current one: entries of the current version
+    /// need no other ones to be read, and a stream may be endless.
+    outline: Outline,
+}
+
+impl Reading {
+    fn new(from: FollowFrom) -> Self {
+        let quiet = Some(from).filter(|from| *from != FollowFrom::Beginning);
+        let outline = Outline::new();
+        Self { events: VecDeque::new(), quiet, n_lines: 0, header: None, is_refused: false, outline }
+    }
+
+    fn take(&mut self, event: TailEvent<'_>, environment: &dyn Environment) {
+        match event {
+            TailEvent::Line(line) => self.take_line(line, environment),
+            TailEvent::Gone => self.events.push_back(FollowEvent::Gone),
+            TailEvent::Restarted { reason } => {
+                let events = std::mem::take(&mut self.events);
+                *self = Self { events, ..Self::new(FollowFrom::Beginning) };
+                self.events.push_back(FollowEvent::Restarted { reason });
+            }
+        }
+    }
+
+    fn take_line(&mut self, line: Line<'_>, environment: &dyn Environment) {
+        self.n_lines += 1;
+        if self.header == Some(false) {
+            return;
+        }
+        let is_upgraded = self.outline.upgrade().is_needed();
+        if self.header.is_some() && !is_upgraded {
+            if self.quiet == Some(FollowFrom::Now) {
+                return;
+            }
+            self.outline = Outline::new();
+        }
+        let n_rows = self.outline.rows().len();
+        self.outline.push(line, &mut Migrated(environment));
+        match self.outline.rows().nth(n_rows) {
+            None => self.skip(line, None),
+            Some(row) if self.header.is_none() => self.take_header(row, line),
+            Some(row) if self.outline.kind(row) == Kind::Header => self.skip(line, Some(Oddity::ExtraHeader)),
+            Some(row) => self.take_entry(row, line),
+        }
+    }
+
+    fn take_header(&mut self, row: Row, line: Line<'_>) {
+        let is_session = self.outline.is_session();
+        self.header = Some(is_session);
+        self.is_refused = !is_session;
+        if let Some(header) = self.value(row, line).filter(|_| is_session) {
+            self.tell(FollowEvent::Header(Header::new(header)));
+        }
+    }
+
+    fn take_entry(&mut self, row: Row, line: Line<'_>) {
+        let (id, parent) = (self.outline.id(row), self.outline.parent_id(row));
+        if let Some(FollowFrom::After(wanted)) = &self.quiet {
+            if id.as_ref() == Some(wanted) {
+                self.quiet = None;
+            }
+            return;
+        }
+        if let Some(entry) = self.value(row, line) {
+            let (line, offset) = (self.n_lines, line.span.offset);
+            self.tell(FollowEvent::Entry { entry, id, parent, line, offset });
+        }
+    }
+
+    /// The value of a line in the current version's form. A line that is a row always has one.
+    fn value(&self, row: Row, line: Line<'_>) -> Option<Json> {
+        let value = Raw::parse(line.without_bom().bytes?).ok()?;
+        // Only rows further on would be read, and there are none yet.
+        let Ok(upgraded) = upgrade_value(&self.outline, row, value, &mut |_| Ok::<_, Infallible>(Json::null()));
+        Some(upgraded)
+    }
+
+    fn skip(&mut self, line: Line<'_>, oddity: Option<Oddity>) {
+        let told = match oddity {
+            Some(oddity) => Some((line.span.offset, oddity)),
+            None => what_is_wrong(line),
+        };
+        if let Some((offset, oddity)) = told {
+            let severity = oddity.severity();
+            self.tell(FollowEvent::Skipped(Diagnostic { severity, line: self.n_lines, offset, oddity }));
+        }
+    }
+
+    fn tell(&mut self, event: FollowEvent) {
+        if self.quiet.is_none() {
+            self.events.push_back(event);
+        }
+    }
+}
+
+/// Why a line is no row, and where; nothing if it is merely blank.
+fn what_is_wrong(line: Line<'_>) -> Option<(u64, Oddity)> {
+    let mut outline = Outline::new();
+    outline.push(line, &mut sessile_core::version::StableIds);
+    let told = outline.diagnostics().into_iter().find(|told| told.oddity != Oddity::ByteOrderMark)?;
+    Some((told.offset, told.oddity))
+}

@@ -1,0 +1,206 @@
+//! A session's bytes as they are, and as they would be with a few of them changed.
+
+use std::io::Write;
+use std::path::Path;
+
+use sessile_core::line::{Line, LineSplitter, Span};
+use sessile_store::{Log, StoreError};
+
+/// How much is read at a time.
+const CHUNK: u64 = 256 << 10;
+
+/// Bytes that can be read by span.
+pub(crate) trait Text {
+    /// How many there are.
+    fn length(&self) -> u64;
+
+    /// Those of a span that is known to be there.
+    fn read(&self, span: Span) -> Result<Vec<u8>, StoreError>;
+
+    /// Hands on the bytes of a span, a chunk at a time.
+    fn chunks(&self, span: Span, on_chunk: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let mut at = span.offset;
+        while at < span.end() {
+            let len = CHUNK.min(span.end() - at);
+            on_chunk(&self.read(Span { offset: at, len })?)?;
+            at += len;
+        }
+        Ok(())
+    }
+
+    /// Hands on the lines of a span that begins and ends between lines.
+    fn lines(&self, span: Span, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError> {
+        let mut splitter = LineSplitter::starting_at(span.offset);
+        self.chunks(span, &mut |chunk| {
+            splitter.feed(chunk, on_line);
+            Ok(())
+        })?;
+        splitter.finish(on_line);
+        Ok(())
+    }
+
+    /// All of it.
+    fn whole(&self) -> Span {
+        Span { offset: 0, len: self.length() }
+    }
+}
+
+/// A log up to the length it had when we began; what others append later is not looked at.
+pub(crate) struct Stored<'l> {
+    log: &'l dyn Log,
+    length: u64,
+}
+
+impl<'l> Stored<'l> {
+    pub(crate) fn new(log: &'l dyn Log) -> Result<Self, StoreError> {
+        Ok(Self { log, length: log.length()? })
+    }
+}
+
+impl Text for Stored<'_> {
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
+        self.log.read(span)
+    }
+}
+
+/// Some bytes in place of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Splice {
+    /// What goes.
+    pub(crate) at: Span,
+    /// What comes in its place.
+    pub(crate) with: Vec<u8>,
+}
+
+impl Splice {
+    /// Bytes that come in front of an offset.
+    pub(crate) fn insert(offset: u64, with: &[u8]) -> Self {
+        Self { at: Span { offset, len: 0 }, with: with.to_vec() }
+    }
+}
+
+/// A text with splices in it. Every other byte is that of the text below, by construction.
+pub(crate) struct Spliced<'t> {
+    below: &'t dyn Text,
+    /// In order, none overlapping another.
+    splices: &'t [Splice],
+    /// Where each splice begins in the new text.
+    starts: Vec<u64>,
+    length: u64,
+}
+
+impl<'t> Spliced<'t> {
+    pub(crate) fn new(below: &'t dyn Text, splices: &'t [Splice]) -> Self {
+        let mut starts = Vec::with_capacity(splices.len());
+        // How many bytes of the new text there are, and of the one below, up to the end of a splice.
+        let (mut new, mut old) = (0, 0);
+        for splice in splices {
+            new += splice.at.offset - old;
+            starts.push(new);
+            new += splice.with.len() as u64;
+            old = splice.at.end();
+        }
+        Self { below, splices, starts, length: new + (below.length() - old) }
+    }
+
+    /// What lies at an offset: the rest of a splice, or a span of the text below.
+    fn piece(&self, at: u64) -> Piece<'_> {
+        let n_before = self.starts.partition_point(|start| *start <= at);
+        let next = self.splices.get(n_before).map_or(self.below.length(), |splice| splice.at.offset);
+        let Some(last) = n_before.checked_sub(1) else {
+            return Piece::Below(Span { offset: at, len: next - at });
+        };
+        let (splice, into) = (&self.splices[last], at - self.starts[last]);
+        let rest = usize::try_from(into).ok().and_then(|into| splice.with.get(into..));
+        if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+            return Piece::New(rest);
+        }
+        let offset = splice.at.end() + (into - splice.with.len() as u64);
+        Piece::Below(Span { offset, len: next - offset })
+    }
+}
+
+enum Piece<'s> {
+    New(&'s [u8]),
+    Below(Span),
+}
+
+impl Text for Spliced<'_> {
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
+        let wanted = usize::try_from(span.len).unwrap_or(usize::MAX);
+        let mut bytes = Vec::with_capacity(wanted);
+        while bytes.len() < wanted {
+            let missing = wanted - bytes.len();
+            match self.piece(span.offset + bytes.len() as u64) {
+                Piece::New(new) => bytes.extend_from_slice(&new[..missing.min(new.len())]),
+                Piece::Below(below) => {
+                    bytes.extend(self.below.read(Span { len: below.len.min(missing as u64), ..below })?);
+                }
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// Writes a whole text to where `path` will be.
+pub(crate) fn write(text: &dyn Text, out: &mut dyn Write, path: &Path) -> Result<(), StoreError> {
+    text.chunks(text.whole(), &mut |chunk| {
+        out.write_all(chunk).map_err(|source| StoreError::io_at("write", path, source))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Bytes(Vec<u8>);
+
+    impl Text for Bytes {
+        fn length(&self) -> u64 {
+            self.0.len() as u64
+        }
+
+        fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
+            let start = usize::try_from(span.offset).unwrap();
+            Ok(self.0[start..start + usize::try_from(span.len).unwrap()].to_vec())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_span_reads_as_if_it_were_written(
+            bytes in proptest::collection::vec(any::<u8>(), 0..40),
+            steps in proptest::collection::vec((0usize..6, 0usize..6, proptest::collection::vec(any::<u8>(), 0..4)), 0..8),
+            offset in 0usize..60, len in 0usize..60,
+        ) {
+            let (mut expected, mut splices, mut at) = (Vec::new(), Vec::new(), 0);
+            for (gap, cut, with) in steps {
+                let start = (at + gap).min(bytes.len());
+                let end = (start + cut).min(bytes.len());
+                expected.extend_from_slice(&bytes[at..start]);
+                expected.extend_from_slice(&with);
+                splices.push(Splice { at: Span { offset: start as u64, len: (end - start) as u64 }, with });
+                at = end;
+            }
+            expected.extend_from_slice(&bytes[at..]);
+            let below = Bytes(bytes);
+            let spliced = Spliced::new(&below, &splices);
+            prop_assert_eq!(spliced.length(), expected.len() as u64);
+            prop_assert_eq!(&spliced.read(spliced.whole()).unwrap(), &expected);
+            let start = offset.min(expected.len());
+            let end = (start + len).min(expected.len());
+            let span = Span { offset: start as u64, len: (end - start) as u64 };
+            prop_assert_eq!(spliced.read(span).unwrap(), &expected[start..end]);
+        }
+    }
+}

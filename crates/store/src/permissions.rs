@@ -1,0 +1,66 @@
+//! Who may read a session file, and closing it to others.
+
+use std::path::Path;
+
+use crate::error::StoreError;
+use crate::os::{FileKind, Os};
+
+/// The bits that let others in.
+const OTHERS: u32 = 0o077;
+
+/// The modes of a session file and of the directory that is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Permissions {
+    /// The file's mode.
+    pub file: u32,
+    /// The directory's mode; none if the directory holds other things than sessions.
+    pub directory: Option<u32>,
+}
+
+impl Permissions {
+    /// Whether nobody but the owner can read the file or see its name.
+    pub fn are_private(self) -> bool {
+        self.file & OTHERS == 0 && self.directory.is_none_or(|mode| mode & OTHERS == 0)
+    }
+}
+
+/// Looks up the modes of a session file and its directory, following symbolic links.
+///
+/// A directory counts only if everything in it belongs to sessions: closing a
+/// home or a project to others because a session lies in it would be wrong.
+pub fn permissions(os: &dyn Os, path: &Path) -> Result<Permissions, StoreError> {
+    let file = os.stat(path).map_err(StoreError::io("look at", path))?.mode;
+    let directory = path.parent().filter(|directory| holds_only_sessions(os, directory));
+    let directory = directory.and_then(|directory| os.stat(directory).ok()).map(|stat| stat.mode);
+    Ok(Permissions { file, directory })
+}
+
+/// Makes a session file readable by its owner only (0600), and likewise the directory that is its own (0700).
+pub fn make_private(os: &dyn Os, path: &Path) -> Result<(), StoreError> {
+    let found = permissions(os, path)?;
+    if found.file & OTHERS != 0 {
+        let stat = os.link_stat(path).map_err(StoreError::io("look at", path))?;
+        // A link may lead to a file that is none of our business.
+        if stat.kind != FileKind::Regular {
+            return Err(StoreError::NotRegular { path: path.to_path_buf() });
+        }
+        os.set_mode(path, 0o600).map_err(StoreError::io("set the mode of", path))?;
+    }
+    if let (Some(mode), Some(directory)) = (found.directory, path.parent())
+        && mode & OTHERS != 0
+    {
+        os.set_mode(directory, 0o700).map_err(StoreError::io("set the mode of", directory))?;
+    }
+    Ok(())
+}
+
+fn holds_only_sessions(os: &dyn Os, directory: &Path) -> bool {
+    let is_of_a_session = |path: &Path| path.file_name().is_some_and(|name| is_of_a_session(name.as_encoded_bytes()));
+    os.list(directory).is_ok_and(|paths| paths.iter().all(|path| is_of_a_session(path)))
+}
+
+/// Sessions, the originals that replacing keeps, and the locks of other programs; and our own files beside them.
+fn is_of_a_session(name: &[u8]) -> bool {
+    let has = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
+    name.ends_with(b".jsonl") || has(b".jsonl.orig-") || name.ends_with(b".jsonl.lock") || has(b".sessile-")
+}

@@ -1,0 +1,427 @@
+//! A file that others append to, line by line as it grows.
+//!
+//! A [`Tail`] hands on whole lines only, in order, each once, until the file
+//! turns out to be another one or to have been written over. Then it says so
+//! and begins again. It looks at the file itself each time it is asked, so
+//! that whoever wakes it ([`Watch`](crate::Watch), or nobody) decides when a
+//! line is seen, never whether.
+//!
+//! # What it notices
+//!
+//! | what happened | how it is noticed |
+//! |---|---|
+//! | replaced by rename; deleted and made again | another device or inode; the file is held open, so the number cannot be used again meanwhile, and if a file system does so nevertheless, what we hold has no name left |
+//! | cut below what was handed on | its length |
+//! | written over, also if it is longer now | the first and the last kilobyte of what was handed on are compared after new bytes were read and before any line in them is handed on |
+//! | written over with as many bytes | its time of change, and everything is compared once the file has been quiet for two seconds |
+//! | changed in the middle and appended to | one block of 64 KiB in turn is compared whenever something has changed, so not at once |
+//!
+//! What it cannot notice: bytes changed in the middle while the time of change
+//! was set back to the millisecond; a change that was undone between two
+//! looks; what lies before the place where reading began, except its two
+//! ends; and inside or before a line over the line cap, except the first
+//! kilobyte of the file. A change of an unfinished last line is no event,
+//! because nobody was told of it yet.
+
+mod fingerprint;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memchr::{memchr, memrchr};
+use sessile_core::line::{LINE_CAP, Line, LineSplitter};
+
+use crate::error::StoreError;
+use crate::os::{FileKind, Mode, Os, OsFile, Stat};
+use fingerprint::{Fingerprint, read_into, read_upto};
+
+/// How much is read at a time, as in a scan.
+const CHUNK: usize = 256 << 10;
+
+/// How long a file must not have changed until its time of change tells every later one.
+///
+/// Times are kept in milliseconds here and in steps of up to two seconds on some disks.
+const SETTLED_MS: i64 = 2_000;
+
+/// Where a tail begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TailStart {
+    /// At the first line.
+    Beginning,
+    /// At a line that is known to begin at this offset. If none does, the file is told to be another one.
+    Offset(u64),
+    /// Behind the last whole line; an unfinished one is handed on once it is whole.
+    End,
+}
+
+/// Why a tail begins again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// The file is shorter than what was handed on.
+    Truncated,
+    /// Another file is at the path, or one is there again.
+    Replaced,
+    /// The file holds something else where lines were handed on.
+    Rewritten,
+}
+
+/// What a tail has to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TailEvent<'l> {
+    /// The next line, its newline present in the file. Without bytes if it is longer than the line cap.
+    Line(Line<'l>),
+    /// What was handed on so far no longer counts: the first line comes next.
+    Restarted {
+        /// Why.
+        reason: Restart,
+    },
+    /// There is no file. Told once; if there is one again, [`Restart::Replaced`] follows.
+    Gone,
+}
+
+/// Whether it is worth asking again at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Polled {
+    /// There is more to read.
+    More,
+    /// Everything that was there has been read.
+    CaughtUp,
+}
+
+/// A reader of a file that grows.
+///
+/// It holds a fingerprint of what it has read (about 70 KB, and 8 bytes more
+/// for every 64 KiB of the file) and between two polls no part of any line.
+#[derive(Debug)]
+pub struct Tail {
+    os: Arc<dyn Os>,
+    path: PathBuf,
+    cap: usize,
+    /// None while there is no file.
+    file: Option<Followed>,
+    is_told_gone: bool,
+}
+
+impl Tail {
+    /// Begins to follow what is at a path. Nothing being there is no error, but something that is no file is one.
+    pub fn open(os: Arc<dyn Os>, path: impl Into<PathBuf>, from: TailStart) -> Result<Self, StoreError> {
+        let mut tail = Self { os, path: path.into(), cap: LINE_CAP, file: None, is_told_gone: false };
+        tail.file = tail.open_file()?;
+        if let Some(file) = &mut tail.file {
+            file.begin(from).map_err(StoreError::io("read", &tail.path))?;
+        }
+        Ok(tail)
+    }
+
+    /// The same with a line cap of its own.
+    #[must_use]
+    pub fn with_cap(self, cap: usize) -> Self {
+        Self { cap, ..self }
+    }
+
+    /// Where the file is, or is waited for.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The offset behind the last line that was handed on.
+    pub fn offset(&self) -> u64 {
+        self.file.as_ref().map_or(0, |file| file.next)
+    }
+
+    /// Looks at the file and hands on what is new: at most a chunk of whole lines, or one line that is longer.
+    ///
+    /// Costs one look at the path if nothing has changed for two seconds. After an error it can be asked again.
+    pub fn poll(&mut self, on: &mut dyn FnMut(TailEvent<'_>)) -> Result<Polled, StoreError> {
+        let Some(stat) = self.look()? else {
+            self.file = None;
+            return Ok(self.tell_gone(on));
+        };
+        if self.file.as_ref().is_none_or(|file| file.identity != stat.identity) {
+            return self.restart_with_another(on);
+        }
+        let Some(file) = &mut self.file else { return Ok(Polled::CaughtUp) };
+        let step = file.step(&stat, self.os.now_ms(), self.cap, on).map_err(StoreError::io("read", &self.path))?;
+        match step {
+            Step::Polled(polled) => Ok(polled),
+            Step::Restart(Restart::Replaced) => self.restart_with_another(on),
+            Step::Restart(reason) => {
+                file.reset();
+                on(TailEvent::Restarted { reason });
+                Ok(Polled::More)
+            }
+        }
+    }
+
+    fn tell_gone(&mut self, on: &mut dyn FnMut(TailEvent<'_>)) -> Polled {
+        if !std::mem::replace(&mut self.is_told_gone, true) {
+            on(TailEvent::Gone);
+        }
+        Polled::CaughtUp
+    }
+
+    fn restart_with_another(&mut self, on: &mut dyn FnMut(TailEvent<'_>)) -> Result<Polled, StoreError> {
+        self.file = None;
+        self.file = self.open_file()?;
+        if self.file.is_none() {
+            return Ok(self.tell_gone(on));
+        }
+        self.is_told_gone = false;
+        on(TailEvent::Restarted { reason: Restart::Replaced });
+        Ok(Polled::More)
+    }
+
+    /// What is at the path, if anything.
+    fn look(&self) -> Result<Option<Stat>, StoreError> {
+        match self.os.stat(&self.path) {
+            Ok(stat) if stat.kind == FileKind::Regular => Ok(Some(stat)),
+            Ok(_) => Err(StoreError::NotRegular { path: self.path.clone() }),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(StoreError::io("look at", &self.path)(error)),
+        }
+    }
+
+    fn open_file(&self) -> Result<Option<Followed>, StoreError> {
+        let file = match self.os.open(&self.path, Mode::Read) {
+            Ok(file) => file,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(StoreError::io("open", &self.path)(error)),
+        };
+        // What was opened decides, whatever the path leads to by now.
+        let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+        if stat.kind != FileKind::Regular {
+            return Err(StoreError::NotRegular { path: self.path.clone() });
+        }
+        Ok(Some(Followed::new(file, &stat)))
+    }
+}
+
+/// Whether the path leads nowhere, which a path through something that is no directory does too.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// What came of one look at a file.
+enum Step {
+    Polled(Polled),
+    Restart(Restart),
+}
+
+/// The file that is being read.
+#[derive(Debug)]
+struct Followed {
+    file: Box<dyn OsFile>,
+    identity: crate::os::Identity,
+    /// Length and time of change at the last look.
+    seen: Option<(u64, i64)>,
+    /// Whether that time tells every later change.
+    is_settled: bool,
+    /// Whether the file changed without growing, so that it may have been written over.
+    is_doubted: bool,
+    /// Where the next line begins.
+    next: u64,
+    /// Up to where that line is known to have no newline.
+    searched: u64,
+    fingerprint: Fingerprint,
+    /// What `begin` found out, told at the first look.
+    misfit: Option<Restart>,
+}
+
+impl Followed {
+    fn new(file: Box<dyn OsFile>, stat: &Stat) -> Self {
+        Self {
+            file,
+            identity: stat.identity,
+            seen: None,
+            is_settled: false,
+            is_doubted: false,
+            next: 0,
+            searched: 0,
+            fingerprint: Fingerprint::default(),
+            misfit: None,
+        }
+    }
+
+    /// Goes to where reading begins.
+    fn begin(&mut self, from: TailStart) -> io::Result<()> {
+        let length = self.file.stat()?.length;
+        let offset = match from {
+            TailStart::Beginning => return Ok(()),
+            TailStart::End => self.last_line_end(length)?,
+            TailStart::Offset(offset) if offset > length => {
+                self.misfit = Some(Restart::Truncated);
+                return Ok(());
+            }
+            TailStart::Offset(offset) => offset,
+        };
+        if offset > 0 && read_upto(self.file.as_ref(), offset - 1, 1)? != b"\n" {
+            self.misfit = Some(Restart::Rewritten);
+            return Ok(());
+        }
+        self.fingerprint = Fingerprint::starting_at(self.file.as_ref(), offset)?;
+        (self.next, self.searched) = (offset, offset);
+        Ok(())
+    }
+
+    /// The offset behind the last newline.
+    fn last_line_end(&self, length: u64) -> io::Result<u64> {
+        let mut end = length;
+        while end > 0 {
+            let start = end.saturating_sub(CHUNK as u64);
+            let bytes = read_upto(self.file.as_ref(), start, end - start)?;
+            if let Some(at) = memrchr(b'\n', &bytes) {
+                return Ok(start + at as u64 + 1);
+            }
+            end = start;
+        }
+        Ok(0)
+    }
+
+    /// Begins again with the same file.
+    fn reset(&mut self) {
+        (self.next, self.searched) = (0, 0);
+        (self.seen, self.is_settled, self.is_doubted) = (None, false, false);
+        (self.fingerprint, self.misfit) = (Fingerprint::default(), None);
+    }
+
+    fn step(&mut self, stat: &Stat, now_ms: i64, cap: usize, on: &mut dyn FnMut(TailEvent<'_>)) -> io::Result<Step> {
+        if let Some(reason) = self.misfit.take() {
+            return Ok(Step::Restart(reason));
+        }
+        let look = (stat.length, stat.modified_ms);
+        let is_quiet = self.seen == Some(look);
+        if is_quiet && self.is_settled {
+            return Ok(Step::Polled(Polled::CaughtUp));
+        }
+        if self.file.stat()?.n_links == 0 {
+            return Ok(Step::Restart(Restart::Replaced));
+        }
+        if stat.length < self.next {
+            return Ok(Step::Restart(Restart::Truncated));
+        }
+        let polled = if is_quiet {
+            self.settle(stat, now_ms, cap, on)?
+        } else {
+            self.take_note(stat);
+            self.read(stat.length, cap, on)?
+        };
+        match polled {
+            None => self.blame(),
+            Some(Polled::More) => Ok(Step::Polled(Polled::More)),
+            Some(Polled::CaughtUp) => {
+                // A file that ended before its length did is looked at again.
+                self.seen = (self.searched == stat.length).then_some(look);
+                let is_same = self.fingerprint.has_same_turn(self.file.as_ref())?;
+                if is_same { Ok(Step::Polled(Polled::CaughtUp)) } else { self.blame() }
+            }
+        }
+    }
+
+    /// Keeps in mind what a look at a changed file says.
+    fn take_note(&mut self, stat: &Stat) {
+        // An append changes the time first and the length a moment later, so this is a doubt and no proof.
+        self.is_doubted = self.seen.is_some_and(|(length, _)| length == stat.length);
+        self.is_settled = false;
+        if stat.length <= self.searched {
+            self.searched = self.next;
+        }
+    }
+
+    /// Compares a file that looks as before, until its time of change has become one to rely on.
+    ///
+    /// None if the file is not what it was.
+    fn settle(
+        &mut self,
+        stat: &Stat,
+        now_ms: i64,
+        cap: usize,
+        on: &mut dyn FnMut(TailEvent<'_>),
+    ) -> io::Result<Option<Polled>> {
+        // A time in the future never settles, which costs something and misses nothing.
+        let has_settled = now_ms.saturating_sub(stat.modified_ms) > SETTLED_MS;
+        if !has_settled {
+            return self.caught_up();
+        }
+        if self.is_doubted && !self.fingerprint.has_same_everything(self.file.as_ref())? {
+            return Ok(None);
+        }
+        // The unfinished line may be another one by now, with a newline in it.
+        self.searched = self.next;
+        let polled = self.read(stat.length, cap, on)?;
+        self.is_settled = polled == Some(Polled::CaughtUp);
+        Ok(polled)
+    }
+
+    /// What must have happened to a file that is not what it was.
+    fn blame(&self) -> io::Result<Step> {
+        let is_cut = self.file.stat()?.length < self.next;
+        Ok(Step::Restart(if is_cut { Restart::Truncated } else { Restart::Rewritten }))
+    }
+
+    /// Hands on whole lines up to `length`. None if the file is not what it was.
+    fn read(&mut self, length: u64, cap: usize, on: &mut dyn FnMut(TailEvent<'_>)) -> io::Result<Option<Polled>> {
+        let mut buffer = vec![0; CHUNK.min(usize::try_from(length - self.next).unwrap_or(CHUNK))];
+        if self.searched > self.next && !self.has_newline(length, &mut buffer)? {
+            return self.caught_up();
+        }
+        let begin = self.next;
+        let mut splitter = LineSplitter::with_cap(begin, cap);
+        let mut at = begin;
+        while at < length && self.next == begin {
+            let n_bytes = read_into(self.file.as_ref(), upto(&mut buffer, length - at), at)?;
+            if n_bytes == 0 {
+                return self.caught_up();
+            }
+            // Compared after reading and before handing on: what was written over before we read it is not told.
+            if !self.fingerprint.has_same_ends(self.file.as_ref())? {
+                return Ok(None);
+            }
+            at += n_bytes as u64;
+            splitter.feed(&buffer[..n_bytes], &mut |line| self.hand_on(line, on));
+        }
+        if at < length {
+            self.searched = self.next;
+            return Ok(Some(Polled::More));
+        }
+        self.searched = length;
+        self.caught_up()
+    }
+
+    fn caught_up(&self) -> io::Result<Option<Polled>> {
+        Ok(self.fingerprint.has_same_ends(self.file.as_ref())?.then_some(Polled::CaughtUp))
+    }
+
+    /// Whether the unfinished line has got its newline. Keeps a long line that comes in pieces from being read each time.
+    fn has_newline(&mut self, length: u64, buffer: &mut [u8]) -> io::Result<bool> {
+        while self.searched < length {
+            let n_bytes = read_into(self.file.as_ref(), upto(buffer, length - self.searched), self.searched)?;
+            if n_bytes == 0 {
+                return Ok(false);
+            }
+            if memchr(b'\n', &buffer[..n_bytes]).is_some() {
+                return Ok(true);
+            }
+            self.searched += n_bytes as u64;
+        }
+        Ok(false)
+    }
+
+    fn hand_on(&mut self, line: Line<'_>, on: &mut dyn FnMut(TailEvent<'_>)) {
+        self.next = line.span.end() + 1;
+        match line.bytes {
+            Some(bytes) => {
+                self.fingerprint.extend(bytes);
+                self.fingerprint.extend(b"\n");
+            }
+            None => self.fingerprint.skip_to(self.next),
+        }
+        on(TailEvent::Line(line));
+    }
+}
+
+/// The start of a buffer, at most so much of it.
+fn upto(buffer: &mut [u8], length: u64) -> &mut [u8] {
+    let n_bytes = usize::try_from(length).unwrap_or(usize::MAX).min(buffer.len());
+    &mut buffer[..n_bytes]
+}

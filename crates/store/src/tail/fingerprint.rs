@@ -1,0 +1,135 @@
+//! What a file was like as far as it was read, in a few bytes, to notice that it was written over.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::io;
+
+use crate::os::OsFile;
+
+/// How much of each end is compared before any line is handed on.
+const END: usize = 1 << 10;
+
+/// How much one hash stands for.
+const BLOCK: usize = 64 << 10;
+
+/// The first kilobyte of a file, hashes of 64 KiB each behind that, and the bytes behind the last hash.
+///
+/// Everything in it comes from bytes that were handed on, never from a second
+/// look at the file, so that it cannot describe something nobody was told.
+/// It grows by 8 bytes for every 64 KiB of the file.
+#[derive(Debug, Default)]
+pub(super) struct Fingerprint {
+    /// The first bytes of the file.
+    head: Vec<u8>,
+    /// Whether bytes were passed over, so that the next ones do not belong to the head.
+    is_head_closed: bool,
+    /// Where the first block begins: where reading did.
+    start: u64,
+    blocks: Vec<u64>,
+    /// The bytes behind the last block; at least the last kilobyte, if so much was read.
+    rest: Vec<u8>,
+    /// Which block is compared next.
+    turn: usize,
+}
+
+impl Fingerprint {
+    /// A fingerprint for a reader that begins in the middle, which takes in both ends of what it leaves out.
+    pub(super) fn starting_at(file: &dyn OsFile, offset: u64) -> io::Result<Self> {
+        let n_bytes = offset.min(END as u64);
+        let start = offset - n_bytes;
+        let head = read_upto(file, 0, n_bytes)?;
+        let rest = read_upto(file, start, n_bytes)?;
+        Ok(Self { head, start, rest, ..Self::default() })
+    }
+
+    /// Takes the next bytes of the file.
+    pub(super) fn extend(&mut self, bytes: &[u8]) {
+        if !self.is_head_closed {
+            let n_missing = END - self.head.len();
+            self.head.extend_from_slice(&bytes[..bytes.len().min(n_missing)]);
+        }
+        let mut bytes = bytes;
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK + END - self.rest.len()));
+            self.rest.extend_from_slice(now);
+            bytes = later;
+            if self.rest.len() == BLOCK + END {
+                self.blocks.push(hash(&self.rest[..BLOCK]));
+                self.rest.drain(..BLOCK);
+            }
+        }
+    }
+
+    /// Passes over bytes nobody has seen. What lies before them is no longer compared, except the head.
+    pub(super) fn skip_to(&mut self, offset: u64) {
+        let head = std::mem::take(&mut self.head);
+        *self = Self { head, is_head_closed: true, start: offset, ..Self::default() };
+    }
+
+    /// Whether both ends are what they were.
+    pub(super) fn has_same_ends(&self, file: &dyn OsFile) -> io::Result<bool> {
+        let n_before = self.rest.len().saturating_sub(END);
+        Ok(is_at(file, 0, &self.head)? && is_at(file, self.rest_start() + n_before as u64, &self.rest[n_before..])?)
+    }
+
+    /// Whether the end is what it was as far back as no hash stands for it, and one block of the rest.
+    ///
+    /// Asked again and again, this goes through the whole file.
+    pub(super) fn has_same_turn(&mut self, file: &dyn OsFile) -> io::Result<bool> {
+        self.turn = if self.turn < self.blocks.len() { self.turn } else { 0 };
+        let same_block = self.has_same_block(file, self.turn)?;
+        self.turn += 1;
+        Ok(same_block && is_at(file, self.rest_start(), &self.rest)?)
+    }
+
+    /// Whether everything is what it was.
+    pub(super) fn has_same_everything(&self, file: &dyn OsFile) -> io::Result<bool> {
+        for index in 0..self.blocks.len() {
+            if !self.has_same_block(file, index)? {
+                return Ok(false);
+            }
+        }
+        Ok(self.has_same_ends(file)? && is_at(file, self.rest_start(), &self.rest)?)
+    }
+
+    fn has_same_block(&self, file: &dyn OsFile, index: usize) -> io::Result<bool> {
+        let Some(known) = self.blocks.get(index) else { return Ok(true) };
+        let there = read_upto(file, self.start + (index * BLOCK) as u64, BLOCK as u64)?;
+        Ok(there.len() == BLOCK && hash(&there) == *known)
+    }
+
+    fn rest_start(&self) -> u64 {
+        self.start + (self.blocks.len() * BLOCK) as u64
+    }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+fn is_at(file: &dyn OsFile, offset: u64, expected: &[u8]) -> io::Result<bool> {
+    Ok(read_upto(file, offset, expected.len() as u64)? == expected)
+}
+
+/// The bytes at an offset, fewer where the file ends.
+pub(super) fn read_upto(file: &dyn OsFile, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    let n_read = read_into(file, &mut bytes, offset)?;
+    bytes.truncate(n_read);
+    Ok(bytes)
+}
+
+/// Fills a buffer as far as the file goes.
+pub(super) fn read_into(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut n_read = 0;
+    while n_read < buffer.len() {
+        match file.read_at(&mut buffer[n_read..], offset + n_read as u64) {
+            Ok(0) => break,
+            Ok(n_more) => n_read += n_more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(n_read)
+}

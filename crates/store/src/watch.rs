@@ -1,0 +1,186 @@
+//! Being woken when a file may have changed.
+//!
+//! The system is asked to tell about the directory, because a file that is
+//! replaced or made again is news of the directory and not of the file. What
+//! the system says is only ever a reason to look, and now and then there is
+//! a look without a reason: lost, merged and made-up news, a full queue, a
+//! file system that tells nothing and a limit that leaves no watch for us cost
+//! time and never an entry.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind};
+
+/// How often to look where the system tells us nothing.
+const POLLING: Duration = Duration::from_millis(100);
+
+/// How often to look where it does.
+const SAFETY_NET: Duration = Duration::from_secs(1);
+
+/// Why a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// It is time to look at the file: it may have changed, or nobody looked for a while.
+    Changed,
+    /// The time is up.
+    Timeout,
+}
+
+/// Wakes whoever follows one file.
+#[derive(Debug)]
+pub struct Watch {
+    /// Kept alive: dropping it ends the news. None if the system tells us nothing.
+    watcher: Option<RecommendedWatcher>,
+    news: Receiver<()>,
+    /// Keeps the channel open if there is no watcher to do so.
+    sender: SyncSender<()>,
+    /// Set when the directory itself went away, after which there is no more news.
+    is_lost: Arc<AtomicBool>,
+    /// When to look without being told.
+    due: Instant,
+}
+
+impl Watch {
+    /// Watches a file, which need not exist. If the system has no watch for us, the file is looked at by the clock.
+    pub fn new(path: &Path) -> Self {
+        let mut watch = Self::polling();
+        watch.watcher = watcher(path, &watch).ok();
+        watch.due = Instant::now() + watch.interval();
+        watch
+    }
+
+    /// A watch that goes by the clock alone.
+    pub fn polling() -> Self {
+        // One message says as much as many, so the channel holds one and cannot fill memory.
+        let (sender, news) = sync_channel(1);
+        let due = Instant::now() + POLLING;
+        Self { watcher: None, news, sender, is_lost: Arc::default(), due }
+    }
+
+    /// Whether the file is looked at by the clock alone.
+    pub fn is_polling(&self) -> bool {
+        self.watcher.is_none() || self.is_lost.load(Ordering::Relaxed)
+    }
+
+    /// Waits until it is time to look at the file, at most so long.
+    ///
+    /// What happened since the last wait ended counts, so nothing is missed
+    /// between a look and the next wait.
+    pub fn wait(&mut self, timeout: Duration) -> Woken {
+        let now = Instant::now();
+        let due = self.due.min(now + self.interval());
+        let until_due = due.saturating_duration_since(now);
+        let is_told = self.news.recv_timeout(timeout.min(until_due)).is_ok();
+        if !is_told && timeout < until_due {
+            return Woken::Timeout;
+        }
+        self.due = Instant::now() + self.interval();
+        Woken::Changed
+    }
+
+    fn interval(&self) -> Duration {
+        if self.is_polling() { POLLING } else { SAFETY_NET }
+    }
+}
+
+/// Asks the system for news of a file and, if that is a link, of what it leads to.
+fn watcher(path: &Path, watch: &Watch) -> notify::Result<RecommendedWatcher> {
+    let mut places = vec![path.to_path_buf()];
+    places.extend(fs::canonicalize(path).ok().filter(|real| real != path));
+    let names = places.iter().filter_map(|place| place.file_name()).map(OsString::from).collect();
+    let directories: Vec<PathBuf> = places.iter().map(|place| directory_of(place)).collect();
+    let filter = Filter { names, directories: directories.clone() };
+    let (sender, is_lost) = (watch.sender.clone(), Arc::clone(&watch.is_lost));
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        is_lost.fetch_or(event.as_ref().is_ok_and(|event| filter.loses(event)), Ordering::Relaxed);
+        // An error may hide anything, so it is a reason to look.
+        if event.map_or(true, |event| filter.concerns(&event)) {
+            // If there is a message already, somebody will look anyway.
+            let _: Result<(), _> = sender.try_send(());
+        }
+    })?;
+    for directory in &directories {
+        watcher.watch(directory, RecursiveMode::NonRecursive)?;
+    }
+    Ok(watcher)
+}
+
+fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Which news are ours: a directory has many files, and others may be busy too.
+struct Filter {
+    names: Vec<OsString>,
+    directories: Vec<PathBuf>,
+}
+
+impl Filter {
+    fn concerns(&self, event: &Event) -> bool {
+        // Reading changes nothing, and we read ourselves.
+        if matches!(event.kind, EventKind::Access(_)) {
+            return false;
+        }
+        let is_named = |path: &PathBuf| path.file_name().is_some_and(|name| self.names.iter().any(|it| it == name));
+        event.need_rescan() || event.paths.is_empty() || event.paths.iter().any(is_named) || self.loses(event)
+    }
+
+    /// Whether the directory itself was removed or moved away.
+    fn loses(&self, event: &Event) -> bool {
+        let is_move = matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+        is_move && event.paths.iter().any(|path| self.directories.contains(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::event::{AccessKind, DataChange, Flag, RemoveKind};
+
+    use super::*;
+
+    fn filter() -> Filter {
+        Filter { names: vec!["s.jsonl".into()], directories: vec!["/d".into()] }
+    }
+
+    fn event(kind: EventKind, path: &str) -> Event {
+        Event::new(kind).add_path(path.into())
+    }
+
+    #[test]
+    fn only_news_of_the_file_wakes() {
+        let data = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+        assert!(filter().concerns(&event(data, "/d/s.jsonl")));
+        assert!(!filter().concerns(&event(data, "/d/other.jsonl")));
+        assert!(!filter().concerns(&event(EventKind::Access(AccessKind::Any), "/d/s.jsonl")));
+    }
+
+    /// C16: when the queue overflows nobody knows what was in it.
+    #[test]
+    fn news_that_was_lost_wakes() {
+        assert!(filter().concerns(&Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+    }
+
+    #[test]
+    fn a_directory_that_went_away_tells_nothing_more() {
+        let removed = event(EventKind::Remove(RemoveKind::Folder), "/d");
+        assert!(filter().loses(&removed) && filter().concerns(&removed));
+        assert!(!filter().loses(&event(EventKind::Remove(RemoveKind::File), "/d/s.jsonl")));
+    }
+
+    /// C16: without a watch of the system the clock wakes.
+    #[test]
+    fn a_directory_that_is_not_there_is_looked_at_by_the_clock() {
+        let mut watch = Watch::new(Path::new("/no/such/directory/s.jsonl"));
+        assert!(watch.is_polling());
+        assert_eq!(watch.wait(Duration::from_hours(1)), Woken::Changed);
+    }
+}

@@ -1,0 +1,72 @@
+//! Text on its way to a terminal.
+
+use sessile_cli::fuzzing::{clean, printed, wrapped};
+use unicode_width::UnicodeWidthChar;
+
+/// The input is a width, a place to cut at, and then the text.
+pub fn check(data: &[u8]) {
+    let [width, place, rest @ ..] = data else { return };
+    let text = String::from_utf8_lossy(rest);
+    let harmless = clean(&text);
+    assert_harmless(&harmless);
+    assert_eq!(clean(&harmless), harmless);
+    in_parts(&text, usize::from(*place));
+    let width = usize::from(*width);
+    paragraphs(&text, width);
+    lines(&text, width);
+}
+
+/// Nothing acts on the terminal, turns text around, or hides. Written down here a second time, on purpose.
+fn assert_harmless(text: &str) {
+    let mut n_marks = 0;
+    for char in text.chars() {
+        assert!(!char.is_control(), "control character {char:?}");
+        let turns =
+            matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        assert!(!turns, "bidirectional control {char:?}");
+        let hides = matches!(char, '\u{ad}' | '\u{34f}' | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{206f}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
+        assert!(!hides, "invisible {char:?}");
+        assert!(!matches!(char, '\u{2028}' | '\u{2029}'), "line break {char:?}");
+        n_marks = if char.width() == Some(0) { n_marks + 1 } else { 0 };
+        assert!(n_marks <= 4, "a pile of marks ending in {char:?}");
+    }
+}
+
+/// Parts made harmless one by one cannot join to something that is not.
+fn in_parts(text: &str, place: usize) {
+    let place = (0..=place.min(text.len())).rfind(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    let (one, other) = text.split_at(place);
+    assert_eq!(clean(&(clean(one) + &clean(other))), clean(text));
+}
+
+fn columns(text: &str) -> usize {
+    text.chars().map(|char| char.width().unwrap_or(0)).sum()
+}
+
+fn paragraphs(text: &str, width: usize) {
+    let lines = wrapped(text, width);
+    for line in &lines {
+        assert_harmless(line);
+        assert_eq!(clean(line), *line);
+        // No narrower than its widest character.
+        assert!(columns(line) <= width.max(3), "{line:?} in {width} columns");
+    }
+    let visible = |text: &str| text.chars().filter(|char| *char != ' ').collect::<String>();
+    let paragraphs: Vec<String> = text.split(['\n', '\r']).map(clean).collect();
+    assert_eq!(visible(&lines.concat()), visible(&paragraphs.concat()));
+}
+
+/// A printed line is one line, fits the terminal, and escapes only to set our own colours.
+fn lines(text: &str, width: usize) {
+    let (plain, colored) = (printed(text, width, false), printed(text, width, true));
+    let line = plain.strip_suffix('\n').unwrap();
+    assert_harmless(line);
+    assert!(columns(line) <= width.max(20), "{line:?} in {width} columns");
+    if clean(text).is_empty() {
+        return assert_eq!(colored, "\n");
+    }
+    let inside = colored.strip_prefix("\u{1b}[31m").and_then(|rest| rest.strip_suffix("\u{1b}[0m\n")).unwrap();
+    assert_harmless(inside);
+    assert_eq!(inside.trim_end_matches(' '), line);
+}

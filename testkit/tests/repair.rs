@@ -1,0 +1,92 @@
+//! The genuine pi on files that were repaired: it sees what it saw before, and what was hidden from it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use serde_json::Value;
+use sessile::RepairOptions;
+use sessile_testkit::differential::Explained;
+use sessile_testkit::{Stage, statically};
+
+const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/tmp"}"#;
+
+/// A message of the user whose text is its id.
+fn user(id: &str, parent: &str) -> String {
+    let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z","message":{{"role":"user","content":"{id}","timestamp":1735689601000}}}}"#
+    )
+}
+
+/// The entries that pi sees in its current session.
+fn pi_entries(stage: &mut Stage) -> Vec<Value> {
+    let entries: Value = serde_json::from_str(&stage.pi_sees("entries").unwrap()).unwrap();
+    entries.as_array().unwrap().clone()
+}
+
+fn without_parent(entry: &Value) -> Value {
+    let mut entry = entry.clone();
+    entry.as_object_mut().unwrap().remove("parentId");
+    entry
+}
+
+/// Has pi open a file before and after the repair; these become its entries, and this its context.
+#[track_caller]
+fn pi_sees_all(content: &str, back: &[&str], said: &[&str]) {
+    let mut stage = Stage::new();
+    stage.write("s/f.jsonl", content);
+    let opened = stage.pi(&statically("open", &[&stage.pi_argument("s/f.jsonl")]));
+    // pi does not open everything that can be repaired.
+    let before = if opened.error().is_none() { pi_entries(&mut stage) } else { Vec::new() };
+    stage.sessions().repair(stage.our_path("s/f.jsonl"), RepairOptions::default()).unwrap();
+    let repaired = stage.our_bytes("s/f.jsonl").unwrap();
+    stage.write("s/g.jsonl", repaired);
+    stage.open("s/g.jsonl");
+    let after = pi_entries(&mut stage);
+    let is_there = |entry: &Value| after.iter().any(|it| without_parent(it) == without_parent(entry));
+    assert!(before.iter().all(is_there), "{before:?} in {after:?}");
+    for id in back {
+        assert!(!before.iter().any(|entry| entry["id"] == **id), "{id} was there before");
+        assert!(after.iter().any(|entry| entry["id"] == **id), "{id} is there");
+    }
+    let expected: Vec<String> = said.iter().map(|text| format!("user:{text}")).collect();
+    assert_eq!(stage.pi_says(), expected);
+    let differences = stage.differences();
+    assert!(differences.iter().all(|it| *it == Explained::NewlineLater), "{differences:?}");
+}
+
+#[test]
+fn torn_and_glued_lines() {
+    let (a, b, c, d) = (user("a", ""), user("b", "a"), user("c", "b"), user("d", "c"));
+    let all = ["a", "b", "c", "d"];
+    for cut in [1, 9, 20, 60, 120] {
+        let torn = user("t", "a");
+        let torn = torn.get(..cut).unwrap();
+        pi_sees_all(&format!("{HEADER}\n{a}\n{torn}{b}\n{c}\n{d}\n"), &["b"], &all);
+        pi_sees_all(&format!("{HEADER}\n{a}\n{b}\n{torn}{c}{d}"), &["c", "d"], &all);
+        pi_sees_all(&format!("{HEADER}\n{a}\n{b}\n{c}{torn}\n{d}\n"), &["c"], &all);
+        pi_sees_all(&format!("{HEADER}\n{a}\n{torn}\n{c}\n{d}\n"), &[], &["a", "c", "d"]);
+    }
+    pi_sees_all(&format!("{HEADER}\n{a}{b}{c}\n{d}\n"), &["a", "b", "c"], &all);
+}
+
+#[test]
+fn nul_bytes_and_raw_newlines() {
+    let (a, b, c) = (user("a", ""), user("b", "a"), user("c", "b"));
+    let all = ["a", "b", "c"];
+    let inside = b.replace("content\":\"", "content\":\"\0\0\0");
+    pi_sees_all(&format!("{HEADER}\n{a}\n{inside}\n{c}\n"), &["b"], &all);
+    pi_sees_all(&format!("{HEADER}\n{a}\n\0\0\0{b}\n{c}\n\0\0\0"), &["b"], &all);
+    pi_sees_all(&format!("{HEADER}\n{a}\n{b}\0\0\0{c}\n"), &["b", "c"], &all);
+    let broken = b.replace("content\":\"b", "content\":\"one\ntwo");
+    pi_sees_all(&format!("{HEADER}\n{a}\n{broken}\n{c}\n"), &["b"], &["a", "one\ntwo", "c"]);
+}
+
+#[test]
+fn orphans_headers_and_marks() {
+    let (a, b, c) = (user("a", ""), user("b", "lost"), user("c", "b"));
+    pi_sees_all(&format!("{HEADER}\r\n{a}\r\n{b}\r\n{c}\r\n"), &[], &["a", "b", "c"]);
+    pi_sees_all(&format!("{HEADER}\n{a}\ntorn{b}\n{c}\n"), &["b"], &["a", "b", "c"]);
+    pi_sees_all(&format!("\u{feff}{HEADER}\n{a}\n"), &["a"], &["a"]);
+    pi_sees_all(&format!("\0\0{HEADER}\n{a}\n"), &["a"], &["a"]);
+    pi_sees_all(&format!("{HEADER}{a}\n{c}\n"), &["a", "c"], &["a", "c"]);
+    pi_sees_all(&format!("{HEADER}\n{a}\n{HEADER}\n{}\u{2028}\n", user("x", "a")), &["x"], &["a", "x"]);
+}

@@ -79,6 +79,20 @@ impl Crew {
         by_file
     }
 
+    /// How much was acknowledged to each, so that a row in which somebody never got to write is seen.
+    fn counts(&self) -> [(&'static str, u64); 5] {
+        let count = |member: &Member| said(member).len() as u64;
+        let [(_, one), (_, many)] = &self.writers[..] else { unreachable!("there are two writers") };
+        let [synced, grouped, upgraded] = &self.makers[..] else { unreachable!("there are three makers") };
+        [
+            ("by sync", count(one)),
+            ("by group", count(many)),
+            ("in new sessions by sync", count(synced)),
+            ("in new sessions by group", count(grouped)),
+            ("in upgraded ones", count(upgraded)),
+        ]
+    }
+
     fn end(self) {
         for (_, member) in self.writers {
             member.end();
@@ -113,6 +127,7 @@ fn cycle(bench: &Bench, report: &mut Report, disk: &mut Mount, n: u32, is_last: 
     let crew = Crew::start(bench, &directory, random.next_u64());
     std::thread::sleep(Duration::from_millis(30 + random.below(120) as u64));
     let acknowledged = crew.acknowledged();
+    let by_kind = crew.counts();
     let loose = said(&crew.buffered.1);
     disk.cut_power()?;
     let loose_path = crew.buffered.0.clone();
@@ -122,7 +137,10 @@ fn cycle(bench: &Bench, report: &mut Report, disk: &mut Mount, n: u32, is_last: 
         inspect(report, path, ids, Fused::Allowed);
     }
     report_loose(report, &loose_path, &loose);
-    if is_last && let Some((path, ids)) = acknowledged.iter().next_back() {
+    for (kind, n_acknowledged) in by_kind {
+        report.add(kind, n_acknowledged);
+    }
+    if is_last && let Some((path, ids)) = acknowledged.iter().max_by_key(|(_, ids)| ids.len()) {
         inspect_with_pi(report, bench, path, ids);
     }
     drop(std::fs::remove_dir_all(&directory));

@@ -65,7 +65,11 @@ pub fn replace<E: From<StoreError>>(
     let carried = carry_over(old.as_ref(), known, new.as_ref(), path)?;
     raise_generation(os, path, new.as_ref());
     // Once more for whoever had the old file open a moment ago.
-    carry_over(old.as_ref(), carried, new.as_ref(), path)?;
+    let carried = carry_over(old.as_ref(), carried, new.as_ref(), path)?;
+    if carried > known {
+        // Its writers may have been told that the disk has it, and so it had, in the old file.
+        sync(new.as_ref(), path)?;
+    }
     Ok(Rewritten { original })
 }
 

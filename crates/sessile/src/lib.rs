@@ -61,6 +61,7 @@ mod follow;
 mod list;
 mod manager;
 mod place;
+mod remember;
 mod repair;
 mod sample;
 mod session;

@@ -149,7 +149,10 @@ impl Session {
     ///
     /// What an earlier process had acknowledged and somebody has destroyed since is put back first.
     pub(crate) fn open_file(world: &World, path: &Path) -> Result<Self, SessionError> {
-        let mut log = FileLog::open(&world.os, path, world.writing)?;
+        Self::open_log(world, FileLog::open(&world.os, path, world.writing)?, path)
+    }
+
+    fn open_log(world: &World, mut log: FileLog, path: &Path) -> Result<Self, SessionError> {
         if world.is_in_memory() {
             return Self::open_overlay(world, log, path);
         }
@@ -633,7 +636,9 @@ impl Session {
         let (path, n_synced) = (path.clone(), log.n_synced());
         let first_unsettled = self.unsettled.iter().find(|(number, _)| *number > n_synced);
         let leaf = first_unsettled.map_or_else(|| self.leaf_id(), |(_, leaf)| leaf.clone());
-        let reopened = Self::open_file(world, &path)?;
+        let mut log = FileLog::open(&world.os, &path, world.writing)?;
+        log.doubt();
+        let reopened = Self::open_log(world, log, &path)?;
         if reopened.header.id() != self.header.id() {
             return Err(StoreError::Replaced { path }.into());
         }

@@ -63,6 +63,8 @@ pub struct FileLog {
     file: Arc<dyn OsFile>,
     identity: Identity,
     is_writable: bool,
+    /// Whether the disk may hold something else than what we can read.
+    is_doubtful: bool,
     options: WriteOptions,
     known_path: Cell<Option<KnownPath>>,
     /// The last bytes we have seen, to notice that somebody has rewritten the file.
@@ -161,6 +163,7 @@ impl FileLog {
             file,
             identity: stat.identity,
             is_writable,
+            is_doubtful: false,
             options,
             known_path: Cell::new(None),
             tail: RefCell::default(),
@@ -179,6 +182,14 @@ impl FileLog {
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Says that a sync of this file has failed before it was opened.
+    ///
+    /// What can be read may then be missing on disk, the last newline too, so
+    /// the next line brings its own.
+    pub fn doubt(&mut self) {
+        self.is_doubtful = true;
     }
 
     /// Puts back what an earlier process acknowledged and somebody has destroyed since.
@@ -319,7 +330,7 @@ impl FileLog {
             // Whoever swaps the session's file swaps its guard as well.
             self.check_path()?;
         }
-        let is_sealed = self.ends_line(length)? || planted::has(Bug::NoSeal);
+        let is_sealed = (self.ends_line(length)? && !self.is_doubtful) || planted::has(Bug::NoSeal);
         if !is_sealed && planted::has(Bug::CutTornLine) {
             cut_torn_line(self.file.as_ref(), length);
         }
@@ -327,6 +338,7 @@ impl FileLog {
         let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
         // Without the lock somebody else may be writing to the guard right now.
         self.know_tail(appended.end, lines, self.turn.current == Some(Turn::Ours));
+        self.is_doubtful = false;
         self.remember(appended.offset, lines);
         if planted::has(Bug::WrongOffset) && !is_sealed {
             return Ok(Appended { offset: appended.offset - 1, ..appended });

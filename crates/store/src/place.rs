@@ -91,6 +91,18 @@ impl Write for Appending<'_> {
     }
 }
 
+/// Lets new content take a small file's place, whole or not at all. For notes, never for sessions.
+pub fn swap_in(os: &dyn Os, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let temporary = beside(path, ".", ".sessile-tmp");
+    // One that a crash has left behind.
+    drop(os.remove(&temporary));
+    create_file(os, &temporary, false, &mut |out| out.write_all(bytes).map_err(StoreError::io("write", &temporary)))?;
+    os.rename(&temporary, path).map_err(|error| {
+        drop(os.remove(&temporary));
+        StoreError::io("replace", path)(error)
+    })
+}
+
 pub(crate) fn create_exclusively(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {
     os.open(path, Mode::New).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {

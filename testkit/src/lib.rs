@@ -17,6 +17,7 @@ mod random;
 mod replay;
 pub mod sim;
 mod stage;
+pub mod torture;
 
 pub use oracle::{Answer, Oracle, quoted};
 pub use random::SplitMix;

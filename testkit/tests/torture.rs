@@ -1,0 +1,39 @@
+//! The deterministic torture bench, in a size that suits every run of the tests.
+#![expect(clippy::print_stdout, reason = "counts and seeds are what one wants to know")]
+
+use sessile_testkit::torture::{Effort, Outcome, power, sweep};
+
+fn check(outcome: &Outcome) {
+    println!("{outcome}");
+    assert!(outcome.failures.is_empty(), "{outcome}");
+}
+
+/// D6, D7, E1, E2, E5.
+#[test]
+fn an_error_at_any_system_call_loses_nothing_and_can_be_gone_on_from() {
+    check(&sweep::errors(&Effort::default()));
+}
+
+/// D1, D5.
+#[test]
+fn a_crash_at_any_system_call_loses_nothing() {
+    check(&sweep::crashes(&Effort::default()));
+}
+
+/// D4.
+#[test]
+fn a_crash_at_any_system_call_of_the_recovery_from_a_crash_loses_nothing() {
+    check(&sweep::double_crashes(&Effort::default()));
+}
+
+/// D8, D9.
+#[test]
+fn what_was_acknowledged_as_being_on_disk_survives_power_loss() {
+    check(&power::power_loss(&Effort::default()));
+}
+
+/// D10.
+#[test]
+fn a_failed_sync_acknowledges_nothing() {
+    check(&power::failing_syncs(&Effort::default()));
+}

@@ -276,10 +276,7 @@ impl Session {
         match written {
             Written::Behind(known) => self.take(world, &line, known, entry.raw()),
             Written::Created => self.take(world, &line, self.outline.end(), entry.raw()),
-            Written::FurtherOn => {
-                self.catch_up(world)?;
-                self.leaf = self.outline.find(&id);
-            }
+            Written::FurtherOn => self.take_in_around(world, &id)?,
         }
         self.tell_divergence(&id);
         self.acknowledged = Some(Acknowledgement { entry_id: id.clone(), leaf_id: self.leaf_id(), durable });
@@ -388,13 +385,23 @@ impl Session {
         Ok(log.make_durable()?)
     }
 
+    /// Takes in an entry of ours together with those of others that were written just before it.
+    fn take_in_around(&mut self, world: &World, id: &EntryId) -> Result<(), SessionError> {
+        let (foreign, n_known) = (self.foreign.take(), self.outline.n_entries());
+        self.catch_up(world)?;
+        self.leaf = self.outline.find(id);
+        let others = self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row));
+        self.foreign = others.filter(|other| other != id).last().or(foreign);
+        Ok(())
+    }
+
     /// Tells that an entry of ours stands beside entries of others that came before it.
     fn tell_divergence(&mut self, id: &EntryId) {
         let Some(foreign_leaf_id) = self.foreign.take() else { return };
         let Some((own, foreign)) = self.outline.find(id).zip(self.outline.find(&foreign_leaf_id)) else { return };
         let (own, foreign) = (self.outline.path(own), self.outline.path(foreign));
         let n_common = own.iter().zip(&foreign).take_while(|(one, other)| one == other).count();
-        if n_common == foreign.len() {
+        if n_common == foreign.len() || n_common == own.len() {
             return;
         }
         let common_ancestor_id = n_common.checked_sub(1).and_then(|last| self.outline.id(own[last]));
@@ -481,7 +488,12 @@ impl Session {
         if !is_ours {
             return Err(SessionError::NotASession { path });
         }
+        if length > 0 {
+            stored.distrust_end();
+        }
         stored.append(&header, Expect::Length(length))?;
+        // A failed sync later on must not take the header away from entries that come after it.
+        stored.make_durable()?;
         drop(stored);
         *self = Self::open_file(world, &path)?;
         Ok(())
@@ -602,7 +614,10 @@ impl Session {
         let (path, n_synced) = (path.clone(), log.n_synced());
         let first_unsettled = self.unsettled.iter().find(|(number, _)| *number > n_synced);
         let leaf = first_unsettled.map_or_else(|| self.leaf_id(), |(_, leaf)| leaf.clone());
-        let reopened = Self::open_file(world, &path)?;
+        let mut reopened = Self::open_file(world, &path)?;
+        if let Backing::File { log, .. } = &mut reopened.backing {
+            log.distrust_end();
+        }
         if reopened.header.id() != self.header.id() {
             return Err(StoreError::Replaced { path }.into());
         }

@@ -71,6 +71,8 @@ pub struct FileLog {
     guard: Option<Guard>,
     settled_ms: i64,
     space: Space,
+    /// Whether the disk may lack the newline that the file seems to end with.
+    distrusts_end: bool,
     notices: Arc<Mutex<Vec<Notice>>>,
     sentinel: Option<Sentinel>,
     flusher: Option<Flusher>,
@@ -151,6 +153,7 @@ impl FileLog {
             guard: None,
             settled_ms: 0,
             space: Space::default(),
+            distrusts_end: false,
             notices: Arc::default(),
             sentinel: None,
             flusher: None,
@@ -248,6 +251,10 @@ impl FileLog {
         if stat.kind != FileKind::Regular || (stat.n_links > 1 && !stat.is_own) {
             return Err(StoreError::NotRegular { path: self.path.clone() });
         }
+        if self.options.durability.is_on_disk() {
+            // Whoever made the file may not have done so, and an entry is worth nothing without its file's name.
+            sync_parent(self.os.as_ref(), &self.path)?;
+        }
         self.use_file(Arc::from(file));
         self.is_writable = true;
         Ok(())
@@ -281,12 +288,13 @@ impl FileLog {
             _ => self.current_length()?,
         };
         check_expectation(&self.path, length, expect)?;
-        let is_sealed = self.ends_line(length)? || planted::has(Bug::NoSeal);
+        let is_sealed = (self.ends_line(length)? && !self.distrusts_end) || planted::has(Bug::NoSeal);
         if !is_sealed && planted::has(Bug::CutTornLine) {
             cut_torn_line(self.file.as_ref(), length);
         }
         self.space.make_sure(self.os.as_ref(), self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
         let appended = append_lines(self.file.as_ref(), &self.path, lines, is_sealed)?;
+        self.distrusts_end = false;
         self.know_tail(appended.end, lines);
         self.remember(appended.offset, lines);
         if planted::has(Bug::WrongOffset) && !is_sealed {
@@ -544,6 +552,10 @@ impl Log for FileLog {
         let recovered = self.recover_in_turn();
         self.end_turn();
         recovered
+    }
+
+    fn distrust_end(&mut self) {
+        self.distrusts_end = true;
     }
 
     fn take_notices(&mut self) -> Vec<Notice> {

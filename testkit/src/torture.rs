@@ -17,6 +17,9 @@ pub mod sweep;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// How many failures of a row are shown.
+const MOST_SHOWN: usize = 40;
+
 /// How much a row does.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -84,7 +87,7 @@ impl fmt::Display for Outcome {
         for remark in &self.remarks {
             write!(f, "\n  {remark}")?;
         }
-        for failure in self.failures.iter().take(20) {
+        for failure in self.failures.iter().take(MOST_SHOWN) {
             write!(f, "\n  FAILED {failure}")?;
         }
         Ok(())
@@ -101,10 +104,14 @@ fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
 pub type Row = fn(&Effort) -> Outcome;
 
 /// All rows, the quick ones first.
-pub const ROWS: [(&str, Row); 5] = [
-    ("sweep of errors", sweep::errors),
+pub const ROWS: [(&str, Row); 9] = [
+    ("races", race::races),
     ("sweep of crashes", sweep::crashes),
-    ("power loss", power::power_loss),
     ("failing syncs", power::failing_syncs),
+    ("power loss", power::power_loss),
+    ("sweep of errors", sweep::errors),
+    ("state machine", machine::state_machine),
+    ("truncation", damage::truncation),
+    ("bit flips", damage::bit_flips),
     ("double crashes", sweep::double_crashes),
 ];

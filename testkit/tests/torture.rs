@@ -1,7 +1,7 @@
 //! The deterministic torture bench, in a size that suits every run of the tests.
 #![expect(clippy::print_stdout, reason = "counts and seeds are what one wants to know")]
 
-use sessile_testkit::torture::{Effort, Outcome, power, sweep};
+use sessile_testkit::torture::{Effort, Outcome, damage, machine, power, race, sweep};
 
 fn check(outcome: &Outcome) {
     println!("{outcome}");
@@ -36,4 +36,28 @@ fn what_was_acknowledged_as_being_on_disk_survives_power_loss() {
 #[test]
 fn a_failed_sync_acknowledges_nothing() {
     check(&power::failing_syncs(&Effort::default()));
+}
+
+/// C2, C5, C7, C11.
+#[test]
+fn whatever_others_do_between_two_system_calls_nothing_acknowledged_is_lost() {
+    check(&race::races(&Effort::default()));
+}
+
+/// G7, G12.
+#[test]
+fn random_sequences_of_everything_lose_nothing() {
+    check(&machine::state_machine(&Effort::default()));
+}
+
+/// G5.
+#[test]
+fn a_file_cut_at_any_byte_can_be_written_to() {
+    check(&damage::truncation(&Effort::default()));
+}
+
+/// G5.
+#[test]
+fn a_file_with_any_bit_flipped_can_be_written_to() {
+    check(&damage::bit_flips(&Effort::default()));
 }

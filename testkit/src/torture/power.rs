@@ -51,12 +51,13 @@ fn unsettle(scene: &mut Scene) {
         return;
     }
     scene.os.foreign_replace(FILE, bytes);
+    // Nobody has promised that what that program wrote survives, if we add nothing to it.
+    scene.ledger.pristine.clear();
 }
 
 /// Whether what should survive a power loss does; and how much of the rest there was and is lost.
 fn survives(case: &Case, seed: u64) -> Result<(usize, usize), String> {
-    let mut scene = case.scene.on(case.scene.os.power_loss(seed));
-    scene.is_alone = false;
+    let mut scene = case.scene.after_power_loss(seed);
     let (on_disk, written) =
         scene.ledger.acknowledged.into_iter().partition(|entry| entry.durable == Durable::Disk);
     scene.ledger.acknowledged = on_disk;
@@ -88,7 +89,7 @@ fn many_steps(outcome: &mut Outcome, effort: &Effort) {
             for seed in 0..effort.n_power_losses {
                 let name = || format!("step {step} {durability:?}, seed {seed}");
                 outcome.case(name, || {
-                    let mut left = scene.on(scene.os.power_loss(seed));
+                    let mut left = scene.after_power_loss(seed);
                     left.check_files()?;
                     left.check_parents()?;
                     left.check_going_on()
@@ -141,7 +142,7 @@ fn fail_sync(op: Op, durability: Durability, n: u64, seed: u64) -> Result<(), St
     let n_before = case.scene.ledger.acknowledged.len();
     case.scene.os.fail_call(n, Errno::IO);
     let result = case.run();
-    if result.is_ok() && op != Op::Replace && op != Op::Upgrade {
+    if result.is_ok() && !matches!(op, Op::Replace | Op::Upgrade | Op::Resume) {
         return Err("a failed sync was not told".to_owned());
     }
     if result.is_err() && case.scene.ledger.acknowledged.len() > n_before && !matches!(op, Op::Extract | Op::ForkFrom) {
@@ -161,7 +162,7 @@ fn fail_sync(op: Op, durability: Durability, n: u64, seed: u64) -> Result<(), St
 }
 
 fn check_after_power_loss(scene: &Scene, seed: u64) -> Result<(), String> {
-    let mut left = scene.on(scene.os.power_loss(seed));
+    let mut left = scene.after_power_loss(seed);
     left.check_files()?;
     left.check_parents()?;
     left.check_going_on()

@@ -83,6 +83,8 @@ pub(super) struct Scene {
     pub(super) events: Arc<Mutex<Vec<Event>>>,
     /// Whether nobody else writes, so that a failed append leaves even the number of entries as it was.
     pub(super) is_alone: bool,
+    /// Whether a process has died, which may leave a directory behind that tells other programs to wait.
+    pub(super) has_crashed: bool,
 }
 
 impl Scene {
@@ -112,6 +114,7 @@ impl Scene {
             n_messages: Arc::default(),
             events: Arc::default(),
             is_alone: true,
+            has_crashed: false,
         }
     }
 
@@ -120,9 +123,13 @@ impl Scene {
         Self { os, ..self.clone() }
     }
 
-    /// The same machine, seen by a process that has just started.
-    pub(super) fn in_new_process(&self, pid: u32) -> Self {
-        self.on(self.os.process(pid))
+    /// What is left after power loss and reboot.
+    pub(super) fn after_power_loss(&self, seed: u64) -> Self {
+        let mut left = Self { has_crashed: true, is_alone: false, ..self.on(self.os.power_loss(seed)) };
+        // An empty file that nothing was acknowledged in may end up as anything.
+        let acknowledged: BTreeSet<PathBuf> = self.ledger.acknowledged.iter().map(|entry| entry.path.clone()).collect();
+        left.ledger.pristine.retain(|path, old| !old.is_empty() || acknowledged.contains(path));
+        left
     }
 
     pub(super) fn sessions(&self) -> Sessions {
@@ -190,6 +197,17 @@ impl Scene {
         match self.append(manager) {
             Err(SessionError::Store(StoreError::Poisoned { .. } | StoreError::SyncFailed { .. })) => {
                 manager.reopen()?;
+                self.append(manager)
+            }
+            appended => appended,
+        }
+    }
+
+    /// Appends; waits if a process that died has told others to wait.
+    fn append_unless_busy(&mut self, manager: &mut SessionManager) -> Result<EntryId, SessionError> {
+        match self.append(manager) {
+            Err(SessionError::Store(StoreError::Busy { .. })) if self.has_crashed => {
+                self.os.advance(2 * LONG_MS);
                 self.append(manager)
             }
             appended => appended,
@@ -285,7 +303,8 @@ impl Scene {
         let mut manager = self.open(path).map_err(|error| told(&error))?;
         self.check_files()?;
         self.check_view(&manager)?;
-        self.append(&mut manager).map_err(|error| format!("appending: {}", told(&error)))?;
+        let appended = self.append_unless_busy(&mut manager);
+        appended.map_err(|error| format!("appending: {}", told(&error)))?;
         drop(manager);
         self.check_files()?;
         self.os.advance(LONG_MS);
@@ -296,13 +315,17 @@ impl Scene {
     }
 
     fn check_litter(&self) -> Result<(), String> {
-        let is_sidecar = |path: &&PathBuf| {
-            let name = path.to_string_lossy();
-            name.ends_with(".sessile-lock") || name.ends_with(".sessile-guard") || name.ends_with(".lock")
-        };
         let snapshot = self.os.snapshot();
-        let litter: Vec<_> = snapshot.keys().filter(is_sidecar).collect();
-        if litter.is_empty() { Ok(()) } else { Err(format!("left behind: {litter:?}")) }
+        for path in self.paths() {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let sidecars = [format!(".{name}.sessile-lock"), format!(".{name}.sessile-guard"), format!("{name}.lock")];
+            let n_wanted = if self.has_crashed { 2 } else { 3 };
+            let is_left = |sidecar: &&String| snapshot.contains_key(&path.with_file_name(sidecar));
+            if let Some(left) = sidecars.iter().take(n_wanted).find(is_left) {
+                return Err(format!("{left} was left behind"));
+            }
+        }
+        Ok(())
     }
 }
 

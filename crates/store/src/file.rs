@@ -443,6 +443,10 @@ impl FileLog {
             return;
         }
         let path = self.path.clone();
+        // What is safe in a file that others have replaced or removed is not safe.
+        if !self.os.stat(&path).is_ok_and(|there| there.identity == self.identity) {
+            return;
+        }
         let is_tidy = match &mut self.guard {
             None => !self.options.guard,
             Some(guard) => {

@@ -192,7 +192,12 @@ impl Machine {
         self.last = None;
         let (os, manager) = &mut self.processes[who];
         os.crash_at(n, tear);
+        let n_acknowledged = self.scene.ledger.acknowledged.len();
         drop(self.scene.append(manager.as_mut().unwrap()));
+        if os.crashed() {
+            // What the call returned, nobody has heard.
+            self.scene.ledger.acknowledged.truncate(n_acknowledged);
+        }
         os.kill();
         self.processes[who] = (self.scene.os.process(11), None);
         Ok(())

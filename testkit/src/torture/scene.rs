@@ -284,6 +284,11 @@ impl Scene {
     pub(super) fn check_going_on(&mut self) -> Result<(), String> {
         let own = self.os.clone();
         for path in self.paths() {
+            // Each session is looked after by whoever opens it, so all are opened before any is judged.
+            self.os = own.process(1999);
+            self.open(&path).map_err(|error| format!("opening {}: {}", path.display(), told(&error)))?;
+        }
+        for path in self.paths() {
             self.os = own.process(2000);
             self.go_on(&path).map_err(|failure| format!("a new process on {}: {failure}", path.display()))?;
         }

@@ -293,9 +293,6 @@ impl Session {
             let line = line_of(entry.raw());
             // A caller who expects a leaf wants nothing to come in between.
             let must_be_known = n_races < MAX_RACES || self.expected_leaf != ExpectedLeaf::Any;
-            if planted::has(Bug::MemoryBeforeWrite) && matches!(self.backing, Backing::File { .. }) {
-                self.take(world, &line, self.outline.end(), entry.raw());
-            }
             match self.write(world, &line, is_conversation(entry.raw()), must_be_known) {
                 Ok(written) => return Ok(Placed { id, line, entry, written }),
                 Err(SessionError::Store(StoreError::Grown { .. })) if must_be_known => {
@@ -306,7 +303,12 @@ impl Session {
                     self.resync(world, &error, LostLeaf::Refuse)?;
                     n_changes += 1;
                 }
-                Err(error) => return Err(self.noticed(error)),
+                Err(error) => {
+                    if planted::has(Bug::MemoryBeforeWrite) {
+                        self.take(world, &line, self.outline.end(), entry.raw());
+                    }
+                    return Err(self.noticed(error));
+                }
             }
             if self.outline.find(&id).is_some() {
                 id = self.fresh_id(world.environment());

@@ -231,7 +231,8 @@ impl Machine {
             *manager = None;
         }
         if let Some(last) = &self.last {
-            let manager = self.scene.on(self.scene.os.process(12)).open(Path::new(FILE)).map_err(|error| told(&error))?;
+            let manager =
+                self.scene.on(self.scene.os.process(12)).open(Path::new(FILE)).map_err(|error| told(&error))?;
             if manager.leaf_id().as_ref() != Some(last) {
                 return Err(format!("the leaf is {:?}, not {last}, the last acknowledged entry", manager.leaf_id()));
             }

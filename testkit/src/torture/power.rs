@@ -58,8 +58,7 @@ fn unsettle(scene: &mut Scene) {
 /// Whether what should survive a power loss does; and how much of the rest there was and is lost.
 fn survives(case: &Case, seed: u64) -> Result<(usize, usize), String> {
     let mut scene = case.scene.after_power_loss(seed);
-    let (on_disk, written) =
-        scene.ledger.acknowledged.into_iter().partition(|entry| entry.durable == Durable::Disk);
+    let (on_disk, written) = scene.ledger.acknowledged.into_iter().partition(|entry| entry.durable == Durable::Disk);
     scene.ledger.acknowledged = on_disk;
     let is_safe = !scene.ledger.acknowledged.is_empty();
     let is_whole = scene.os.read_file(FILE).is_some_and(|now| scene.ledger.pristine.values().any(|old| now == *old));

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sessile::line::Span;
 use sessile::os::Os;
 use sessile::{Busy, Durability, EntryId, Event, WriteOptions};
-use sessile_store::{FileLog, Log, StoreError};
+use sessile_store::{Expect, FileLog, Log, StoreError};
 
 use super::scene::{FILE, LONG_MS, Ledger, Scene, foreign_line, foreign_session, id_of, lines, told};
 use super::sweep::{Case, Op};
@@ -72,6 +73,7 @@ pub fn races(effort: &Effort) -> Outcome {
     }
     outcome.case(|| "a lock that was removed while others waited".to_owned(), a_removed_lock_counts_for_nothing);
     outcome.case(|| "leaf after a rewrite".to_owned(), the_last_entry_is_last_again);
+    outcome.case(|| "offset behind a torn line".to_owned(), an_append_says_where_its_line_is);
     outcome
 }
 
@@ -184,6 +186,18 @@ fn a_removed_lock_counts_for_nothing() -> Result<(), String> {
         Err(StoreError::Busy { .. }) => Ok(()),
         _ => Err("two processes have their turn at once".to_owned()),
     }
+}
+
+/// The offset that an append reports is that of its line, not of the newline that ends a torn one.
+fn an_append_says_where_its_line_is() -> Result<(), String> {
+    let scene = Scene::new(WriteOptions::default());
+    scene.os.foreign_append(FILE, "{\"torn");
+    let os: Arc<dyn Os> = Arc::new(scene.os.clone());
+    let mut log = FileLog::open(&os, FILE, WriteOptions::default()).map_err(|error| told(&error))?;
+    let appended = log.append(b"{}\n", Expect::Anything).map_err(|error| told(&error))?;
+    let span = Span { offset: appended.offset, len: appended.end - appended.offset };
+    let there = log.read(span).map_err(|error| told(&error))?;
+    if there == b"{}\n" { Ok(()) } else { Err(format!("at the offset there is {there:?}")) }
 }
 
 /// What is put back keeps its order, so that pi goes on where we were (C2).

@@ -254,8 +254,7 @@ impl Scene {
     fn has_original(&self, path: &Path, old: &[u8]) -> bool {
         let prefix = format!("{}.orig-", path.display());
         self.os.snapshot().iter().any(|(kept, seen)| {
-            kept.to_string_lossy().starts_with(&prefix)
-                && matches!(seen, Seen::File(bytes) if bytes.starts_with(old))
+            kept.to_string_lossy().starts_with(&prefix) && matches!(seen, Seen::File(bytes) if bytes.starts_with(old))
         })
     }
 

@@ -1,5 +1,4 @@
 //! The torture bench notices every bug that is planted. Alone in its process, because a bug is planted in all of it.
-#![expect(clippy::print_stdout, reason = "which row noticed which bug is what one wants to know")]
 
 use sessile_testkit::torture::planted::every_bug;
 

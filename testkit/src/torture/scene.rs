@@ -318,6 +318,13 @@ impl Scene {
         self.check_files()
     }
 
+    /// A part of a header in a file that was empty is no session, and nothing of it was acknowledged.
+    pub(super) fn forget_torn_starts(&mut self) {
+        let os = self.os.clone();
+        let is_torn = |path: &PathBuf| os.read_file(path).is_some_and(|now| !now.is_empty() && !now.contains(&b'\n'));
+        self.ledger.pristine.retain(|path, old| !old.is_empty() || !is_torn(path));
+    }
+
     fn check_litter(&self) -> Result<(), String> {
         let snapshot = self.os.snapshot();
         for path in self.paths() {

@@ -184,7 +184,7 @@ impl Case {
     }
 
     /// After an error and with everything in order again, the same process goes on.
-    fn go_on(&mut self, result: Result<(), SessionError>) -> Result<(), String> {
+    fn go_on(&mut self, result: &Result<(), SessionError>) -> Result<(), String> {
         self.scene.os.heal();
         // What somebody destroyed before is put back in its own time.
         let is_whole = self.op != Op::Resume;
@@ -199,7 +199,7 @@ impl Case {
             None if self.op == Op::Close => Ok(()),
             None => self.run(),
         };
-        let failed = |error| format!("the same process cannot go on: {} after {}", told(&error), outcome(&result));
+        let failed = |error| format!("the same process cannot go on: {} after {}", told(&error), outcome(result));
         again.map_err(failed)?;
         self.manager = None;
         if is_whole {
@@ -283,7 +283,7 @@ fn try_error(
             case.scene.has_crashed = true;
             case.scene.os.advance(2 * LONG_MS);
         }
-        case.go_on(result)
+        case.go_on(&result)
     });
 }
 
@@ -325,10 +325,7 @@ fn crashed(op: Op, durability: Durability, n: u64, tear: Tear) -> Scene {
     case.manager = None;
     assert!(case.scene.os.crashed(), "the process has survived");
     case.scene.has_crashed = true;
-    let os = case.scene.os.clone();
-    // A part of a header in a file that was empty is no session, and nothing of it was acknowledged.
-    let is_torn = |path: &PathBuf| os.read_file(path).is_some_and(|now| !now.is_empty() && !now.contains(&b'\n'));
-    case.scene.ledger.pristine.retain(|path, old| !old.is_empty() || !is_torn(path));
+    case.scene.forget_torn_starts();
     case.scene
 }
 
@@ -348,21 +345,34 @@ fn settle_new_files(scene: &mut Scene) {
 /// D4: a third process finds everything, and looking again changes nothing more.
 pub fn double_crashes(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("double crashes", effort);
+    let mut n_points = 0;
     for op in OPS {
+        let mut seen = Vec::new();
         for (n, tear, call) in crash_points(&Case::calls(op, Durability::Buffered)) {
             if outcome.is_over() {
                 return outcome;
             }
+            n_points += 1;
             let mut left = crashed(op, Durability::Buffered, n, tear);
             settle_new_files(&mut left);
-            let n_calls = recovery_calls(&left);
-            for (m, tear) in (1..=n_calls).flat_map(|m| [(m, Tear::Half), (m, Tear::All)]) {
-                let name = || format!("{op:?}, died at \"{call}\", recovery died at call {m} ({tear:?})");
-                outcome.case(name, || crash_again(&left, m, tear));
+            let state = (left.os.snapshot(), left.ledger.acknowledged.len());
+            // A machine that looks like an earlier one recovers like it.
+            if !seen.contains(&state) {
+                seen.push(state);
+                crash_in_recovery(&mut outcome, &left, &format!("{op:?}, died at \"{call}\" ({tear:?})"));
             }
         }
     }
+    outcome.remark(format!("{n_points} first crashes, and every call of the recovery from those that differ"));
     outcome
+}
+
+fn crash_in_recovery(outcome: &mut Outcome, left: &Scene, after: &str) {
+    let n_calls = recovery_calls(left);
+    for (m, tear) in (1..=n_calls).flat_map(|m| [(m, Tear::Half), (m, Tear::All)]) {
+        let name = || format!("{after}, recovery died at call {m} ({tear:?})");
+        outcome.case(name, || crash_again(left, m, tear));
+    }
 }
 
 /// Opens every session and appends to it, as a process does that goes on after a crash.
@@ -385,6 +395,7 @@ fn crash_again(left: &Scene, m: u64, tear: Tear) -> Result<(), String> {
     scene.os.crash_at(m, tear);
     drop(recover(&mut scene));
     scene.os = scene.os.process(1002);
+    scene.forget_torn_starts();
     for path in scene.paths() {
         scene.open(&path).map_err(|error| told(&error)).and_then(|manager| scene.check_view(&manager))?;
     }

@@ -50,6 +50,16 @@ fn random_sequences_of_everything_lose_nothing() {
     check(&machine::state_machine(&Effort::default()));
 }
 
+/// G7, G2 with more cases and other seeds.
+#[test]
+#[ignore = "takes minutes"]
+fn many_more_random_sequences_lose_nothing() {
+    let effort = Effort { seed: 1_000_000, n_cases: 50_000, n_power_losses: 300, ..Effort::default() };
+    check(&machine::state_machine(&effort));
+    check(&power::failing_syncs(&effort));
+    check(&power::power_loss(&effort));
+}
+
 /// G5.
 #[test]
 fn a_file_cut_at_any_byte_can_be_written_to() {

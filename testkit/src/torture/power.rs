@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sessile::json::Json;
 use sessile::{Durability, Durable, SessionManager, WriteOptions};
 
 use super::scene::{FILE, Scene, id_of, lines, told};
@@ -121,6 +122,9 @@ fn take_step(scene: &mut Scene, manager: &mut SessionManager, step: usize) {
 /// loss takes away.
 pub fn failing_syncs(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("failing syncs", effort);
+    for seed in effort.seed..effort.seed + effort.n_power_losses {
+        outcome.case(|| format!("deferred appends, seed {seed}"), || fail_deferred(seed));
+    }
     for durability in [Durability::Sync, Durability::Group] {
         for op in OPS {
             let calls = Case::calls(op, durability);
@@ -134,6 +138,30 @@ pub fn failing_syncs(effort: &Effort) -> Outcome {
         }
     }
     outcome
+}
+
+/// Entries that waited for one sync together, which failed: nothing hangs on any of them afterwards.
+fn fail_deferred(seed: u64) -> Result<(), String> {
+    let mut scene = Scene::new(WriteOptions { durability: Durability::Group, ..WriteOptions::default() });
+    let mut manager = scene.open(Path::new(FILE)).map_err(|error| told(&error))?;
+    scene.append(&mut manager).map_err(|error| told(&error))?;
+    let mut pending = Vec::new();
+    for _ in 0..3 {
+        let message = Json::parse(r#"{"role":"user","content":"never acknowledged","timestamp":1}"#).unwrap();
+        let written = manager.deferred(|manager| manager.append_message(message));
+        pending.push(written.map_err(|error| told(&error))?);
+    }
+    scene.os.fail_call(1, Errno::IO);
+    if pending.into_iter().any(|pending| pending.wait().is_ok()) {
+        return Err("a failed sync was not told to all who waited".to_owned());
+    }
+    // The leaf goes back to what is known to be on disk, which the ledger's check of parents relies on.
+    if scene.append(&mut manager).is_ok() {
+        return Err("the log was not poisoned".to_owned());
+    }
+    manager.reopen().map_err(|error| told(&error))?;
+    scene.append(&mut manager).map_err(|error| told(&error))?;
+    check_after_power_loss(&scene, seed)
 }
 
 fn fail_sync(op: Op, durability: Durability, n: u64, seed: u64) -> Result<(), String> {

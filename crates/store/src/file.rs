@@ -63,8 +63,6 @@ pub struct FileLog {
     file: Arc<dyn OsFile>,
     identity: Identity,
     is_writable: bool,
-    /// Whether the disk may hold something else than what we can read.
-    is_doubtful: bool,
     options: WriteOptions,
     known_path: Cell<Option<KnownPath>>,
     /// The last bytes we have seen, to notice that somebody has rewritten the file.
@@ -77,6 +75,8 @@ pub struct FileLog {
     settled_ms: i64,
     written_ms: i64,
     space: Space,
+    /// Whether the disk may lack the newline that the file seems to end with.
+    distrusts_end: bool,
     notices: Arc<Mutex<Vec<Notice>>>,
     sentinel: Option<Sentinel>,
     flusher: Option<Flusher>,
@@ -163,7 +163,6 @@ impl FileLog {
             file,
             identity: stat.identity,
             is_writable,
-            is_doubtful: false,
             options,
             known_path: Cell::new(None),
             tail: RefCell::default(),
@@ -173,6 +172,7 @@ impl FileLog {
             settled_ms: 0,
             written_ms: 0,
             space: Space::default(),
+            distrusts_end: false,
             notices: Arc::default(),
             sentinel: None,
             flusher: None,
@@ -182,14 +182,6 @@ impl FileLog {
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Says that a sync of this file has failed before it was opened.
-    ///
-    /// What can be read may then be missing on disk, the last newline too, so
-    /// the next line brings its own.
-    pub fn doubt(&mut self) {
-        self.is_doubtful = true;
     }
 
     /// Puts back what an earlier process acknowledged and somebody has destroyed since.
@@ -293,6 +285,10 @@ impl FileLog {
         if stat.kind != FileKind::Regular || (stat.n_links > 1 && !stat.is_own) {
             return Err(StoreError::NotRegular { path: self.path.clone() });
         }
+        if self.options.durability.is_on_disk() {
+            // Whoever made the file may not have done so, and an entry is worth nothing without its file's name.
+            sync_parent(self.os.as_ref(), &self.path)?;
+        }
         self.use_file(Arc::from(file));
         self.is_writable = true;
         Ok(())
@@ -330,15 +326,15 @@ impl FileLog {
             // Whoever swaps the session's file swaps its guard as well.
             self.check_path()?;
         }
-        let is_sealed = (self.ends_line(length)? && !self.is_doubtful) || planted::has(Bug::NoSeal);
+        let is_sealed = (self.ends_line(length)? && !self.distrusts_end) || planted::has(Bug::NoSeal);
         if !is_sealed && planted::has(Bug::CutTornLine) {
             cut_torn_line(self.file.as_ref(), length);
         }
         self.space.make_sure(self.os.as_ref(), self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
         let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
+        self.distrusts_end = false;
         // Without the lock somebody else may be writing to the guard right now.
         self.know_tail(appended.end, lines, self.turn.current == Some(Turn::Ours));
-        self.is_doubtful = false;
         self.remember(appended.offset, lines);
         if planted::has(Bug::WrongOffset) && !is_sealed {
             return Ok(Appended { offset: appended.offset - 1, ..appended });
@@ -512,6 +508,10 @@ impl FileLog {
         if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
             return;
         }
+        // What is safe in a file that others have replaced or removed is not safe.
+        if self.check_path().is_err() {
+            return;
+        }
         let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
             Ok(None) => true,
             Ok(Some(mut guard)) => {
@@ -620,6 +620,10 @@ impl Log for FileLog {
         let recovered = self.recover_in_turn();
         self.end_turn();
         recovered
+    }
+
+    fn distrust_end(&mut self) {
+        self.distrusts_end = true;
     }
 
     fn take_notices(&mut self) -> Vec<Notice> {

@@ -30,8 +30,10 @@ pub fn create_directory(os: &dyn Os, path: &Path, is_durable: bool) -> Result<()
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made.map_err(StoreError::io("create directory", path))?,
         }
-        if is_durable {
-            sync_parent(os, directory)?;
+        if is_durable && let Err(error) = sync_parent(os, directory) {
+            // A later attempt must not find it and believe that its name is on disk.
+            drop(os.remove_directory(directory));
+            return Err(error);
         }
     }
     Ok(())

@@ -42,6 +42,7 @@ Usage: cargo xtask TASK
   torture [ARGS]        torment real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
   fuzz [OPTIONS]        run the fuzz targets: --seconds N each (20), --seed N, --target NAME, --keep to go on from
                         what earlier runs found, --input FILE to run one input
+  bench [NAME]          measure Sessile, pi and the machine in one run: append-cost, group-commit; all without NAME
   help                  this text
 
 Tools and the oracle are kept in $SESSILE_TOOLS_DIR, or else in sessile-dev in the user's cache folder.";
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> Outcome {
-    if !["differential", "torture", "fuzz"].contains(&task) && !args.is_empty() {
+    if !["bench", "differential", "fuzz", "torture"].contains(&task) && !args.is_empty() {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
     match task {
@@ -72,6 +73,7 @@ fn run(task: &str, args: &[String]) -> Outcome {
             tools::install_packages();
             run_testkit("torture", args)
         }
+        "bench" => bench(args),
         "fuzz" => fuzz::run(&workspace_root(), &fuzz::Options::read(args)?),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
@@ -89,6 +91,25 @@ fn run_testkit(program: &str, args: &[String]) -> Outcome {
         .args(args)
         .env(oracle::VARIABLE, folder)
         .run()
+}
+
+/// What can be measured.
+const BENCHES: [&str; 2] = ["append-cost", "group-commit"];
+
+/// Runs measurements on the disk that holds the build, not in memory.
+fn bench(names: &[String]) -> Outcome {
+    let folder = oracle::install(&tools::cache_dir()?)?;
+    let root = workspace_root();
+    if let Some(name) = names.iter().find(|name| !BENCHES.contains(&name.as_str())) {
+        return Err(Failure(format!("no measurement `{name}`; there are {}", BENCHES.join(", "))));
+    }
+    for name in BENCHES.iter().filter(|name| names.is_empty() || names.iter().any(|wanted| wanted == *name)) {
+        command::cargo(&root)
+            .args(["run", "--release", "--package", "sessile-bench", "--bin", name, "--", "target"])
+            .env(oracle::VARIABLE, &folder)
+            .run()?;
+    }
+    Ok(())
 }
 
 /// The folder of the workspace, known from where this crate was compiled.

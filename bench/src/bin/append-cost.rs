@@ -116,18 +116,16 @@ fn pi(place: &Path) -> Duration {
     Duration::from_secs_f64(micros / 1e6)
 }
 
-/// What is beside the session after one append, less the line itself.
+/// What one append writes to the guard besides the line itself: the head of a record.
 fn guard_bytes(place: &Path, message: &Json) -> u64 {
     let directory = tempfile::tempdir_in(place).unwrap();
     let mut session = SessionManager::create("/proj", Some(directory.path()), NewSession::default()).unwrap();
-    let sizes = |session: &SessionManager| {
-        let file = session.session_file().unwrap();
-        let guard = file.with_file_name(format!(".{}.sessile-guard", file.file_name().unwrap().to_string_lossy()));
-        [file.metadata().unwrap().len(), guard.metadata().unwrap().len()]
-    };
     session.append_message(message.clone()).unwrap();
-    let [line, guard] = sizes(&session);
+    let file = session.session_file().unwrap().to_path_buf();
+    let guard = file.with_file_name(format!(".{}.sessile-guard", file.file_name().unwrap().to_string_lossy()));
+    let used =
+        |path: &Path| std::fs::read(path).unwrap().iter().rposition(|byte| *byte != 0).unwrap_or_default() as u64;
+    let (line, record) = (used(&file), used(&guard));
     session.append_message(message.clone()).unwrap();
-    let [line_now, guard_now] = sizes(&session);
-    (guard_now - guard) - (line_now - line)
+    (used(&guard) - record) - (used(&file) - line)
 }

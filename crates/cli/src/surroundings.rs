@@ -88,7 +88,8 @@ impl Surroundings {
     /// Opens the session that a command is about.
     pub(crate) fn open(&self, arg: &SessionArg, err: &mut Screen<'_>) -> Result<SessionManager, Failure> {
         let path = self.find(arg)?;
-        let session = self.sessions.open(path, None, None)?;
+        // Commands that show something must not change anything.
+        let session = self.sessions.clone().read_only().open(path, None, None)?;
         // Not worth failing for if it cannot be told.
         drop(warn_of_damage(&session, err));
         Ok(session)

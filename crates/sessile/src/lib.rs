@@ -66,6 +66,7 @@ mod follow;
 mod list;
 mod manager;
 mod place;
+mod remember;
 mod repair;
 mod sample;
 mod session;

@@ -16,6 +16,7 @@ pub use open::{NewSession, Sessions};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 
 use crate::event::{Event, Listener};
+use crate::remember;
 use crate::session::{Acknowledgement, Session};
 use crate::world::World;
 
@@ -29,6 +30,8 @@ pub struct SessionManager {
     /// Where new files go; none in memory.
     session_dir: Option<PathBuf>,
     session: Session,
+    /// Whether it is noted where the leaf is.
+    is_noted: bool,
     listeners: Vec<Listener>,
 }
 
@@ -69,6 +72,25 @@ impl SessionManager {
     /// Listeners are called by the method that notices, after the fact and in order.
     pub fn on_event(&mut self, listener: impl FnMut(&Event) + Send + 'static) {
         self.listeners.push(Box::new(listener));
+    }
+
+    /// Leaves the current session for another one.
+    fn enter(&mut self, session: Session) {
+        self.session = session;
+        self.is_noted = false;
+        self.tell();
+    }
+
+    /// Notes where the leaf is, for whoever opens the session next. Not being able to is no reason not to move it.
+    fn note_place(&mut self) {
+        self.is_noted = self.world.state_dir.is_some() && remember::remember(&self.world, &self.session).is_ok();
+    }
+
+    /// Forgets where the leaf was: from now on the last entry is the place to go on.
+    fn forget_place(&mut self) {
+        if std::mem::take(&mut self.is_noted) {
+            remember::forget(&self.world, &self.session);
+        }
     }
 
     /// Tells the listeners what happened since the last time.

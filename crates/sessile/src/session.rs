@@ -149,7 +149,10 @@ impl Session {
     ///
     /// What an earlier process had acknowledged and somebody has destroyed since is put back first.
     pub(crate) fn open_file(world: &World, path: &Path) -> Result<Self, SessionError> {
-        let mut log = FileLog::open(&world.os, path, world.writing)?;
+        Self::open_log(world, FileLog::open(&world.os, path, world.writing)?, path)
+    }
+
+    fn open_log(world: &World, mut log: FileLog, path: &Path) -> Result<Self, SessionError> {
         if world.is_in_memory() {
             return Self::open_overlay(world, log, path);
         }
@@ -271,10 +274,7 @@ impl Session {
         match written {
             Written::Behind(known) => self.take(world, &lines, known),
             Written::Created => self.take(world, &lines, self.outline.end()),
-            Written::FurtherOn => {
-                self.catch_up(world)?;
-                self.leaf = self.outline.find(last);
-            }
+            Written::FurtherOn => self.take_in_around(world, last)?,
         }
         self.tell_divergence(last);
         self.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
@@ -295,9 +295,6 @@ impl Session {
             let Composed { ids, lines, has_conversation } = composed;
             // A caller who expects a leaf wants nothing to come in between.
             let must_be_known = n_races < MAX_RACES || self.expected_leaf != ExpectedLeaf::Any;
-            if planted::has(Bug::MemoryBeforeWrite) && matches!(self.backing, Backing::File { .. }) {
-                self.take(world, &lines, self.outline.end());
-            }
             match self.write(world, &lines, has_conversation, must_be_known) {
                 Ok(written) => return Ok(Placed { ids, lines, written }),
                 Err(SessionError::Store(StoreError::Grown { .. })) if must_be_known => {
@@ -308,7 +305,12 @@ impl Session {
                     self.resync(world, &error, LostLeaf::Refuse)?;
                     n_changes += 1;
                 }
-                Err(error) => return Err(self.noticed(error)),
+                Err(error) => {
+                    if planted::has(Bug::MemoryBeforeWrite) {
+                        self.take(world, &lines, self.outline.end());
+                    }
+                    return Err(self.noticed(error));
+                }
             }
             let is_taken = ids.iter().any(|id| self.outline.find(id).is_some());
             composed = if is_taken {
@@ -410,13 +412,23 @@ impl Session {
         Ok(log.make_durable()?)
     }
 
+    /// Takes in an entry of ours together with those of others that were written just before it.
+    fn take_in_around(&mut self, world: &World, id: &EntryId) -> Result<(), SessionError> {
+        let (foreign, n_known) = (self.foreign.take(), self.outline.n_entries());
+        self.catch_up(world)?;
+        self.leaf = self.outline.find(id);
+        let others = self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row));
+        self.foreign = others.filter(|other| other != id).last().or(foreign);
+        Ok(())
+    }
+
     /// Tells that an entry of ours stands beside entries of others that came before it.
     fn tell_divergence(&mut self, id: &EntryId) {
         let Some(foreign_leaf_id) = self.foreign.take() else { return };
         let Some((own, foreign)) = self.outline.find(id).zip(self.outline.find(&foreign_leaf_id)) else { return };
         let (own, foreign) = (self.outline.path(own), self.outline.path(foreign));
         let n_common = own.iter().zip(&foreign).take_while(|(one, other)| one == other).count();
-        if n_common == foreign.len() {
+        if n_common == foreign.len() || n_common == own.len() {
             return;
         }
         let common_ancestor_id = n_common.checked_sub(1).and_then(|last| self.outline.id(own[last]));
@@ -503,7 +515,12 @@ impl Session {
         if !is_ours {
             return Err(SessionError::NotASession { path });
         }
+        if length > 0 {
+            stored.distrust_end();
+        }
         stored.append(&header, Expect::Length(length))?;
+        // A failed sync later on must not take the header away from entries that come after it.
+        stored.make_durable()?;
         drop(stored);
         *self = Self::open_file(world, &path)?;
         Ok(())
@@ -633,7 +650,10 @@ impl Session {
         let (path, n_synced) = (path.clone(), log.n_synced());
         let first_unsettled = self.unsettled.iter().find(|(number, _)| *number > n_synced);
         let leaf = first_unsettled.map_or_else(|| self.leaf_id(), |(_, leaf)| leaf.clone());
-        let reopened = Self::open_file(world, &path)?;
+        let mut reopened = Self::open_file(world, &path)?;
+        if let Backing::File { log, .. } = &mut reopened.backing {
+            log.distrust_end();
+        }
         if reopened.header.id() != self.header.id() {
             return Err(StoreError::Replaced { path }.into());
         }

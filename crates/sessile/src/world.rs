@@ -1,5 +1,6 @@
 //! What the engine works with: surroundings, files, and the caller's wishes about writing.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sessile_store::os::{Os, RealOs};
@@ -15,11 +16,19 @@ pub(crate) struct World {
     pub(crate) writing: WriteOptions,
     /// Whether sessions are only looked at: nothing is written, not even what a crash has left to be put back.
     pub(crate) is_read_only: bool,
+    /// Where it is noted at which entry somebody was, if at all.
+    pub(crate) state_dir: Option<PathBuf>,
 }
 
 impl World {
     pub(crate) fn new(environment: Arc<dyn Environment>) -> Self {
-        Self { environment, os: Arc::new(RealOs), writing: WriteOptions::default(), is_read_only: false }
+        Self {
+            environment,
+            os: Arc::new(RealOs),
+            writing: WriteOptions::default(),
+            is_read_only: false,
+            state_dir: None,
+        }
     }
 
     pub(crate) fn environment(&self) -> &dyn Environment {

@@ -26,7 +26,10 @@ pub(crate) struct Committer {
     /// Whether the leader gives others the time to join.
     gathers: bool,
     state: Mutex<State>,
-    changed: Condvar,
+    /// Somebody has written. Only the leader waits for that.
+    written: Condvar,
+    /// A sync has ended. Everybody else waits for that.
+    synced: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -48,14 +51,14 @@ pub(crate) struct NotSynced(pub(crate) Option<std::io::Error>);
 
 impl Committer {
     pub(crate) fn new(file: Arc<dyn OsFile>, gathers: bool) -> Self {
-        Self { file, gathers, state: Mutex::default(), changed: Condvar::new() }
+        Self { file, gathers, state: Mutex::default(), written: Condvar::new(), synced: Condvar::new() }
     }
 
     /// Notes that an append was written, and returns its number.
     pub(crate) fn written(&self) -> u64 {
         let mut state = self.lock();
         state.n_written += 1;
-        self.changed.notify_all();
+        self.written.notify_one();
         state.n_written
     }
 
@@ -117,7 +120,7 @@ impl Committer {
             Ok(()) => state.n_synced = state.n_synced.max(covered),
             Err(_) => state.has_failed = true,
         }
-        self.changed.notify_all();
+        self.synced.notify_all();
         synced.map(|()| state).map_err(|error| NotSynced(Some(error)))
     }
 
@@ -127,7 +130,7 @@ impl Committer {
         let began = Instant::now();
         while state.n_written - state.n_synced < FULL_GROUP {
             let Some(left) = patience.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) else { break };
-            let (woken, timeout) = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+            let (woken, timeout) = self.written.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
             state = woken;
             if timeout.timed_out() {
                 break;
@@ -137,7 +140,7 @@ impl Committer {
     }
 
     fn sleep<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+        self.synced.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

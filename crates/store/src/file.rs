@@ -75,6 +75,8 @@ pub struct FileLog {
     settled_ms: i64,
     written_ms: i64,
     space: Space,
+    /// Whether the disk may lack the newline that the file seems to end with.
+    distrusts_end: bool,
     notices: Arc<Mutex<Vec<Notice>>>,
     sentinel: Option<Sentinel>,
     flusher: Option<Flusher>,
@@ -170,6 +172,7 @@ impl FileLog {
             settled_ms: 0,
             written_ms: 0,
             space: Space::default(),
+            distrusts_end: false,
             notices: Arc::default(),
             sentinel: None,
             flusher: None,
@@ -282,6 +285,10 @@ impl FileLog {
         if stat.kind != FileKind::Regular || (stat.n_links > 1 && !stat.is_own) {
             return Err(StoreError::NotRegular { path: self.path.clone() });
         }
+        if self.options.durability.is_on_disk() {
+            // Whoever made the file may not have done so, and an entry is worth nothing without its file's name.
+            sync_parent(self.os.as_ref(), &self.path)?;
+        }
         self.use_file(Arc::from(file));
         self.is_writable = true;
         Ok(())
@@ -319,12 +326,13 @@ impl FileLog {
             // Whoever swaps the session's file swaps its guard as well.
             self.check_path()?;
         }
-        let is_sealed = self.ends_line(length)? || planted::has(Bug::NoSeal);
+        let is_sealed = (self.ends_line(length)? && !self.distrusts_end) || planted::has(Bug::NoSeal);
         if !is_sealed && planted::has(Bug::CutTornLine) {
             cut_torn_line(self.file.as_ref(), length);
         }
         self.space.make_sure(self.os.as_ref(), self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
         let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
+        self.distrusts_end = false;
         // Without the lock somebody else may be writing to the guard right now.
         self.know_tail(appended.end, lines, self.turn.current == Some(Turn::Ours));
         self.remember(appended.offset, lines);
@@ -500,6 +508,10 @@ impl FileLog {
         if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
             return;
         }
+        // What is safe in a file that others have replaced or removed is not safe.
+        if self.check_path().is_err() {
+            return;
+        }
         let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
             Ok(None) => true,
             Ok(Some(mut guard)) => {
@@ -608,6 +620,10 @@ impl Log for FileLog {
         let recovered = self.recover_in_turn();
         self.end_turn();
         recovered
+    }
+
+    fn distrust_end(&mut self) {
+        self.distrusts_end = true;
     }
 
     fn take_notices(&mut self) -> Vec<Notice> {

@@ -41,7 +41,7 @@ pub use log::{Appended, Expect, Log, Notice, Turn};
 pub use memory::{MemoryLog, Overlay};
 pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use permissions::{Permissions, make_private, permissions};
-pub use place::{create_directory, create_file};
+pub use place::{create_directory, create_file, swap_in};
 pub use recovery::missing_lines;
 pub use rewrite::{Rewritten, replace};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};

@@ -114,6 +114,11 @@ pub trait Log: Send {
         Ok(())
     }
 
+    /// Ends the last line once more before the next append, even if it looks ended.
+    ///
+    /// After a failed sync the disk may lack that end, though it can be read.
+    fn distrust_end(&mut self) {}
+
     /// What happened since somebody asked last.
     fn take_notices(&mut self) -> Vec<Notice> {
         Vec::new()

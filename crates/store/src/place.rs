@@ -30,8 +30,10 @@ pub fn create_directory(os: &dyn Os, path: &Path, is_durable: bool) -> Result<()
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made.map_err(StoreError::io("create directory", path))?,
         }
-        if is_durable {
-            sync_parent(os, directory)?;
+        if is_durable && let Err(error) = sync_parent(os, directory) {
+            // A later attempt must not find it and believe that its name is on disk.
+            drop(os.remove_directory(directory));
+            return Err(error);
         }
     }
     Ok(())
@@ -89,6 +91,18 @@ impl Write for Appending<'_> {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Lets new content take a small file's place, whole or not at all. For notes, never for sessions.
+pub fn swap_in(os: &dyn Os, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let temporary = beside(path, ".", ".sessile-tmp");
+    // One that a crash has left behind.
+    drop(os.remove(&temporary));
+    create_file(os, &temporary, false, &mut |out| out.write_all(bytes).map_err(StoreError::io("write", &temporary)))?;
+    os.rename(&temporary, path).map_err(|error| {
+        drop(os.remove(&temporary));
+        StoreError::io("replace", path)(error)
+    })
 }
 
 pub(crate) fn create_exclusively(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {

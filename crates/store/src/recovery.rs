@@ -86,8 +86,7 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     }
     if !batch.is_empty() {
         let text: Vec<u8> = batch.iter().flat_map(|index| [guarded[*index], b"\n"].concat()).collect();
-        let mut offset =
-            append_lines(file.as_ref(), path, &text, Seen { length: None, is_sealed: found.ends_line })?.offset;
+        let mut offset = append_durably(file.as_ref(), path, &text, found.ends_line)?;
         for index in batch {
             found.places[index] = Some(Place { offset, line: guarded[index].to_vec() });
             offset += guarded[index].len() as u64 + 1;
@@ -97,6 +96,18 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     let lines = missing.iter().map(|index| guarded[*index].to_vec()).collect();
     guard.replace(guard.generation(), &kept)?;
     Ok(lines)
+}
+
+/// Appends lines that may have been acknowledged as being on disk. Returns where they are.
+fn append_durably(file: &dyn OsFile, path: &Path, text: &[u8], is_sealed: bool) -> Result<u64, StoreError> {
+    let offset = append_lines(file, path, text, Seen { length: None, is_sealed })?.offset;
+    if file.sync_data().is_ok() {
+        return Ok(offset);
+    }
+    // What a failed sync was to cover may never reach the disk, so it is written anew and not only synced again.
+    let offset = append_lines(file, path, text, Seen { length: None, is_sealed: false })?.offset;
+    file.sync_data().map_err(StoreError::io("sync", path))?;
+    Ok(offset)
 }
 
 /// Which guarded lines are in the file, and where.

@@ -183,6 +183,8 @@ fn rewrite_in_place<E: From<StoreError>>(
 struct LockDirectory {
     os: Arc<dyn Os>,
     path: PathBuf,
+    is_made: bool,
+    /// Which one it is, if that could be found out.
     identity: Option<Identity>,
 }
 
@@ -201,15 +203,18 @@ impl LockDirectory {
             made = Err(io::ErrorKind::AlreadyExists.into());
         }
         // A directory that cannot be made keeps nobody from replacing a file that can be.
+        let is_made = made.is_ok();
         let identity = made.ok().and_then(|()| os.stat(&path).ok()).map(|stat| stat.identity);
-        Ok(Self { os: Arc::clone(os), path, identity })
+        Ok(Self { os: Arc::clone(os), path, is_made, identity })
     }
 }
 
 impl Drop for LockDirectory {
     fn drop(&mut self) {
-        let is_ours = |identity| self.os.stat(&self.path).is_ok_and(|stat| stat.identity == identity);
-        if self.identity.is_some_and(is_ours) {
+        let identity = self.os.stat(&self.path).ok().map(|stat| stat.identity);
+        // Others may take over one that was not touched for long. If that cannot be told, it is the one we made.
+        let is_anothers = identity.zip(self.identity).is_some_and(|(there, ours)| there != ours);
+        if self.is_made && !is_anothers {
             drop(self.os.remove_directory(&self.path));
         }
     }

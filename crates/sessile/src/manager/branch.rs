@@ -38,12 +38,14 @@ impl SessionManager {
     /// Moves the leaf to an entry: the next append becomes its child. Nothing is written.
     pub fn branch(&mut self, id: impl Into<EntryId>) -> Result<(), SessionError> {
         self.session.leaf = Some(self.require(&id.into())?);
+        self.note_place();
         Ok(())
     }
 
     /// Moves the leaf to before all entries: the next append becomes another root. Nothing is written.
     pub fn reset_leaf(&mut self) {
         self.session.leaf = None;
+        self.note_place();
     }
 
     /// Leaves this session for a new one that holds only the path to an entry.
@@ -54,7 +56,7 @@ impl SessionManager {
     /// Returns where it is, or will be; none in memory.
     pub fn create_branched_session(&mut self, leaf: impl Into<EntryId>) -> Result<Option<PathBuf>, SessionError> {
         let row = self.require(&leaf.into())?;
-        self.session = self.extracted(row)?;
+        self.enter(self.extracted(row)?);
         Ok(self.session_file().map(Path::to_path_buf))
     }
 
@@ -66,17 +68,18 @@ impl SessionManager {
         let row = self.require(&id)?;
         if position == ForkPosition::At {
             self.require_saved()?;
-            self.session = self.extracted(row)?;
+            self.enter(self.extracted(row)?);
             return Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text: None });
         }
         let text = self.taken_back(row, &id)?;
-        self.session = if let Some(parent) = self.session.outline.parent(row) {
+        let session = if let Some(parent) = self.session.outline.parent(row) {
             self.require_saved()?;
             self.extracted(parent)?
         } else {
             let options = NewSession { id: None, parent_session: self.file_text() };
             new_session(&self.world, &self.cwd, self.session_dir.as_deref(), options)?
         };
+        self.enter(session);
         Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text: Some(text) })
     }
 

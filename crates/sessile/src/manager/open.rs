@@ -16,6 +16,7 @@ use crate::environment::{Environment, Migrated, System};
 use crate::error::SessionError;
 use crate::list::{self, ListOptions, SessionInfo};
 use crate::place::{absolute, default_session_dir, given_dir};
+use crate::remember;
 use crate::session::{Awaiting, Backing, Session, line_of};
 use crate::world::World;
 
@@ -64,6 +65,16 @@ impl Sessions {
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.world.is_read_only = true;
+        self
+    }
+
+    /// The same sessions, opened where they were left: moving the leaf is noted in this directory.
+    ///
+    /// A note counts only until somebody adds to the session. Without this,
+    /// which is the default, a session opens at its last entry, as in pi.
+    #[must_use]
+    pub fn remembering_leaves(mut self, state_dir: impl Into<PathBuf>) -> Self {
+        self.world.state_dir = Some(state_dir.into());
         self
     }
 
@@ -249,8 +260,14 @@ impl Sessions {
     }
 
     fn manager(&self, cwd: PathBuf, session_dir: Option<PathBuf>, session: Session) -> SessionManager {
+        let mut session = session;
+        let place = remember::recall(&self.world, &session);
+        if let Some(place) = &place {
+            session.leaf = place.leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
+        }
+        let is_noted = place.is_some();
         let mut manager =
-            SessionManager { world: self.world.clone(), cwd, session_dir, session, listeners: Vec::new() };
+            SessionManager { world: self.world.clone(), cwd, session_dir, session, is_noted, listeners: Vec::new() };
         manager.tell();
         manager
     }
@@ -350,7 +367,8 @@ impl SessionManager {
     /// Returns where its file will be. The old session's file stays as it is.
     pub fn new_session(&mut self, options: NewSession) -> Result<Option<&Path>, SessionError> {
         let dir = self.session_dir.as_deref();
-        self.session = new_session(&self.world, &self.cwd, dir, options)?;
+        let session = new_session(&self.world, &self.cwd, dir, options)?;
+        self.enter(session);
         Ok(self.session_file())
     }
 
@@ -362,9 +380,10 @@ impl SessionManager {
         let path = absolute(self.world.environment(), path.as_ref());
         let session = load(&self.world, &path, Some(&self.cwd))?;
         if self.is_persisted() {
-            self.session = session;
+            self.enter(session);
         } else {
-            self.session = session.into_memory(&self.world)?;
+            let session = session.into_memory(&self.world)?;
+            self.enter(session);
         }
         Ok(())
     }
@@ -389,6 +408,7 @@ impl SessionManager {
     /// Moves the leaf to the last entry of the file, after taking in what others have appended.
     pub fn follow_leaf(&mut self) -> Result<(), SessionError> {
         let followed = self.session.follow(&self.world);
+        self.forget_place();
         self.tell();
         followed
     }

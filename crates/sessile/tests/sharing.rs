@@ -1,0 +1,434 @@
+//! Several programs and one session: who sees what, who waits, and what is never lost.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use sessile::{
+    Busy, Durability, Durable, Event, FileChange, NewSession, SessionError, SessionManager, Sessions, SharedSession,
+    StoreError, WriteOptions, draft,
+};
+use sessile_testkit::Replay;
+use sessile_testkit::sim::{Errno, SimOs};
+use tempfile::TempDir;
+
+fn user(text: &str) -> draft::UserMessage {
+    draft::UserMessage::new(text, 1)
+}
+
+/// Sessions in a directory of their own, with ids of their own.
+fn sessions(seed: u64) -> Sessions {
+    let environment = Replay::new(1_735_689_600_000, seed);
+    environment.set_home("/home/u");
+    environment.set_current_dir("/proj");
+    Sessions::new(environment)
+}
+
+fn started(sessions: &Sessions, dir: &Path) -> (SessionManager, PathBuf) {
+    let mut session = sessions.create("/proj", Some(dir), NewSession::default()).unwrap();
+    session.append_message(user("first")).unwrap();
+    let path = session.session_file().unwrap().to_path_buf();
+    (session, path)
+}
+
+type Heard = Arc<Mutex<Vec<Event>>>;
+
+fn listen(session: &mut SessionManager) -> Heard {
+    let heard = Heard::default();
+    let theirs = Arc::clone(&heard);
+    session.on_event(move |event| theirs.lock().unwrap().push(event.clone()));
+    heard
+}
+
+fn heard(events: &Heard) -> Vec<Event> {
+    std::mem::take(&mut *events.lock().unwrap())
+}
+
+fn sidecar(path: &Path, kind: &str) -> PathBuf {
+    path.with_file_name(format!(".{}.sessile-{kind}", path.file_name().unwrap().to_string_lossy()))
+}
+
+fn append_raw(path: &Path, text: &str) {
+    OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+/// C11: both append to the same entry.
+#[test]
+fn entries_beside_each_other_are_told() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, path) = started(&sessions(1), dir.path());
+    let events = listen(&mut ours);
+    let first = ours.leaf_id().unwrap();
+    let mut theirs = sessions(2).open(&path, None, None).unwrap();
+    let other = theirs.append_message(user("theirs")).unwrap();
+    let own = ours.append_message(user("ours")).unwrap();
+    let divergence =
+        Event::Divergence { leaf_id: own.clone(), foreign_leaf_id: other.clone(), common_ancestor_id: Some(first) };
+    assert_eq!(heard(&events), [divergence]);
+    // Told once; going on from there is nobody's surprise.
+    ours.append_message(user("on")).unwrap();
+    assert_eq!(heard(&events), []);
+    theirs.refresh().unwrap();
+    assert_eq!(theirs.leaf_id(), Some(other));
+    theirs.follow_leaf().unwrap();
+    assert_eq!(theirs.leaf_id(), ours.leaf_id());
+    let after = theirs.append_message(user("behind")).unwrap();
+    assert_eq!(sessions(3).open(&path, None, None).unwrap().leaf_id(), Some(after));
+}
+
+#[test]
+fn an_expected_leaf_is_compared_and_set() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, path) = started(&sessions(1), dir.path());
+    let first = ours.leaf_id().unwrap();
+    let mut theirs = sessions(2).open(&path, None, None).unwrap();
+    let other = theirs.append_message(user("theirs")).unwrap();
+
+    let refused = ours.append_if_leaf(Some(&first), |session| session.append_message(user("late"))).unwrap_err();
+    let SessionError::LeafMoved { expected, actual } = refused else { panic!("{refused}") };
+    assert_eq!((expected, actual), (Some(first.clone()), Some(other.clone())));
+    assert_eq!(ours.leaf_id(), Some(first));
+    assert!(matches!(
+        ours.append_if_leaf(None, |session| session.append_message(user("late"))),
+        Err(SessionError::LeafMoved { expected: None, .. })
+    ));
+    // On top of the expected entry, wherever the own leaf was.
+    let own = ours.append_if_leaf(Some(&other), |session| session.append_message(user("now"))).unwrap();
+    assert_eq!(ours.entry(&own).unwrap().unwrap().parent_id(), Some(other));
+
+    let mut empty = SessionManager::in_memory("/proj");
+    empty.append_if_leaf(None, |session| session.append_message(user("first"))).unwrap();
+    assert!(empty.append_if_leaf(None, |session| session.append_message(user("second"))).is_err());
+}
+
+/// C5: what the caller wants while somebody else has the lock.
+#[test]
+fn a_busy_session_is_waited_for_refused_or_written_to() {
+    let dir = TempDir::new().unwrap();
+    let (ours, path) = started(&sessions(1), dir.path());
+    drop(ours);
+    let lock = File::create(sidecar(&path, "lock")).unwrap();
+    lock.lock().unwrap();
+    fs::write(sidecar(&path, "lock"), "4711 1735689600000 elsewhere\n").unwrap();
+    let with = |busy| sessions(2).writing(WriteOptions { busy, ..WriteOptions::default() });
+
+    let mut refused = with(Busy::Fail(Duration::ZERO)).open(&path, None, None).unwrap();
+    let before = fs::read(&path).unwrap();
+    let error = refused.append_message(user("x")).unwrap_err();
+    let SessionError::Store(StoreError::Busy { holder: Some(holder), .. }) = &error else { panic!("{error}") };
+    assert_eq!((holder.pid, holder.host.as_str(), holder.since_ms), (4711, "elsewhere", 1_735_689_600_000));
+    assert!(error.to_string().ends_with("is in use by process 4711 on elsewhere"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    let mut goes_on = with(Busy::Continue(Duration::ZERO)).open(&path, None, None).unwrap();
+    let events = listen(&mut goes_on);
+    let id = goes_on.append_message(user("y")).unwrap();
+    assert!(matches!(&heard(&events)[..], [Event::WithoutLock { holder: Some(holder) }] if holder.pid == 4711));
+
+    let mut waits = with(Busy::Wait).open(&path, None, None).unwrap();
+    let waiter = std::thread::spawn(move || waits.append_message(user("z")).map(|id| (id, waits)));
+    assert!(!waiter.is_finished());
+    drop(lock);
+    let (last, waits) = waiter.join().unwrap().unwrap();
+    assert_eq!(waits.entry(&last).unwrap().unwrap().parent_id(), Some(id));
+    // The first one can go on as well now.
+    refused.append_message(user("x")).unwrap();
+}
+
+/// C2: a program that writes back what it read before destroys what came since; it is put back in order.
+#[test]
+fn what_a_rewrite_destroys_is_put_back() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, path) = started(&sessions(1), dir.path());
+    let events = listen(&mut ours);
+    let stale = fs::read(&path).unwrap();
+    let lost: Vec<_> = (0..3).map(|index| ours.append_message(user(&format!("lost {index}"))).unwrap()).collect();
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &stale).unwrap();
+
+    let next = ours.append_message(user("next")).unwrap();
+    let told = heard(&events);
+    assert!(told.contains(&Event::Recovered { entry_ids: lost.clone() }), "{told:?}");
+    assert!(told.iter().any(|event| matches!(event, Event::FileChanged { change: FileChange::Truncated })));
+    assert!(fs::read(&path).unwrap().starts_with(&whole), "the same lines in the same order");
+    let reopened = sessions(2).open(&path, None, None).unwrap();
+    assert_eq!(reopened.leaf_id(), Some(next));
+    assert_eq!(reopened.entry_count(), 5);
+}
+
+/// The same after our own death, by whoever opens the session next.
+#[test]
+fn what_a_rewrite_destroyed_after_our_death_is_put_back_by_the_next() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, path) = started(&sessions(1), dir.path());
+    let stale = fs::read(&path).unwrap();
+    let lost = ours.append_message(user("lost")).unwrap();
+    let whole = fs::read(&path).unwrap();
+    // Not closed: as after a kill, the guard stays.
+    drop(ours);
+    assert!(sidecar(&path, "guard").exists());
+    fs::write(&path, &stale).unwrap();
+
+    let looking = sessions(2).read_only().open(&path, None, None).unwrap();
+    assert_eq!(looking.entry_count(), 1, "looking changes nothing");
+    assert_eq!(fs::read(&path).unwrap(), stale);
+    let report = sessions(2).verify(&path).unwrap();
+    assert!(report.findings.iter().any(|finding| finding.code == sessile::Code::Vanished), "{:?}", report.findings);
+
+    let mut next = sessions(2).open(&path, None, None).unwrap();
+    let events = listen(&mut next);
+    assert_eq!((next.entry_count(), next.leaf_id()), (2, Some(lost.clone())));
+    next.refresh().unwrap();
+    assert_eq!(heard(&events), [Event::Recovered { entry_ids: vec![lost] }]);
+    assert_eq!(fs::read(&path).unwrap(), whole);
+}
+
+#[test]
+fn a_file_that_was_emptied_gets_its_header_back() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, path) = started(&sessions(1), dir.path());
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, "").unwrap();
+    ours.append_message(user("next")).unwrap();
+    assert!(fs::read(&path).unwrap().starts_with(&whole));
+}
+
+#[test]
+fn a_file_that_holds_something_else_now_is_left_alone() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, path) = started(&sessions(1), dir.path());
+    let first = ours.leaf_id();
+    fs::write(&path, "a shopping list\n").unwrap();
+    assert!(ours.append_message(user("next")).is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"a shopping list\n");
+    assert_eq!(ours.leaf_id(), first);
+}
+
+#[test]
+fn a_file_that_was_replaced_by_the_same_session_is_taken_over() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, path) = started(&sessions(1), dir.path());
+    let events = listen(&mut ours);
+    let stale = fs::read(&path).unwrap();
+    let lost = ours.append_message(user("lost")).unwrap();
+    fs::write(dir.path().join("copy"), &stale).unwrap();
+    fs::rename(dir.path().join("copy"), &path).unwrap();
+    let next = ours.append_message(user("next")).unwrap();
+    let told = heard(&events);
+    assert!(told.contains(&Event::FileChanged { change: FileChange::Replaced }), "{told:?}");
+    assert!(told.contains(&Event::Recovered { entry_ids: vec![lost.clone()] }), "{told:?}");
+    assert_eq!(ours.entry(&next).unwrap().unwrap().parent_id(), Some(lost));
+}
+
+#[test]
+fn a_deleted_file_is_told() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, path) = started(&sessions(1), dir.path());
+    let events = listen(&mut ours);
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(ours.append_message(user("x")), Err(SessionError::Store(StoreError::Gone { .. }))));
+    assert_eq!(heard(&events), [Event::FileGone]);
+    assert!(!path.exists());
+}
+
+#[test]
+fn each_acknowledgement_says_what_it_means() {
+    let dir = TempDir::new().unwrap();
+    for (durability, durable) in [
+        (Durability::Buffered, Durable::PageCache),
+        (Durability::Interval(Duration::from_millis(5)), Durable::PageCache),
+        (Durability::Group, Durable::Disk),
+        (Durability::Sync, Durable::Disk),
+        (Durability::Memory, Durable::Memory),
+    ] {
+        let options = WriteOptions { durability, ..WriteOptions::default() };
+        let sessions = sessions(1).writing(options);
+        let mut session = sessions.create("/proj", Some(&dir.path().join("new")), NewSession::default()).unwrap();
+        for text in ["made", "appended"] {
+            let id = session.append_message(user(text)).unwrap();
+            let acknowledged = session.last_acknowledgement().unwrap();
+            assert_eq!((&acknowledged.entry_id, acknowledged.durable), (&id, durable), "{durability:?}");
+        }
+        assert_eq!(session.session_file().is_some_and(Path::exists), durable != Durable::Memory);
+    }
+}
+
+#[test]
+fn in_memory_mode_a_file_is_only_read() {
+    let dir = TempDir::new().unwrap();
+    let (ours, path) = started(&sessions(1), dir.path());
+    drop(ours);
+    append_raw(&path, "torn");
+    let before = fs::read(&path).unwrap();
+    let options = WriteOptions { durability: Durability::Memory, ..WriteOptions::default() };
+    let mut trial = sessions(2).writing(options).open(&path, None, None).unwrap();
+    let first = trial.leaf_id();
+    let id = trial.append_message(user("what if")).unwrap();
+    assert_eq!(trial.entry(&id).unwrap().unwrap().parent_id(), first);
+    trial.append_label_change(&id, Some("tried")).unwrap();
+    assert_eq!(trial.build_session_context().unwrap().messages.len(), 2);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn looking_makes_nothing_and_writes_nothing() {
+    let dir = TempDir::new().unwrap();
+    let (ours, path) = started(&sessions(1), dir.path());
+    drop(ours);
+    fs::remove_file(sidecar(&path, "guard")).unwrap();
+    fs::remove_file(sidecar(&path, "lock")).unwrap();
+    let mut looking = sessions(2).read_only().open(&path, Some(&dir.path().join("none")), None).unwrap();
+    assert!(matches!(looking.append_message(user("x")), Err(SessionError::ReadOnly)));
+    assert!(matches!(looking.persist_now(), Err(SessionError::ReadOnly)));
+    append_raw(&path, &fs::read_to_string(&path).unwrap().lines().nth(1).unwrap().replace("first", "more"));
+    looking.refresh().unwrap();
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+/// Waits for the disk happen outside of the lock, so one sync serves many.
+#[test]
+fn threads_share_a_session_and_its_syncs() {
+    let dir = TempDir::new().unwrap();
+    let options = WriteOptions { durability: Durability::Group, ..WriteOptions::default() };
+    let (session, path) = started(&sessions(1).writing(options), dir.path());
+    let shared = SharedSession::new(session);
+    let ids: Vec<_> = std::thread::scope(|scope| {
+        let write = |writer: usize| {
+            let shared = shared.clone();
+            move || {
+                let append = |index| shared.write(|session| session.append_message(user(&format!("{writer} {index}"))));
+                (0..20).map(|index| append(index).unwrap()).collect::<Vec<_>>()
+            }
+        };
+        let writers: Vec<_> = (0..8).map(|writer| scope.spawn(write(writer))).collect();
+        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+    });
+    assert!(ids.iter().all(|(_, durable)| *durable == Durable::Disk));
+    let reopened = sessions(2).open(&path, None, None).unwrap();
+    assert_eq!(reopened.entry_count(), 161);
+    assert!(ids.iter().all(|(id, _)| reopened.entry(id).unwrap().is_some()));
+}
+
+#[test]
+fn several_messages_are_written_as_one() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, path) = started(&sessions(1), dir.path());
+    let first = ours.leaf_id();
+    let ids = ours.append_messages(["a", "b", "c"].map(user)).unwrap();
+    let parents: Vec<_> = ids.iter().map(|id| ours.entry(id).unwrap().unwrap().parent_id()).collect();
+    assert_eq!(parents, [first, Some(ids[0].clone()), Some(ids[1].clone())]);
+    assert_eq!(sessions(2).open(&path, None, None).unwrap().leaf_id(), ids.last().cloned());
+    assert!(ours.append_messages(Vec::<draft::UserMessage>::new()).unwrap().is_empty());
+}
+
+#[test]
+fn a_place_is_remembered_until_somebody_goes_on() {
+    let dir = TempDir::new().unwrap();
+    let remembering = |seed| sessions(seed).remembering_leaves(dir.path().join("state"));
+    let (mut ours, path) = started(&remembering(1), &dir.path().join("sessions"));
+    let first = ours.leaf_id().unwrap();
+    let second = ours.append_message(user("second")).unwrap();
+    ours.branch(&first).unwrap();
+    drop(ours);
+    assert_eq!(remembering(2).open(&path, None, None).unwrap().leaf_id(), Some(first.clone()));
+    assert_eq!(sessions(2).open(&path, None, None).unwrap().leaf_id(), Some(second), "off unless asked for");
+
+    // Another program goes on: its entry is where everybody goes on.
+    let other = sessions(3).open(&path, None, None).unwrap().append_message(user("other")).unwrap();
+    let mut ours = remembering(4).open(&path, None, None).unwrap();
+    assert_eq!(ours.leaf_id(), Some(other));
+    // So does appending ourselves, or following.
+    ours.reset_leaf();
+    assert_eq!(remembering(5).open(&path, None, None).unwrap().leaf_id(), None);
+    let root = ours.append_message(user("root")).unwrap();
+    assert_eq!(remembering(5).open(&path, None, None).unwrap().leaf_id(), Some(root.clone()));
+    ours.branch(&first).unwrap();
+    ours.follow_leaf().unwrap();
+    assert_eq!(remembering(5).open(&path, None, None).unwrap().leaf_id(), Some(root));
+    assert_eq!(fs::read_dir(dir.path().join("state/leaves")).unwrap().count(), 0);
+}
+
+/// A session on a simulated machine.
+fn simulated(os: &SimOs, seed: u64) -> Sessions {
+    sessions(seed).on(Arc::new(os.clone()))
+}
+
+/// C15: where several machines may write, one writer at a time, and none without a lock.
+#[test]
+fn a_network_file_system_has_one_writer() {
+    let os = SimOs::new();
+    os.make_directories("/s");
+    os.set_shared(true);
+    let (mut ours, path) = started(&simulated(&os, 1), Path::new("/s"));
+    ours.append_message(user("ours")).unwrap();
+    let other = os.process(2);
+    let mut theirs = simulated(&other, 2).open(&path, None, None).unwrap();
+    let refused = theirs.append_message(user("theirs")).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::Busy { .. })), "{refused}");
+    drop(ours);
+    theirs.append_message(user("theirs")).unwrap();
+    drop(theirs);
+
+    os.set_lock_error(Some(Errno::NOLCK));
+    let mut third = simulated(&os.process(3), 3).open(&path, None, None).unwrap();
+    let refused = third.append_message(user("x")).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::SharedFileSystem { .. })), "{refused}");
+}
+
+/// The sidecars go when the last user closes a session whose entries are safe.
+#[test]
+fn sidecars_go_with_the_last_user() {
+    let os = SimOs::new();
+    os.make_directories("/s");
+    let (mut ours, path) = started(&simulated(&os, 1), Path::new("/s"));
+    let n_files = || os.snapshot().keys().filter(|path| path.parent() == Some(Path::new("/s"))).count();
+    let mut theirs = simulated(&os.process(2), 2).open(&path, None, None).unwrap();
+    theirs.append_message(user("theirs")).unwrap();
+    assert_eq!(n_files(), 3);
+    os.advance(10_000);
+    drop(theirs);
+    assert_eq!(n_files(), 3, "somebody still uses them");
+    ours.append_message(user("ours")).unwrap();
+    drop(ours);
+    assert_eq!(n_files(), 3, "the last entry is not safe yet");
+    os.advance(10_000);
+    let mut last = simulated(&os.process(3), 3).open(&path, None, None).unwrap();
+    last.refresh().unwrap();
+    drop(last);
+    let mut last = simulated(&os.process(4), 4).open(&path, None, None).unwrap();
+    last.append_message(user("last")).unwrap();
+    os.advance(10_000);
+    drop(last);
+    assert_eq!(n_files(), 1);
+}
+
+/// D10: after a failed sync nothing is acknowledged until the file was opened anew.
+#[test]
+fn a_failed_sync_is_never_taken_for_a_good_one() {
+    let os = SimOs::new();
+    os.make_directories("/s");
+    os.settle();
+    let options = WriteOptions { durability: Durability::Sync, ..WriteOptions::default() };
+    let (mut ours, path) = started(&simulated(&os, 1).writing(options), Path::new("/s"));
+    let first = ours.leaf_id();
+    os.fail_from(1, Errno::IO, |call| call.is_sync());
+    let failed = ours.append_message(user("lost?")).unwrap_err();
+    assert!(matches!(failed, SessionError::Store(StoreError::SyncFailed { .. })), "{failed}");
+    assert_eq!(ours.leaf_id(), first);
+    os.heal();
+    let refused = ours.append_message(user("no")).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::Poisoned { .. })), "{refused}");
+    ours.reopen().unwrap();
+    assert_eq!(ours.leaf_id(), first);
+    let good = ours.append_message(user("good")).unwrap();
+    // Whatever became of the entry in doubt, the one that was acknowledged has a parent that is on disk.
+    for seed in 0..50 {
+        let after = os.power_loss(seed);
+        let seen = simulated(&after, 9).open(&path, None, None).unwrap();
+        let rows = seen.branch_path(Some(&good)).unwrap();
+        assert_eq!(rows.len(), 2, "seed {seed}");
+    }
+}

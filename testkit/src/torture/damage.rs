@@ -1,0 +1,90 @@
+//! A file that was cut or changed anywhere can be read and written to (H-rows, G5).
+
+use std::path::Path;
+use std::thread;
+
+use sessile::{EntryId, SessionError, StoreError, WriteOptions};
+
+use super::scene::{FILE, Scene, foreign_session, id_of, lines, told};
+use super::{Effort, Outcome};
+
+const N_ENTRIES: u64 = 20;
+const N_THREADS: usize = 2;
+
+/// A file is cut at every byte.
+pub fn truncation(effort: &Effort) -> Outcome {
+    let whole = foreign_session(N_ENTRIES);
+    let damaged = |cut: usize| whole[..cut].to_vec();
+    in_parallel("truncation", effort, whole.len(), &|at| format!("cut at {at}"), &damaged)
+}
+
+/// Every bit of a file is flipped.
+pub fn bit_flips(effort: &Effort) -> Outcome {
+    let whole = foreign_session(N_ENTRIES);
+    let damaged = |bit: usize| {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        bytes
+    };
+    in_parallel("bit flips", effort, whole.len() * 8, &|at| format!("bit {at}"), &damaged)
+}
+
+fn in_parallel(
+    name: &'static str,
+    effort: &Effort,
+    n_cases: usize,
+    case_name: &(dyn Fn(usize) -> String + Sync),
+    damaged: &(dyn Fn(usize) -> Vec<u8> + Sync),
+) -> Outcome {
+    let part = |first: usize| {
+        let mut outcome = Outcome::new(name, effort);
+        for at in (first..n_cases).step_by(N_THREADS) {
+            outcome.case(|| case_name(at), || go_on_with(&damaged(at)));
+        }
+        outcome
+    };
+    let mut whole = Outcome::new(name, effort);
+    thread::scope(|scope| {
+        let parts: Vec<_> = (0..N_THREADS).map(|first| scope.spawn(move || part(first))).collect();
+        for part in parts {
+            let part = part.join().unwrap();
+            whole.cases += part.cases;
+            whole.failures.extend(part.failures);
+        }
+    });
+    whole
+}
+
+/// Opens a damaged file and appends to it: what can be read is seen, and what is appended, too.
+fn go_on_with(bytes: &[u8]) -> Result<(), String> {
+    let mut scene = Scene::with_file(WriteOptions::default(), bytes);
+    let mut manager = match scene.open(Path::new(FILE)) {
+        Ok(manager) => manager,
+        Err(SessionError::NotASession { .. }) => return is_untouched(&scene, bytes),
+        Err(error) => return Err(told(&error)),
+    };
+    // A header that was changed may say another version, in which entries have other ids or none.
+    let header = foreign_session(0);
+    let intact: Vec<EntryId> = lines(bytes).skip(1).filter_map(id_of).collect();
+    for id in intact.iter().filter(|_| bytes.starts_with(&header)) {
+        if manager.entry(id.clone()).map_err(|error| told(&error))?.is_none() {
+            return Err(format!("entry {id} is whole but not seen"));
+        }
+    }
+    match scene.append(&mut manager) {
+        Ok(_) => {}
+        Err(SessionError::NewerVersion { .. }) => return is_untouched(&scene, bytes),
+        Err(SessionError::Store(StoreError::NotRegular { .. })) => return Err("not regular".to_owned()),
+        Err(error) => return Err(format!("appending: {}", told(&error))),
+    }
+    drop(manager);
+    scene.check_files()?;
+    let last = scene.ledger.acknowledged.last().map(|entry| entry.id.clone());
+    let manager = scene.open(Path::new(FILE)).map_err(|error| told(&error))?;
+    scene.check_view(&manager)?;
+    if manager.leaf_id() == last { Ok(()) } else { Err("the appended entry is not the leaf".to_owned()) }
+}
+
+fn is_untouched(scene: &Scene, bytes: &[u8]) -> Result<(), String> {
+    if scene.os.read_file(FILE).as_deref() == Some(bytes) { Ok(()) } else { Err("refused but changed".to_owned()) }
+}

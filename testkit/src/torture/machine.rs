@@ -1,0 +1,248 @@
+//! Random sequences of everything, against a model that only knows what was acknowledged (G7, G12).
+
+use std::path::Path;
+
+use sessile::{Durability, EntryId, SessionError, SessionManager, WriteOptions};
+
+use super::scene::{FILE, LONG_MS, Scene, foreign_line, foreign_session, lines, told};
+use super::{Effort, Outcome};
+use crate::SplitMix;
+use crate::sim::Tear;
+
+/// How old what another program read may be when it writes that back. The guard is made for this.
+const MOST_STALE_MS: i64 = 4000;
+const N_PROCESSES: usize = 2;
+
+/// One step of anybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Append(usize),
+    Label(usize),
+    BranchAndAppend(usize),
+    Fork(usize),
+    Open(usize),
+    Close(usize),
+    /// Dies in the so-many-th call of an append.
+    Crash(usize, u64, Tear),
+    ForeignAppend,
+    ForeignTorn,
+    ForeignRead,
+    ForeignRewrite,
+    ForeignReplace,
+    ForeignTruncate,
+    Advance(i64),
+}
+
+/// Random sequences, each with its seed. What fails is shown without the steps it does not need.
+pub fn state_machine(effort: &Effort) -> Outcome {
+    let mut outcome = Outcome::new("state machine", effort);
+    outcome.remark(format!("seeds {} to {}", effort.seed, effort.seed + effort.n_cases));
+    for seed in effort.seed..effort.seed + effort.n_cases {
+        let steps = steps(seed);
+        let name = || format!("seed {seed}, {:?}", shrunk(&steps));
+        outcome.case(name, || Machine::run(&steps));
+    }
+    outcome
+}
+
+fn steps(seed: u64) -> Vec<Step> {
+    let mut random = SplitMix::new(seed);
+    let n_steps = 5 + random.below(25);
+    (0..n_steps).map(|_| step(&mut random)).collect()
+}
+
+fn step(random: &mut SplitMix) -> Step {
+    let who = random.below(N_PROCESSES);
+    match random.below(22) {
+        0..=5 => Step::Append(who),
+        6 => Step::Label(who),
+        7 | 8 => Step::BranchAndAppend(who),
+        9 => Step::Fork(who),
+        10 => Step::Open(who),
+        11 => Step::Close(who),
+        12 | 13 => Step::Crash(who, 1 + random.below(40) as u64, random.pick(&Tear::EVERY)),
+        14 | 15 => Step::ForeignAppend,
+        16 => Step::ForeignTorn,
+        17 => Step::ForeignRead,
+        18 => Step::ForeignRewrite,
+        19 => Step::ForeignReplace,
+        20 => Step::ForeignTruncate,
+        _ => Step::Advance(random.pick(&[10, 1000, 3000, LONG_MS])),
+    }
+}
+
+/// The steps that are needed for a failure.
+fn shrunk(steps: &[Step]) -> Vec<Step> {
+    let fails = |steps: &[Step]| !matches!(std::panic::catch_unwind(|| Machine::run(steps)), Ok(Ok(())));
+    let mut needed = steps.to_vec();
+    let mut at = 0;
+    while at < needed.len() {
+        let mut fewer = needed.clone();
+        fewer.remove(at);
+        if fails(&fewer) {
+            needed = fewer;
+        } else {
+            at += 1;
+        }
+    }
+    needed
+}
+
+/// Everybody who works on one session.
+struct Machine {
+    scene: Scene,
+    processes: Vec<(crate::sim::SimOs, Option<SessionManager>)>,
+    /// What the foreign program read, and when.
+    read: Option<(Vec<u8>, i64)>,
+    n_foreign: u64,
+    /// The entry that must be the leaf of the first file for who opens it now, if that can be said.
+    last: Option<EntryId>,
+}
+
+impl Machine {
+    fn run(steps: &[Step]) -> Result<(), String> {
+        let mut scene = Scene::new(WriteOptions { durability: Durability::Buffered, ..WriteOptions::default() });
+        scene.is_alone = false;
+        scene.has_crashed = true;
+        let processes = (0..N_PROCESSES).map(|_| (scene.os.process(10), None)).collect();
+        let mut machine = Self { scene, processes, read: None, n_foreign: 100, last: None };
+        for step in steps {
+            machine.take(*step).map_err(|failure| format!("{step:?}: {failure}"))?;
+        }
+        machine.check()
+    }
+
+    fn take(&mut self, step: Step) -> Result<(), String> {
+        match step {
+            Step::Append(who) => self.append(who, Scene::append),
+            Step::Label(who) => self.append(who, |scene, manager| match manager.leaf_id() {
+                Some(_) => scene.label(manager),
+                None => scene.append(manager),
+            }),
+            Step::BranchAndAppend(who) => self.append(who, |scene, manager| {
+                let first = manager.outline().entries().next().and_then(|row| manager.outline().id(row));
+                manager.branch(first.unwrap())?;
+                scene.append(manager)
+            }),
+            Step::Fork(who) => self.fork(who),
+            Step::Open(who) => self.open(who),
+            Step::Close(who) => {
+                self.processes[who].1 = None;
+                Ok(())
+            }
+            Step::Crash(who, n, tear) => self.crash(who, n, tear),
+            Step::Advance(ms) => {
+                self.scene.os.advance(ms);
+                Ok(())
+            }
+            foreign => {
+                self.last = None;
+                self.intrude(foreign);
+                Ok(())
+            }
+        }
+    }
+
+    fn open(&mut self, who: usize) -> Result<(), String> {
+        let (os, manager) = &mut self.processes[who];
+        if manager.is_none() {
+            *manager = Some(self.scene.on(os.clone()).open(Path::new(FILE)).map_err(|error| told(&error))?);
+        }
+        Ok(())
+    }
+
+    fn append(
+        &mut self,
+        who: usize,
+        append: impl Fn(&mut Scene, &mut SessionManager) -> Result<EntryId, SessionError>,
+    ) -> Result<(), String> {
+        self.open(who)?;
+        let manager = self.processes[who].1.as_mut().unwrap();
+        let appended = append(&mut self.scene, manager).or_else(|_| {
+            // The entry we stood at may have been another program's, and be gone with its rewrite.
+            manager.follow_leaf()?;
+            self.scene.append(manager)
+        });
+        let id = appended.map_err(|error| told(&error))?;
+        if manager.session_file() == Some(Path::new(FILE)) {
+            self.last = Some(id);
+        }
+        Ok(())
+    }
+
+    fn fork(&mut self, who: usize) -> Result<(), String> {
+        self.open(who)?;
+        let manager = self.processes[who].1.as_mut().unwrap();
+        let Some(leaf) = manager.leaf_id() else { return Ok(()) };
+        let from = manager.session_file().unwrap().to_path_buf();
+        let ids: Vec<EntryId> = manager.path(None).into_iter().filter_map(|row| manager.outline().id(row)).collect();
+        // Labels are set anew in a fork, and others may have moved what we read; only what was copied counts.
+        let Ok(Some(to)) = manager.create_branched_session(leaf) else { return Ok(()) };
+        let copied = self.scene.os.read_file(&to).unwrap_or_default();
+        let is_copied = |id: &&EntryId| lines(&copied).any(|line| super::scene::id_of(line).as_ref() == Some(*id));
+        let ids: Vec<EntryId> = ids.iter().filter(is_copied).cloned().collect();
+        if self.scene.ledger.acknowledged.iter().all(|entry| entry.path != from || !is_label(&entry.line)) {
+            self.scene.note_copies(&to, &to, &ids);
+        }
+        Ok(())
+    }
+
+    fn crash(&mut self, who: usize, n: u64, tear: Tear) -> Result<(), String> {
+        self.open(who)?;
+        self.last = None;
+        let (os, manager) = &mut self.processes[who];
+        os.crash_at(n, tear);
+        let n_acknowledged = self.scene.ledger.acknowledged.len();
+        drop(self.scene.append(manager.as_mut().unwrap()));
+        if os.crashed() {
+            // What the call returned, nobody has heard.
+            self.scene.ledger.acknowledged.truncate(n_acknowledged);
+        }
+        os.kill();
+        self.processes[who] = (self.scene.os.process(11), None);
+        Ok(())
+    }
+
+    fn intrude(&mut self, step: Step) {
+        let os = &self.scene.os;
+        let now_ms = sessile::os::Os::now_ms(os);
+        let read = self.read.clone().filter(|(_, read_ms)| now_ms - read_ms < MOST_STALE_MS).map(|(bytes, _)| bytes);
+        match (step, read) {
+            (Step::ForeignAppend, _) => {
+                self.n_foreign += 1;
+                let line = foreign_line(self.n_foreign, Some(&EntryId::from("f0000003"))).1;
+                os.foreign_append(FILE, [&line[..], b"\n"].concat());
+            }
+            (Step::ForeignTorn, _) => os.foreign_append(FILE, "{\"type\":\"message\",\"id\":\"to"),
+            (Step::ForeignRead, _) => self.read = os.read_file(FILE).map(|bytes| (bytes, now_ms)),
+            (Step::ForeignRewrite, Some(read)) => os.foreign_rewrite(FILE, read),
+            (Step::ForeignReplace, Some(read)) => os.foreign_replace(FILE, read),
+            (Step::ForeignTruncate, Some(read)) => {
+                let length = os.read_file(FILE).map_or(0, |now| now.len().min(read.len()));
+                os.foreign_truncate(FILE, length as u64);
+            }
+            _ => {}
+        }
+    }
+
+    /// After the dust has settled.
+    fn check(mut self) -> Result<(), String> {
+        for (_, manager) in &mut self.processes {
+            *manager = None;
+        }
+        if let Some(last) = &self.last {
+            let manager =
+                self.scene.on(self.scene.os.process(12)).open(Path::new(FILE)).map_err(|error| told(&error))?;
+            if manager.leaf_id().as_ref() != Some(last) {
+                return Err(format!("the leaf is {:?}, not {last}, the last acknowledged entry", manager.leaf_id()));
+            }
+        }
+        self.scene.os.advance(LONG_MS);
+        self.scene.ledger.pristine.insert(FILE.into(), foreign_session(4));
+        self.scene.check_going_on()
+    }
+}
+
+fn is_label(line: &[u8]) -> bool {
+    line.starts_with(b"{\"type\":\"label\"")
+}

@@ -1,0 +1,215 @@
+//! The power fails, or the disk says that it has not written (D8, D9, D10).
+
+use std::path::Path;
+
+use sessile::json::Json;
+use sessile::{Durability, Durable, SessionManager, WriteOptions};
+
+use super::scene::{FILE, Scene, id_of, lines, told};
+use super::sweep::{Case, OPS, Op};
+use super::{Effort, Outcome};
+use crate::sim::Errno;
+
+/// The power fails after every operation, in every mode.
+///
+/// D8, D9: what was acknowledged as being on disk is there afterwards, the names
+/// of new files included, and a file that was replaced is whole, in its old or
+/// its new form. What was only acknowledged as written may be lost; how much is remarked.
+pub fn power_loss(effort: &Effort) -> Outcome {
+    let mut outcome = Outcome::new("power loss", effort);
+    let (mut n_written, mut n_lost) = (0, 0);
+    for durability in [Durability::Sync, Durability::Group, Durability::Buffered] {
+        for op in OPS {
+            for is_after_pi in [false, true] {
+                let mut case = Case::new(op, durability);
+                if is_after_pi {
+                    // Another program has just made the file, and nobody has synced its name.
+                    unsettle(&mut case.scene);
+                }
+                case.run().unwrap();
+                for seed in effort.seed..effort.seed + effort.n_power_losses {
+                    let name = || format!("{op:?} {durability:?}, after pi: {is_after_pi}, seed {seed}");
+                    outcome.case(name, || {
+                        let (written, lost) = survives(&case, seed)?;
+                        n_written += written;
+                        n_lost += lost;
+                        Ok(())
+                    });
+                }
+            }
+        }
+    }
+    many_steps(&mut outcome, effort);
+    outcome.remark(format!("buffered: {n_lost} of {n_written} acknowledged entries lost to power loss, as announced"));
+    outcome
+}
+
+/// Makes the session a file that was just made by a program that syncs nothing.
+fn unsettle(scene: &mut Scene) {
+    let Some(bytes) = scene.os.read_file(FILE) else { return };
+    let is_ours = !scene.ledger.acknowledged.is_empty();
+    if is_ours {
+        return;
+    }
+    scene.os.foreign_replace(FILE, bytes);
+    // Nobody has promised that what that program wrote survives, if we add nothing to it.
+    scene.ledger.pristine.clear();
+}
+
+/// Whether what should survive a power loss does; and how much of the rest there was and is lost.
+fn survives(case: &Case, seed: u64) -> Result<(usize, usize), String> {
+    let mut scene = case.scene.after_power_loss(seed);
+    let (on_disk, written) = scene.ledger.acknowledged.into_iter().partition(|entry| entry.durable == Durable::Disk);
+    scene.ledger.acknowledged = on_disk;
+    let is_safe = !scene.ledger.acknowledged.is_empty();
+    let is_whole = scene.os.read_file(FILE).is_some_and(|now| scene.ledger.pristine.values().any(|old| now == *old));
+    if !is_safe && !is_whole {
+        // Nothing was promised, and the file itself may have gone.
+        scene.ledger.pristine.clear();
+    }
+    scene.check_files()?;
+    scene.check_parents()?;
+    let written: Vec<_> = written;
+    let n_lost = written.iter().filter(|entry| !is_there(&scene, &entry.path, &entry.line)).count();
+    scene.check_going_on()?;
+    Ok((written.len(), n_lost))
+}
+
+fn is_there(scene: &Scene, path: &Path, line: &[u8]) -> bool {
+    scene.os.read_file(path).is_some_and(|bytes| lines(&bytes).any(|found| found == line))
+}
+
+/// A long session of all kinds of steps; the power fails after each.
+fn many_steps(outcome: &mut Outcome, effort: &Effort) {
+    for durability in [Durability::Sync, Durability::Group] {
+        let mut scene = Scene::new(WriteOptions { durability, ..WriteOptions::default() });
+        let mut manager = scene.open(Path::new(FILE)).unwrap();
+        for step in 0..12 {
+            take_step(&mut scene, &mut manager, step);
+            for seed in 0..effort.n_power_losses {
+                let name = || format!("step {step} {durability:?}, seed {seed}");
+                outcome.case(name, || {
+                    let mut left = scene.after_power_loss(seed);
+                    left.check_files()?;
+                    left.check_parents()?;
+                    left.check_going_on()
+                });
+            }
+        }
+    }
+}
+
+fn take_step(scene: &mut Scene, manager: &mut SessionManager, step: usize) {
+    match step % 4 {
+        0 => drop(scene.append(manager).unwrap()),
+        1 => drop(scene.label(manager).unwrap()),
+        2 => {
+            let first = manager.outline().entries().next().and_then(|row| manager.outline().id(row)).unwrap();
+            manager.branch(first).unwrap();
+            scene.append(manager).unwrap();
+        }
+        _ => {
+            scene.os.advance(3000);
+            scene.append(manager).unwrap();
+        }
+    }
+}
+
+/// Every sync of every operation fails once.
+///
+/// D10: nothing is acknowledged by it, writing goes on only after opening the
+/// file again, and no entry that is acknowledged later hangs on one that a power
+/// loss takes away.
+pub fn failing_syncs(effort: &Effort) -> Outcome {
+    let mut outcome = Outcome::new("failing syncs", effort);
+    for seed in effort.seed..effort.seed + effort.n_power_losses {
+        outcome.case(|| format!("deferred appends, seed {seed}"), || fail_deferred(seed));
+    }
+    for durability in [Durability::Sync, Durability::Group] {
+        for op in OPS {
+            let calls = Case::calls(op, durability);
+            let syncs = calls.iter().enumerate().filter(|(_, call)| call.starts_with("sync_"));
+            for (index, call) in syncs {
+                for seed in effort.seed..effort.seed + effort.n_power_losses {
+                    let name = || format!("{op:?} {durability:?}, EIO at \"{call}\", seed {seed}");
+                    outcome.case(name, || fail_sync(op, durability, index as u64 + 1, seed));
+                }
+            }
+        }
+    }
+    outcome
+}
+
+/// Entries that waited for one sync together, which failed: nothing hangs on any of them afterwards.
+fn fail_deferred(seed: u64) -> Result<(), String> {
+    let mut scene = Scene::new(WriteOptions { durability: Durability::Group, ..WriteOptions::default() });
+    let mut manager = scene.open(Path::new(FILE)).map_err(|error| told(&error))?;
+    scene.append(&mut manager).map_err(|error| told(&error))?;
+    let mut pending = Vec::new();
+    for _ in 0..3 {
+        let message = Json::parse(r#"{"role":"user","content":"never acknowledged","timestamp":1}"#).unwrap();
+        let written = manager.deferred(|manager| manager.append_message(message));
+        pending.push(written.map_err(|error| told(&error))?);
+    }
+    scene.os.fail_call(1, Errno::IO);
+    if pending.into_iter().any(|pending| pending.wait().is_ok()) {
+        return Err("a failed sync was not told to all who waited".to_owned());
+    }
+    // The leaf goes back to what is known to be on disk, which the ledger's check of parents relies on.
+    if scene.append(&mut manager).is_ok() {
+        return Err("the log was not poisoned".to_owned());
+    }
+    manager.reopen().map_err(|error| told(&error))?;
+    scene.append(&mut manager).map_err(|error| told(&error))?;
+    check_after_power_loss(&scene, seed)
+}
+
+fn fail_sync(op: Op, durability: Durability, n: u64, seed: u64) -> Result<(), String> {
+    let mut case = Case::new(op, durability);
+    let n_before = case.scene.ledger.acknowledged.len();
+    case.scene.os.fail_call(n, Errno::IO);
+    let result = case.run();
+    if result.is_ok() && !matches!(op, Op::Replace | Op::Upgrade | Op::Resume) {
+        return Err("a failed sync was not told".to_owned());
+    }
+    if result.is_err() && case.scene.ledger.acknowledged.len() > n_before && !matches!(op, Op::Extract | Op::ForkFrom) {
+        return Err("something was acknowledged by an operation that failed".to_owned());
+    }
+    check_after_power_loss(&case.scene, seed)?;
+    match case.manager.as_mut() {
+        Some(manager) => {
+            let scene = &mut case.scene;
+            scene.append_or_reopen(manager).map_err(|error| format!("going on: {}", told(&error)))?;
+            check_after_power_loss(scene, seed)?;
+            scene.append(manager).map_err(|error| format!("going on: {}", told(&error)))?;
+        }
+        None => case.run().map_err(|error| format!("trying again: {}", told(&error)))?,
+    }
+    check_after_power_loss(&case.scene, seed)
+}
+
+fn check_after_power_loss(scene: &Scene, seed: u64) -> Result<(), String> {
+    let mut left = scene.after_power_loss(seed);
+    left.check_files()?;
+    left.check_parents()?;
+    left.check_going_on()
+}
+
+impl Scene {
+    /// Whether every acknowledged entry hangs on one that is there.
+    pub(super) fn check_parents(&self) -> Result<(), String> {
+        for entry in &self.ledger.acknowledged {
+            let bytes = self.os.read_file(&entry.path).unwrap_or_default();
+            let Some(parent) = parent_of(&entry.line) else { continue };
+            if !lines(&bytes).any(|line| id_of(line).is_some_and(|id| id.to_string() == parent)) {
+                return Err(format!("acknowledged entry {} hangs on {parent}, which is lost", entry.id));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parent_of(line: &[u8]) -> Option<String> {
+    let json = sessile::json::Raw::parse(line).ok()?;
+    Some(json.get("parentId")?.as_text()?.to_string())
+}

@@ -1,0 +1,222 @@
+//! Other programs do something just before every system call of an append (C2, C5, C7, C11).
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use sessile::line::Span;
+use sessile::os::Os;
+use sessile::{Busy, Durability, EntryId, Event, WriteOptions};
+use sessile_store::{Expect, FileLog, Log, StoreError};
+
+use super::scene::{FILE, LONG_MS, Ledger, Scene, foreign_line, foreign_session, id_of, lines, told};
+use super::sweep::{Case, Op};
+use super::{Effort, Outcome};
+use crate::sim::SimOs;
+
+/// What another program does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Intruder {
+    /// Appends a child of the entry that ours becomes a child of, too.
+    Appends,
+    /// Dies in the middle of a line.
+    Tears,
+    /// Writes back what it read before.
+    Rewrites,
+    /// Does the same by way of another file.
+    Replaces,
+    /// Cuts off what came after it looked.
+    Truncates,
+    /// Removes the session.
+    Deletes,
+    /// Is another process of ours, and appends.
+    IsOneOfUs,
+    /// Removes the lock's file.
+    RemovesLock,
+    /// Removes the guard.
+    RemovesGuard,
+}
+
+const INTRUDERS: [Intruder; 9] = [
+    Intruder::Appends,
+    Intruder::Tears,
+    Intruder::Rewrites,
+    Intruder::Replaces,
+    Intruder::Truncates,
+    Intruder::Deletes,
+    Intruder::IsOneOfUs,
+    Intruder::RemovesLock,
+    Intruder::RemovesGuard,
+];
+
+impl Intruder {
+    /// Whether it leaves alone what is there. Who writes an old version back takes the ids away that an upgrade gave,
+    /// and who deletes a file at the very moment of its swap gets it back: nobody can tell those apart from before.
+    fn only_adds(self) -> bool {
+        !matches!(self, Self::Rewrites | Self::Replaces | Self::Truncates | Self::Deletes)
+    }
+}
+
+/// Every intruder before every call of every kind of append.
+///
+/// Everything that was acknowledged is there once the dust has settled, no
+/// deleted file comes back, and entries that stand beside each other are told of.
+pub fn races(effort: &Effort) -> Outcome {
+    let mut outcome = Outcome::new("races", effort);
+    for op in [Op::Append, Op::AppendAgain, Op::AppendBehindTorn, Op::Label, Op::Upgrade, Op::Replace] {
+        for (index, call) in Case::calls(op, Durability::Buffered).iter().enumerate() {
+            for intruder in INTRUDERS.into_iter().filter(|intruder| op != Op::Upgrade || intruder.only_adds()) {
+                let name = || format!("{op:?}, another one {intruder:?} before \"{call}\"");
+                outcome.case(name, || race(op, intruder, index as u64 + 1));
+            }
+        }
+    }
+    outcome.case(|| "a lock that was removed while others waited".to_owned(), a_removed_lock_counts_for_nothing);
+    outcome.case(|| "leaf after a rewrite".to_owned(), the_last_entry_is_last_again);
+    outcome.case(|| "offset behind a torn line".to_owned(), an_append_says_where_its_line_is);
+    outcome
+}
+
+fn race(op: Op, intruder: Intruder, n: u64) -> Result<(), String> {
+    let mut case = Case::new(op, Durability::Buffered);
+    case.scene.is_alone = false;
+    let theirs = Arc::new(Mutex::new(Ledger::default()));
+    let parent = case.manager.as_ref().and_then(sessile::SessionManager::leaf_id);
+    let (scene, ledger) = (case.scene.clone(), Arc::clone(&theirs));
+    case.scene.os.interleave(n, move |os| intrude(intruder, os, scene, parent.as_ref(), &ledger));
+    let result = case.run();
+    case.scene.ledger.acknowledged.append(&mut theirs.lock().unwrap().acknowledged);
+    if intruder == Intruder::Deletes {
+        return check_deleted(&mut case);
+    }
+    if matches!(intruder, Intruder::Rewrites | Intruder::Replaces | Intruder::Truncates) {
+        // They destroy what was there, on purpose.
+        case.scene.ledger.pristine.clear();
+    }
+    if let Some(manager) = case.manager.as_mut() {
+        if result.is_ok() {
+            check_divergence(&case.scene, op, intruder)?;
+        }
+        let again = case.scene.append_or_reopen(manager);
+        again.map_err(|error| format!("cannot go on: {} after {result:?}", told(&error)))?;
+    }
+    case.manager = None;
+    case.scene.os.advance(LONG_MS);
+    // Replacing a file makes others wait who come at that very moment.
+    case.scene.has_crashed = true;
+    case.scene.check_going_on()
+}
+
+fn intrude(intruder: Intruder, os: &SimOs, scene: Scene, parent: Option<&EntryId>, theirs: &Mutex<Ledger>) {
+    let stale = match scene.ledger.pristine.get(Path::new(FILE)) {
+        Some(old) => old.clone(),
+        None => foreign_session(4),
+    };
+    match intruder {
+        Intruder::Appends => os.foreign_append(FILE, [&foreign_line(77, parent).1[..], b"\n"].concat()),
+        Intruder::Tears => os.foreign_append(FILE, "{\"type\":\"message\",\"id\":\"torn"),
+        Intruder::Rewrites => os.foreign_rewrite(FILE, stale),
+        Intruder::Replaces => os.foreign_replace(FILE, stale),
+        Intruder::Truncates => os.foreign_truncate(FILE, stale.len() as u64),
+        Intruder::Deletes => os.foreign_remove(FILE),
+        Intruder::RemovesLock => remove(os, "/d/.s.jsonl.sessile-lock"),
+        Intruder::RemovesGuard => remove(os, "/d/.s.jsonl.sessile-guard"),
+        Intruder::IsOneOfUs => append_as_another(os, scene, theirs),
+    }
+}
+
+fn remove(os: &SimOs, path: &str) {
+    if os.read_file(path).is_some() {
+        os.foreign_remove(path);
+    }
+}
+
+fn append_as_another(os: &SimOs, mut scene: Scene, theirs: &Mutex<Ledger>) {
+    scene.os = os.process(4000);
+    scene.ledger = Ledger::default();
+    scene.events = Arc::default();
+    scene.has_crashed = true;
+    let Ok(mut manager) = scene.open(Path::new(FILE)) else { return };
+    drop(scene.append(&mut manager));
+    theirs.lock().unwrap().acknowledged.append(&mut scene.ledger.acknowledged);
+}
+
+/// A file that was deleted stays deleted, whoever goes on writing.
+fn check_deleted(case: &mut Case) -> Result<(), String> {
+    let Some(manager) = case.manager.as_mut() else { return Ok(()) };
+    let scene = &mut case.scene;
+    if scene.append(manager).is_ok() {
+        return Err("something was acknowledged after the file had been deleted".to_owned());
+    }
+    if scene.os.read_file(FILE).is_some() {
+        return Err("a deleted file came back".to_owned());
+    }
+    Ok(())
+}
+
+/// Whoever came before us and stands beside us is told of.
+fn check_divergence(scene: &Scene, op: Op, intruder: Intruder) -> Result<(), String> {
+    if op == Op::Upgrade || intruder != Intruder::Appends {
+        return Ok(());
+    }
+    let bytes = scene.os.read_file(FILE).unwrap_or_default();
+    let place = |id: &EntryId| lines(&bytes).position(|line| id_of(line).as_ref() == Some(id));
+    let own = scene.ledger.acknowledged.last().map(|entry| &entry.id);
+    let (theirs, own) = (place(&foreign_line(77, None).0), own.and_then(place));
+    let is_beside = theirs.zip(own).is_some_and(|(theirs, own)| theirs < own);
+    let events = scene.events.lock().unwrap();
+    let is_told = events.iter().any(|event| matches!(event, Event::Divergence { .. }));
+    if is_beside == is_told { Ok(()) } else { Err(format!("divergence: {is_beside}, told: {is_told}")) }
+}
+
+/// A lock on a file that was removed keeps nobody out, so it is not a lock (C5).
+fn a_removed_lock_counts_for_nothing() -> Result<(), String> {
+    let scene = Scene::new(WriteOptions::default());
+    let options = WriteOptions { busy: Busy::Fail(Duration::ZERO), ..WriteOptions::default() };
+    let log = |pid| {
+        let os: Arc<dyn Os> = Arc::new(scene.os.process(pid));
+        FileLog::open(&os, FILE, options).unwrap()
+    };
+    let (mut one, mut other) = (log(1), log(2));
+    one.begin_turn().map_err(|error| told(&error))?;
+    one.end_turn();
+    scene.os.foreign_remove("/d/.s.jsonl.sessile-lock");
+    other.begin_turn().map_err(|error| told(&error))?;
+    match one.begin_turn() {
+        Err(StoreError::Busy { .. }) => Ok(()),
+        _ => Err("two processes have their turn at once".to_owned()),
+    }
+}
+
+/// The offset that an append reports is that of its line, not of the newline that ends a torn one.
+fn an_append_says_where_its_line_is() -> Result<(), String> {
+    let scene = Scene::new(WriteOptions::default());
+    scene.os.foreign_append(FILE, "{\"torn");
+    let os: Arc<dyn Os> = Arc::new(scene.os.clone());
+    let mut log = FileLog::open(&os, FILE, WriteOptions::default()).map_err(|error| told(&error))?;
+    let appended = log.append(b"{}\n", Expect::Anything).map_err(|error| told(&error))?;
+    let span = Span { offset: appended.offset, len: appended.end - appended.offset };
+    let there = log.read(span).map_err(|error| told(&error))?;
+    if there == b"{}\n" { Ok(()) } else { Err(format!("at the offset there is {there:?}")) }
+}
+
+/// What is put back keeps its order, so that pi goes on where we were (C2).
+fn the_last_entry_is_last_again() -> Result<(), String> {
+    let mut scene = Scene::new(WriteOptions::default());
+    let stale = scene.os.read_file(FILE).unwrap();
+    let mut manager = scene.open(Path::new(FILE)).map_err(|error| told(&error))?;
+    for _ in 0..3 {
+        scene.append(&mut manager).map_err(|error| told(&error))?;
+    }
+    let last = manager.leaf_id();
+    scene.os.kill();
+    scene.os.foreign_rewrite(FILE, stale);
+    scene.os = scene.os.process(1001);
+    let manager = scene.open(Path::new(FILE)).map_err(|error| told(&error))?;
+    if manager.leaf_id() != last {
+        return Err("the last acknowledged entry is not the last one of the file".to_owned());
+    }
+    let order: Vec<EntryId> = lines(&scene.os.read_file(FILE).unwrap()).filter_map(id_of).collect();
+    let acknowledged: Vec<EntryId> = scene.ledger.acknowledged.iter().map(|entry| entry.id.clone()).collect();
+    if order.ends_with(&acknowledged) { Ok(()) } else { Err("what was put back is in another order".to_owned()) }
+}

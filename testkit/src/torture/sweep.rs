@@ -1,0 +1,413 @@
+//! Something goes wrong at every system call of every operation (D4, D5, D6, D7, E1, E2, E5).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sessile::os::Os;
+use sessile::{Durability, EntryId, NewSession, SessionError, SessionManager, StoreError, WriteOptions};
+use sessile_store::{FileLog, Log, replace};
+
+use super::scene::{FILE, HOME, LONG_MS, Scene, foreign_session, old_session, told};
+use super::{Effort, Outcome};
+use crate::sim::{Errno, SimOs, Tear};
+
+const ERRORS: [Errno; 10] = [
+    Errno::IO,
+    Errno::NOSPC,
+    Errno::DQUOT,
+    Errno::INTR,
+    Errno::AGAIN,
+    Errno::ROFS,
+    Errno::ACCESS,
+    Errno::MFILE,
+    Errno::NOMEM,
+    Errno::STALE,
+];
+
+/// What is interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    /// A new session and its first message.
+    Create,
+    /// A message for an empty file that somebody made.
+    Fill,
+    /// The first append of a process.
+    Append,
+    /// A later one.
+    AppendAgain,
+    /// One behind a line that somebody has torn.
+    AppendBehindTorn,
+    /// A label.
+    Label,
+    /// A branch as a session of its own, and a message there.
+    Extract,
+    /// A copy of a whole session, and a message there.
+    ForkFrom,
+    /// The first append to a file of version 1.
+    Upgrade,
+    /// A rewrite, as repairing does it.
+    Replace,
+    /// Opening a session that somebody rewrote after its writer had died.
+    Resume,
+    /// Closing a session after its entries are safe.
+    Close,
+}
+
+pub(super) const OPS: [Op; 12] = [
+    Op::Create,
+    Op::Fill,
+    Op::Append,
+    Op::AppendAgain,
+    Op::AppendBehindTorn,
+    Op::Label,
+    Op::Extract,
+    Op::ForkFrom,
+    Op::Upgrade,
+    Op::Replace,
+    Op::Resume,
+    Op::Close,
+];
+
+/// An operation that is about to happen.
+pub(super) struct Case {
+    pub(super) scene: Scene,
+    pub(super) manager: Option<SessionManager>,
+    op: Op,
+}
+
+impl Case {
+    /// Everything up to the operation.
+    pub(super) fn new(op: Op, durability: Durability) -> Self {
+        let writing = WriteOptions { durability, ..WriteOptions::default() };
+        let scene = match op {
+            Op::Create => Scene::empty(writing),
+            Op::Fill => Scene::with_file(writing, b""),
+            Op::Upgrade => Scene::with_file(writing, &old_session()),
+            _ => Scene::new(writing),
+        };
+        let mut case = Self { scene, manager: None, op };
+        case.prepare();
+        case.scene.os.clear_calls();
+        case
+    }
+
+    fn prepare(&mut self) {
+        if matches!(self.op, Op::Create | Op::ForkFrom | Op::Replace) {
+            return;
+        }
+        let mut manager = self.scene.open(Path::new(FILE)).unwrap();
+        match self.op {
+            Op::AppendBehindTorn => self.scene.os.foreign_append(FILE, "{\"type\":\"mess"),
+            Op::AppendAgain | Op::Label | Op::Extract => self.append_two(&mut manager),
+            Op::Close => {
+                self.append_two(&mut manager);
+                self.scene.os.advance(LONG_MS);
+            }
+            Op::Resume => {
+                self.append_two(&mut manager);
+                self.scene.os.kill();
+                self.scene.os.foreign_rewrite(FILE, foreign_session(4));
+                self.scene.os.settle();
+                self.scene.os = self.scene.os.process(1001);
+                return;
+            }
+            _ => {}
+        }
+        self.manager = Some(manager);
+    }
+
+    fn append_two(&mut self, manager: &mut SessionManager) {
+        self.scene.append(manager).unwrap();
+        self.scene.append(manager).unwrap();
+    }
+
+    /// The operation. What it acknowledges is noted.
+    pub(super) fn run(&mut self) -> Result<(), SessionError> {
+        match self.op {
+            Op::Create => self.create()?,
+            Op::Extract => self.extract()?,
+            Op::ForkFrom => self.fork_from()?,
+            Op::Replace => return self.replace(),
+            Op::Resume => self.manager = Some(self.scene.open(Path::new(FILE))?),
+            Op::Close => {
+                self.manager = None;
+                return Ok(());
+            }
+            _ => {}
+        }
+        let manager = self.manager.as_mut().unwrap();
+        if self.op == Op::Label { self.scene.label(manager) } else { self.scene.append(manager) }.map(drop)
+    }
+
+    fn create(&mut self) -> Result<(), SessionError> {
+        let options = NewSession { id: Some("s1".to_owned()), parent_session: None };
+        let manager = self.scene.sessions().create(HOME, Some(Path::new("/d/new/dir")), options)?;
+        self.manager = Some(manager);
+        Ok(())
+    }
+
+    fn extract(&mut self) -> Result<(), SessionError> {
+        let manager = self.manager.as_mut().unwrap();
+        let ids = path_ids(manager);
+        let new = manager.create_branched_session(ids.last().unwrap().clone())?.unwrap();
+        self.scene.note_copies(Path::new(FILE), &new, &ids);
+        Ok(())
+    }
+
+    fn fork_from(&mut self) -> Result<(), SessionError> {
+        let manager = self.scene.sessions().fork_from(FILE, HOME, Some(Path::new("/d/other")), None)?;
+        let new = manager.session_file().unwrap().to_path_buf();
+        self.scene.note_copies(Path::new(FILE), &new, &path_ids(&manager));
+        self.manager = Some(manager);
+        Ok(())
+    }
+
+    /// The same lines in a new file, as a repair writes them.
+    fn replace(&mut self) -> Result<(), SessionError> {
+        let os: Arc<dyn Os> = Arc::new(self.scene.os.clone());
+        let mut log = FileLog::open(&os, FILE, self.scene.writing)?;
+        let known = log.length()?;
+        let bytes = log.read(sessile::line::Span { offset: 0, len: known })?;
+        log.begin_turn()?;
+        let replaced = replace::<StoreError>(&os, Path::new(FILE), known, "stamp", &mut |out| {
+            out.write_all(&bytes).map_err(|error| StoreError::io_at("write", Path::new(FILE), error))
+        });
+        log.end_turn();
+        Ok(replaced.map(drop)?)
+    }
+
+    /// The calls of the operation when nothing goes wrong.
+    pub(super) fn calls(op: Op, durability: Durability) -> Vec<String> {
+        let mut case = Self::new(op, durability);
+        case.run().unwrap();
+        case.scene.os.calls()
+    }
+
+    /// After an error and with everything in order again, the same process goes on.
+    fn go_on(&mut self, result: &Result<(), SessionError>) -> Result<(), String> {
+        self.scene.os.heal();
+        // What somebody destroyed before is put back in its own time.
+        let is_whole = self.op != Op::Resume;
+        if is_whole {
+            self.scene.check_files()?;
+        }
+        if result.is_err() {
+            self.check_no_half_files()?;
+        }
+        let again = match self.manager.as_mut() {
+            Some(manager) => self.scene.append_or_reopen(manager).map(drop),
+            None if self.op == Op::Close => Ok(()),
+            None => self.run(),
+        };
+        let failed = |error| format!("the same process cannot go on: {} after {}", told(&error), outcome(result));
+        again.map_err(failed)?;
+        self.manager = None;
+        if is_whole {
+            self.scene.check_files()?;
+        }
+        self.scene.check_going_on()
+    }
+
+    /// An operation that failed leaves no half-written session behind.
+    fn check_no_half_files(&self) -> Result<(), String> {
+        for path in self.scene.session_files() {
+            let bytes = self.scene.os.read_file(&path).unwrap();
+            let is_known = self.scene.paths().contains(&path);
+            if !is_known && !bytes.ends_with(b"\n") {
+                return Err(format!("{} was left half-written", path.display()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn outcome(result: &Result<(), SessionError>) -> String {
+    match result {
+        Ok(()) => "success".to_owned(),
+        Err(error) => format!("\"{}\"", told(error)),
+    }
+}
+
+fn path_ids(manager: &SessionManager) -> Vec<EntryId> {
+    manager.path(None).into_iter().filter_map(|row| manager.outline().id(row)).collect()
+}
+
+fn is_write(call: &str) -> bool {
+    call.starts_with("append ") || call.starts_with("write_at ")
+}
+
+/// Every call of every operation fails with every error, once and for good; writes are cut short.
+///
+/// D6, D7, E1, E2, E5: the error is told, nothing is acknowledged that is not
+/// there, memory is as it was, and the same process can go on.
+pub fn errors(effort: &Effort) -> Outcome {
+    let mut outcome = Outcome::new("sweep of errors", effort);
+    for durability in [Durability::Buffered, Durability::Sync] {
+        for op in OPS {
+            let calls = Case::calls(op, durability);
+            for (index, call) in calls.iter().enumerate() {
+                let n = index as u64 + 1;
+                for errno in ERRORS {
+                    try_error(&mut outcome, op, durability, call, &format!("{errno:?}"), |os| os.fail_call(n, errno));
+                }
+                // The disk is full, or broken, until somebody does something about it.
+                for errno in [Errno::NOSPC, Errno::IO] {
+                    let fault = |os: &SimOs| os.fail_from(n, errno, |kind| kind.is_write() || kind.is_sync());
+                    try_error(&mut outcome, op, durability, call, &format!("lasting {errno:?}"), fault);
+                }
+                for written in [0, 1, 17].into_iter().filter(|_| is_write(call)) {
+                    let fault = |os: &SimOs| os.fail_call_short(n, Errno::NOSPC, written);
+                    try_error(&mut outcome, op, durability, call, &format!("short by {written}"), fault);
+                }
+            }
+        }
+    }
+    outcome
+}
+
+fn try_error(
+    outcome: &mut Outcome,
+    op: Op,
+    durability: Durability,
+    call: &str,
+    fault_name: &str,
+    fault: impl FnOnce(&SimOs),
+) {
+    let name = || format!("{op:?} {durability:?}, {fault_name} at \"{call}\"");
+    outcome.case(name, || {
+        let mut case = Case::new(op, durability);
+        fault(&case.scene.os);
+        let result = case.run();
+        if call.starts_with("remove_directory") {
+            // It is left behind as by a crash, and others wait for it as long.
+            case.scene.has_crashed = true;
+            case.scene.os.advance(2 * LONG_MS);
+        }
+        case.go_on(&result)
+    });
+}
+
+/// The process dies in every call of every operation, having done none, some or all of it.
+///
+/// D1, D5: a new process sees everything that was acknowledged, and goes on.
+pub fn crashes(effort: &Effort) -> Outcome {
+    let mut outcome = Outcome::new("sweep of crashes", effort);
+    for durability in [Durability::Buffered, Durability::Sync] {
+        for op in OPS {
+            for (n, tear, call) in crash_points(&Case::calls(op, durability)) {
+                let name = || format!("{op:?} {durability:?}, died at \"{call}\" ({tear:?})");
+                outcome.case(name, || {
+                    let mut scene = crashed(op, durability, n, tear);
+                    settle_new_files(&mut scene);
+                    scene.check_going_on()
+                });
+            }
+        }
+    }
+    outcome
+}
+
+/// Every place to die: torn writes, and other calls before and after they were done.
+fn crash_points(calls: &[String]) -> Vec<(u64, Tear, String)> {
+    let mut points = Vec::new();
+    for (index, call) in calls.iter().enumerate() {
+        let tears = Tear::EVERY.into_iter().filter(|tear| is_write(call) || matches!(tear, Tear::Nothing | Tear::All));
+        points.extend(tears.map(|tear| (index as u64 + 1, tear, call.clone())));
+    }
+    points
+}
+
+/// What is left of a machine whose process died in an operation.
+fn crashed(op: Op, durability: Durability, n: u64, tear: Tear) -> Scene {
+    let mut case = Case::new(op, durability);
+    case.scene.os.crash_at(n, tear);
+    drop(case.run());
+    case.manager = None;
+    assert!(case.scene.os.crashed(), "the process has survived");
+    case.scene.has_crashed = true;
+    case.scene.forget_torn_starts();
+    case.scene
+}
+
+/// Notes complete sessions that an operation made before it died as files to look at, too.
+fn settle_new_files(scene: &mut Scene) {
+    for path in scene.session_files() {
+        let bytes = scene.os.read_file(&path).unwrap();
+        let is_session = bytes.contains(&b'\n');
+        if is_session {
+            scene.ledger.pristine.entry(path).or_insert(bytes);
+        }
+    }
+}
+
+/// The process dies in every call of every operation, and the next one in every call of its recovery.
+///
+/// D4: a third process finds everything, and looking again changes nothing more.
+pub fn double_crashes(effort: &Effort) -> Outcome {
+    let mut outcome = Outcome::new("double crashes", effort);
+    let mut n_points = 0;
+    for op in OPS {
+        let mut seen = Vec::new();
+        for (n, tear, call) in crash_points(&Case::calls(op, Durability::Buffered)) {
+            if outcome.is_over() {
+                return outcome;
+            }
+            n_points += 1;
+            let mut left = crashed(op, Durability::Buffered, n, tear);
+            settle_new_files(&mut left);
+            let state = (left.os.snapshot(), left.ledger.acknowledged.len());
+            // A machine that looks like an earlier one recovers like it.
+            if !seen.contains(&state) {
+                seen.push(state);
+                crash_in_recovery(&mut outcome, &left, &format!("{op:?}, died at \"{call}\" ({tear:?})"));
+            }
+        }
+    }
+    outcome.remark(format!("{n_points} first crashes, and every call of the recovery from those that differ"));
+    outcome
+}
+
+fn crash_in_recovery(outcome: &mut Outcome, left: &Scene, after: &str) {
+    let n_calls = recovery_calls(left);
+    for (m, tear) in (1..=n_calls).flat_map(|m| [(m, Tear::Half), (m, Tear::All)]) {
+        let name = || format!("{after}, recovery died at call {m} ({tear:?})");
+        outcome.case(name, || crash_again(left, m, tear));
+    }
+}
+
+/// Opens every session and appends to it, as a process does that goes on after a crash.
+fn recover(scene: &mut Scene) -> Result<(), SessionError> {
+    for path in scene.paths() {
+        let mut manager = scene.open(&path)?;
+        scene.append(&mut manager)?;
+    }
+    Ok(())
+}
+
+fn recovery_calls(left: &Scene) -> u64 {
+    let mut scene = left.on(left.os.fork());
+    drop(recover(&mut scene));
+    scene.os.calls().len() as u64
+}
+
+fn crash_again(left: &Scene, m: u64, tear: Tear) -> Result<(), String> {
+    let mut scene = left.on(left.os.fork());
+    scene.os.crash_at(m, tear);
+    drop(recover(&mut scene));
+    scene.os = scene.os.process(1002);
+    scene.forget_torn_starts();
+    for path in scene.paths() {
+        scene.open(&path).map_err(|error| told(&error)).and_then(|manager| scene.check_view(&manager))?;
+    }
+    let files = |scene: &Scene| -> Vec<(PathBuf, Option<Vec<u8>>)> {
+        scene.paths().into_iter().map(|path| (path.clone(), scene.os.read_file(path))).collect()
+    };
+    let once = files(&scene);
+    for path in scene.paths() {
+        scene.open(&path).map_err(|error| told(&error))?;
+    }
+    if files(&scene) != once {
+        return Err("looking again has changed a file again".to_owned());
+    }
+    scene.check_going_on()
+}

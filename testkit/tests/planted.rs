@@ -1,0 +1,17 @@
+//! The torture bench notices every bug that is planted. Alone in its process, because a bug is planted in all of it.
+
+use sessile_testkit::torture::planted::every_bug;
+
+/// G20.
+#[test]
+fn every_planted_bug_is_caught() {
+    // Planted bugs panic a lot, which is one way to be caught.
+    std::panic::set_hook(Box::new(|_| {}));
+    let planted = every_bug();
+    drop(std::panic::take_hook());
+    for bug in &planted {
+        println!("{bug}");
+    }
+    let missed: Vec<_> = planted.iter().filter(|planted| planted.caught.is_none()).map(|planted| planted.bug).collect();
+    assert!(missed.is_empty(), "not caught: {missed:?}");
+}

@@ -9,6 +9,7 @@
 pub mod entries;
 pub mod lines;
 pub mod migration;
+pub mod salvage;
 pub mod session;
 pub mod term_safe;
 pub mod tree;

@@ -97,8 +97,6 @@ struct KnownPath {
 struct Tail {
     end: u64,
     bytes: Vec<u8>,
-    /// Whether we wrote them.
-    is_own: bool,
 }
 
 /// Whether and how it is our turn.
@@ -139,7 +137,7 @@ impl FileLog {
             return Err(error);
         }
         let mut log = Self::new(os, path, file, true, options)?;
-        log.know_tail(bytes.len() as u64, bytes, true);
+        log.know_tail(bytes.len() as u64, bytes);
         log.guard_created(bytes);
         Ok(log)
     }
@@ -196,7 +194,7 @@ impl FileLog {
             return Ok(());
         }
         self.turn = TurnState { lock: Some(lock), depth: 1, current: Some(Turn::Ours), is_kept: self.turn.is_kept };
-        self.ready_guard(false);
+        self.ready_guard();
         let settled = self.settle();
         self.end_turn();
         match settled {
@@ -257,16 +255,10 @@ impl FileLog {
         Ok(())
     }
 
-    /// Whether nobody else has written to a file of this length since we did.
-    fn is_alone(&self, length: u64) -> bool {
-        let tail = self.tail.borrow();
-        tail.is_own && tail.end == length
-    }
-
     /// Remembers the last of the bytes that end at a place.
-    fn know_tail(&self, end: u64, bytes: &[u8], is_own: bool) {
+    fn know_tail(&self, end: u64, bytes: &[u8]) {
         let mut tail = self.tail.borrow_mut();
-        (tail.end, tail.is_own) = (end, is_own);
+        tail.end = end;
         tail.bytes.clear();
         tail.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
     }
@@ -322,7 +314,7 @@ impl FileLog {
             _ => self.current_length()?,
         };
         check_expectation(&self.path, length, expect)?;
-        if self.ready_guard(self.is_alone(length)) {
+        if self.ready_guard() {
             // Whoever swaps the session's file swaps its guard as well.
             self.check_path()?;
         }
@@ -333,8 +325,7 @@ impl FileLog {
         self.space.make_sure(self.os.as_ref(), self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
         let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
         self.distrusts_end = false;
-        // Without the lock somebody else may be writing to the guard right now.
-        self.know_tail(appended.end, lines, self.turn.current == Some(Turn::Ours));
+        self.know_tail(appended.end, lines);
         self.remember(appended.offset, lines);
         if planted::has(Bug::WrongOffset) && !is_sealed {
             return Ok(Appended { offset: appended.offset - 1, ..appended });
@@ -389,15 +380,14 @@ impl FileLog {
 
     /// Opens the guard, or takes in what others have put there. Without one we write all the same.
     ///
-    /// `is_alone` says that nobody else has written to the session since we
-    /// did. Returns whether the guard is another file than it was.
-    fn ready_guard(&mut self, is_alone: bool) -> bool {
+    /// Returns whether the guard is another file than it was.
+    fn ready_guard(&mut self) -> bool {
         if !self.options.guard || self.is_guard_ready || self.turn.current != Some(Turn::Ours) {
             return false;
         }
         self.is_guard_ready = true;
         let opened = match self.guard.take() {
-            Some(mut guard) => guard.catch_up(&self.path, is_alone).map(|is_another| (guard, is_another)),
+            Some(mut guard) => guard.catch_up(&self.path).map(|is_another| (guard, is_another)),
             None => Guard::open(&self.os, &self.path).map(|guard| (guard, true)),
         };
         match opened {
@@ -415,7 +405,7 @@ impl FileLog {
     /// Puts the first lines of a new file into the guard.
     fn guard_created(&mut self, bytes: &[u8]) {
         if self.options.guard && self.begin_turn().is_ok() {
-            self.ready_guard(false);
+            self.ready_guard();
             self.remember(0, bytes);
             self.end_turn();
         }
@@ -478,7 +468,7 @@ impl FileLog {
             wait_until_still(self.os.as_ref(), &self.path);
         }
         self.reopen()?;
-        self.ready_guard(false);
+        self.ready_guard();
         let is_ours = self.turn.current == Some(Turn::Ours);
         if let Some(guard) = self.guard.as_mut().filter(|_| is_ours) {
             let lines = put_back(self.os.as_ref(), &self.path, guard)?;
@@ -515,7 +505,7 @@ impl FileLog {
         let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
             Ok(None) => true,
             Ok(Some(mut guard)) => {
-                let is_settled = guard.catch_up(&self.path, false).is_ok()
+                let is_settled = guard.catch_up(&self.path).is_ok()
                     && matches!(settle(&mut guard, self.file.as_ref(), self.identity), Ok(false));
                 is_settled && guard.remove_if_unused()
             }
@@ -550,7 +540,7 @@ impl Log for FileLog {
         })?;
         let start = end.saturating_sub(TAIL as u64);
         let bytes = self.read(Span { offset: start, len: end - start })?;
-        self.know_tail(end, &bytes, false);
+        self.know_tail(end, &bytes);
         Ok(())
     }
 

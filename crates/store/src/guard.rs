@@ -107,19 +107,22 @@ impl Guard {
         self.end - HEAD
     }
 
-    /// Makes sure that what we know of the file is true: others may have written to it, replaced or removed it.
+    /// Makes sure that what we know of the file is true: others may have added to it, replaced or removed it.
     ///
-    /// `is_alone` says that nobody else has written to the session since we
-    /// did; then nobody has put anything in here either, and at most taken it
-    /// out. Returns whether the guard is another file now.
-    pub(crate) fn catch_up(&mut self, session: &Path, is_alone: bool) -> Result<bool, StoreError> {
+    /// Records are only ever added behind the last one, and taken out by
+    /// replacing the file, so its links and the bytes at our end tell. Returns
+    /// whether the guard is another file now.
+    pub(crate) fn catch_up(&mut self, session: &Path) -> Result<bool, StoreError> {
         let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
         if stat.n_links == 0 {
             let waiting = std::mem::take(&mut self.buffer);
             *self = Self { buffer: waiting, ..Self::open(&self.os, session)? };
             return Ok(true);
         }
-        if stat.length != self.allocated || !is_alone {
+        let mut next = [0; RECORD.len()];
+        let n_read = read_fully(self.file.as_ref(), &mut next, self.end).map_err(StoreError::io("read", &self.path))?;
+        self.allocated = stat.length;
+        if next[..n_read].iter().any(|byte| *byte != 0) {
             self.read_head()?;
         }
         Ok(false)
@@ -169,15 +172,12 @@ impl Guard {
 
     /// Forgets the records for which this says so, which must be the oldest ones.
     ///
-    /// If all are forgotten the file is cut; if many, it is written anew. A few are left for later.
+    /// If all or many are forgotten the file is written anew. A few are left for later.
     pub(crate) fn forget(&mut self, records: &[Record], n_confirmed: usize) -> Result<(), StoreError> {
         let confirmed = records[..n_confirmed].iter().map(|record| (RECORD_HEAD + record.lines.len()) as u64).sum();
-        if n_confirmed == records.len() {
-            if self.end > HEAD {
-                self.file.set_length(HEAD).map_err(StoreError::io("shorten", &self.path))?;
-                (self.end, self.allocated) = (HEAD, HEAD);
-            }
-        } else if self.len().min(confirmed) > MAX_CONFIRMED {
+        // Never cut: others, who know where they wrote last, would write behind the end.
+        let is_worth_it = n_confirmed == records.len() && self.end > HEAD;
+        if is_worth_it || self.len().min(confirmed) > MAX_CONFIRMED {
             self.replace(self.generation, &records[n_confirmed..])?;
         }
         Ok(())

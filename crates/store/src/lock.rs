@@ -39,26 +39,11 @@ pub(crate) struct TurnLock {
     /// When the details in the file were written by us; anything else there was written by others.
     signed_ms: Option<i64>,
     since_ms: Option<i64>,
-    /// When we last made sure that the file we lock still has its name.
-    checked_ms: Option<i64>,
 }
-
-/// For so long a lock that was found to be the right one is taken without looking again.
-///
-/// Processes of ours do not remove the lock of a session that has users; this is about people who tidy up.
-const CHECKED_FOR_MS: i64 = 1000;
 
 impl TurnLock {
     pub(crate) fn new(os: Arc<dyn Os>, session: &Path) -> Self {
-        Self {
-            os,
-            path: lock_path(session),
-            file: None,
-            is_held: false,
-            signed_ms: None,
-            since_ms: None,
-            checked_ms: None,
-        }
+        Self { os, path: lock_path(session), file: None, is_held: false, signed_ms: None, since_ms: None }
     }
 
     pub(crate) fn is_held(&self) -> bool {
@@ -73,8 +58,6 @@ impl TurnLock {
             if self.try_take()? {
                 return Ok(true);
             }
-            // Whoever had it may remove its file before giving it back.
-            self.checked_ms = None;
             if busy.patience().is_some_and(|patience| waited >= patience) {
                 return match busy {
                     Busy::Continue(_) => Ok(false),
@@ -96,13 +79,10 @@ impl TurnLock {
                 return Ok(false);
             }
             self.is_held = true;
-            let now_ms = self.os.now_ms();
-            let age = self.checked_ms.map(|checked_ms| now_ms.saturating_sub(checked_ms));
-            if age.is_some_and(|age| (0..CHECKED_FOR_MS).contains(&age)) || self.is_right_one()? {
-                self.checked_ms.get_or_insert(now_ms);
+            if self.is_right_one()? {
                 return Ok(true);
             }
-            (self.file, self.checked_ms, self.is_held) = (None, None, false);
+            (self.file, self.is_held) = (None, false);
         }
     }
 
@@ -117,7 +97,6 @@ impl TurnLock {
         if self.signed_ms != Some(stat.modified_ms) {
             self.sign();
         }
-        self.checked_ms = None;
         Ok(true)
     }
 

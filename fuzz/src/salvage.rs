@@ -1,0 +1,53 @@
+//! Records taken out of damaged lines are whole, in order, and nothing else is touched.
+
+use sessile_core::head::{Parsed, read};
+use sessile_core::line::split;
+use sessile_core::salvage::{How, take_apart};
+
+use crate::session;
+
+/// The input is a file, damaged at a place that its first byte chooses.
+pub fn check(data: &[u8]) {
+    let (mut file, choice) = session::file(data);
+    damage(&mut file, choice);
+    sound_pieces(&file);
+    for line in split(&file) {
+        sound_pieces(line.bytes.unwrap());
+    }
+}
+
+/// Takes a newline away, or puts one in, or NUL bytes, so that lines are glued, broken or holed.
+fn damage(file: &mut Vec<u8>, choice: u8) {
+    let newlines: Vec<usize> = (0..file.len()).filter(|at| file[*at] == b'\n').collect();
+    let Some(at) = newlines.get(usize::from(choice / 4) % newlines.len().max(1)) else { return };
+    match choice % 4 {
+        0 => drop(file.remove(*at)),
+        1 => file.insert(at / 2, b'\n'),
+        2 => drop(file.splice(at / 2..at / 2, [0; 7])),
+        _ => file.truncate(at.saturating_sub(3)),
+    }
+}
+
+fn sound_pieces(lines: &[u8]) {
+    let damaged = take_apart(lines);
+    let mut end = 0;
+    for piece in &damaged {
+        assert!(piece.range.start >= end && piece.range.end <= lines.len(), "damaged lines come in order");
+        end = piece.range.start;
+        for record in &piece.records {
+            assert!(record.range.start >= end && record.range.end <= piece.range.end, "records come in order");
+            end = record.range.end;
+            let Parsed::Kept(head) = read(&record.line) else { panic!("a record is a whole line") };
+            assert!(!record.line.contains(&b'\n') && head.id.is_some());
+            if record.how == How::Whole {
+                assert_eq!(record.line, &lines[record.range.clone()], "copied, not printed anew");
+            }
+            assert!(take_apart(&record.line).is_empty(), "what was taken out is sound");
+        }
+        end = end.max(piece.range.end);
+    }
+    // Lines that read as they are hold nothing to salvage.
+    if split(lines).iter().all(|line| matches!(read(line.bytes.unwrap()), Parsed::Kept(_) | Parsed::Blank)) {
+        assert!(damaged.iter().all(|piece| piece.records.is_empty()));
+    }
+}

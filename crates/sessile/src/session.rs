@@ -121,7 +121,7 @@ pub struct Acknowledgement {
 }
 
 /// How often an append starts over because another program has changed the file.
-const MAX_CHANGES: usize = 8;
+const MAX_CHANGES: usize = 4;
 
 /// How many names are tried for a file of ours.
 const MAX_NAMES: usize = 100;

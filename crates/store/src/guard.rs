@@ -123,7 +123,7 @@ impl Guard {
         let n_read = read_fully(self.file.as_ref(), &mut next, self.end).map_err(StoreError::io("read", &self.path))?;
         self.allocated = stat.length;
         if next[..n_read].iter().any(|byte| *byte != 0) {
-            self.read_head()?;
+            self.take_in()?;
         }
         Ok(false)
     }
@@ -167,7 +167,7 @@ impl Guard {
 
     /// All records, oldest first.
     pub(crate) fn records(&self) -> Result<Vec<Record>, StoreError> {
-        Ok(decode(&self.read_records()?).0)
+        Ok(decode(&self.read_from(HEAD)?).0)
     }
 
     /// Forgets the records for which this says so, which must be the oldest ones.
@@ -236,16 +236,7 @@ impl Guard {
         self.end = HEAD;
         if n_read == bytes.len() && bytes == head(generation_of(bytes))[..] {
             self.generation = generation_of(bytes);
-            let records = self.read_records()?;
-            let whole = decode(&records).1;
-            self.end = HEAD + whole as u64;
-            self.allocated = HEAD + records.len() as u64;
-            // Nothing but zeros may follow, or it could be taken for a record once something stands before it.
-            if records[whole..].iter().any(|byte| *byte != 0) {
-                self.file.set_length(self.end).map_err(StoreError::io("shorten", &self.path))?;
-                self.allocated = self.end;
-            }
-            return Ok(());
+            return self.take_in();
         }
         let failed = StoreError::io("write", &self.path);
         self.file.set_length(0).map_err(&failed)?;
@@ -253,11 +244,25 @@ impl Guard {
         write_all(self.file.as_ref(), &head(self.generation), 0).map_err(failed)
     }
 
-    fn read_records(&self) -> Result<Vec<u8>, StoreError> {
+    /// Moves our end behind the records that follow it.
+    fn take_in(&mut self) -> Result<(), StoreError> {
+        let bytes = self.read_from(self.end)?;
+        let whole = decode(&bytes).1;
+        self.allocated = self.end + bytes.len() as u64;
+        self.end += whole as u64;
+        // Nothing but zeros may follow, or it could be taken for a record once something stands before it.
+        if bytes[whole..].iter().any(|byte| *byte != 0) {
+            self.file.set_length(self.end).map_err(StoreError::io("shorten", &self.path))?;
+            self.allocated = self.end;
+        }
+        Ok(())
+    }
+
+    fn read_from(&self, offset: u64) -> Result<Vec<u8>, StoreError> {
         let failed = StoreError::io("read", &self.path);
-        let length = self.file.stat().map_err(&failed)?.length.saturating_sub(HEAD);
+        let length = self.file.stat().map_err(&failed)?.length.saturating_sub(offset);
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-        let n_read = read_fully(self.file.as_ref(), &mut bytes, HEAD).map_err(failed)?;
+        let n_read = read_fully(self.file.as_ref(), &mut bytes, offset).map_err(failed)?;
         bytes.truncate(n_read);
         Ok(bytes)
     }

@@ -19,7 +19,7 @@ const STILL: Duration = Duration::from_millis(250);
 /// How often it is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(50);
 /// A file that never comes to rest is recovered all the same after so many looks.
-const MAX_LOOKS: u32 = 200;
+const MAX_LOOKS: u32 = 60;
 
 /// Forgets what is safe by now. True if something has vanished.
 pub(crate) fn settle(guard: &mut Guard, session: &dyn OsFile, identity: Identity) -> Result<bool, StoreError> {

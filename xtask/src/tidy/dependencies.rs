@@ -11,6 +11,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile", &["sessile-core", "sessile-store"]),
     ("sessile-cli", &["sessile-core", "sessile-store", "sessile"]),
     (TESTKIT, &["sessile-core", "sessile-store", "sessile", "sessile-cli"]),
+    ("sessile-bench", &["sessile"]),
     ("xtask", &[]),
 ];
 

@@ -4,8 +4,12 @@
 //! machine; ratios are what counts. Rounds take turns, and the fastest round of
 //! each contestant is shown, so that other work on the machine hits all alike.
 
+mod slow;
+
 use std::fmt::Write;
 use std::time::{Duration, Instant};
+
+pub use slow::SlowDisk;
 
 /// A contestant and its best round.
 pub struct Contestant<'c> {

@@ -12,7 +12,7 @@ use sessile::{
     StoreError, WriteOptions, draft,
 };
 use sessile_testkit::Replay;
-use sessile_testkit::sim::{Errno, SimOs};
+use sessile_testkit::sim::{CallKind, Errno, SimOs};
 use tempfile::TempDir;
 
 fn user(text: &str) -> draft::UserMessage {
@@ -414,7 +414,7 @@ fn a_failed_sync_is_never_taken_for_a_good_one() {
     let options = WriteOptions { durability: Durability::Sync, ..WriteOptions::default() };
     let (mut ours, path) = started(&simulated(&os, 1).writing(options), Path::new("/s"));
     let first = ours.leaf_id();
-    os.fail_from(1, Errno::IO, |call| call.is_sync());
+    os.fail_from(1, Errno::IO, CallKind::is_sync);
     let failed = ours.append_message(user("lost?")).unwrap_err();
     assert!(matches!(failed, SessionError::Store(StoreError::SyncFailed { .. })), "{failed}");
     assert_eq!(ours.leaf_id(), first);

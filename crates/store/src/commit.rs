@@ -16,6 +16,8 @@ use crate::planted::{self, Bug};
 
 /// The longest the leader of a group waits for others to join.
 const MAX_GATHERING: Duration = Duration::from_millis(5);
+/// Waiting for less than this takes longer than it should, because of how clocks tick.
+const MIN_GATHERING: Duration = Duration::from_micros(200);
 /// So many waiting lines are worth a sync at once.
 const FULL_GROUP: u64 = 64;
 
@@ -43,6 +45,8 @@ struct State {
     has_failed: bool,
     /// How long the last sync took, to know how long gathering pays.
     last_sync: Duration,
+    /// How many appends it covered, to know whether anybody is likely to join.
+    last_group: u64,
 }
 
 /// A sync did not happen, so nothing can be said about what it would have covered.
@@ -116,6 +120,7 @@ impl Committer {
         let mut state = self.lock();
         state.is_syncing = false;
         state.last_sync = began.elapsed();
+        state.last_group = covered - state.n_synced;
         match &synced {
             Ok(()) => state.n_synced = state.n_synced.max(covered),
             Err(_) => state.has_failed = true,
@@ -127,6 +132,9 @@ impl Committer {
     /// Lets others join, as long as they keep coming and it costs little compared with the sync itself.
     fn gather<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         let patience = (state.last_sync / 8).min(MAX_GATHERING);
+        if patience < MIN_GATHERING || state.last_group < 2 {
+            return state;
+        }
         let began = Instant::now();
         while state.n_written - state.n_synced < FULL_GROUP {
             let Some(left) = patience.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) else { break };

@@ -666,10 +666,10 @@ fn sync_new(os: &dyn Os, path: &Path, file: &dyn OsFile) -> Result<(), StoreErro
 
 fn check_expectation(path: &Path, actual: u64, expect: Expect) -> Result<(), StoreError> {
     let Expect::Length(expected) = expect else { return Ok(()) };
-    let path = path.to_path_buf();
+    let path = || path.to_path_buf();
     match actual.cmp(&expected) {
-        std::cmp::Ordering::Less => Err(StoreError::Truncated { path, expected, actual }),
-        std::cmp::Ordering::Greater => Err(StoreError::Grown { path, expected, actual }),
+        std::cmp::Ordering::Less => Err(StoreError::Truncated { path: path(), expected, actual }),
+        std::cmp::Ordering::Greater => Err(StoreError::Grown { path: path(), expected, actual }),
         std::cmp::Ordering::Equal => Ok(()),
     }
 }

@@ -52,6 +52,9 @@ pub(crate) struct Place {
 /// The smallest and the largest piece by which the file grows.
 const PIECES: (u64, u64) = (32 << 10, 1 << 20);
 
+/// What a piece consists of.
+static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
+
 /// Lines that were acknowledged, and where they went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -152,10 +155,10 @@ impl Guard {
         if self.end + wanted <= self.allocated {
             return;
         }
-        let piece = self.allocated.clamp(PIECES.0, PIECES.1).max(wanted);
-        let zeros = vec![0; usize::try_from(piece).unwrap_or_default()];
+        let piece = self.allocated.clamp(PIECES.0, PIECES.1);
+        let zeros = &ZEROS[..usize::try_from(piece).unwrap_or(usize::MAX).min(ZEROS.len())];
         // Without room the record itself lets the file grow, or finds out that there is none.
-        if let Ok(n_written) = self.file.write_at(&zeros, self.allocated) {
+        if let Ok(n_written) = self.file.write_at(zeros, self.allocated) {
             self.allocated += n_written as u64;
         }
     }

@@ -14,11 +14,11 @@ const MAX_DIGITS: usize = 15;
 /// Whether valid JSON text surely is what printing it would give. False if in doubt.
 pub(super) fn is_printed(bytes: &[u8]) -> bool {
     // Lone surrogates and damaged text are spelled differently when printed.
-    std::str::from_utf8(bytes).is_ok() && Form::default().holds(bytes)
+    let mut form = Form { keys: Vec::with_capacity(MAX_KEYS), open: Vec::with_capacity(8) };
+    std::str::from_utf8(bytes).is_ok() && form.holds(bytes)
 }
 
 /// The keys of the open objects.
-#[derive(Default)]
 struct Form<'a> {
     keys: Vec<&'a [u8]>,
     /// For each open container: where its keys begin, and whether it is an object.

@@ -12,6 +12,7 @@ use crate::{Failure, Outcome};
 mod dependencies;
 mod files;
 mod purity;
+mod scenarios;
 
 /// A ceiling that makes growth a decision: raise it in the change that needs it.
 const MOST_LOCKED_PACKAGES: usize = 250;
@@ -96,6 +97,7 @@ const CHECKS: &[Check] = &[
     ("file names", files::names),
     ("forgotten tests", files::forgotten_tests),
     ("home paths", files::home_paths),
+    ("named tests", scenarios::names),
     ("size of Cargo.lock", lock_size),
 ];
 

@@ -432,3 +432,57 @@ fn a_failed_sync_is_never_taken_for_a_good_one() {
         assert_eq!(rows.len(), 2, "seed {seed}");
     }
 }
+
+const OLD: &str = concat!(
+    r#"{"type":"session","id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#,
+    "\n",
+    r#"{"type":"message","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"old","timestamp":1}}"#,
+    "\n"
+);
+
+/// C6: other tools lock a file by a directory, and touch it while they hold it.
+#[test]
+fn a_lock_directory_of_others_is_honoured_while_it_is_fresh() {
+    let os = SimOs::new();
+    os.foreign_append("/old.jsonl", OLD);
+    os.make_directories("/old.jsonl.lock");
+    let mut session = simulated(&os, 1).open("/old.jsonl", None, None).unwrap();
+    let refused = session.append_message(user("x")).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::Busy { holder: None, .. })), "{refused}");
+    assert_eq!(os.read_file("/old.jsonl").unwrap(), OLD.as_bytes());
+    // Left behind by somebody who died: ignored, and not ours to remove.
+    os.advance(11_000);
+    session.append_message(user("x")).unwrap();
+    assert!(os.snapshot().contains_key(Path::new("/old.jsonl.lock")));
+}
+
+/// P5: a second name that somebody gave to a file of somebody else.
+#[test]
+fn a_second_name_of_a_file_of_somebody_else_is_refused() {
+    use sessile::os::Os as _;
+    let os = SimOs::new();
+    os.make_directories("/s");
+    let (session, path) = started(&simulated(&os, 1), Path::new("/s"));
+    drop(session);
+    os.link(&path, Path::new("/s/trap.jsonl")).unwrap();
+    let mut own = simulated(&os, 2).open("/s/trap.jsonl", None, None).unwrap();
+    own.append_message(user("own files may have two names")).unwrap();
+    os.set_mode(&path, 0o666).unwrap();
+    os.set_own(&path, false);
+    let mut trapped = simulated(&os, 3).open("/s/trap.jsonl", None, None).unwrap();
+    let refused = trapped.append_message(user("x")).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::NotRegular { .. })), "{refused}");
+}
+
+/// P8: somebody guesses the name of our temporary file and puts a link there.
+#[test]
+fn a_temporary_file_of_somebody_else_is_not_written_to() {
+    let os = SimOs::new();
+    os.foreign_append("/old.jsonl", OLD);
+    os.foreign_append("/precious", "precious\n");
+    os.make_link("/.old.jsonl.sessile-tmp-2025-01-01T00-00-00-000Z", "/precious");
+    let mut session = simulated(&os, 1).open("/old.jsonl", None, None).unwrap();
+    session.append_message(user("x")).unwrap();
+    assert_eq!(os.read_file("/precious").unwrap(), b"precious\n");
+    assert_eq!(session.entry_count(), 2);
+}

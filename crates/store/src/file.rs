@@ -506,6 +506,7 @@ impl FileLog {
             Ok(None) => true,
             Ok(Some(mut guard)) => {
                 let is_settled = guard.catch_up(&self.path).is_ok()
+                    && guard.is_ours_alone()
                     && matches!(settle(&mut guard, self.file.as_ref(), self.identity), Ok(false));
                 is_settled && guard.remove_if_unused()
             }

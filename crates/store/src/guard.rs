@@ -210,10 +210,14 @@ impl Guard {
         Ok(())
     }
 
+    /// Whether nobody else has said that they use the session.
+    pub(crate) fn is_ours_alone(&self) -> bool {
+        self.file.try_lock(Lock::Exclusive).unwrap_or(false)
+    }
+
     /// Removes the guard if it holds nothing and nobody else uses the session.
     pub(crate) fn remove_if_unused(&self) -> bool {
-        let is_last = self.end == HEAD && self.file.try_lock(Lock::Exclusive).unwrap_or(false);
-        is_last && self.os.remove(&self.path).is_ok()
+        self.end == HEAD && self.is_ours_alone() && self.os.remove(&self.path).is_ok()
     }
 
     /// How many of the records from the first on are safe, or that one of them has vanished.

@@ -6,6 +6,11 @@
 //! whole lines. [`FileLog`] is a file, [`MemoryLog`] is memory with the same
 //! manners.
 //!
+//! An append takes the session's lock, writes once, looks at what came of it,
+//! and puts the lines into a guard beside the session, from which they are put
+//! back if another program destroys them. How much an acknowledged line
+//! survives is chosen by [`WriteOptions`].
+//!
 //! What it promises: session files are only ever extended, except by
 //! [`replace`], which swaps a complete new file in and keeps the old one. New
 //! files are readable by their owner only. A write that fails acknowledges

@@ -38,6 +38,7 @@ impl Failure {
             Self::Usage(error) if !error.use_stderr() => Exit::Done,
             Self::Usage(_) => Exit::Usage,
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
+            Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::LeafMoved { .. }) => Exit::Busy,
             _ => Exit::Error,
         }
     }
@@ -48,6 +49,12 @@ impl Failure {
             Self::NoSuchFile { hint, .. } => Some(hint.clone()),
             Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
+            Self::Session(SessionError::Store(StoreError::Busy { .. })) => {
+                Some("try again once the other program has finished".to_owned())
+            }
+            Self::Session(SessionError::Store(StoreError::SharedFileSystem { .. })) => {
+                Some("copy the session to a local disk first".to_owned())
+            }
             Self::Session(SessionError::NotASession { .. }) => Some(
                 "a session is a .jsonl file that starts with a header; `sessile list --all` shows yours".to_owned(),
             ),

@@ -225,6 +225,9 @@ impl SessionManager {
         n_entries: usize,
         compose: &dyn Fn(usize, &Base<'_>) -> Json,
     ) -> Result<Vec<EntryId>, SessionError> {
+        if n_entries == 0 {
+            return Ok(Vec::new());
+        }
         let timestamp = to_iso(now_ms);
         let compose = |place: usize, id: &EntryId, parent: Option<&EntryId>| {
             compose(place, &Base { id, parent, timestamp: &timestamp })

@@ -1,0 +1,370 @@
+//! Adding to a session: taking turns, writing, and taking in what was written.
+
+use sessile_core::EntryId;
+use sessile_core::head::{Kind, Parsed, read};
+use sessile_core::json::{Json, Raw};
+use sessile_core::line::{Line, Span};
+use sessile_store::planted::{self, Bug};
+use sessile_store::{Durable, Expect, FileLog, Log, Notice, StoreError};
+
+use super::change::{LostLeaf, change_of};
+use super::{Acknowledgement, Awaiting, Backing, ExpectedLeaf, Session, fresh_id, put_line};
+use crate::environment::Migrated;
+use crate::error::SessionError;
+use crate::event::Event;
+use crate::world::World;
+
+/// How often an append starts over because another program has changed the file.
+const MAX_CHANGES: usize = 4;
+
+/// How many names are tried for a file of ours.
+const MAX_NAMES: usize = 100;
+
+/// How often an append starts over because another program wrote in between.
+///
+/// After that it is written wherever the end is: with `O_APPEND` no byte is in
+/// danger, and what came in between is taken in afterwards. Only the id is then
+/// not known to be free among those lines, one chance in four billion each.
+const MAX_RACES: usize = 8;
+
+impl Session {
+    /// Writes entries, each the child of the one before, and takes them in. If writing fails, nothing has changed here.
+    ///
+    /// `compose` makes the entry of a place once its id and its parent are
+    /// known; it is asked again if another program has taken an id in the meantime.
+    pub(crate) fn append(
+        &mut self,
+        world: &World,
+        n_entries: usize,
+        compose: &Compose<'_>,
+    ) -> Result<Vec<EntryId>, SessionError> {
+        self.begin_turn()?;
+        let placed = self.append_in_turn(world, n_entries, compose);
+        self.end_turn();
+        let Placed { ids, lines, written } = placed?;
+        let Some(last) = ids.last() else { return Ok(ids) };
+        let is_file = matches!(self.backing, Backing::File { .. });
+        let durable = if is_file { self.make_durable(&written)? } else { Durable::Memory };
+        match written {
+            Written::Behind(known) => self.take(world, &lines, known),
+            Written::Created => self.take(world, &lines, self.outline.end()),
+            Written::FurtherOn => self.take_in_around(world, last)?,
+        }
+        self.tell_divergence(last);
+        self.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
+        Ok(ids)
+    }
+
+    /// Writes entries while nobody else of ours does.
+    fn append_in_turn(
+        &mut self,
+        world: &World,
+        n_entries: usize,
+        compose: &Compose<'_>,
+    ) -> Result<Placed, SessionError> {
+        let (mut n_races, mut n_changes) = (0, 0);
+        let mut composed = self.compose(world, n_entries, compose);
+        loop {
+            self.check_expected_leaf()?;
+            let Composed { ids, lines, has_conversation } = composed;
+            // A caller who expects a leaf wants nothing to come in between.
+            let must_be_known = n_races < MAX_RACES || self.expected_leaf != ExpectedLeaf::Any;
+            match self.write(world, &lines, has_conversation, must_be_known) {
+                Ok(written) => return Ok(Placed { ids, lines, written }),
+                Err(SessionError::Store(StoreError::Grown { .. })) if must_be_known => {
+                    self.catch_up(world)?;
+                    n_races += 1;
+                }
+                Err(SessionError::Store(error)) if n_changes < MAX_CHANGES && change_of(&error).is_some() => {
+                    self.resync(world, &error, LostLeaf::Refuse)?;
+                    n_changes += 1;
+                }
+                Err(error) => {
+                    if planted::has(Bug::MemoryBeforeWrite) {
+                        self.take(world, &lines, self.outline.end());
+                    }
+                    return Err(self.noticed(error));
+                }
+            }
+            let is_taken = ids.iter().any(|id| self.outline.find(id).is_some());
+            composed = if is_taken {
+                self.compose(world, n_entries, compose)
+            } else {
+                Composed { ids, lines, has_conversation }
+            };
+        }
+    }
+
+    /// Makes the lines of new entries.
+    fn compose(&self, world: &World, n_entries: usize, compose: &Compose<'_>) -> Composed {
+        let is_awaited = matches!(self.backing, Backing::Awaited { .. });
+        let mut parent = self.leaf_id();
+        let mut composed = Composed { ids: Vec::with_capacity(n_entries), lines: Vec::new(), has_conversation: false };
+        for place in 0..n_entries {
+            let is_taken = |id: &EntryId| self.outline.find(id).is_some() || composed.ids.contains(id);
+            let id = fresh_id(world.environment(), &is_taken);
+            let entry = compose(place, &id, parent.as_ref());
+            // Once there is a file, nobody asks any more what is worth one.
+            composed.has_conversation |= is_awaited && is_conversation(entry.raw());
+            // Room for the others as well, which are probably about as long.
+            composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
+            put_line(entry, &mut composed.lines);
+            parent = Some(id.clone());
+            composed.ids.push(id);
+        }
+        composed
+    }
+
+    /// Remembers that the file has gone, if that is what an error says.
+    pub(super) fn noticed(&mut self, error: SessionError) -> SessionError {
+        if matches!(error, SessionError::Store(StoreError::Gone { .. })) {
+            self.events.push(Event::FileGone);
+        }
+        error
+    }
+
+    /// Fails if the file's last entry is not the one the caller expects.
+    fn check_expected_leaf(&self) -> Result<(), SessionError> {
+        let ExpectedLeaf::Exactly(expected) = &self.expected_leaf else { return Ok(()) };
+        let actual = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
+        if actual == *expected {
+            return Ok(());
+        }
+        Err(SessionError::LeafMoved { expected: expected.clone(), actual })
+    }
+
+    /// From now on, and until this is taken back, an append must find this entry last in the file.
+    pub(crate) fn expect_leaf(&mut self, expected: Option<&EntryId>) -> Result<(), SessionError> {
+        self.expected_leaf = ExpectedLeaf::Exactly(expected.cloned());
+        self.check_expected_leaf()
+    }
+
+    /// Begins a turn at the file, if there is one.
+    pub(crate) fn begin_turn(&mut self) -> Result<(), SessionError> {
+        let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
+        log.begin_turn()?;
+        Ok(())
+    }
+
+    pub(crate) fn end_turn(&mut self) {
+        if let Backing::File { log, .. } = &mut self.backing {
+            log.end_turn();
+        }
+        self.take_notices();
+    }
+
+    /// Turns what happened to the file into events.
+    pub(super) fn take_notices(&mut self) {
+        let Backing::File { log, .. } = &mut self.backing else { return };
+        for notice in log.take_notices() {
+            self.events.push(match notice {
+                Notice::Recovered { lines } => {
+                    Event::Recovered { entry_ids: lines.iter().filter_map(|line| id_of(line)).collect() }
+                }
+                Notice::Unguarded { reason } => Event::Unguarded { reason },
+                Notice::WithoutLock { holder } => Event::WithoutLock { holder },
+            });
+        }
+    }
+
+    /// Waits until what was written survives what the caller wants it to survive.
+    fn make_durable(&mut self, written: &Written) -> Result<Durable, SessionError> {
+        let Backing::File { log, .. } = &mut self.backing else { return Ok(Durable::Memory) };
+        if matches!(written, Written::Created) {
+            // A new file was synced as a whole, if that is wanted.
+            return Ok(log.durable());
+        }
+        if let Some(tickets) = &mut self.deferred
+            && let Some(ticket) = log.ticket()
+        {
+            let n_synced = log.n_synced();
+            self.unsettled.retain(|(number, _)| *number > n_synced);
+            self.unsettled.push((ticket.number(), self.leaf.and_then(|leaf| self.outline.id(leaf))));
+            tickets.push(ticket);
+            return Ok(Durable::PageCache);
+        }
+        Ok(log.make_durable()?)
+    }
+
+    /// Takes in an entry of ours together with those of others that were written just before it.
+    fn take_in_around(&mut self, world: &World, id: &EntryId) -> Result<(), SessionError> {
+        let (foreign, n_known) = (self.foreign.take(), self.outline.n_entries());
+        self.catch_up(world)?;
+        self.leaf = self.outline.find(id);
+        let others = self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row));
+        self.foreign = others.filter(|other| other != id).last().or(foreign);
+        Ok(())
+    }
+
+    /// Tells that an entry of ours stands beside entries of others that came before it.
+    fn tell_divergence(&mut self, id: &EntryId) {
+        let Some(foreign_leaf_id) = self.foreign.take() else { return };
+        let Some((own, foreign)) = self.outline.find(id).zip(self.outline.find(&foreign_leaf_id)) else { return };
+        let (own, foreign) = (self.outline.path(own), self.outline.path(foreign));
+        let n_common = own.iter().zip(&foreign).take_while(|(one, other)| one == other).count();
+        if n_common == foreign.len() || n_common == own.len() {
+            return;
+        }
+        let common_ancestor_id = n_common.checked_sub(1).and_then(|last| self.outline.id(own[last]));
+        self.events.push(Event::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
+    }
+
+    /// Gets a file ready to be appended to: refuses one that is newer, upgrades one that is older.
+    ///
+    /// The upgrade may give entries other ids, so this comes before anything asks for one.
+    pub(crate) fn prepare_write(&mut self, world: &World) -> Result<(), SessionError> {
+        if world.is_read_only {
+            return Err(SessionError::ReadOnly);
+        }
+        self.check_writable()?;
+        self.upgrade_file(world)
+    }
+
+    /// Puts a line where it belongs.
+    fn write(
+        &mut self,
+        world: &World,
+        line: &[u8],
+        is_conversation: bool,
+        must_be_known: bool,
+    ) -> Result<Written, SessionError> {
+        let is_worth_a_file = is_conversation || self.outline.has_conversation();
+        if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
+            self.fill_empty_file(world)?;
+        }
+        let known = self.outline.end();
+        match &mut self.backing {
+            Backing::File { log, .. } => {
+                let expect = if must_be_known { Expect::Length(known) } else { Expect::Anything };
+                let offset = log.append(line, expect)?.offset;
+                // The log may have been as long as we knew when it was looked at, and have grown since.
+                let expected = known + u64::from(self.outline.is_unterminated());
+                Ok(if offset == expected { Written::Behind(offset) } else { Written::FurtherOn })
+            }
+            Backing::Awaited { .. } if is_worth_a_file => {
+                self.create_file(world, line)?;
+                Ok(Written::Created)
+            }
+            Backing::Memory(log) | Backing::Awaited { log, .. } => {
+                log.append(line, Expect::Anything)?;
+                Ok(Written::Behind(known))
+            }
+        }
+    }
+
+    /// Writes an awaited session, and this line behind it, to a new file.
+    fn create_file(&mut self, world: &World, line: &[u8]) -> Result<(), StoreError> {
+        let Backing::Awaited { log, path, place } = &self.backing else { return Ok(()) };
+        let bytes = [log.bytes(), line].concat();
+        let mut path = path.clone();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for n_taken in 1.. {
+            match FileLog::create(&world.os, path.clone(), &bytes, world.writing) {
+                // A name of ours that somebody has taken must not keep the session from being saved.
+                Err(StoreError::Exists { .. }) if *place == Awaiting::OurName && n_taken <= MAX_NAMES => {
+                    path.set_file_name(format!("{stem}-{n_taken}.jsonl"));
+                }
+                created => {
+                    self.backing = Backing::File { log: Box::new(created?), path };
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a file that was empty when it was opened its header.
+    ///
+    /// An earlier attempt may have left a part of the header there, which then
+    /// is a line that counts for nothing. Anything else in the file is not
+    /// ours, and refused.
+    fn fill_empty_file(&mut self, world: &World) -> Result<(), SessionError> {
+        let Backing::Awaited { log, path, .. } = &self.backing else { return Ok(()) };
+        let header = log.bytes().to_vec();
+        let path = path.clone();
+        let mut stored = FileLog::open(&world.os, path.clone(), world.writing)?;
+        let length = stored.length()?;
+        let there = stored.read(Span { offset: 0, len: length.min(header.len() as u64) })?;
+        let is_ours = header.starts_with(there.trim_ascii_end()) && length <= header.len() as u64 + 1;
+        if !is_ours {
+            return Err(SessionError::NotASession { path });
+        }
+        if length > 0 {
+            stored.distrust_end();
+        }
+        stored.append(&header, Expect::Length(length))?;
+        // A failed sync later on must not take the header away from entries that come after it.
+        stored.make_durable()?;
+        drop(stored);
+        *self = Self::open_file(world, &path)?;
+        Ok(())
+    }
+
+    /// Writes an awaited session to its file whether or not it is worth one.
+    pub(crate) fn store_now(&mut self, world: &World) -> Result<(), SessionError> {
+        if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
+            return self.fill_empty_file(world);
+        }
+        Ok(self.create_file(world, b"")?)
+    }
+
+    /// Adds lines that were written to what is known, and makes the last one the leaf.
+    fn take(&mut self, world: &World, lines: &[u8], offset: u64) {
+        let mut ids = Migrated(world.environment());
+        let mut offset = offset;
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', lines) {
+            let bytes = &lines[start..end];
+            start = end + 1;
+            let span = Span { offset, len: bytes.len() as u64 };
+            self.outline.push_own(Line { span, bytes: Some(bytes), terminated: true }, &mut ids);
+            offset += bytes.len() as u64 + 1;
+            self.leaf = self.outline.leaf();
+            let is_label = self.leaf.is_some_and(|leaf| self.outline.kind(leaf) == Kind::Label);
+            if let Some(labels) = self.labels.get_mut().filter(|_| is_label)
+                && let Ok(entry) = Raw::parse(bytes)
+            {
+                labels.push(entry);
+            }
+        }
+    }
+}
+
+/// Makes the entry of a place among several, once its id and its parent are known.
+pub(crate) type Compose<'c> = dyn Fn(usize, &EntryId, Option<&EntryId>) -> Json + 'c;
+
+/// New entries as lines.
+struct Composed {
+    ids: Vec<EntryId>,
+    lines: Vec<u8>,
+    has_conversation: bool,
+}
+
+/// Entries that were written.
+struct Placed {
+    ids: Vec<EntryId>,
+    lines: Vec<u8>,
+    written: Written,
+}
+
+/// Where a line went.
+enum Written {
+    /// To a new file, behind everything we knew.
+    Created,
+    /// Directly behind what we know of the file, at this offset.
+    Behind(u64),
+    /// Behind lines of others that we have not seen yet.
+    FurtherOn,
+}
+
+fn is_conversation(entry: Raw<'_>) -> bool {
+    matches!(read(entry.as_bytes()), Parsed::Kept(head) if head.role.is_conversation())
+}
+
+/// The id in a line.
+fn id_of(line: &[u8]) -> Option<EntryId> {
+    match read(line) {
+        Parsed::Kept(head) => head.id.map(|id| EntryId::from(id.into_owned())),
+        _ => None,
+    }
+}

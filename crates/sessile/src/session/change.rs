@@ -1,0 +1,147 @@
+//! What other programs did to the file: appended, cut, rewrote, replaced.
+
+use std::cmp::Ordering;
+use std::sync::OnceLock;
+
+use sessile_core::EntryId;
+use sessile_core::header::Header;
+use sessile_core::json::Raw;
+use sessile_core::outline::Outline;
+use sessile_store::StoreError;
+
+use super::{Backing, Session, scan, upgrade_header};
+use crate::environment::Migrated;
+use crate::error::SessionError;
+use crate::event::{Event, FileChange};
+use crate::world::World;
+
+impl Session {
+    /// Takes in what other programs have appended. The leaf stays where it is.
+    pub(crate) fn catch_up(&mut self, world: &World) -> Result<(), SessionError> {
+        self.catch_up_or(world, LostLeaf::Refuse)
+    }
+
+    /// Takes in what other programs have appended or changed, and goes to the last entry.
+    pub(crate) fn follow(&mut self, world: &World) -> Result<(), SessionError> {
+        self.catch_up_or(world, LostLeaf::Follow)?;
+        self.leaf = self.outline.leaf();
+        self.foreign = None;
+        Ok(())
+    }
+
+    fn catch_up_or(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
+        let Backing::File { log, .. } = &self.backing else { return Ok(()) };
+        let known = self.outline.end();
+        let length = match log.length() {
+            Ok(length) => length,
+            Err(error) if change_of(&error).is_some() && !world.is_read_only => {
+                return self.resync(world, &error, lost);
+            }
+            Err(error) => return Err(self.noticed(error.into())),
+        };
+        match length.cmp(&known) {
+            Ordering::Equal => return Ok(()),
+            Ordering::Less => {
+                let path = self.backing.shown_path();
+                let error = StoreError::Truncated { path, expected: known, actual: length };
+                return if world.is_read_only { Err(error.into()) } else { self.resync(world, &error, lost) };
+            }
+            Ordering::Greater => {}
+        }
+        let leaf = self.leaf_id();
+        let n_known = self.outline.n_entries();
+        if self.outline.is_unterminated() {
+            // The unfinished line may be another one by now, so everything is read anew.
+            let outline = scan(world, log.as_ref())?;
+            self.use_outline(outline, lost)?;
+        } else {
+            let (outline, mut ids) = (&mut self.outline, Migrated(world.environment()));
+            log.scan(known, &mut |line| outline.push(line, &mut ids))?;
+        }
+        self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
+        self.labels = OnceLock::new();
+        if self.outline.n_entries() > n_known {
+            self.foreign = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
+        }
+        Ok(())
+    }
+
+    /// Reads the file anew after another program has changed it other than by appending.
+    ///
+    /// What we had acknowledged and is no longer there is put back first.
+    pub(super) fn resync(&mut self, world: &World, error: &StoreError, lost: LostLeaf) -> Result<(), SessionError> {
+        let Backing::File { log, path } = &mut self.backing else { return Ok(()) };
+        if let Err(error) = log.recover() {
+            return Err(self.noticed(error.into()));
+        }
+        let outline = scan(world, log.as_ref())?;
+        let is_same = outline.header().is_some_and(|row| {
+            let line = log.read(outline.span(row)).unwrap_or_default();
+            Raw::parse(&line).is_ok_and(|header| Header::new(upgrade_header(&outline, header)).id() == self.header.id())
+        });
+        if !is_same {
+            return Err(StoreError::Replaced { path: path.clone() }.into());
+        }
+        let leaf = self.leaf_id();
+        self.use_outline(outline, lost)?;
+        self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
+        self.labels = OnceLock::new();
+        if let Some(change) = change_of(error) {
+            self.events.push(Event::FileChanged { change });
+        }
+        self.take_notices();
+        Ok(())
+    }
+
+    /// Takes a new outline for the old one, unless our leaf is not in it.
+    fn use_outline(&mut self, outline: Outline, lost: LostLeaf) -> Result<(), SessionError> {
+        let leaf = self.leaf_id();
+        if let Some(id) = leaf.filter(|leaf| lost == LostLeaf::Refuse && outline.find(leaf).is_none()) {
+            return Err(SessionError::LeafGone { path: self.backing.shown_path(), id });
+        }
+        self.outline = outline;
+        Ok(())
+    }
+
+    /// Opens the file again after a failed sync, and stands at the last entry that is known to be on disk.
+    ///
+    /// Entries whose fate is unknown stay in the file as a branch of their own.
+    pub(crate) fn reopen(&mut self, world: &World) -> Result<(), SessionError> {
+        let Backing::File { path, log } = &self.backing else { return Ok(()) };
+        let (path, n_synced) = (path.clone(), log.n_synced());
+        let first_unsettled = self.unsettled.iter().find(|(number, _)| *number > n_synced);
+        let leaf = first_unsettled.map_or_else(|| self.leaf_id(), |(_, leaf)| leaf.clone());
+        let mut reopened = Self::open_file(world, &path)?;
+        if let Backing::File { log, .. } = &mut reopened.backing {
+            log.distrust_end();
+        }
+        if reopened.header.id() != self.header.id() {
+            return Err(StoreError::Replaced { path }.into());
+        }
+        let row = leaf.as_ref().map(|id| reopened.outline.find(id));
+        if row == Some(None) {
+            return Err(SessionError::LeafGone { path, id: leaf.unwrap_or_else(|| EntryId::from("")) });
+        }
+        *self = Self { leaf: row.flatten(), ..reopened };
+        Ok(())
+    }
+}
+
+/// What another program has done to a file, if that is what an error says.
+pub(super) fn change_of(error: &StoreError) -> Option<FileChange> {
+    match error {
+        StoreError::Truncated { .. } => Some(FileChange::Truncated),
+        StoreError::Rewritten { .. } => Some(FileChange::Rewritten),
+        StoreError::Replaced { .. } => Some(FileChange::Replaced),
+        _ => None,
+    }
+}
+
+/// What to do if the entry we stand at is no longer in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LostLeaf {
+    /// Fail: nothing may be hung on an entry that is gone.
+    Refuse,
+    /// Go to the last entry there is.
+    Follow,
+}

@@ -1,0 +1,114 @@
+//! Bringing an old file to the current version, and copying lines.
+
+use std::io::Write;
+use std::path::Path;
+
+use sessile_core::date::to_iso;
+use sessile_core::line::Line;
+use sessile_core::outline::Row;
+use sessile_store::{StoreError, replace};
+
+use super::{Backing, Session};
+use crate::error::SessionError;
+use crate::world::World;
+
+impl Session {
+    /// Brings a file of version 1 or 2 to the current version, once something is to be written to it.
+    pub(super) fn upgrade_file(&mut self, world: &World) -> Result<(), SessionError> {
+        if !matches!(self.backing, Backing::File { .. }) || !self.outline.upgrade().is_needed() {
+            return Ok(());
+        }
+        self.begin_turn()?;
+        let upgraded = self.upgrade_in_turn(world);
+        self.end_turn();
+        upgraded
+    }
+
+    fn upgrade_in_turn(&mut self, world: &World) -> Result<(), SessionError> {
+        let Backing::File { path, log } = &self.backing else { return Ok(()) };
+        let path = path.clone();
+        let header = self.outline.header().map(|row| self.outline.span(row));
+        let is_as_read = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
+        if !is_as_read || matches!(log.length(), Err(StoreError::Replaced { .. })) {
+            // Somebody else has upgraded the file, so none of the offsets we know is right.
+            self.reload(world, &path)?;
+            return self.upgrade_file(world);
+        }
+        self.catch_up(world)?;
+        let Backing::File { log, .. } = &self.backing else { return Ok(()) };
+        let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
+        let known = self.outline.end();
+        let replaced = replace(&world.os, &path, known, &stamp, &mut |out| self.write_lines(&path, out, &|_| true));
+        // Also after an error the new file may be in place already, and then that is the one to go on with.
+        if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
+            self.reload(world, &path)?;
+        }
+        replaced.map(drop)
+    }
+
+    /// Opens the file again after it was upgraded, and stands where we stood.
+    ///
+    /// An upgrade keeps entries and their order, so a place among them stays a place among them.
+    fn reload(&mut self, world: &World, path: &Path) -> Result<(), SessionError> {
+        let reloaded = Self::open_file(world, path)?;
+        let is_same = reloaded.header.id() == self.header.id()
+            && reloaded.outline.rows().len() >= self.outline.rows().len()
+            && self.outline.rows().all(|row| self.outline.kind(row) == reloaded.outline.kind(row));
+        if !is_same {
+            return Err(StoreError::Replaced { path: path.to_path_buf() }.into());
+        }
+        let (expected_leaf, deferred) = (std::mem::take(&mut self.expected_leaf), self.deferred.take());
+        let mut events = std::mem::take(&mut self.events);
+        events.extend(reloaded.events);
+        *self = Self { leaf: self.leaf, expected_leaf, deferred, events, ..reloaded };
+        Ok(())
+    }
+
+    /// The same session, upgraded, in memory alone.
+    pub(crate) fn into_memory(self, world: &World) -> Result<Self, SessionError> {
+        let mut bytes = Vec::new();
+        self.write_lines(Path::new("(memory)"), &mut bytes, &|_| true)?;
+        Self::from_bytes(world, bytes, Backing::Memory)
+    }
+
+    /// The line of a row for a copy: byte for byte, unless it has to be brought to the current version.
+    pub(crate) fn copied_line(&self, row: Row) -> Result<Vec<u8>, SessionError> {
+        let upgraded = if self.outline.upgrade().is_needed() { Some(self.value(row)?) } else { None };
+        match upgraded {
+            Some(upgraded) if upgraded != self.stored_value(row)? => Ok(upgraded.into_bytes()),
+            _ => Ok(self.backing.log().read(self.outline.span(row))?),
+        }
+    }
+
+    /// Writes every line, entries in the current version's form and all else byte for byte.
+    ///
+    /// `keep` decides about rows; what is no row is always written.
+    pub(crate) fn write_lines(
+        &self,
+        path: &Path,
+        out: &mut dyn Write,
+        keep: &dyn Fn(Row) -> bool,
+    ) -> Result<(), SessionError> {
+        let mut rows = self.outline.rows().peekable();
+        let mut result = Ok(());
+        let mut write = |line: Line<'_>| -> Result<(), SessionError> {
+            let row = rows.next_if(|row| self.outline.span(*row).end() == line.span.end());
+            let bytes = match (row, line.bytes) {
+                (Some(row), _) if !keep(row) => return Ok(()),
+                (Some(row), Some(_)) => self.copied_line(row)?,
+                (_, Some(bytes)) => bytes.to_vec(),
+                (_, None) => self.backing.log().read(line.span)?,
+            };
+            let failed = |source| StoreError::io_at("write", path, source);
+            out.write_all(&bytes).and_then(|()| out.write_all(b"\n")).map_err(failed)?;
+            Ok(())
+        };
+        self.backing.log().scan(0, &mut |line| {
+            // What came after the outline was made is not ours to copy: `replace` carries it over.
+            if result.is_ok() && line.span.offset < self.outline.end() {
+                result = write(line);
+            }
+        })?;
+        result
+    }
+}

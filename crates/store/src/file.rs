@@ -487,6 +487,19 @@ impl FileLog {
         }
     }
 
+    /// Whether a guard holds nothing that is not safe, and was removed.
+    ///
+    /// What counts is the file that has the session's name now: what is safe in
+    /// one that others, or we, have replaced is not safe.
+    fn is_unneeded(&self, mut guard: Guard) -> bool {
+        let Ok(session) = self.os.open(&self.path, Mode::Read) else { return false };
+        let Ok(stat) = session.stat() else { return false };
+        guard.catch_up(&self.path).is_ok()
+            && guard.is_ours_alone()
+            && matches!(settle(&mut guard, session.as_ref(), stat.identity), Ok(false))
+            && guard.remove_if_unused()
+    }
+
     /// Takes the sidecars away if nobody needs them any more.
     fn tidy_up(&mut self) {
         let Some(mut lock) = self.turn.lock.take() else { return };
@@ -498,18 +511,9 @@ impl FileLog {
         if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
             return;
         }
-        // What is safe in a file that others have replaced or removed is not safe.
-        if self.check_path().is_err() {
-            return;
-        }
         let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
             Ok(None) => true,
-            Ok(Some(mut guard)) => {
-                let is_settled = guard.catch_up(&self.path).is_ok()
-                    && guard.is_ours_alone()
-                    && matches!(settle(&mut guard, self.file.as_ref(), self.identity), Ok(false));
-                is_settled && guard.remove_if_unused()
-            }
+            Ok(Some(guard)) => self.is_unneeded(guard),
             Err(_) => false,
         };
         if is_tidy {

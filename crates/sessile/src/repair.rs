@@ -15,7 +15,7 @@ use sessile_core::head::{Parsed, read};
 use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
 use sessile_core::outline::Outline;
 use sessile_core::verify::{Code, Finding};
-use sessile_store::{Busy, FileLog, Log, StoreError, WriteOptions, make_private, replace};
+use sessile_store::{Busy, FileLog, Log, StoreError, Turn, WriteOptions, make_private, replace};
 
 use crate::environment::Environment;
 use crate::error::SessionError;
@@ -145,8 +145,11 @@ impl Sessions {
         // Nothing is mended while somebody else writes, whatever the caller does otherwise.
         let busy = Busy::Fail(PATIENCE);
         let mut log = FileLog::open(&self.world.os, path, WriteOptions { busy, ..self.world.writing })?;
-        log.begin_turn()?;
-        Ok(Some(log))
+        match log.begin_turn()? {
+            Turn::Ours => Ok(Some(log)),
+            // There is no lock to be had here, so there is nobody who holds it either.
+            Turn::Unlocked => Ok(None),
+        }
     }
 }
 

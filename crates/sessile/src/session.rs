@@ -83,6 +83,8 @@ pub(crate) struct Session {
     header_line: Vec<u8>,
     pub(crate) backing: Backing,
     pub(crate) outline: Outline,
+    /// Whether the file has changed so much that the outline says nothing about it.
+    is_void: bool,
     pub(crate) leaf: Option<Row>,
     /// Read when first asked for: opening a session decodes no payload.
     labels: OnceLock<Labels>,
@@ -178,6 +180,7 @@ impl Session {
             header_line,
             backing,
             outline,
+            is_void: false,
             leaf,
             labels: OnceLock::new(),
             foreign: None,
@@ -199,6 +202,7 @@ impl Session {
     }
 
     fn stored_value(&self, row: Row) -> Result<Json, SessionError> {
+        self.check_current()?;
         let line = self.backing.log().read(self.outline.span(row))?;
         self.parsed(row, &line).map(Raw::to_json)
     }

@@ -486,3 +486,167 @@ fn a_temporary_file_of_somebody_else_is_not_written_to() {
     assert_eq!(os.read_file("/precious").unwrap(), b"precious\n");
     assert_eq!(session.entry_count(), 2);
 }
+
+/// A session of its own, as text.
+fn other_session() -> String {
+    let dir = TempDir::new().unwrap();
+    let mut other = sessions(77).create(
+        "/proj",
+        Some(dir.path()),
+        NewSession { id: Some("other".to_owned()), parent_session: None },
+    );
+    let other = other.as_mut().unwrap();
+    for index in 0..20 {
+        other.append_message(user(&format!("theirs {index}"))).unwrap();
+    }
+    fs::read_to_string(other.session_file().unwrap()).unwrap()
+}
+
+/// Asking twice must not make an error go away.
+#[test]
+fn another_session_in_our_place_is_never_written_to() {
+    for is_copied in [true, false] {
+        let dir = TempDir::new().unwrap();
+        let (mut ours, path) = started(&sessions(1), dir.path());
+        let own = ours.append_message(user("ours")).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let theirs = other_session();
+        if is_copied {
+            fs::write(&path, &theirs).unwrap();
+        } else {
+            fs::write(dir.path().join("other"), &theirs).unwrap();
+            fs::rename(dir.path().join("other"), &path).unwrap();
+        }
+        for _ in 0..3 {
+            assert!(ours.append_message(user("no")).is_err());
+            assert!(ours.refresh().is_err());
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
+        assert_eq!(ours.leaf_id(), Some(own.clone()));
+        // Our session comes back, and everything goes on.
+        fs::write(&path, &whole).unwrap();
+        let next = ours.append_message(user("yes")).unwrap();
+        assert_eq!(ours.entry(&next).unwrap().unwrap().parent_id(), Some(own));
+    }
+}
+
+#[test]
+fn a_leaf_that_is_gone_stays_gone_however_often_one_asks() {
+    let os = SimOs::new();
+    os.make_directories("/s");
+    let (mut ours, path) = started(&simulated(&os, 1), Path::new("/s"));
+    let stale = os.read_file(&path).unwrap();
+    ours.append_message(user("soon safe")).unwrap();
+    // Long ago, so that the guard has let go of it.
+    os.advance(20_000);
+    let other = ours.append_message(user("other")).unwrap();
+    os.advance(20_000);
+    ours.append_message(user("another")).unwrap();
+    os.advance(20_000);
+    drop(ours);
+    let mut ours = simulated(&os.process(2), 2).open(&path, None, None).unwrap();
+    ours.branch(&other).unwrap();
+    let mut longer = stale.clone();
+    for line in other_session().lines().skip(1) {
+        longer.extend_from_slice(line.as_bytes());
+        longer.push(b'\n');
+    }
+    os.foreign_rewrite(&path, &longer);
+    for _ in 0..3 {
+        let refused = ours.append_message(user("no")).unwrap_err();
+        assert!(matches!(refused, SessionError::LeafGone { .. }), "{refused}");
+    }
+    ours.follow_leaf().unwrap();
+    ours.append_message(user("yes")).unwrap();
+}
+
+/// What was written while somebody else had the lock is guarded once we have it.
+#[test]
+fn entries_written_without_the_lock_are_guarded_as_well() {
+    let os = SimOs::new();
+    os.make_directories("/s");
+    let options = WriteOptions { busy: Busy::Continue(Duration::ZERO), ..WriteOptions::default() };
+    let (mut ours, path) = started(&simulated(&os, 1).writing(options), Path::new("/s"));
+    let stale = os.read_file(&path).unwrap();
+    let lock = sidecar(&path, "lock");
+    assert!(os.change(|world| world.foreign_lock(&lock, sessile::os::Lock::Exclusive)));
+    let unlocked = ours.append_message(user("unlocked")).unwrap();
+    os.change(|world| world.foreign_unlock(&lock));
+    os.foreign_rewrite(&path, &stale);
+    ours.append_message(user("next")).unwrap();
+    let seen = simulated(&os.process(2), 2).open(&path, None, None).unwrap();
+    assert!(seen.entry(&unlocked).unwrap().is_some());
+
+    // And if we close before there is another one.
+    let stale = os.read_file(&path).unwrap();
+    assert!(os.change(|world| world.foreign_lock(&lock, sessile::os::Lock::Exclusive)));
+    let unlocked = ours.append_message(user("unlocked again")).unwrap();
+    os.change(|world| world.foreign_unlock(&lock));
+    drop(ours);
+    os.foreign_rewrite(&path, &stale);
+    let seen = simulated(&os.process(3), 3).open(&path, None, None).unwrap();
+    assert!(seen.entry(&unlocked).unwrap().is_some());
+}
+
+#[test]
+fn several_entries_may_follow_an_expected_leaf() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, _) = started(&sessions(1), dir.path());
+    let first = ours.leaf_id().unwrap();
+    let ids = ours
+        .append_if_leaf(Some(&first), |session| {
+            Ok([session.append_message(user("a"))?, session.append_message(user("b"))?])
+        })
+        .unwrap();
+    assert_eq!(ours.leaf_id().as_ref(), Some(&ids[1]));
+    assert!(ours.append_if_leaf(Some(&first), |session| session.append_message(user("late"))).is_err());
+    assert_eq!(ours.leaf_id().as_ref(), Some(&ids[1]));
+}
+
+#[test]
+fn a_panic_while_a_leaf_is_expected_leaves_nothing_behind() {
+    let dir = TempDir::new().unwrap();
+    let options = WriteOptions { durability: Durability::Group, ..WriteOptions::default() };
+    let (ours, path) = started(&sessions(1).writing(options), dir.path());
+    let first = ours.leaf_id();
+    let shared = SharedSession::new(ours);
+    let theirs = shared.clone();
+    let panicked = std::thread::spawn(move || {
+        theirs.write(|session| session.append_if_leaf(first.as_ref(), |_| -> Result<(), SessionError> { panic!("oh") }))
+    });
+    assert!(panicked.join().is_err());
+    let other = WriteOptions { busy: Busy::Fail(Duration::ZERO), ..WriteOptions::default() };
+    sessions(2).writing(other).open(&path, None, None).unwrap().append_message(user("free")).unwrap();
+    let (_, durable) = shared.write(|session| session.append_message(user("on"))).unwrap();
+    assert_eq!(durable, Durable::Disk);
+}
+
+/// An editor takes the last newline away: nothing is missing, and nothing is put back again and again.
+#[test]
+fn a_missing_last_newline_is_no_missing_entry() {
+    let dir = TempDir::new().unwrap();
+    let (ours, path) = started(&sessions(1), dir.path());
+    drop(ours);
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let mut ours = sessions(2).open(&path, None, None).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), whole, "its newline is back");
+    ours.append_message(user("next")).unwrap();
+    assert_eq!(ours.entry_count(), 2);
+}
+
+#[test]
+fn a_rewrite_that_brings_entries_of_others_is_told_as_a_divergence() {
+    let dir = TempDir::new().unwrap();
+    let (mut ours, path) = started(&sessions(1), dir.path());
+    let events = listen(&mut ours);
+    let first = ours.leaf_id().unwrap();
+    let mut theirs = sessions(2).open(&path, None, None).unwrap();
+    let other = theirs.append_message(user("theirs")).unwrap();
+    let whole = fs::read(&path).unwrap();
+    fs::write(dir.path().join("copy"), whole).unwrap();
+    fs::rename(dir.path().join("copy"), &path).unwrap();
+    let own = ours.append_message(user("ours")).unwrap();
+    let divergence = Event::Divergence { leaf_id: own, foreign_leaf_id: other, common_ancestor_id: Some(first) };
+    assert!(heard(&events).contains(&divergence));
+}

@@ -71,6 +71,11 @@ impl Committer {
         self.lock().has_failed && !planted::has(Bug::NoPoison)
     }
 
+    /// Lets nothing more be acknowledged through this file.
+    pub(crate) fn fail(&self) {
+        self.lock().has_failed = true;
+    }
+
     /// The number of the last append that a sync has covered.
     pub(crate) fn n_synced(&self) -> u64 {
         self.lock().n_synced

@@ -18,7 +18,7 @@ use crate::options::{Busy, Durability, Durable, WriteOptions};
 use crate::os::{FileKind, Identity, Mode, Os, OsFile};
 use crate::place::{create_exclusively, sync_parent};
 use crate::planted::{self, Bug};
-use crate::recovery::{put_back, settle, wait_until_still};
+use crate::recovery::{put_back, session_in, settle, wait_until_still};
 use crate::sentinel::{Flusher, Sentinel};
 use crate::space::Space;
 
@@ -72,6 +72,10 @@ pub struct FileLog {
     guard: Option<Guard>,
     /// Whether what we know of the guard is true for this turn.
     is_guard_ready: bool,
+    /// Lines that were written without the lock, and therefore are not in the guard yet.
+    unguarded: Vec<(Place, Vec<u8>)>,
+    /// Whether it was told that there can be no lock and no guard.
+    has_told_unguarded: bool,
     settled_ms: i64,
     written_ms: i64,
     space: Space,
@@ -167,6 +171,8 @@ impl FileLog {
             turn: TurnState::default(),
             guard: None,
             is_guard_ready: false,
+            unguarded: Vec::new(),
+            has_told_unguarded: false,
             settled_ms: 0,
             written_ms: 0,
             space: Space::default(),
@@ -325,6 +331,10 @@ impl FileLog {
         self.space.make_sure(self.os.as_ref(), self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
         let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
         self.distrusts_end = false;
+        if self.turn.current == Some(Turn::Unlocked) {
+            // Whoever has the lock may have swapped the file meanwhile, and then ours went to the old one.
+            self.check_path()?;
+        }
         self.know_tail(appended.end, lines);
         self.remember(appended.offset, lines);
         if planted::has(Bug::WrongOffset) && !is_sealed {
@@ -343,16 +353,17 @@ impl FileLog {
         let place = Place { time_ms, offset, identity: self.identity };
         let remembered = match &mut self.guard {
             Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(place, lines),
-            Some(guard) => {
-                guard.keep_for_later(place, lines);
-                Ok(())
+            // Whoever has the lock may be writing to the guard, so these wait until we have it.
+            _ if self.turn.current == Some(Turn::Unlocked) => {
+                self.unguarded.push((place, lines.to_vec()));
+                return;
             }
-            None => return,
+            _ => return,
         };
         if let Err(error) = remembered {
             self.notify(Notice::Unguarded { reason: crate::error::chain(&error) });
         }
-        if time_ms.saturating_sub(self.settled_ms) >= CONFIRMED_AFTER_MS {
+        if !(0..CONFIRMED_AFTER_MS).contains(&time_ms.saturating_sub(self.settled_ms)) {
             self.settled_ms = time_ms;
             self.watch_over();
         }
@@ -360,8 +371,8 @@ impl FileLog {
 
     /// Has a thread look after what is in the guard, or looks ourselves if there are no threads.
     fn watch_over(&mut self) {
-        if !self.os.has_threads() {
-            // What has vanished is noticed by the next append, which looks at the end of the file.
+        if !self.os.has_threads() || self.turn.is_kept == Some(true) {
+            // A thread could not get the lock that we keep. What has vanished is noticed by the next append, which looks at the end of the file.
             drop(self.settle());
             return;
         }
@@ -390,6 +401,18 @@ impl FileLog {
             Some(mut guard) => guard.catch_up(&self.path).map(|is_another| (guard, is_another)),
             None => Guard::open(&self.os, &self.path).map(|guard| (guard, true)),
         };
+        let opened = opened.and_then(|(mut guard, is_another)| {
+            if guard.owner().is_none()
+                && let Some(session) = session_in(self.file.as_ref(), &self.path)
+            {
+                guard.set_owner(session)?;
+            }
+            guard.flush()?;
+            for (place, lines) in std::mem::take(&mut self.unguarded) {
+                guard.remember(place, &lines)?;
+            }
+            Ok((guard, is_another))
+        });
         match opened {
             Ok((guard, is_another)) => {
                 self.guard = Some(guard);
@@ -424,9 +447,10 @@ impl FileLog {
             busy => busy,
         };
         let lock = self.turn.lock.get_or_insert_with(|| TurnLock::new(Arc::clone(&self.os), &self.path));
-        if lock.is_held() {
+        if lock.is_held() && lock.is_right_one()? {
             return Ok(Turn::Ours);
         }
+        lock.release();
         match lock.take(busy) {
             Ok(true) => Ok(Turn::Ours),
             Ok(false) => {
@@ -438,7 +462,12 @@ impl FileLog {
                 Err(StoreError::SharedFileSystem { path: self.path.clone(), source: Box::new(error) })
             }
             // A session in a directory we may not write to can still be written to, as pi does.
-            Err(error) if error.forbids_sidecars() => Ok(Turn::Unlocked),
+            Err(error) if error.forbids_sidecars() => {
+                if !std::mem::replace(&mut self.has_told_unguarded, true) {
+                    self.notify(Notice::Unguarded { reason: crate::error::chain(&error) });
+                }
+                Ok(Turn::Unlocked)
+            }
             Err(error) => Err(error),
         }
     }
@@ -455,7 +484,12 @@ impl FileLog {
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path: self.path.clone() });
         }
+        let has_failed = self.committer.has_failed();
         self.use_file(Arc::from(file));
+        if has_failed {
+            // Another look at the file does not make a failed sync good.
+            self.committer.fail();
+        }
         self.identity = stat.identity;
         self.is_writable = false;
         *self.tail.borrow_mut() = Tail::default();
@@ -505,11 +539,15 @@ impl FileLog {
         let Some(mut lock) = self.turn.lock.take() else { return };
         // What was written a moment ago is not safe yet, so there is nothing to take away.
         let age = self.os.now_ms().saturating_sub(self.written_ms);
-        if (0..CONFIRMED_AFTER_MS).contains(&age) && self.guard.is_some() {
+        if (0..CONFIRMED_AFTER_MS).contains(&age) && self.guard.is_some() && self.unguarded.is_empty() {
             return;
         }
         if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
             return;
+        }
+        if !self.unguarded.is_empty() {
+            (self.turn.current, self.is_guard_ready) = (Some(Turn::Ours), false);
+            self.ready_guard();
         }
         let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
             Ok(None) => true,

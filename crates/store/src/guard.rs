@@ -27,9 +27,9 @@ use crate::planted::{self, Bug};
 pub(crate) const CONFIRMED_AFTER_MS: i64 = 5000;
 
 /// The guard's file starts with these, and its version.
-const MAGIC: [u8; 8] = *b"sessile\x01";
-/// Magic, generation, checksum.
-const HEAD_LENGTH: usize = 8 + 8 + 4;
+const MAGIC: [u8; 8] = *b"sessile\x02";
+/// Magic, generation, whose guard it is, checksum.
+const HEAD_LENGTH: usize = 8 + 8 + 8 + 4;
 const HEAD: u64 = HEAD_LENGTH as u64;
 /// Every record starts with these.
 const RECORD: [u8; 4] = *b"\nrec";
@@ -80,6 +80,8 @@ pub(crate) struct Guard {
     file: Box<dyn OsFile>,
     /// How often the session's file was swapped by one of us.
     generation: u64,
+    /// Which session the lines belong to: see [`owner_of`].
+    owner: u64,
     /// Where the next record goes: behind the last whole one.
     end: u64,
     /// How long the file is. Between the end and this there are only zeros.
@@ -95,10 +97,32 @@ impl Guard {
         let file = open_sidecar(os.as_ref(), &path)?;
         // Says that the session has a user. Nobody waits for it, and nothing depends on it.
         drop(file.try_lock(Lock::Shared));
-        let mut guard =
-            Self { os: Arc::clone(os), path, file, generation: 0, end: HEAD, allocated: 0, buffer: Vec::new() };
+        let mut guard = Self {
+            os: Arc::clone(os),
+            path,
+            file,
+            generation: 0,
+            owner: 0,
+            end: HEAD,
+            allocated: 0,
+            buffer: Vec::new(),
+        };
         guard.read_head()?;
         Ok(guard)
+    }
+
+    /// Which session the lines belong to, if that is known.
+    pub(crate) fn owner(&self) -> Option<u64> {
+        (self.owner != 0).then_some(self.owner)
+    }
+
+    /// Says which session the lines belong to, unless that is known.
+    pub(crate) fn set_owner(&mut self, owner: u64) -> Result<(), StoreError> {
+        if self.owner != 0 {
+            return Ok(());
+        }
+        self.owner = owner;
+        write_all(self.file.as_ref(), &head(self.generation, owner), 0).map_err(StoreError::io("write", &self.path))
     }
 
     pub(crate) fn generation(&self) -> u64 {
@@ -137,6 +161,14 @@ impl Guard {
             return Ok(());
         }
         encode(place, lines, &mut self.buffer);
+        self.flush()
+    }
+
+    /// Writes the records that could not be written before.
+    pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
         self.make_room(self.buffer.len() as u64);
         if let Err(error) = write_all(self.file.as_ref(), &self.buffer, self.end) {
             // A part of a record must not stay where the next one begins.
@@ -163,11 +195,6 @@ impl Guard {
         }
     }
 
-    /// Remembers lines without touching the file, because somebody else may be writing to it.
-    pub(crate) fn keep_for_later(&mut self, place: Place, lines: &[u8]) {
-        encode(place, lines, &mut self.buffer);
-    }
-
     /// All records, oldest first.
     pub(crate) fn records(&self) -> Result<Vec<Record>, StoreError> {
         Ok(decode(&self.read_from(HEAD)?).0)
@@ -190,7 +217,7 @@ impl Guard {
     pub(crate) fn replace(&mut self, generation: u64, records: &[Record]) -> Result<(), StoreError> {
         let temporary = self.path.with_extension("sessile-guard-new");
         let failed = |error| StoreError::io_at("write", &temporary, error);
-        let mut bytes = head(generation);
+        let mut bytes = head(generation, self.owner);
         for record in records {
             encode(record.place, &record.lines, &mut bytes);
         }
@@ -241,14 +268,15 @@ impl Guard {
         let mut bytes = [0; HEAD_LENGTH];
         let n_read = read_fully(self.file.as_ref(), &mut bytes, 0).map_err(StoreError::io("read", &self.path))?;
         self.end = HEAD;
-        if n_read == bytes.len() && bytes == head(generation_of(bytes))[..] {
-            self.generation = generation_of(bytes);
+        let (generation, owner) = (number(&bytes, 8), number(&bytes, 16));
+        if n_read == bytes.len() && bytes == head(generation, owner)[..] {
+            (self.generation, self.owner) = (generation, owner);
             return self.take_in();
         }
         let failed = StoreError::io("write", &self.path);
         self.file.set_length(0).map_err(&failed)?;
         self.allocated = HEAD;
-        write_all(self.file.as_ref(), &head(self.generation), 0).map_err(failed)
+        write_all(self.file.as_ref(), &head(self.generation, self.owner), 0).map_err(failed)
     }
 
     /// Moves our end behind the records that follow it.
@@ -312,15 +340,18 @@ fn is_in_place(record: &Record, session: &dyn OsFile, identity: Identity) -> boo
         && bytes == record.lines
 }
 
-fn head(generation: u64) -> Vec<u8> {
+fn head(generation: u64, owner: u64) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(generation.to_le_bytes());
+    bytes.extend(owner.to_le_bytes());
     bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
     bytes
 }
 
-fn generation_of(head: [u8; HEAD_LENGTH]) -> u64 {
-    number(&head, 8)
+/// A number that stands for the session with this id. Zero stands for none.
+pub(crate) fn owner_of(session_id: &[u8]) -> u64 {
+    // FNV-1a: the same in every version of this program.
+    session_id.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn encode(place: Place, lines: &[u8], out: &mut Vec<u8>) {

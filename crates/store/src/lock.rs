@@ -79,15 +79,19 @@ impl TurnLock {
                 return Ok(false);
             }
             self.is_held = true;
-            if self.is_right_one()? {
-                return Ok(true);
+            match self.is_right_one() {
+                Ok(true) => return Ok(true),
+                Ok(false) => (self.file, self.is_held) = (None, false),
+                Err(error) => {
+                    self.release();
+                    return Err(error);
+                }
             }
-            (self.file, self.is_held) = (None, false);
         }
     }
 
     /// Whether the file we hold still has its name. Leaves our details in it if somebody else's are there.
-    fn is_right_one(&mut self) -> Result<bool, StoreError> {
+    pub(crate) fn is_right_one(&mut self) -> Result<bool, StoreError> {
         let Some(file) = &self.file else { return Ok(false) };
         let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
         // Whoever removed the file has made the lock on it worthless: others lock its successor.
@@ -158,15 +162,26 @@ pub(crate) fn lock_path(session: &Path) -> PathBuf {
     beside(session, ".", ".sessile-lock")
 }
 
-/// Opens a file of ours beside a session, made if need be, and makes sure that it is ours.
+/// Opens a file of ours beside a session, made if need be.
+///
+/// One that others can read or write is made private if it is ours, and refused otherwise.
 pub(crate) fn open_sidecar(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {
-    let file = os.open(path, Mode::Sidecar).map_err(StoreError::io("open", path))?;
+    let refused = || StoreError::NotRegular { path: path.to_path_buf() };
+    let file = os.open(path, Mode::Sidecar).map_err(|error| match error.raw_os_error() {
+        // A link or a directory of that name.
+        Some(code) if NOT_FILES.contains(&code) => refused(),
+        _ => StoreError::io("open", path)(error),
+    })?;
     let stat = file.stat().map_err(StoreError::io("look at", path))?;
-    if stat.kind != FileKind::Regular || stat.n_links > 1 {
-        return Err(StoreError::NotRegular { path: path.to_path_buf() });
+    let is_open_to_others = stat.mode & 0o077 != 0;
+    if stat.kind != FileKind::Regular || (is_open_to_others && !stat.is_own) {
+        return Err(refused());
     }
     if stat.mode & 0o777 != 0o600 && stat.is_own {
         os.set_mode(path, 0o600).map_err(StoreError::io("protect", path))?;
     }
     Ok(file)
 }
+
+/// What the system says if something of that name is there that is no file.
+const NOT_FILES: [i32; 2] = [rustix::io::Errno::LOOP.raw_os_error(), rustix::io::Errno::ISDIR.raw_os_error()];

@@ -18,8 +18,10 @@ use crate::planted::{self, Bug};
 const STILL: Duration = Duration::from_millis(250);
 /// How often it is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(50);
+/// A header is not looked for behind this.
+const MAX_HEADER_OFFSET: u64 = 64 << 10;
 /// A file that never comes to rest is recovered all the same after so many looks.
-const MAX_LOOKS: u32 = 60;
+const MAX_LOOKS: u32 = 30;
 
 /// Forgets what is safe by now. True if something has vanished.
 pub(crate) fn settle(guard: &mut Guard, session: &dyn OsFile, identity: Identity) -> Result<bool, StoreError> {
@@ -73,8 +75,8 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     let guarded: Vec<&[u8]> = records.iter().flat_map(|record| lines_of(&record.lines)).collect();
     let mut found = Found::look(file.as_ref(), path, &guarded)?;
     let missing = found.missing(&guarded, stat.length == 0);
-    if !missing.is_empty() && !found.has_header && stat.length > 0 {
-        return Ok(Vec::new());
+    if !missing.is_empty() && !is_the_session(guard, &found, &guarded, &missing) {
+        return Err(StoreError::Replaced { path: path.to_path_buf() });
     }
     let mut batch: Vec<usize> = missing.clone();
     if planted::has(Bug::RecoverBackwards) {
@@ -83,6 +85,10 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     let last = guarded.len().checked_sub(1);
     if let Some(last) = last.filter(|last| !missing.is_empty() && !missing.contains(last)) {
         batch.push(last);
+    }
+    if batch.is_empty() && !found.ends_line && stat.length > 0 {
+        // Nothing is missing but the last newline.
+        append_lines(file.as_ref(), path, b"", Seen { length: None, is_sealed: false })?;
     }
     if !batch.is_empty() {
         let text: Vec<u8> = batch.iter().flat_map(|index| [guarded[*index], b"\n"].concat()).collect();
@@ -96,6 +102,14 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     let lines = missing.iter().map(|index| guarded[*index].to_vec()).collect();
     guard.replace(guard.generation(), &kept)?;
     Ok(lines)
+}
+
+/// Whether a file is the session that the guarded lines belong to, or will be once its header is back.
+fn is_the_session(guard: &Guard, found: &Found<'_>, guarded: &[&[u8]], missing: &[usize]) -> bool {
+    match found.session {
+        Some(session) => guard.owner().is_none_or(|owner| owner == session),
+        None => found.is_empty && missing.first().is_some_and(|first| is_header(guarded[*first])),
+    }
 }
 
 /// Appends lines that may have been acknowledged as being on disk. Returns where they are.
@@ -115,7 +129,9 @@ struct Found<'g> {
     by_bytes: HashMap<&'g [u8], usize>,
     by_id: HashMap<Vec<u8>, usize>,
     places: Vec<Option<Place>>,
-    has_header: bool,
+    /// Whose header comes first in the file, as [`guard::owner_of`] has it.
+    session: Option<u64>,
+    is_empty: bool,
     ends_line: bool,
 }
 
@@ -130,7 +146,14 @@ impl<'g> Found<'g> {
         let by_bytes = guarded.iter().enumerate().map(|(index, line)| (*line, index)).collect();
         let with_id = |(index, line): (usize, &&[u8])| id_of(line).map(|id| (id, index));
         let by_id = guarded.iter().enumerate().filter_map(with_id).collect();
-        Self { by_bytes, by_id, places: guarded.iter().map(|_| None).collect(), has_header: false, ends_line: true }
+        Self {
+            by_bytes,
+            by_id,
+            places: guarded.iter().map(|_| None).collect(),
+            session: None,
+            is_empty: true,
+            ends_line: true,
+        }
     }
 
     /// Looks through a whole file.
@@ -147,7 +170,10 @@ impl<'g> Found<'g> {
         self.ends_line = line.terminated;
         let line = line.without_bom();
         let Some(bytes) = line.bytes else { return };
-        self.has_header |= is_header(bytes);
+        self.is_empty = false;
+        if self.session.is_none() {
+            self.session = session_of(bytes);
+        }
         // Whoever rewrote the file may have spelled the line differently; the id still tells that it is there.
         let index = (self.by_bytes.get(bytes).copied()).or_else(|| self.by_id.get(&id_of(bytes)?).copied());
         if let Some(index) = index {
@@ -184,6 +210,24 @@ fn id_of(line: &[u8]) -> Option<Vec<u8>> {
         Parsed::Kept(head) if head.kind != Kind::Header => head.id.map(|id| id.as_wtf8().to_vec()),
         _ => None,
     }
+}
+
+/// Which session a line is the header of.
+fn session_of(line: &[u8]) -> Option<u64> {
+    match read(line) {
+        Parsed::Kept(head) if head.kind == Kind::Header => head.id.map(|id| guard::owner_of(id.as_wtf8())),
+        _ => None,
+    }
+}
+
+/// Which session a file holds, if it begins with a header.
+pub(crate) fn session_in(file: &dyn OsFile, path: &Path) -> Option<u64> {
+    let mut session = None;
+    let scanned = scan_file(file, path, 0, &mut |line| {
+        session = line.without_bom().bytes.and_then(session_of);
+        session.is_none() && line.span.offset < MAX_HEADER_OFFSET
+    });
+    scanned.ok().and(session)
 }
 
 fn is_header(line: &[u8]) -> bool {

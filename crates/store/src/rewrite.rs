@@ -49,8 +49,7 @@ pub fn replace<E: From<StoreError>>(
         return rewrite_in_place(old.as_ref(), path, write);
     }
     let temporary = beside(path, ".", &format!(".sessile-tmp-{stamp}"));
-    // One that a crash has left behind is ours, since we hold the lock.
-    drop(os.remove(&temporary));
+    remove_leftovers(os.as_ref(), path);
     let new = create_exclusively(os.as_ref(), &temporary)?;
     let finished = write_buffered(new.as_ref(), &temporary, write)
         .and_then(|()| sync(new.as_ref(), &temporary).map_err(E::from))
@@ -73,6 +72,17 @@ pub fn replace<E: From<StoreError>>(
     Ok(Rewritten { original })
 }
 
+/// Removes temporary files that a crash has left behind. They are ours, since we hold the lock.
+fn remove_leftovers(os: &dyn Os, path: &Path) {
+    let prefix = beside(path, ".", ".sessile-tmp-");
+    let prefix = prefix.file_name().unwrap_or_default().as_encoded_bytes();
+    let is_leftover = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(prefix));
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    for leftover in os.list(directory).unwrap_or_default().into_iter().filter(is_leftover) {
+        drop(os.remove(&leftover));
+    }
+}
+
 fn sync(file: &dyn OsFile, path: &Path) -> Result<(), StoreError> {
     if planted::has(Bug::NoSyncBeforeSwap) {
         return Ok(());
@@ -87,7 +97,8 @@ fn swap(os: &dyn Os, path: &Path, temporary: &Path, stamp: &str) -> Result<PathB
         drop(os.remove(&original));
         return Err(StoreError::io("replace", path)(error));
     }
-    // The swap has happened: what cannot be synced now must not make it look as if it had not.
+    // The swap has happened: what cannot be done now must not make it look as if it had not.
+    drop(os.set_mode(&original, 0o600));
     drop(sync_parent(os, path));
     Ok(original)
 }
@@ -196,7 +207,8 @@ impl LockDirectory {
             && error.kind() == io::ErrorKind::AlreadyExists
         {
             let touched_ms = os.stat(&path).map_or(0, |stat| stat.modified_ms);
-            if os.now_ms().saturating_sub(touched_ms) < STALE_MS {
+            // A time in the future is no sign of life.
+            if (0..STALE_MS).contains(&os.now_ms().saturating_sub(touched_ms)) {
                 return Err(StoreError::Busy { path, holder: None });
             }
             // Left behind. It is not ours, so it stays; nobody waits for it any more.

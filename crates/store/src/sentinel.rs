@@ -16,6 +16,8 @@ use crate::recovery::{put_back, settle, wait_until_still};
 /// How often guarded lines are looked after.
 const ROUND: Duration = Duration::from_millis(500);
 
+/// After so many rounds in vain the rest between two of them, about a minute, grows no longer.
+const MAX_REST: u32 = 7;
 /// So many rounds in a row are skipped while the session is being written to.
 const MAX_SKIPPED: u32 = 10;
 
@@ -35,8 +37,10 @@ impl Sentinel {
             notices: Arc::clone(notices),
             last_length: 0,
             n_skipped: 0,
+            n_failed: 0,
+            n_resting: 0,
         };
-        Worker::start("sessile-guard", ROUND, move || watched.round().unwrap_or(Round::Again)).map(Self)
+        Worker::start("sessile-guard", ROUND, move || watched.round_with_patience()).map(Self)
     }
 
     pub(crate) fn has_finished(&self) -> bool {
@@ -48,12 +52,27 @@ struct Watched {
     os: Arc<dyn Os>,
     path: PathBuf,
     notices: Arc<Mutex<Vec<Notice>>>,
-    /// How long the guard was in the last round.
+    /// How long the guard's file was in the last round.
     last_length: u64,
     n_skipped: u32,
+    /// How many rounds in a row brought nothing though something was wrong, and how many to let pass now.
+    n_failed: u32,
+    n_resting: u32,
 }
 
 impl Watched {
+    /// One round, and after each that was in vain a longer rest: the lock belongs to those who write.
+    fn round_with_patience(&mut self) -> Round {
+        if self.n_resting > 0 {
+            self.n_resting -= 1;
+            return Round::Again;
+        }
+        let round = self.round();
+        self.n_failed = if round.is_ok() { 0 } else { (self.n_failed + 1).min(MAX_REST) };
+        self.n_resting = (1 << self.n_failed) - 1;
+        round.unwrap_or(Round::Again)
+    }
+
     fn round(&mut self) -> Result<Round, StoreError> {
         let mut lock = TurnLock::new(Arc::clone(&self.os), &self.path);
         if !lock.try_take()? {
@@ -66,7 +85,7 @@ impl Watched {
         }
         self.n_skipped = 0;
         let mut guard = Guard::open(&self.os, &self.path)?;
-        let Ok(session) = self.os.open(&self.path, Mode::Read) else { return Ok(Round::Last) };
+        let session = self.os.open(&self.path, Mode::Read).map_err(StoreError::io("open", &self.path))?;
         let identity = session.stat().map_err(StoreError::io("look at", &self.path))?.identity;
         if settle(&mut guard, session.as_ref(), identity)? {
             wait_until_still(self.os.as_ref(), &self.path);
@@ -79,7 +98,7 @@ impl Watched {
         Ok(if guard.len() == 0 { Round::Last } else { Round::Again })
     }
 
-    /// Whether something was put into the guard since the last round.
+    /// Whether the guard has needed more room since the last round, as it does while much is being written.
     fn is_growing(&mut self) -> bool {
         let length = self.os.stat(&guard_path(&self.path)).map_or(0, |stat| stat.length);
         std::mem::replace(&mut self.last_length, length) != length

@@ -187,11 +187,12 @@ impl SessionManager {
         let details = summary.details.as_ref().map(js);
         let usage = summary.usage.as_ref().map(js);
         let (details, usage) = (details.as_ref().map(Json::raw), usage.as_ref().map(Json::raw));
-        let old_leaf = std::mem::replace(&mut self.session.leaf, target);
+        let old_leaf = self.leaf_id();
+        self.session.leaf = target;
         let appended = self
             .append(&|base| compose::branch_summary(base, &from, &summary.summary, details, usage, summary.from_hook));
         if appended.is_err() {
-            self.session.leaf = old_leaf;
+            self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
         }
         appended
     }

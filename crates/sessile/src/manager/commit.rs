@@ -45,13 +45,14 @@ impl SessionManager {
         expected: Option<&EntryId>,
         write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
-        let old_leaf = self.session.leaf;
-        self.session.begin_turn()?;
-        let written = self.compare_and_write(expected, write);
-        self.session.end_turn();
-        self.session.expected_leaf = ExpectedLeaf::Any;
-        if written.is_err() {
-            self.session.leaf = old_leaf;
+        let old_leaf = self.leaf_id();
+        let session_id = self.session_id();
+        let scope = Expecting::begin(self)?;
+        let written = scope.manager.compare_and_write(expected, write);
+        drop(scope);
+        // A session that was left meanwhile has no place to go back to.
+        if written.is_err() && self.session_id() == session_id {
+            self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
         }
         self.tell();
         written
@@ -77,11 +78,52 @@ impl SessionManager {
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
     ) -> Result<Pending<T>, SessionError> {
-        self.session.deferred = Some(Vec::new());
-        let written = write(self);
-        let tickets = self.session.deferred.take().unwrap_or_default();
+        let scope = Deferring::begin(self);
+        let written = write(scope.manager);
+        let tickets = scope.manager.session.deferred.take().unwrap_or_default();
+        drop(scope);
         let durable = self.last_acknowledgement().map_or(Durable::Memory, |acknowledged| acknowledged.durable);
         written.map(|value| Pending { value, tickets, durable })
+    }
+}
+
+/// A turn in which a leaf is expected. Ends also if what is done in it panics.
+struct Expecting<'m> {
+    manager: &'m mut SessionManager,
+    outer: ExpectedLeaf,
+}
+
+impl<'m> Expecting<'m> {
+    fn begin(manager: &'m mut SessionManager) -> Result<Self, SessionError> {
+        manager.session.begin_turn()?;
+        let outer = std::mem::take(&mut manager.session.expected_leaf);
+        Ok(Self { manager, outer })
+    }
+}
+
+impl Drop for Expecting<'_> {
+    fn drop(&mut self) {
+        self.manager.session.expected_leaf = std::mem::take(&mut self.outer);
+        self.manager.session.end_turn();
+    }
+}
+
+/// A time in which nobody waits for the disk. Ends also if what is done in it panics.
+struct Deferring<'m> {
+    manager: &'m mut SessionManager,
+    outer: Option<Vec<Ticket>>,
+}
+
+impl<'m> Deferring<'m> {
+    fn begin(manager: &'m mut SessionManager) -> Self {
+        let outer = manager.session.deferred.replace(Vec::new());
+        Self { manager, outer }
+    }
+}
+
+impl Drop for Deferring<'_> {
+    fn drop(&mut self) {
+        self.manager.session.deferred = self.outer.take();
     }
 }
 

@@ -5,7 +5,7 @@ use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::json::{Json, Raw};
 use sessile_core::line::{Line, Span};
 use sessile_store::planted::{self, Bug};
-use sessile_store::{Durable, Expect, FileLog, Log, Notice, StoreError};
+use sessile_store::{Durable, Expect, FileLog, Log, Notice, StoreError, Turn};
 
 use super::change::{LostLeaf, change_of};
 use super::{Acknowledgement, Awaiting, Backing, ExpectedLeaf, Session, fresh_id, put_line};
@@ -51,6 +51,10 @@ impl Session {
             Written::FurtherOn => self.take_in_around(world, last)?,
         }
         self.tell_divergence(last);
+        if self.expected_leaf != ExpectedLeaf::Any {
+            // Whatever the caller appends next is meant to follow.
+            self.expected_leaf = ExpectedLeaf::Exactly(Some(last.clone()));
+        }
         self.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
         Ok(ids)
     }
@@ -140,10 +144,9 @@ impl Session {
     }
 
     /// Begins a turn at the file, if there is one.
-    pub(crate) fn begin_turn(&mut self) -> Result<(), SessionError> {
-        let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
-        log.begin_turn()?;
-        Ok(())
+    pub(crate) fn begin_turn(&mut self) -> Result<Turn, SessionError> {
+        let Backing::File { log, .. } = &mut self.backing else { return Ok(Turn::Ours) };
+        Ok(log.begin_turn()?)
     }
 
     pub(crate) fn end_turn(&mut self) {
@@ -170,9 +173,9 @@ impl Session {
     /// Waits until what was written survives what the caller wants it to survive.
     fn make_durable(&mut self, written: &Written) -> Result<Durable, SessionError> {
         let Backing::File { log, .. } = &mut self.backing else { return Ok(Durable::Memory) };
-        if matches!(written, Written::Created) {
-            // A new file was synced as a whole, if that is wanted.
-            return Ok(log.durable());
+        if matches!(written, Written::Created) && log.durable() == Durable::Disk {
+            // A new file was synced as a whole.
+            return Ok(Durable::Disk);
         }
         if let Some(tickets) = &mut self.deferred
             && let Some(ticket) = log.ticket()
@@ -232,6 +235,7 @@ impl Session {
         if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
             self.fill_empty_file(world)?;
         }
+        self.check_current()?;
         let known = self.outline.end();
         match &mut self.backing {
             Backing::File { log, .. } => {

@@ -30,9 +30,11 @@ impl Session {
     }
 
     fn catch_up_or(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
+        self.take_notices();
+        let looked = self.check_current();
         let Backing::File { log, .. } = &self.backing else { return Ok(()) };
         let known = self.outline.end();
-        let length = match log.length() {
+        let length = match looked.and_then(|()| log.length()) {
             Ok(length) => length,
             Err(error) if change_of(&error).is_some() && !world.is_read_only => {
                 return self.resync(world, &error, lost);
@@ -71,6 +73,8 @@ impl Session {
     /// What we had acknowledged and is no longer there is put back first.
     pub(super) fn resync(&mut self, world: &World, error: &StoreError, lost: LostLeaf) -> Result<(), SessionError> {
         let Backing::File { log, path } = &mut self.backing else { return Ok(()) };
+        // Whatever happens from here on, what we know is no longer what the log reads.
+        self.is_void = true;
         if let Err(error) = log.recover() {
             return Err(self.noticed(error.into()));
         }
@@ -83,14 +87,24 @@ impl Session {
             return Err(StoreError::Replaced { path: path.clone() }.into());
         }
         let leaf = self.leaf_id();
+        let last = outline.leaf().and_then(|leaf| outline.id(leaf));
+        let foreign = last.filter(|last| self.outline.find(last).is_none());
         self.use_outline(outline, lost)?;
+        self.is_void = false;
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
         self.labels = OnceLock::new();
+        self.unsettled.clear();
+        self.foreign = foreign.or(self.foreign.take());
         if let Some(change) = change_of(error) {
             self.events.push(Event::FileChanged { change });
         }
         self.take_notices();
         Ok(())
+    }
+
+    /// Fails if what we know is not about the file that the log reads now.
+    pub(super) fn check_current(&self) -> Result<(), StoreError> {
+        if self.is_void { Err(StoreError::Rewritten { path: self.backing.shown_path() }) } else { Ok(()) }
     }
 
     /// Takes a new outline for the old one, unless our leaf is not in it.
@@ -122,7 +136,9 @@ impl Session {
         if row == Some(None) {
             return Err(SessionError::LeafGone { path, id: leaf.unwrap_or_else(|| EntryId::from("")) });
         }
-        *self = Self { leaf: row.flatten(), ..reopened };
+        let mut events = std::mem::take(&mut self.events);
+        events.extend(std::mem::take(&mut reopened.events));
+        *self = Self { leaf: row.flatten(), acknowledged: self.acknowledged.take(), events, ..reopened };
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use sessile_core::date::to_iso;
 use sessile_core::line::Line;
 use sessile_core::outline::Row;
-use sessile_store::{StoreError, replace};
+use sessile_store::{StoreError, Turn, replace};
 
 use super::{Backing, Session};
 use crate::error::SessionError;
@@ -18,8 +18,14 @@ impl Session {
         if !matches!(self.backing, Backing::File { .. }) || !self.outline.upgrade().is_needed() {
             return Ok(());
         }
-        self.begin_turn()?;
-        let upgraded = self.upgrade_in_turn(world);
+        let turn = self.begin_turn()?;
+        let upgraded = match turn {
+            Turn::Ours => self.upgrade_in_turn(world),
+            // Swapping a file while somebody else may be writing to it is out of the question.
+            Turn::Unlocked => Err(StoreError::Busy { path: self.backing.shown_path(), holder: None }.into()),
+        };
+        // Whether the log is the one that began the turn or one that was opened since: a turn that was not begun
+        // cannot be ended.
         self.end_turn();
         upgraded
     }
@@ -38,7 +44,11 @@ impl Session {
         let Backing::File { log, .. } = &self.backing else { return Ok(()) };
         let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
         let known = self.outline.end();
-        let replaced = replace(&world.os, &path, known, &stamp, &mut |out| self.write_lines(&path, out, &|_| true));
+        let replaced = replace(&world.os, &path, known, &stamp, &mut |out| {
+            self.write_lines(&path, out, &|_| true)?;
+            // Somebody may have rewritten the file while it was being copied.
+            log.length().map(drop).map_err(SessionError::from)
+        });
         // Also after an error the new file may be in place already, and then that is the one to go on with.
         if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
             self.reload(world, &path)?;
@@ -109,6 +119,15 @@ impl Session {
                 result = write(line);
             }
         })?;
-        result
+        result?;
+        match rows.next() {
+            Some(row) => Err(StoreError::Truncated {
+                path: self.backing.shown_path(),
+                expected: self.outline.end(),
+                actual: self.outline.span(row).offset,
+            }
+            .into()),
+            None => Ok(()),
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
+use sessile_core::diagnostic::Severity;
 use sessile_core::head::{self, Parsed};
 use sessile_core::header::Header;
 use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
@@ -147,7 +148,10 @@ pub(crate) fn exposure(world: &World, path: &Path) -> Result<Vec<Finding>, Sessi
     let directory = found.directory.map(|mode| format!(", that of its directory {mode:04o}")).unwrap_or_default();
     let message = format!("the mode of the file is {:04o}{directory}", found.file);
     let remedy = Remedy::Permissions("with --permissions: sets them to 0600 and 0700".to_owned());
-    Ok(vec![Finding::new(Code::Permissions, 1, 0, message).with(remedy)])
+    let finding = Finding::new(Code::Permissions, 1, 0, message).with(remedy);
+    // A private file in an open directory shows others its name, not what is in it.
+    let severity = if found.file & 0o077 == 0 { Severity::Note } else { finding.severity };
+    Ok(vec![Finding { severity, ..finding }])
 }
 
 /// Whether entries that were acknowledged are no longer in a file.

@@ -58,6 +58,11 @@ pub(super) fn run(
     };
     if args.all {
         let dir = surroundings.session_dir(args.session_dir.as_deref());
+        if let Some(path) = dir.as_deref().filter(|dir| !surroundings.is_directory(dir)) {
+            // Nothing wrong with nothing would be a dangerous answer to a mistyped name.
+            let hint = "name the directory that holds the sessions".to_owned();
+            return Err(Failure::NoSuchFile { path: path.to_path_buf(), hint });
+        }
         surroundings.sessions.verify_all(dir.as_deref(), &mut take)?;
     } else {
         let path = surroundings.find(&args.session)?;
@@ -136,6 +141,7 @@ struct Tally {
     findings: usize,
     notes: usize,
     repairable: usize,
+    exposed: usize,
 }
 
 impl Tally {
@@ -149,7 +155,8 @@ impl Tally {
         let (findings, notes): (Vec<&Finding>, Vec<_>) = report.findings.iter().partition(|finding| finding.counts());
         self.findings += findings.len();
         self.notes += notes.len();
-        self.repairable += findings.iter().filter(|it| !matches!(it.remedy, Remedy::Leave(_))).count();
+        self.repairable += findings.iter().filter(|it| matches!(it.remedy, Remedy::Repair(_))).count();
+        self.exposed += usize::from(findings.iter().any(|it| matches!(it.remedy, Remedy::Permissions(_))));
     }
 
     fn exit(&self) -> Exit {
@@ -174,6 +181,9 @@ impl Tally {
         }
         if self.repairable > 0 {
             parts.push(format!("`sessile repair` mends {}", self.repairable));
+        }
+        if self.exposed > 0 {
+            parts.push("`sessile repair --permissions` closes files to others".to_owned());
         }
         let style = if self.exit() == Exit::Done { PERSON } else { NAMED };
         Line::new().styled(style, &parts.join(", "))

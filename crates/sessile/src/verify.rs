@@ -150,7 +150,7 @@ pub(crate) fn exposure(world: &World, path: &Path) -> Result<Vec<Finding>, Sessi
     let remedy = Remedy::Permissions("with --permissions: sets them to 0600 and 0700".to_owned());
     let finding = Finding::new(Code::Permissions, 1, 0, message).with(remedy);
     // A private file in an open directory shows others its name, not what is in it.
-    let severity = if found.file & 0o077 == 0 { Severity::Note } else { finding.severity };
+    let severity = if found.is_file_private() { Severity::Note } else { finding.severity };
     Ok(vec![Finding { severity, ..finding }])
 }
 

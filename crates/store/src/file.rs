@@ -70,14 +70,7 @@ pub struct FileLog {
     committer: Arc<Committer>,
     turn: TurnState,
     guard: Option<Guard>,
-    /// Whether what we know of the guard is true for this turn.
-    is_guard_ready: bool,
-    /// Lines that were written without the lock, and therefore are not in the guard yet.
-    unguarded: Vec<(Place, Vec<u8>)>,
-    /// Whether it was told that there can be no lock and no guard.
-    has_told_unguarded: bool,
-    settled_ms: i64,
-    written_ms: i64,
+    guarding: Guarding,
     space: Space,
     /// Whether the disk may lack the newline that the file seems to end with.
     distrusts_end: bool,
@@ -101,6 +94,21 @@ struct KnownPath {
 struct Tail {
     end: u64,
     bytes: Vec<u8>,
+}
+
+/// What is to be done about the guard.
+#[derive(Debug, Default)]
+struct Guarding {
+    /// Whether what we know of the guard is true for this turn.
+    is_ready: bool,
+    /// Lines that were written without the lock, and therefore are not in the guard yet.
+    waiting: Vec<(Place, Vec<u8>)>,
+    /// Whether it was told that there can be no lock and no guard.
+    has_told: bool,
+    /// When somebody was last asked to look after what is in it.
+    settled_ms: i64,
+    /// When something was last put into it.
+    written_ms: i64,
 }
 
 /// Whether and how it is our turn.
@@ -170,11 +178,7 @@ impl FileLog {
             tail: RefCell::default(),
             turn: TurnState::default(),
             guard: None,
-            is_guard_ready: false,
-            unguarded: Vec::new(),
-            has_told_unguarded: false,
-            settled_ms: 0,
-            written_ms: 0,
+            guarding: Guarding::default(),
             space: Space::default(),
             distrusts_end: false,
             notices: Arc::default(),
@@ -349,13 +353,13 @@ impl FileLog {
             return;
         }
         let time_ms = self.os.now_ms();
-        self.written_ms = time_ms;
+        self.guarding.written_ms = time_ms;
         let place = Place { time_ms, offset, identity: self.identity };
         let remembered = match &mut self.guard {
             Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(place, lines),
             // Whoever has the lock may be writing to the guard, so these wait until we have it.
             _ if self.turn.current == Some(Turn::Unlocked) => {
-                self.unguarded.push((place, lines.to_vec()));
+                self.guarding.waiting.push((place, lines.to_vec()));
                 return;
             }
             _ => return,
@@ -363,8 +367,8 @@ impl FileLog {
         if let Err(error) = remembered {
             self.notify(Notice::Unguarded { reason: crate::error::chain(&error) });
         }
-        if !(0..CONFIRMED_AFTER_MS).contains(&time_ms.saturating_sub(self.settled_ms)) {
-            self.settled_ms = time_ms;
+        if !(0..CONFIRMED_AFTER_MS).contains(&time_ms.saturating_sub(self.guarding.settled_ms)) {
+            self.guarding.settled_ms = time_ms;
             self.watch_over();
         }
     }
@@ -393,10 +397,10 @@ impl FileLog {
     ///
     /// Returns whether the guard is another file than it was.
     fn ready_guard(&mut self) -> bool {
-        if !self.options.guard || self.is_guard_ready || self.turn.current != Some(Turn::Ours) {
+        if !self.options.guard || self.guarding.is_ready || self.turn.current != Some(Turn::Ours) {
             return false;
         }
-        self.is_guard_ready = true;
+        self.guarding.is_ready = true;
         let opened = match self.guard.take() {
             Some(mut guard) => guard.catch_up(&self.path).map(|is_another| (guard, is_another)),
             None => Guard::open(&self.os, &self.path).map(|guard| (guard, true)),
@@ -408,7 +412,7 @@ impl FileLog {
                 guard.set_owner(session)?;
             }
             guard.flush()?;
-            for (place, lines) in std::mem::take(&mut self.unguarded) {
+            for (place, lines) in std::mem::take(&mut self.guarding.waiting) {
                 guard.remember(place, &lines)?;
             }
             Ok((guard, is_another))
@@ -463,7 +467,7 @@ impl FileLog {
             }
             // A session in a directory we may not write to can still be written to, as pi does.
             Err(error) if error.forbids_sidecars() => {
-                if !std::mem::replace(&mut self.has_told_unguarded, true) {
+                if !std::mem::replace(&mut self.guarding.has_told, true) {
                     self.notify(Notice::Unguarded { reason: crate::error::chain(&error) });
                 }
                 Ok(Turn::Unlocked)
@@ -538,15 +542,15 @@ impl FileLog {
     fn tidy_up(&mut self) {
         let Some(mut lock) = self.turn.lock.take() else { return };
         // What was written a moment ago is not safe yet, so there is nothing to take away.
-        let age = self.os.now_ms().saturating_sub(self.written_ms);
-        if (0..CONFIRMED_AFTER_MS).contains(&age) && self.guard.is_some() && self.unguarded.is_empty() {
+        let age = self.os.now_ms().saturating_sub(self.guarding.written_ms);
+        if (0..CONFIRMED_AFTER_MS).contains(&age) && self.guard.is_some() && self.guarding.waiting.is_empty() {
             return;
         }
         if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
             return;
         }
-        if !self.unguarded.is_empty() {
-            (self.turn.current, self.is_guard_ready) = (Some(Turn::Ours), false);
+        if !self.guarding.waiting.is_empty() {
+            (self.turn.current, self.guarding.is_ready) = (Some(Turn::Ours), false);
             self.ready_guard();
         }
         let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
@@ -602,7 +606,7 @@ impl Log for FileLog {
         let turn = self.take_lock()?;
         self.turn.current = Some(turn);
         self.turn.depth = 1;
-        self.is_guard_ready = false;
+        self.guarding.is_ready = false;
         Ok(turn)
     }
 

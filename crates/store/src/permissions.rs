@@ -18,6 +18,11 @@ pub struct Permissions {
 }
 
 impl Permissions {
+    /// Whether nobody but the owner can read the file.
+    pub fn is_file_private(self) -> bool {
+        self.file & OTHERS == 0
+    }
+
     /// Whether nobody but the owner can read the file or see its name.
     pub fn are_private(self) -> bool {
         self.file & OTHERS == 0 && self.directory.is_none_or(|mode| mode & OTHERS == 0)

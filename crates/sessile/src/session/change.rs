@@ -87,8 +87,8 @@ impl Session {
             return Err(StoreError::Replaced { path: path.clone() }.into());
         }
         let leaf = self.leaf_id();
-        let last = outline.leaf().and_then(|leaf| outline.id(leaf));
-        let foreign = last.filter(|last| self.outline.find(last).is_none());
+        let newest = outline.leaf().and_then(|leaf| outline.id(leaf));
+        let foreign = newest.filter(|id| self.outline.find(id).is_none());
         self.use_outline(outline, lost)?;
         self.is_void = false;
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));

@@ -401,6 +401,11 @@ impl FileLog {
             return false;
         }
         self.guarding.is_ready = true;
+        let stayed_here = self.turn.lock.as_ref().is_some_and(TurnLock::stayed_here);
+        if stayed_here && self.guard.is_some() && self.guarding.waiting.is_empty() {
+            // Whoever touches the guard has had the lock.
+            return false;
+        }
         let opened = match self.guard.take() {
             Some(mut guard) => guard.catch_up(&self.path).map(|is_another| (guard, is_another)),
             None => Guard::open(&self.os, &self.path).map(|guard| (guard, true)),
@@ -420,6 +425,9 @@ impl FileLog {
         match opened {
             Ok((guard, is_another)) => {
                 self.guard = Some(guard);
+                if let Some(lock) = &mut self.turn.lock {
+                    lock.caught_up();
+                }
                 is_another
             }
             Err(error) => {

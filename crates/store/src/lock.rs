@@ -18,6 +18,9 @@ use crate::planted::{self, Bug};
 /// The first and the longest pause between two looks at a lock that is taken.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
 
+/// Signatures grow by a byte each up to this length, and start over.
+const MAX_SIGNATURE: usize = 512;
+
 /// Who holds, or last held, a lock. For people, never for decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
@@ -36,14 +39,24 @@ pub(crate) struct TurnLock {
     path: PathBuf,
     file: Option<Box<dyn OsFile>>,
     is_held: bool,
-    /// When the details in the file were written by us; anything else there was written by others.
-    signed_ms: Option<i64>,
+    /// The file's length and time once we had left our details in it; anything else was left by others.
+    signed: Option<(u64, i64)>,
+    /// Whether somebody else of ours has had the lock since we last took in what they did.
+    was_elsewhere: bool,
     since_ms: Option<i64>,
 }
 
 impl TurnLock {
     pub(crate) fn new(os: Arc<dyn Os>, session: &Path) -> Self {
-        Self { os, path: lock_path(session), file: None, is_held: false, signed_ms: None, since_ms: None }
+        Self {
+            os,
+            path: lock_path(session),
+            file: None,
+            is_held: false,
+            signed: None,
+            was_elsewhere: true,
+            since_ms: None,
+        }
     }
 
     pub(crate) fn is_held(&self) -> bool {
@@ -98,8 +111,9 @@ impl TurnLock {
         if stat.n_links == 0 && !planted::has(Bug::LockOnWrongFile) {
             return Ok(false);
         }
-        if self.signed_ms != Some(stat.modified_ms) {
-            self.sign();
+        if self.signed != Some((stat.length, stat.modified_ms)) {
+            self.was_elsewhere = true;
+            self.sign(stat.length);
         }
         Ok(true)
     }
@@ -129,20 +143,37 @@ impl TurnLock {
         Ok(())
     }
 
+    /// Whether nobody else of ours has had the lock since [`caught_up`](Self::caught_up).
+    pub(crate) fn stayed_here(&self) -> bool {
+        !self.was_elsewhere
+    }
+
+    /// Notes that everything others did while they had the lock was taken in.
+    pub(crate) fn caught_up(&mut self) {
+        self.was_elsewhere = false;
+    }
+
     /// Leaves our name in the file. Not being able to is no reason not to write.
-    fn sign(&mut self) {
+    ///
+    /// Each signature has another length than the one before, so that nobody
+    /// takes it for his own, however fast they follow each other.
+    fn sign(&mut self, length: u64) {
         let since_ms = *self.since_ms.get_or_insert_with(|| self.os.now_ms());
         let (pid, host) = self.os.whoami();
-        let details = format!("{pid} {since_ms} {host}\n");
+        let mut details = format!("{pid} {since_ms} {host}\n").into_bytes();
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if length >= details.len() && length < MAX_SIGNATURE {
+            details.resize(length + 1, b'\n');
+        }
         let Some(file) = &self.file else { return };
-        let written = file.set_length(0).and_then(|()| file.write_at(details.as_bytes(), 0));
+        let written = file.set_length(0).and_then(|()| file.write_at(&details, 0));
         let stat = written.and_then(|_| file.stat());
-        self.signed_ms = stat.ok().map(|stat| stat.modified_ms);
+        self.signed = stat.ok().map(|stat| (stat.length, stat.modified_ms));
     }
 
     /// Who last signed the lock.
     pub(crate) fn holder(&self) -> Option<Holder> {
-        let mut details = [0; 512];
+        let mut details = [0; MAX_SIGNATURE];
         let n_read = self.file.as_ref()?.read_at(&mut details, 0).ok()?;
         let details = String::from_utf8_lossy(&details[..n_read]).into_owned();
         let mut fields = details.trim_end().splitn(3, ' ');

@@ -4,8 +4,6 @@
 //! by pi, by any program that uses `JSON.stringify`. One cheap pass finds that
 //! out and saves taking the value apart.
 
-use super::scan::plain_run_end;
-
 /// Objects with more members than this are taken apart: comparing each key with all others would cost more.
 const MAX_KEYS: usize = 32;
 /// A number with so many digits is its own shortest form if it has no needless zero.
@@ -87,16 +85,20 @@ impl<'a> Form<'a> {
     }
 }
 
-/// Where a string ends, if every escape in it is the one that printing chooses.
+/// Where a string of valid text ends, if every escape in it is the one that printing chooses.
 fn plain_string_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut at = plain_run_end(bytes, start + 1);
+    let mut at = start + 1;
     loop {
-        match bytes.get(at)? {
-            b'"' => return Some(at + 1),
-            // Escapes with digits have several spellings.
-            _ => matches!(bytes.get(at + 1)?, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't').then_some(())?,
+        // Valid text has no control characters in strings, so nothing else has to be looked for.
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at + 1);
         }
-        at = plain_run_end(bytes, at + 2);
+        // Escapes with digits have several spellings.
+        if !matches!(bytes.get(at + 1)?, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') {
+            return None;
+        }
+        at += 2;
     }
 }
 

@@ -219,9 +219,8 @@ impl FileLog {
     /// That the path leads to it is looked up at first, whenever its number of
     /// names has changed, and every so often: a file that merely got another
     /// name is still the session, and nothing written to it is lost.
-    fn current_length(&self) -> Result<u64, StoreError> {
+    fn current_length(&self, now_ms: i64) -> Result<u64, StoreError> {
         let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
-        let now_ms = self.os.now_ms();
         // Without a guard nothing tells that another process of ours has swapped the file.
         let is_known = self.options.guard
             && self.known_path.get().is_some_and(|known| {
@@ -319,9 +318,11 @@ impl FileLog {
             return Err(StoreError::Poisoned { path: self.path.clone() });
         }
         self.open_for_appending()?;
+        // Asked once: a clock costs as much as a small system call.
+        let now_ms = self.os.now_ms();
         let length = match expect {
             Expect::Length(stale) if planted::has(Bug::StaleLength) => stale,
-            _ => self.current_length()?,
+            _ => self.current_length(now_ms)?,
         };
         check_expectation(&self.path, length, expect)?;
         if self.ready_guard() {
@@ -332,7 +333,7 @@ impl FileLog {
         if !is_sealed && planted::has(Bug::CutTornLine) {
             cut_torn_line(self.file.as_ref(), length);
         }
-        self.space.make_sure(self.os.as_ref(), self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
+        self.space.make_sure(now_ms, self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
         let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
         self.distrusts_end = false;
         if self.turn.current == Some(Turn::Unlocked) {
@@ -340,7 +341,7 @@ impl FileLog {
             self.check_path()?;
         }
         self.know_tail(appended.end, lines);
-        self.remember(appended.offset, lines);
+        self.remember(now_ms, appended.offset, lines);
         if planted::has(Bug::WrongOffset) && !is_sealed {
             return Ok(Appended { offset: appended.offset - 1, ..appended });
         }
@@ -348,11 +349,10 @@ impl FileLog {
     }
 
     /// Puts written lines into the guard. They are written and count; that they are not guarded is only told.
-    fn remember(&mut self, offset: u64, lines: &[u8]) {
+    fn remember(&mut self, time_ms: i64, offset: u64, lines: &[u8]) {
         if !self.options.guard {
             return;
         }
-        let time_ms = self.os.now_ms();
         self.guarding.written_ms = time_ms;
         let place = Place { time_ms, offset, identity: self.identity };
         let remembered = match &mut self.guard {
@@ -441,7 +441,7 @@ impl FileLog {
     fn guard_created(&mut self, bytes: &[u8]) {
         if self.options.guard && self.begin_turn().is_ok() {
             self.ready_guard();
-            self.remember(0, bytes);
+            self.remember(self.os.now_ms(), 0, bytes);
             self.end_turn();
         }
     }
@@ -574,7 +574,7 @@ impl FileLog {
 
 impl Log for FileLog {
     fn length(&self) -> Result<u64, StoreError> {
-        self.current_length()
+        self.current_length(self.os.now_ms())
     }
 
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {

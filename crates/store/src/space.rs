@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::StoreError;
-use crate::os::{Os, OsFile};
+use crate::os::OsFile;
 
 /// With more than this free, a line will fit.
 const PLENTY: u64 = 16 << 20;
@@ -24,14 +24,13 @@ impl Space {
     /// space aside first says so while the file is still whole.
     pub(crate) fn make_sure(
         &mut self,
-        os: &dyn Os,
+        now_ms: i64,
         file: &dyn OsFile,
         end: u64,
         wanted: u64,
         path: &Path,
     ) -> Result<(), StoreError> {
         let needed = PLENTY + 4 * wanted;
-        let now_ms = os.now_ms();
         let is_fresh = self.asked_ms.is_some_and(|asked| (0..FRESH_MS).contains(&now_ms.saturating_sub(asked)));
         if !is_fresh || self.left < needed {
             // A system that cannot tell leaves it to the write to find out.

@@ -61,6 +61,10 @@ impl Failure {
             Self::Session(SessionError::Store(StoreError::NotRegular { path })) if path.is_dir() => {
                 Some(format!("`sessile list --all --session-dir {}` lists a directory", path.display()))
             }
+            Self::Session(SessionError::Store(StoreError::NotRegular { path })) if path.is_symlink() => {
+                let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+                Some(format!("it is a link; the session itself is {}", target.display()))
+            }
             _ => None,
         }
     }

@@ -15,6 +15,7 @@ use sessile_core::head::{Parsed, read};
 use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
 use sessile_core::outline::Outline;
 use sessile_core::verify::{Code, Finding};
+use sessile_store::os::FileKind;
 use sessile_store::{Busy, FileLog, Log, StoreError, Turn, WriteOptions, make_private, replace};
 
 use crate::environment::Environment;
@@ -101,6 +102,7 @@ impl Sessions {
     pub fn repair(&self, path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair, SessionError> {
         let environment = self.environment();
         let path = absolute(environment, path.as_ref());
+        refuse_links(&self.world, &path)?;
         let mut turn = self.turn(&path, options.dry_run)?;
         let restored = turn.as_mut().map(|turn| put_back(&self.world, turn)).transpose()?.flatten();
         let log = FileLog::open(&self.world.os, path.clone(), self.world.writing)?;
@@ -151,6 +153,15 @@ impl Sessions {
             Turn::Unlocked => Ok(None),
         }
     }
+}
+
+/// A link is not repaired, and a dry run says so as well.
+fn refuse_links(world: &World, path: &Path) -> Result<(), SessionError> {
+    let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
+    if stat.kind != FileKind::Regular {
+        return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());
+    }
+    Ok(())
 }
 
 /// How long a repair waits for others to finish.

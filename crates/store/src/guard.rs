@@ -52,6 +52,9 @@ pub(crate) struct Place {
 /// The smallest and the largest piece by which the file grows.
 const PIECES: (u64, u64) = (32 << 10, 1 << 20);
 
+/// How much is read at first to see what others have added.
+const FIRST_LOOK: usize = 16 << 10;
+
 /// What a piece consists of.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
@@ -150,7 +153,7 @@ impl Guard {
         let n_read = read_fully(self.file.as_ref(), &mut next, self.end).map_err(StoreError::io("read", &self.path))?;
         self.allocated = stat.length;
         if next[..n_read].iter().any(|byte| *byte != 0) {
-            self.take_in()?;
+            self.take_in_new()?;
         }
         Ok(false)
     }
@@ -279,7 +282,30 @@ impl Guard {
         write_all(self.file.as_ref(), &head(self.generation, self.owner), 0).map_err(failed)
     }
 
-    /// Moves our end behind the records that follow it.
+    /// Moves our end behind the records that others have added, reading little more than those.
+    fn take_in_new(&mut self) -> Result<(), StoreError> {
+        let mut wanted = FIRST_LOOK;
+        loop {
+            let mut bytes = vec![0; wanted];
+            let n_read =
+                read_fully(self.file.as_ref(), &mut bytes, self.end).map_err(StoreError::io("read", &self.path))?;
+            let whole = decode(&bytes[..n_read]).1;
+            self.end += whole as u64;
+            let rest = &bytes[whole..n_read];
+            if rest.iter().take(RECORD.len()).all(|byte| *byte == 0) {
+                return Ok(());
+            }
+            if whole == 0 && n_read < wanted {
+                // A torn record: the look at everything knows what to do.
+                return self.take_in();
+            }
+            if whole == 0 {
+                wanted *= 2;
+            }
+        }
+    }
+
+    /// Moves our end behind the records that follow it, and makes sure that nothing else does.
     fn take_in(&mut self) -> Result<(), StoreError> {
         let bytes = self.read_from(self.end)?;
         let whole = decode(&bytes).1;

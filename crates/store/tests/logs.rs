@@ -11,8 +11,8 @@ use std::sync::Arc;
 use sessile_core::line::Span;
 use sessile_store::os::{Os, RealOs};
 use sessile_store::{
-    Expect, FileLog, FileState, Found, Log, MemoryLog, Overlay, Rewritten, StoreError, WriteOptions, create_directory,
-    create_file, file_state, find_sessions, replace, subdirectories,
+    Expect, FileLog, FileState, Found, Log, MemoryLog, Notice, Overlay, Rewritten, StoreError, WriteOptions,
+    create_directory, create_file, file_state, find_sessions, replace, subdirectories,
 };
 use tempfile::TempDir;
 
@@ -230,4 +230,26 @@ fn discovery_passes_over_what_is_no_session_file() {
     assert_eq!(find(&path("missing")).unwrap(), []);
     symlink(path("dir.jsonl"), path("linked-dir")).unwrap();
     assert_eq!(directories(dir.path()).unwrap(), [path("dir.jsonl"), path("linked-dir")]);
+}
+
+/// Two processes take turns with records of every size, a third program cuts the file: everything comes back in order.
+#[test]
+fn records_of_several_writers_are_guarded_together() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("s.jsonl");
+    let header = br#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/"}"#;
+    let header = [&header[..], b"\n"].concat();
+    let mut logs = [create(&path, &header).unwrap(), open(&path).unwrap()];
+    let mut whole = header.clone();
+    for (index, size) in [10, 40_000, 3, 300_000, 16_000, 16_384, 1_100_000, 5].into_iter().enumerate() {
+        let text = "x".repeat(size);
+        let line = format!("{{\"type\":\"custom\",\"id\":\"{index}\",\"parentId\":null,\"data\":\"{text}\"}}\n");
+        logs[index % 2].append(line.as_bytes(), Expect::Anything).unwrap();
+        whole.extend_from_slice(line.as_bytes());
+    }
+    fs::write(&path, &header).unwrap();
+    logs[0].recover().unwrap();
+    assert!(fs::read(&path).unwrap() == whole, "the same lines in the same order");
+    let recovered = logs[0].take_notices();
+    assert!(matches!(&recovered[..], [Notice::Recovered { lines }] if lines.len() == 8), "{recovered:?}");
 }

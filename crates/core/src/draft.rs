@@ -491,7 +491,8 @@ macro_rules! into_json {
     ($($draft:ident)*) => {$(
         impl From<&$draft> for Json {
             fn from(draft: &$draft) -> Self {
-                draft.json().unwrap_or_else(Self::null)
+                // Every part of a draft is written as JavaScript prints it.
+                draft.json().map_or_else(Self::null, |json| Self::printed(json.into_bytes()))
             }
         }
 

@@ -272,7 +272,11 @@ fn put_line(value: Json, lines: &mut Vec<u8>) {
     // A value may be spread over several lines, which a line of a file must not be.
     let is_one_line = memchr::memchr(b'\n', value.raw().as_bytes()).is_none();
     let line = if is_one_line { value } else { print(value.raw()) };
-    lines.extend_from_slice(line.raw().as_bytes());
+    if lines.capacity() == 0 {
+        *lines = line.into_bytes();
+    } else {
+        lines.extend_from_slice(line.raw().as_bytes());
+    }
     lines.push(b'\n');
 }
 

@@ -27,11 +27,11 @@ pub fn print(value: Raw<'_>) -> Json {
 
 /// The same as [`print()`] for a value that is not needed otherwise: most often it is its own result.
 pub fn print_owned(value: Json) -> Json {
-    if is_printed(value.raw().as_bytes()) { value } else { print_anew(value.raw()) }
+    if value.is_printed() { value } else { print_anew(value.raw()) }
 }
 
 /// Takes a value apart and prints it: what [`print()`] does if it cannot tell that this changes nothing.
-fn print_anew(value: Raw<'_>) -> Json {
+pub(super) fn print_anew(value: Raw<'_>) -> Json {
     let nodes = read_nodes(value.as_bytes());
     let mut out = Vec::with_capacity(value.as_bytes().len());
     let mut todo = vec![Step::Value(0)];

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
+use super::printed::is_printed;
 use super::scan::{NoMembers, scan, skip_space, string_end};
 use super::text::JsText;
 
@@ -76,7 +78,7 @@ impl<'a> Raw<'a> {
 
     /// An owned copy.
     pub fn to_json(self) -> Json {
-        Json(self.0.to_vec())
+        Json::spelled(self.0.to_vec(), false)
     }
 
     /// What kind of value this is.
@@ -262,8 +264,26 @@ fn scalar_end(bytes: &[u8], at: usize) -> usize {
 ///
 /// Made from a copy of what a file holds ([`Raw::to_json`]), from text
 /// ([`Json::parse`]) or from any serialisable value ([`Json::from_serialize`]).
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Json(Vec<u8>);
+#[derive(Clone)]
+pub struct Json {
+    text: Vec<u8>,
+    /// Whether printing would surely not change it. No part of what the value is.
+    is_printed: bool,
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Json {}
+
+impl Hash for Json {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
 
 impl Json {
     /// Checks and keeps JSON text as it is spelled.
@@ -281,34 +301,48 @@ impl Json {
 
     pub(crate) fn trusted(bytes: Vec<u8>) -> Self {
         debug_assert_eq!(scan(&bytes, &mut NoMembers), Ok(0..bytes.len()));
-        Self(bytes)
+        Self::spelled(bytes, false)
+    }
+
+    /// Text that was made the way JavaScript prints values, so that printing it again can be spared.
+    pub(crate) fn printed(text: Vec<u8>) -> Self {
+        debug_assert_eq!(super::document::print_anew(Raw(&text)).text, text);
+        Self::spelled(text, true)
+    }
+
+    fn spelled(text: Vec<u8>, is_printed: bool) -> Self {
+        Self { text, is_printed }
+    }
+
+    pub(super) fn is_printed(&self) -> bool {
+        self.is_printed || is_printed(&self.text)
     }
 
     /// The value `null`.
     pub fn null() -> Self {
-        Self(b"null".to_vec())
+        Self::spelled(b"null".to_vec(), true)
     }
 
     /// A string value.
     pub fn string(text: &str) -> Self {
         let mut bytes = Vec::with_capacity(text.len() + 2);
         super::write_string(text, &mut bytes);
-        Self(bytes)
+        Self::spelled(bytes, true)
     }
 
     /// A borrowed view with typed access.
     pub fn raw(&self) -> Raw<'_> {
-        Raw(&self.0)
+        Raw(&self.text)
     }
 
     /// The JSON text, with bytes that are not UTF-8 replaced by U+FFFD.
     pub fn to_text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.0)
+        String::from_utf8_lossy(&self.text)
     }
 
     /// The bytes of the text.
     pub fn into_bytes(self) -> Vec<u8> {
-        self.0
+        self.text
     }
 }
 

@@ -110,8 +110,10 @@ impl Session {
             let entry = compose(place, &id, parent.as_ref());
             // Once there is a file, nobody asks any more what is worth one.
             composed.has_conversation |= is_awaited && is_conversation(entry.raw());
-            // Room for the others as well, which are probably about as long.
-            composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
+            if n_entries > 1 {
+                // Room for the others as well, which are probably about as long.
+                composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
+            }
             put_line(entry, &mut composed.lines);
             parent = Some(id.clone());
             composed.ids.push(id);

@@ -650,3 +650,24 @@ fn a_rewrite_that_brings_entries_of_others_is_told_as_a_divergence() {
     let divergence = Event::Divergence { leaf_id: own, foreign_leaf_id: other, common_ancestor_id: Some(first) };
     assert!(heard(&events).contains(&divergence));
 }
+
+/// A program that rewrites a session in place empties it first. Whoever opens it at that moment finds an empty file and
+/// starts a session in it, which the rewriter then overwrites. What was acknowledged meanwhile must come back, and the
+/// long torture run found that it did not.
+#[test]
+fn entries_written_while_a_rewriter_had_the_file_empty_come_back() {
+    let os = SimOs::new();
+    os.make_directories("/s");
+    let path = Path::new("/s/f.jsonl");
+    let whole = other_session();
+    // As it is for a moment, while somebody rewrites it.
+    os.foreign_append(path, "");
+    let mut ours = simulated(&os, 3).open(path, None, None).unwrap();
+    let ids: Vec<_> = (0..3).map(|index| ours.append_message(user(&format!("{index}"))).unwrap()).collect();
+    os.foreign_rewrite(path, &whole);
+    assert!(ours.append_message(user("late")).is_err(), "it is another session now");
+    drop(ours);
+    let seen = simulated(&os.process(4), 4).open(path, None, None).unwrap();
+    assert!(os.read_file(path).unwrap().starts_with(whole.as_bytes()));
+    assert!(ids.iter().all(|id| seen.entry(id).unwrap().is_some()));
+}

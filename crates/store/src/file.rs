@@ -18,7 +18,7 @@ use crate::options::{Busy, Durability, Durable, WriteOptions};
 use crate::os::{FileKind, Identity, Mode, Os, OsFile};
 use crate::place::{create_exclusively, sync_parent};
 use crate::planted::{self, Bug};
-use crate::recovery::{put_back, session_in, settle, wait_until_still};
+use crate::recovery::{claim, put_back, settle, wait_until_still};
 use crate::sentinel::{Flusher, Sentinel};
 use crate::space::Space;
 
@@ -411,10 +411,8 @@ impl FileLog {
             None => Guard::open(&self.os, &self.path).map(|guard| (guard, true)),
         };
         let opened = opened.and_then(|(mut guard, is_another)| {
-            if guard.owner().is_none()
-                && let Some(session) = session_in(self.file.as_ref(), &self.path)
-            {
-                guard.set_owner(session)?;
+            if guard.owner().is_none() {
+                claim(&mut guard, self.file.as_ref(), &self.path)?;
             }
             guard.flush()?;
             for (place, lines) in std::mem::take(&mut self.guarding.waiting) {

@@ -35,6 +35,17 @@ pub(crate) fn settle(guard: &mut Guard, session: &dyn OsFile, identity: Identity
     }
 }
 
+/// Lets a guard know whose lines it holds: those of the session that the file holds.
+///
+/// A session whose header is guarded itself is so young that it may have been
+/// started in a file which somebody else had emptied only to write it anew. Its
+/// entries then have to be put back into the session that comes, so nothing is claimed.
+pub(crate) fn claim(guard: &mut Guard, file: &dyn OsFile, path: &Path) -> Result<(), StoreError> {
+    let Some(session) = session_in(file, path) else { return Ok(()) };
+    let has_header = guard.records()?.iter().any(|record| lines_of(&record.lines).any(is_header));
+    if has_header { Ok(()) } else { guard.set_owner(session) }
+}
+
 /// Waits until whoever rewrites a file seems to have finished.
 pub(crate) fn wait_until_still(os: &dyn Os, path: &Path) {
     let look = || os.stat(path).ok().map(|Stat { identity, length, modified_ms, .. }| (identity, length, modified_ms));
@@ -201,7 +212,7 @@ impl<'g> Found<'g> {
 }
 
 /// The lines of a record, without their newlines.
-pub(crate) fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
@@ -221,7 +232,7 @@ fn session_of(line: &[u8]) -> Option<u64> {
 }
 
 /// Which session a file holds, if it begins with a header.
-pub(crate) fn session_in(file: &dyn OsFile, path: &Path) -> Option<u64> {
+fn session_in(file: &dyn OsFile, path: &Path) -> Option<u64> {
     let mut session = None;
     let scanned = scan_file(file, path, 0, &mut |line| {
         session = line.without_bom().bytes.and_then(session_of);

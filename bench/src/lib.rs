@@ -9,7 +9,7 @@ mod slow;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-pub use slow::SlowDisk;
+pub use slow::slow_disk;
 
 /// A contestant and its best round.
 pub struct Contestant<'c> {

@@ -4,11 +4,10 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use sessile::{Durability, NewSession, Sessions, SharedSession, System, WriteOptions, draft};
-use sessile_bench::{Contestant, SlowDisk, compete, ratio, table, time};
+use sessile_bench::{Contestant, compete, ratio, slow_disk, table, time};
 
 /// How many entries each contestant writes, so that a slow disk does not take all day.
 const N_ENTRIES: usize = 640;
@@ -65,7 +64,7 @@ fn bare(place: &Path, sync: Duration) -> Duration {
 fn ours(place: &Path, sync: Duration, durability: Durability, n_producers: usize) -> Duration {
     let directory = tempfile::tempdir_in(place).unwrap();
     let options = WriteOptions { durability, ..WriteOptions::default() };
-    let sessions = Sessions::new(System).writing(options).on(Arc::new(SlowDisk(sync)));
+    let sessions = Sessions::new(System).writing(options).on(slow_disk(sync));
     let mut session = sessions.create("/proj", Some(directory.path()), NewSession::default()).unwrap();
     session.append_message(message(0)).unwrap();
     let shared = SharedSession::new(session);

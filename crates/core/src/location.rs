@@ -132,6 +132,11 @@ pub fn check_session_id(id: &str) -> Result<(), BadSessionId> {
     if id.len() > MAX_SESSION_ID { Err(BadSessionId::TooLong) } else { Ok(()) }
 }
 
+/// A short name for a long one: FNV-1a, the same in every version of this program.
+pub fn fingerprint(name: &[u8]) -> u64 {
+    name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::location::fingerprint;
 use sessile_store::{create_directory, read_head, swap_in};
 
 use crate::error::SessionError;
@@ -92,9 +93,4 @@ fn note_path<'s>(world: &World, session: Option<&'s Path>) -> Option<(PathBuf, &
     let state = world.state_dir.as_ref()?;
     let name = format!("{:016x}.json", fingerprint(session.as_os_str().as_encoded_bytes()));
     Some((state.join("leaves").join(name), session))
-}
-
-/// FNV-1a: short, and the same in every version of this program.
-fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

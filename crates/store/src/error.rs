@@ -160,7 +160,7 @@ fn by(holder: Option<&Holder>) -> String {
 }
 
 /// An error and its causes in one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
+pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

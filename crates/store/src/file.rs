@@ -11,11 +11,11 @@ use sessile_core::line::{Line, LineSplitter, Span};
 use crate::append::{Seen, append_lines};
 use crate::commit::{Committer, Ticket};
 use crate::error::StoreError;
-use crate::guard::{CONFIRMED_AFTER_MS, Guard, Place, append_all, guard_path, read_fully};
+use crate::guard::{CONFIRMED_AFTER_MS, Guard, Place, guard_path};
 use crate::lock::TurnLock;
 use crate::log::{Appended, Expect, Log, Notice, Turn};
 use crate::options::{Busy, Durability, Durable, WriteOptions};
-use crate::os::{FileKind, Identity, Mode, Os, OsFile};
+use crate::os::{FileKind, Identity, Mode, Os, OsFile, append_fully, read_fully, read_upto};
 use crate::place::{create_exclusively, sync_parent};
 use crate::planted::{self, Bug};
 use crate::recovery::{claim, put_back, settle, wait_until_still};
@@ -140,7 +140,7 @@ impl FileLog {
     ) -> Result<Self, StoreError> {
         let path = path.into();
         let file = create_exclusively(os.as_ref(), &path)?;
-        let written = append_all(file.as_ref(), bytes).map_err(StoreError::io("write", &path));
+        let written = append_fully(file.as_ref(), bytes).map_err(StoreError::io("write", &path));
         let is_on_disk = options.durability.is_on_disk();
         let sync = |()| if is_on_disk { sync_new(os.as_ref(), &path, file.as_ref()) } else { Ok(()) };
         if let Err(error) = written.and_then(sync) {
@@ -576,10 +576,8 @@ impl Log for FileLog {
     }
 
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
-        let mut bytes = vec![0; usize::try_from(span.len).unwrap_or(usize::MAX)];
-        let n_read =
-            read_fully(self.file.as_ref(), &mut bytes, span.offset).map_err(StoreError::io("read", &self.path))?;
-        if n_read == bytes.len() {
+        let bytes = read_upto(self.file.as_ref(), span.offset, span.len).map_err(StoreError::io("read", &self.path))?;
+        if bytes.len() as u64 == span.len {
             return Ok(bytes);
         }
         let actual = self.file.stat().map(|stat| stat.length).unwrap_or_default();
@@ -759,8 +757,7 @@ pub(crate) fn scan_file(
 
 /// A bug on purpose: takes the unfinished last line away.
 fn cut_torn_line(file: &dyn OsFile, length: u64) {
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-    if read_fully(file, &mut bytes, 0).is_ok() {
+    if let Ok(bytes) = read_upto(file, 0, length) {
         let kept = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         drop(file.set_length(kept as u64));
     }

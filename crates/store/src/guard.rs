@@ -14,9 +14,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile_core::location::fingerprint;
+
 use crate::error::StoreError;
 use crate::lock::open_sidecar;
-use crate::os::{Identity, Lock, Mode, Os, OsFile};
+use crate::os::{Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto, write_fully};
 use crate::place::beside;
 use crate::planted::{self, Bug};
 
@@ -53,7 +55,7 @@ pub(crate) struct Place {
 const PIECES: (u64, u64) = (32 << 10, 1 << 20);
 
 /// How much is read at first to see what others have added.
-const FIRST_LOOK: usize = 16 << 10;
+const FIRST_LOOK: u64 = 16 << 10;
 
 /// What a piece consists of.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
@@ -125,7 +127,7 @@ impl Guard {
             return Ok(());
         }
         self.owner = owner;
-        write_all(self.file.as_ref(), &head(self.generation, owner), 0).map_err(StoreError::io("write", &self.path))
+        write_fully(self.file.as_ref(), &head(self.generation, owner), 0).map_err(StoreError::io("write", &self.path))
     }
 
     pub(crate) fn generation(&self) -> u64 {
@@ -173,7 +175,7 @@ impl Guard {
             return Ok(());
         }
         self.make_room(self.buffer.len() as u64);
-        if let Err(error) = write_all(self.file.as_ref(), &self.buffer, self.end) {
+        if let Err(error) = write_fully(self.file.as_ref(), &self.buffer, self.end) {
             // A part of a record must not stay where the next one begins.
             drop(self.file.set_length(self.end));
             self.allocated = self.end;
@@ -227,7 +229,7 @@ impl Guard {
         // One that a crash has left behind is ours, since we hold the lock.
         drop(self.os.remove(&temporary));
         let file = self.os.open(&temporary, Mode::New).map_err(failed)?;
-        let written = append_all(file.as_ref(), &bytes).and_then(|()| self.os.rename(&temporary, &self.path));
+        let written = append_fully(file.as_ref(), &bytes).and_then(|()| self.os.rename(&temporary, &self.path));
         if let Err(error) = written {
             drop(self.os.remove(&temporary));
             return Err(failed(error));
@@ -279,23 +281,21 @@ impl Guard {
         let failed = StoreError::io("write", &self.path);
         self.file.set_length(0).map_err(&failed)?;
         self.allocated = HEAD;
-        write_all(self.file.as_ref(), &head(self.generation, self.owner), 0).map_err(failed)
+        write_fully(self.file.as_ref(), &head(self.generation, self.owner), 0).map_err(failed)
     }
 
     /// Moves our end behind the records that others have added, reading little more than those.
     fn take_in_new(&mut self) -> Result<(), StoreError> {
         let mut wanted = FIRST_LOOK;
         loop {
-            let mut bytes = vec![0; wanted];
-            let n_read =
-                read_fully(self.file.as_ref(), &mut bytes, self.end).map_err(StoreError::io("read", &self.path))?;
-            let whole = decode(&bytes[..n_read]).1;
+            let bytes = read_upto(self.file.as_ref(), self.end, wanted).map_err(StoreError::io("read", &self.path))?;
+            let whole = decode(&bytes).1;
             self.end += whole as u64;
-            let rest = &bytes[whole..n_read];
+            let rest = &bytes[whole..];
             if rest.iter().take(RECORD.len()).all(|byte| *byte == 0) {
                 return Ok(());
             }
-            if whole == 0 && n_read < wanted {
+            if whole == 0 && (bytes.len() as u64) < wanted {
                 // A torn record: the look at everything knows what to do.
                 return self.take_in();
             }
@@ -322,10 +322,7 @@ impl Guard {
     fn read_from(&self, offset: u64) -> Result<Vec<u8>, StoreError> {
         let failed = StoreError::io("read", &self.path);
         let length = self.file.stat().map_err(&failed)?.length.saturating_sub(offset);
-        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-        let n_read = read_fully(self.file.as_ref(), &mut bytes, offset).map_err(failed)?;
-        bytes.truncate(n_read);
-        Ok(bytes)
+        read_upto(self.file.as_ref(), offset, length).map_err(failed)
     }
 }
 
@@ -348,9 +345,7 @@ pub(crate) fn peek(os: &dyn Os, session: &Path) -> Result<Vec<Record>, StoreErro
     };
     let failed = StoreError::io("read", &path);
     let length = file.stat().map_err(&failed)?.length.saturating_sub(HEAD);
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-    let n_read = read_fully(file.as_ref(), &mut bytes, HEAD).map_err(failed)?;
-    Ok(decode(&bytes[..n_read]).0)
+    Ok(decode(&read_upto(file.as_ref(), HEAD, length).map_err(failed)?).0)
 }
 
 /// Where a session's guard is.
@@ -360,10 +355,8 @@ pub(crate) fn guard_path(session: &Path) -> PathBuf {
 
 /// Whether a record's lines are where they were written.
 fn is_in_place(record: &Record, session: &dyn OsFile, identity: Identity) -> bool {
-    let mut bytes = vec![0; record.lines.len()];
-    record.place.identity == identity
-        && read_fully(session, &mut bytes, record.place.offset).is_ok_and(|n_read| n_read == bytes.len())
-        && bytes == record.lines
+    let there = || read_upto(session, record.place.offset, record.lines.len() as u64);
+    record.place.identity == identity && there().is_ok_and(|bytes| bytes == record.lines)
 }
 
 fn head(generation: u64, owner: u64) -> Vec<u8> {
@@ -376,8 +369,7 @@ fn head(generation: u64, owner: u64) -> Vec<u8> {
 
 /// A number that stands for the session with this id. Zero stands for none.
 pub(crate) fn owner_of(session_id: &[u8]) -> u64 {
-    // FNV-1a: the same in every version of this program.
-    session_id.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    fingerprint(session_id)
 }
 
 fn encode(place: Place, lines: &[u8], out: &mut Vec<u8>) {
@@ -434,47 +426,6 @@ fn number(bytes: &[u8], at: usize) -> u64 {
     let mut number = [0; 8];
     number.copy_from_slice(&bytes[at..at + 8]);
     u64::from_le_bytes(number)
-}
-
-/// Reads until the buffer is full or the file ends.
-pub(crate) fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
-    let mut n_read = 0;
-    while n_read < buffer.len() {
-        match file.read_at(&mut buffer[n_read..], offset + n_read as u64) {
-            Ok(0) => break,
-            Ok(more) => n_read += more,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(n_read)
-}
-
-fn write_all(file: &dyn OsFile, bytes: &[u8], offset: u64) -> std::io::Result<()> {
-    let mut n_written = 0;
-    while n_written < bytes.len() {
-        match file.write_at(&bytes[n_written..], offset + n_written as u64) {
-            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
-            Ok(more) => n_written += more,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Writes everything behind the end of a file that nobody else writes to.
-pub(crate) fn append_all(file: &dyn OsFile, bytes: &[u8]) -> std::io::Result<()> {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        match file.append(rest) {
-            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
-            Ok(n_written) => rest = &rest[n_written..],
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ mod watch;
 
 pub use commit::Ticket;
 pub use discover::{Found, find_sessions, read_head, subdirectories};
-pub use error::StoreError;
+pub use error::{StoreError, chain};
 pub use file::{FileLog, FileState, file_state};
 pub use lock::Holder;
 pub use log::{Appended, Expect, Log, Notice, Turn};

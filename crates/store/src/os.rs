@@ -5,14 +5,18 @@
 //! thing. Errors are plain [`io::Error`]s; the callers add what they tried and
 //! on which file.
 
+mod layered;
 mod real;
+mod whole;
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use layered::{Layer, Layered};
 pub use real::{RealOs, outlive_file_size_limit};
+pub(crate) use whole::{append_fully, read_fully, read_upto, write_fully};
 
 /// What a path or an open file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

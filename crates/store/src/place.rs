@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
-use crate::os::{FileKind, Mode, Os, OsFile};
+use crate::os::{FileKind, Mode, Os, OsFile, append_fully};
 use crate::planted::{self, Bug};
 
 /// Makes a directory and what is missing above it, with mode 0700. One that exists is left as it is.
@@ -77,7 +77,7 @@ pub(crate) fn write_buffered<E: From<StoreError>>(
     let (_, rest) = buffered.into_parts();
     written?;
     let rest = rest.map_err(|error| StoreError::io("write", path)(io::Error::other(error)))?;
-    Ok(crate::guard::append_all(file, &rest).map_err(StoreError::io("write", path))?)
+    Ok(append_fully(file, &rest).map_err(StoreError::io("write", path))?)
 }
 
 /// A file that only we write to, as something that can be written to.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
-use crate::guard::{Guard, append_all, read_fully};
-use crate::os::{FileKind, Identity, Mode, Os, OsFile};
+use crate::guard::Guard;
+use crate::os::{FileKind, Identity, Mode, Os, OsFile, append_fully, read_fully, read_upto};
 use crate::place::{beside, create_exclusively, sync_parent, write_buffered};
 use crate::planted::{self, Bug};
 
@@ -43,7 +43,7 @@ pub fn replace<E: From<StoreError>>(
     if stat.kind != FileKind::Regular {
         return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());
     }
-    let _lock = LockDirectory::make(os, path)?;
+    let lock = LockDirectory::make(os, path)?;
     let old = os.open(path, Mode::Append).map_err(StoreError::io("open for writing", path))?;
     if planted::has(Bug::RewriteInPlace) {
         return rewrite_in_place(old.as_ref(), path, write);
@@ -51,7 +51,8 @@ pub fn replace<E: From<StoreError>>(
     let temporary = beside(path, ".", &format!(".sessile-tmp-{stamp}"));
     remove_leftovers(os.as_ref(), path);
     let new = create_exclusively(os.as_ref(), &temporary)?;
-    let finished = write_buffered(new.as_ref(), &temporary, write)
+    let mut write = |out: &mut dyn Write| write(&mut KeptFresh { out, lock: &lock, touched_ms: os.now_ms() });
+    let finished = write_buffered(new.as_ref(), &temporary, &mut write)
         .and_then(|()| sync(new.as_ref(), &temporary).map_err(E::from))
         .and_then(|()| swap(os.as_ref(), path, &temporary, stamp).map_err(E::from));
     let original = match finished {
@@ -139,7 +140,7 @@ fn copy_bytes(from: &dyn OsFile, offset: u64, to: &dyn OsFile) -> io::Result<u64
         if n_read == 0 {
             return Ok(offset);
         }
-        append_all(to, &buffer[..n_read])?;
+        append_fully(to, &buffer[..n_read])?;
         offset += n_read as u64;
     }
 }
@@ -150,12 +151,10 @@ fn carry_over(old: &dyn OsFile, known: u64, new: &dyn OsFile, path: &Path) -> Re
     if length <= known || planted::has(Bug::NoCarryOver) {
         return Ok(known);
     }
-    let mut late = vec![0; usize::try_from(length - known).unwrap_or(usize::MAX)];
-    let n_read = read_fully(old, &mut late, known).map_err(StoreError::io("read", path))?;
-    late.truncate(n_read);
+    let late = read_upto(old, known, length - known).map_err(StoreError::io("read", path))?;
     // The new version ends with a newline; what follows may lack its own, which the next append adds.
     append_lines(new, path, &late, Seen { length: None, is_sealed: true })?;
-    Ok(known + n_read as u64)
+    Ok(known + late.len() as u64)
 }
 
 /// Tells other processes of ours that the file was replaced by one of us, and that nothing has to be put back.
@@ -184,7 +183,7 @@ fn rewrite_in_place<E: From<StoreError>>(
     let mut bytes = Vec::new();
     write(&mut bytes)?;
     let cut = file.set_length(0).map_err(StoreError::io("shorten", path));
-    cut.and_then(|()| append_all(file, &bytes).map_err(StoreError::io("write", path)))?;
+    cut.and_then(|()| append_fully(file, &bytes).map_err(StoreError::io("write", path)))?;
     Ok(Rewritten { original: path.to_path_buf() })
 }
 
@@ -218,6 +217,29 @@ impl LockDirectory {
         let is_made = made.is_ok();
         let identity = made.ok().and_then(|()| os.stat(&path).ok()).map(|stat| stat.identity);
         Ok(Self { os: Arc::clone(os), path, is_made, identity })
+    }
+}
+
+/// Something to write to that shows others meanwhile that whoever made a lock directory is alive.
+struct KeptFresh<'w> {
+    out: &'w mut dyn Write,
+    lock: &'w LockDirectory,
+    touched_ms: i64,
+}
+
+impl Write for KeptFresh<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let now_ms = self.lock.os.now_ms();
+        if self.lock.identity.is_some() && now_ms.saturating_sub(self.touched_ms) >= STALE_MS / 2 {
+            self.touched_ms = now_ms;
+            // If it cannot be touched, others may come earlier, and the checks before the swap find out.
+            drop(self.lock.os.touch(&self.lock.path));
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

@@ -33,8 +33,8 @@ use memchr::{memchr, memrchr};
 use sessile_core::line::{LINE_CAP, Line, LineSplitter};
 
 use crate::error::StoreError;
-use crate::os::{FileKind, Mode, Os, OsFile, Stat};
-use fingerprint::{Fingerprint, read_into, read_upto};
+use crate::os::{FileKind, Mode, Os, OsFile, Stat, read_fully, read_upto};
+use fingerprint::Fingerprint;
 
 /// How much is read at a time, as in a scan.
 const CHUNK: usize = 256 << 10;
@@ -369,7 +369,7 @@ impl Followed {
         let mut splitter = LineSplitter::with_cap(begin, cap);
         let mut at = begin;
         while at < length && self.next == begin {
-            let n_bytes = read_into(self.file.as_ref(), upto(&mut buffer, length - at), at)?;
+            let n_bytes = read_fully(self.file.as_ref(), upto(&mut buffer, length - at), at)?;
             if n_bytes == 0 {
                 return self.caught_up();
             }
@@ -395,7 +395,7 @@ impl Followed {
     /// Whether the unfinished line has got its newline. Keeps a long line that comes in pieces from being read each time.
     fn has_newline(&mut self, length: u64, buffer: &mut [u8]) -> io::Result<bool> {
         while self.searched < length {
-            let n_bytes = read_into(self.file.as_ref(), upto(buffer, length - self.searched), self.searched)?;
+            let n_bytes = read_fully(self.file.as_ref(), upto(buffer, length - self.searched), self.searched)?;
             if n_bytes == 0 {
                 return Ok(false);
             }

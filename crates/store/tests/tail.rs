@@ -2,14 +2,15 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::fs::{self, File, FileTimes, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use proptest::prelude::*;
-use sessile_store::os::{Identity, Lock, Mode, Os, OsFile, RealOs, Stat};
+use sessile_store::os::{Identity, Layer, Layered, RealOs, Stat};
 use sessile_store::{Polled, StoreError, Tail, TailEvent, TailStart, Watch};
 use tempfile::TempDir;
 
@@ -298,117 +299,24 @@ fn a_touched_file_is_the_same_file() {
     assert_eq!(told(&mut tail), ["more"]);
 }
 
-/// The real thing, except that all files have the same number, and that looks at paths and files are counted.
+/// All files have the same number, and looks at paths and files are counted.
 #[derive(Debug, Default)]
 struct OneNumber {
-    looks: std::sync::atomic::AtomicUsize,
-    opened: Arc<std::sync::atomic::AtomicUsize>,
+    looks: AtomicUsize,
+    reads: AtomicUsize,
 }
 
-impl OneNumber {
-    fn renumbered(stat: Stat) -> Stat {
+impl Layer for OneNumber {
+    fn before_stat(&self) {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn before_read(&self) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn seen(&self, stat: Stat) -> Stat {
         Stat { identity: Identity::default(), ..stat }
-    }
-}
-
-impl Os for OneNumber {
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn OsFile>> {
-        Ok(Box::new(OneNumberFile(RealOs.open(path, mode)?, Arc::clone(&self.opened))))
-    }
-    fn stat(&self, path: &Path) -> io::Result<Stat> {
-        self.looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        RealOs.stat(path).map(Self::renumbered)
-    }
-    fn link_stat(&self, path: &Path) -> io::Result<Stat> {
-        RealOs.link_stat(path).map(Self::renumbered)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        RealOs.rename(from, to)
-    }
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        RealOs.link(from, to)
-    }
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        RealOs.remove(path)
-    }
-    fn make_directory(&self, path: &Path) -> io::Result<()> {
-        RealOs.make_directory(path)
-    }
-    fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        RealOs.remove_directory(path)
-    }
-    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
-        RealOs.set_mode(path, mode)
-    }
-    fn touch(&self, path: &Path) -> io::Result<()> {
-        RealOs.touch(path)
-    }
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        RealOs.sync_directory(path)
-    }
-    fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
-        RealOs.list(path)
-    }
-    fn is_shared(&self, path: &Path) -> io::Result<bool> {
-        RealOs.is_shared(path)
-    }
-    fn now_ms(&self) -> i64 {
-        RealOs.now_ms()
-    }
-    fn wait(&self, duration: Duration) {
-        RealOs.wait(duration);
-    }
-    fn whoami(&self) -> (u32, String) {
-        RealOs.whoami()
-    }
-}
-
-#[derive(Debug)]
-struct OneNumberFile(Box<dyn OsFile>, Arc<std::sync::atomic::AtomicUsize>);
-
-impl OneNumberFile {
-    fn counted(&self) -> &dyn OsFile {
-        self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        self.0.as_ref()
-    }
-}
-
-impl OsFile for OneNumberFile {
-    fn stat(&self) -> io::Result<Stat> {
-        self.counted().stat().map(OneNumber::renumbered)
-    }
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.counted().read_at(buffer, offset)
-    }
-    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.append(bytes)
-    }
-    fn position(&self) -> io::Result<u64> {
-        self.0.position()
-    }
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.0.write_at(bytes, offset)
-    }
-    fn set_length(&self, length: u64) -> io::Result<()> {
-        self.0.set_length(length)
-    }
-    fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
-    }
-    fn sync_all(&self) -> io::Result<()> {
-        self.0.sync_all()
-    }
-    fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
-        self.0.reserve(offset, length)
-    }
-    fn free_space(&self) -> io::Result<u64> {
-        self.0.free_space()
-    }
-    fn try_lock(&self, lock: Lock) -> io::Result<bool> {
-        self.0.try_lock(lock)
-    }
-    fn unlock(&self) -> io::Result<()> {
-        self.0.unlock()
     }
 }
 
@@ -416,7 +324,8 @@ impl OsFile for OneNumberFile {
 #[test]
 fn a_number_that_is_used_again_fools_nobody() {
     let scene = Scene::new("one\n");
-    let mut tail = Tail::open(Arc::new(OneNumber::default()), &scene.path, TailStart::Beginning).unwrap();
+    let mut tail =
+        Tail::open(Arc::new(Layered::new(Arc::new(OneNumber::default()))), &scene.path, TailStart::Beginning).unwrap();
     told(&mut tail);
     for text in ["two\n", "two\nthree\n", "x\n"] {
         fs::remove_file(&scene.path).unwrap();
@@ -430,11 +339,11 @@ fn a_number_that_is_used_again_fools_nobody() {
 fn a_quiet_file_costs_one_look() {
     let scene = Scene::new(&megabyte());
     scene.age(Duration::from_mins(1));
-    let os = Arc::new(OneNumber::default());
-    let mut tail = Tail::open(os.clone(), &scene.path, TailStart::Beginning).unwrap();
+    let layer = Arc::new(OneNumber::default());
+    let mut tail = Tail::open(Arc::new(Layered::new(Arc::clone(&layer))), &scene.path, TailStart::Beginning).unwrap();
     told(&mut tail);
     told(&mut tail);
-    let counts = || [&os.looks, &os.opened].map(|count| count.load(std::sync::atomic::Ordering::Relaxed));
+    let counts = || [&layer.looks, &layer.reads].map(|count| count.load(Ordering::Relaxed));
     let before = counts();
     for _ in 0..10 {
         assert!(told(&mut tail).is_empty());

@@ -13,7 +13,7 @@ use sessile::{
     Busy, Durability, ListOptions, NewSession, SessionError, SessionManager, Sessions, SharedSession, StoreError,
     WriteOptions,
 };
-use sessile_store::planted;
+use sessile_store::{chain, planted};
 
 use super::bug_named;
 use crate::SplitMix;
@@ -86,22 +86,11 @@ impl Acks {
                 true
             }
             Err(error) => {
-                self.say(&format!("!{}", chain(&error)));
+                self.say(&format!("!{}", chain(&error).replace('\n', " ")));
                 false
             }
         }
     }
-}
-
-/// An error and its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text.replace('\n', " ")
 }
 
 /// A message that says how long it is.

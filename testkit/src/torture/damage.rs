@@ -4,8 +4,9 @@ use std::path::Path;
 use std::thread;
 
 use sessile::{EntryId, SessionError, StoreError, WriteOptions};
+use sessile_store::chain;
 
-use super::scene::{FILE, Scene, foreign_session, id_of, lines, told};
+use super::scene::{FILE, Scene, foreign_session, id_of, lines};
 use super::{Effort, Outcome};
 
 const N_ENTRIES: u64 = 20;
@@ -61,13 +62,13 @@ fn go_on_with(bytes: &[u8]) -> Result<(), String> {
     let mut manager = match scene.open(Path::new(FILE)) {
         Ok(manager) => manager,
         Err(SessionError::NotASession { .. }) => return is_untouched(&scene, bytes),
-        Err(error) => return Err(told(&error)),
+        Err(error) => return Err(chain(&error)),
     };
     // A header that was changed may say another version, in which entries have other ids or none.
     let header = foreign_session(0);
     let intact: Vec<EntryId> = lines(bytes).skip(1).filter_map(id_of).collect();
     for id in intact.iter().filter(|_| bytes.starts_with(&header)) {
-        if manager.entry(id.clone()).map_err(|error| told(&error))?.is_none() {
+        if manager.entry(id.clone()).map_err(|error| chain(&error))?.is_none() {
             return Err(format!("entry {id} is whole but not seen"));
         }
     }
@@ -75,12 +76,12 @@ fn go_on_with(bytes: &[u8]) -> Result<(), String> {
         Ok(_) => {}
         Err(SessionError::NewerVersion { .. }) => return is_untouched(&scene, bytes),
         Err(SessionError::Store(StoreError::NotRegular { .. })) => return Err("not regular".to_owned()),
-        Err(error) => return Err(format!("appending: {}", told(&error))),
+        Err(error) => return Err(format!("appending: {}", chain(&error))),
     }
     drop(manager);
     scene.check_files()?;
     let last = scene.ledger.acknowledged.last().map(|entry| entry.id.clone());
-    let manager = scene.open(Path::new(FILE)).map_err(|error| told(&error))?;
+    let manager = scene.open(Path::new(FILE)).map_err(|error| chain(&error))?;
     scene.check_view(&manager)?;
     if manager.leaf_id() == last { Ok(()) } else { Err("the appended entry is not the leaf".to_owned()) }
 }

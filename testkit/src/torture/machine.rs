@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use sessile::{Durability, EntryId, SessionError, SessionManager, WriteOptions};
+use sessile_store::chain;
 
-use super::scene::{FILE, LONG_MS, Scene, foreign_line, foreign_session, lines, told};
+use super::scene::{FILE, LONG_MS, Scene, foreign_line, foreign_session, lines};
 use super::{Effort, Outcome};
 use crate::SplitMix;
 use crate::sim::Tear;
@@ -146,7 +147,7 @@ impl Machine {
     fn open(&mut self, who: usize) -> Result<(), String> {
         let (os, manager) = &mut self.processes[who];
         if manager.is_none() {
-            *manager = Some(self.scene.on(os.clone()).open(Path::new(FILE)).map_err(|error| told(&error))?);
+            *manager = Some(self.scene.on(os.clone()).open(Path::new(FILE)).map_err(|error| chain(&error))?);
         }
         Ok(())
     }
@@ -163,7 +164,7 @@ impl Machine {
             manager.follow_leaf()?;
             self.scene.append(manager)
         });
-        let id = appended.map_err(|error| told(&error))?;
+        let id = appended.map_err(|error| chain(&error))?;
         if manager.session_file() == Some(Path::new(FILE)) {
             self.last = Some(id);
         }
@@ -232,7 +233,7 @@ impl Machine {
         }
         if let Some(last) = &self.last {
             let manager =
-                self.scene.on(self.scene.os.process(12)).open(Path::new(FILE)).map_err(|error| told(&error))?;
+                self.scene.on(self.scene.os.process(12)).open(Path::new(FILE)).map_err(|error| chain(&error))?;
             if manager.leaf_id().as_ref() != Some(last) {
                 return Err(format!("the leaf is {:?}, not {last}, the last acknowledged entry", manager.leaf_id()));
             }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use sessile::json::Json;
 use sessile::{Durability, Durable, SessionManager, WriteOptions};
+use sessile_store::chain;
 
-use super::scene::{FILE, Scene, id_of, lines, told};
+use super::scene::{FILE, Scene, id_of, lines};
 use super::sweep::{Case, OPS, Op};
 use super::{Effort, Outcome};
 use crate::sim::Errno;
@@ -143,13 +144,13 @@ pub fn failing_syncs(effort: &Effort) -> Outcome {
 /// Entries that waited for one sync together, which failed: nothing hangs on any of them afterwards.
 fn fail_deferred(seed: u64) -> Result<(), String> {
     let mut scene = Scene::new(WriteOptions { durability: Durability::Group, ..WriteOptions::default() });
-    let mut manager = scene.open(Path::new(FILE)).map_err(|error| told(&error))?;
-    scene.append(&mut manager).map_err(|error| told(&error))?;
+    let mut manager = scene.open(Path::new(FILE)).map_err(|error| chain(&error))?;
+    scene.append(&mut manager).map_err(|error| chain(&error))?;
     let mut pending = Vec::new();
     for _ in 0..3 {
         let message = Json::parse(r#"{"role":"user","content":"never acknowledged","timestamp":1}"#).unwrap();
         let written = manager.deferred(|manager| manager.append_message(message));
-        pending.push(written.map_err(|error| told(&error))?);
+        pending.push(written.map_err(|error| chain(&error))?);
     }
     scene.os.fail_call(1, Errno::IO);
     if pending.into_iter().any(|pending| pending.wait().is_ok()) {
@@ -159,8 +160,8 @@ fn fail_deferred(seed: u64) -> Result<(), String> {
     if scene.append(&mut manager).is_ok() {
         return Err("the log was not poisoned".to_owned());
     }
-    manager.reopen().map_err(|error| told(&error))?;
-    scene.append(&mut manager).map_err(|error| told(&error))?;
+    manager.reopen().map_err(|error| chain(&error))?;
+    scene.append(&mut manager).map_err(|error| chain(&error))?;
     check_after_power_loss(&scene, seed)
 }
 
@@ -179,11 +180,11 @@ fn fail_sync(op: Op, durability: Durability, n: u64, seed: u64) -> Result<(), St
     match case.manager.as_mut() {
         Some(manager) => {
             let scene = &mut case.scene;
-            scene.append_or_reopen(manager).map_err(|error| format!("going on: {}", told(&error)))?;
+            scene.append_or_reopen(manager).map_err(|error| format!("going on: {}", chain(&error)))?;
             check_after_power_loss(scene, seed)?;
-            scene.append(manager).map_err(|error| format!("going on: {}", told(&error)))?;
+            scene.append(manager).map_err(|error| format!("going on: {}", chain(&error)))?;
         }
-        None => case.run().map_err(|error| format!("trying again: {}", told(&error)))?,
+        None => case.run().map_err(|error| format!("trying again: {}", chain(&error)))?,
     }
     check_after_power_loss(&case.scene, seed)
 }

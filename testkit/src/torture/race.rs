@@ -7,9 +7,10 @@ use std::time::Duration;
 use sessile::line::Span;
 use sessile::os::Os;
 use sessile::{Busy, Durability, EntryId, Event, WriteOptions};
+use sessile_store::chain;
 use sessile_store::{Expect, FileLog, Log, StoreError};
 
-use super::scene::{FILE, LONG_MS, Ledger, Scene, foreign_line, foreign_session, id_of, lines, told};
+use super::scene::{FILE, LONG_MS, Ledger, Scene, foreign_line, foreign_session, id_of, lines};
 use super::sweep::{Case, Op};
 use super::{Effort, Outcome};
 use crate::sim::SimOs;
@@ -98,7 +99,7 @@ fn race(op: Op, intruder: Intruder, n: u64) -> Result<(), String> {
             check_divergence(&case.scene, op, intruder)?;
         }
         let again = case.scene.append_or_reopen(manager);
-        again.map_err(|error| format!("cannot go on: {} after {result:?}", told(&error)))?;
+        again.map_err(|error| format!("cannot go on: {} after {result:?}", chain(&error)))?;
     }
     case.manager = None;
     case.scene.os.advance(LONG_MS);
@@ -178,10 +179,10 @@ fn a_removed_lock_counts_for_nothing() -> Result<(), String> {
         FileLog::open(&os, FILE, options).unwrap()
     };
     let (mut one, mut other) = (log(1), log(2));
-    one.begin_turn().map_err(|error| told(&error))?;
+    one.begin_turn().map_err(|error| chain(&error))?;
     one.end_turn();
     scene.os.foreign_remove("/d/.s.jsonl.sessile-lock");
-    other.begin_turn().map_err(|error| told(&error))?;
+    other.begin_turn().map_err(|error| chain(&error))?;
     match one.begin_turn() {
         Err(StoreError::Busy { .. }) => Ok(()),
         _ => Err("two processes have their turn at once".to_owned()),
@@ -193,10 +194,10 @@ fn an_append_says_where_its_line_is() -> Result<(), String> {
     let scene = Scene::new(WriteOptions::default());
     scene.os.foreign_append(FILE, "{\"torn");
     let os: Arc<dyn Os> = Arc::new(scene.os.clone());
-    let mut log = FileLog::open(&os, FILE, WriteOptions::default()).map_err(|error| told(&error))?;
-    let appended = log.append(b"{}\n", Expect::Anything).map_err(|error| told(&error))?;
+    let mut log = FileLog::open(&os, FILE, WriteOptions::default()).map_err(|error| chain(&error))?;
+    let appended = log.append(b"{}\n", Expect::Anything).map_err(|error| chain(&error))?;
     let span = Span { offset: appended.offset, len: appended.end - appended.offset };
-    let there = log.read(span).map_err(|error| told(&error))?;
+    let there = log.read(span).map_err(|error| chain(&error))?;
     if there == b"{}\n" { Ok(()) } else { Err(format!("at the offset there is {there:?}")) }
 }
 
@@ -204,15 +205,15 @@ fn an_append_says_where_its_line_is() -> Result<(), String> {
 fn the_last_entry_is_last_again() -> Result<(), String> {
     let mut scene = Scene::new(WriteOptions::default());
     let stale = scene.os.read_file(FILE).unwrap();
-    let mut manager = scene.open(Path::new(FILE)).map_err(|error| told(&error))?;
+    let mut manager = scene.open(Path::new(FILE)).map_err(|error| chain(&error))?;
     for _ in 0..3 {
-        scene.append(&mut manager).map_err(|error| told(&error))?;
+        scene.append(&mut manager).map_err(|error| chain(&error))?;
     }
     let last = manager.leaf_id();
     scene.os.kill();
     scene.os.foreign_rewrite(FILE, stale);
     scene.os = scene.os.process(1001);
-    let manager = scene.open(Path::new(FILE)).map_err(|error| told(&error))?;
+    let manager = scene.open(Path::new(FILE)).map_err(|error| chain(&error))?;
     if manager.leaf_id() != last {
         return Err("the last acknowledged entry is not the last one of the file".to_owned());
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use sessile::head::{Parsed, read};
 use sessile::json::Json;
 use sessile::{Durable, EntryId, Environment, Event, SessionError, SessionManager, Sessions, StoreError, WriteOptions};
+use sessile_store::chain;
 
 use crate::Replay;
 use crate::sim::{Seen, SimOs};
@@ -262,7 +263,7 @@ impl Scene {
     pub(super) fn check_view(&self, manager: &SessionManager) -> Result<(), String> {
         let path = manager.session_file().unwrap();
         for Acknowledged { id, line, .. } in self.ledger.acknowledged.iter().filter(|entry| entry.path == path) {
-            let entry = manager.entry(id.clone()).map_err(|error| told(&error))?;
+            let entry = manager.entry(id.clone()).map_err(|error| chain(&error))?;
             let entry = entry.ok_or_else(|| format!("entry {id} is not seen"))?;
             if entry.raw().as_bytes() != &line[..] {
                 return Err(format!("entry {id} is seen as something else"));
@@ -285,7 +286,7 @@ impl Scene {
         for path in self.paths() {
             // Each session is looked after by whoever opens it, so all are opened before any is judged.
             self.os = own.process(1999);
-            self.open(&path).map_err(|error| format!("opening {}: {}", path.display(), told(&error)))?;
+            self.open(&path).map_err(|error| format!("opening {}: {}", path.display(), chain(&error)))?;
         }
         for path in self.paths() {
             self.os = own.process(2000);
@@ -293,7 +294,7 @@ impl Scene {
         }
         self.os = own.process(2001);
         let listed = self.sessions().list_all(Some(Path::new(HOME)), &mut sessile::ListOptions::default());
-        listed.map_err(|error| format!("listing: {}", told(&error)))?;
+        listed.map_err(|error| format!("listing: {}", chain(&error)))?;
         self.check_litter()
     }
 
@@ -304,15 +305,15 @@ impl Scene {
     }
 
     fn go_on(&mut self, path: &Path) -> Result<(), String> {
-        let mut manager = self.open(path).map_err(|error| told(&error))?;
+        let mut manager = self.open(path).map_err(|error| chain(&error))?;
         self.check_files()?;
         self.check_view(&manager)?;
         let appended = self.append_unless_busy(&mut manager);
-        appended.map_err(|error| format!("appending: {}", told(&error)))?;
+        appended.map_err(|error| format!("appending: {}", chain(&error)))?;
         drop(manager);
         self.check_files()?;
         self.os.advance(LONG_MS);
-        let manager = self.open(path).map_err(|error| told(&error))?;
+        let manager = self.open(path).map_err(|error| chain(&error))?;
         self.check_view(&manager)?;
         drop(manager);
         self.check_files()
@@ -338,17 +339,6 @@ impl Scene {
         }
         Ok(())
     }
-}
-
-/// An error and its causes.
-pub(super) fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 fn check_lines(bytes: &[u8], wanted: &[&Acknowledged]) -> Result<(), String> {

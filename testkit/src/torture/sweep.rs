@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use sessile::os::Os;
 use sessile::{Durability, EntryId, NewSession, SessionError, SessionManager, StoreError, WriteOptions};
+use sessile_store::chain;
 use sessile_store::{FileLog, Log, replace};
 
-use super::scene::{FILE, HOME, LONG_MS, Scene, foreign_session, old_session, told};
+use super::scene::{FILE, HOME, LONG_MS, Scene, foreign_session, old_session};
 use super::{Effort, Outcome};
 use crate::sim::{Errno, SimOs, Tear};
 
@@ -199,7 +200,7 @@ impl Case {
             None if self.op == Op::Close => Ok(()),
             None => self.run(),
         };
-        let failed = |error| format!("the same process cannot go on: {} after {}", told(&error), outcome(result));
+        let failed = |error| format!("the same process cannot go on: {} after {}", chain(&error), outcome(result));
         again.map_err(failed)?;
         self.manager = None;
         if is_whole {
@@ -224,7 +225,7 @@ impl Case {
 fn outcome(result: &Result<(), SessionError>) -> String {
     match result {
         Ok(()) => "success".to_owned(),
-        Err(error) => format!("\"{}\"", told(error)),
+        Err(error) => format!("\"{}\"", chain(error)),
     }
 }
 
@@ -397,14 +398,14 @@ fn crash_again(left: &Scene, m: u64, tear: Tear) -> Result<(), String> {
     scene.os = scene.os.process(1002);
     scene.forget_torn_starts();
     for path in scene.paths() {
-        scene.open(&path).map_err(|error| told(&error)).and_then(|manager| scene.check_view(&manager))?;
+        scene.open(&path).map_err(|error| chain(&error)).and_then(|manager| scene.check_view(&manager))?;
     }
     let files = |scene: &Scene| -> Vec<(PathBuf, Option<Vec<u8>>)> {
         scene.paths().into_iter().map(|path| (path.clone(), scene.os.read_file(path))).collect()
     };
     let once = files(&scene);
     for path in scene.paths() {
-        scene.open(&path).map_err(|error| told(&error))?;
+        scene.open(&path).map_err(|error| chain(&error))?;
     }
     if files(&scene) != once {
         return Err("looking again has changed a file again".to_owned());

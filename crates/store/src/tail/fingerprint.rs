@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
 
-use crate::os::OsFile;
+use crate::os::{OsFile, read_upto};
 
 /// How much of each end is compared before any line is handed on.
 const END: usize = 1 << 10;
@@ -110,26 +110,4 @@ fn hash(bytes: &[u8]) -> u64 {
 
 fn is_at(file: &dyn OsFile, offset: u64, expected: &[u8]) -> io::Result<bool> {
     Ok(read_upto(file, offset, expected.len() as u64)? == expected)
-}
-
-/// The bytes at an offset, fewer where the file ends.
-pub(super) fn read_upto(file: &dyn OsFile, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-    let n_read = read_into(file, &mut bytes, offset)?;
-    bytes.truncate(n_read);
-    Ok(bytes)
-}
-
-/// Fills a buffer as far as the file goes.
-pub(super) fn read_into(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut n_read = 0;
-    while n_read < buffer.len() {
-        match file.read_at(&mut buffer[n_read..], offset + n_read as u64) {
-            Ok(0) => break,
-            Ok(n_more) => n_read += n_more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(n_read)
 }

@@ -1,0 +1,170 @@
+//! The real operating system with something in between.
+
+use std::fmt::Debug;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Lock, Mode, Os, OsFile, RealOs, Stat};
+
+/// What may be put between the store and the system: to count calls, to slow them down, to change what they tell.
+pub trait Layer: Debug + Send + Sync {
+    /// Told before a path or a file is looked at.
+    fn before_stat(&self) {}
+
+    /// Told before a file is read.
+    fn before_read(&self) {}
+
+    /// Told before a file or a directory is synced.
+    fn before_sync(&self) {}
+
+    /// What a look at a path or a file shall have shown.
+    fn seen(&self, stat: Stat) -> Stat {
+        stat
+    }
+}
+
+/// The real operating system behind a [`Layer`].
+#[derive(Debug)]
+pub struct Layered<L>(Arc<L>);
+
+impl<L: Layer> Layered<L> {
+    /// Puts a layer before the real system. Whoever keeps it can ask it what happened.
+    pub fn new(layer: Arc<L>) -> Self {
+        Self(layer)
+    }
+
+    fn stat(&self, stat: impl FnOnce() -> io::Result<Stat>) -> io::Result<Stat> {
+        self.0.before_stat();
+        stat().map(|stat| self.0.seen(stat))
+    }
+}
+
+impl<L: Layer + 'static> Os for Layered<L> {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn OsFile>> {
+        Ok(Box::new(LayeredFile { file: RealOs.open(path, mode)?, layer: Arc::clone(&self.0) }))
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        self.stat(|| RealOs.stat(path))
+    }
+
+    fn link_stat(&self, path: &Path) -> io::Result<Stat> {
+        self.stat(|| RealOs.link_stat(path))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealOs.rename(from, to)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealOs.link(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        RealOs.remove(path)
+    }
+
+    fn make_directory(&self, path: &Path) -> io::Result<()> {
+        RealOs.make_directory(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        RealOs.remove_directory(path)
+    }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        RealOs.set_mode(path, mode)
+    }
+
+    fn touch(&self, path: &Path) -> io::Result<()> {
+        RealOs.touch(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.0.before_sync();
+        RealOs.sync_directory(path)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        RealOs.list(path)
+    }
+
+    fn is_shared(&self, path: &Path) -> io::Result<bool> {
+        RealOs.is_shared(path)
+    }
+
+    fn now_ms(&self) -> i64 {
+        RealOs.now_ms()
+    }
+
+    fn wait(&self, duration: Duration) {
+        RealOs.wait(duration);
+    }
+
+    fn whoami(&self) -> (u32, String) {
+        RealOs.whoami()
+    }
+}
+
+/// A real file behind a [`Layer`].
+#[derive(Debug)]
+struct LayeredFile<L> {
+    file: Box<dyn OsFile>,
+    layer: Arc<L>,
+}
+
+impl<L: Layer> OsFile for LayeredFile<L> {
+    fn stat(&self) -> io::Result<Stat> {
+        self.layer.before_stat();
+        self.file.stat().map(|stat| self.layer.seen(stat))
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.layer.before_read();
+        self.file.read_at(buffer, offset)
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.append(bytes)
+    }
+
+    fn position(&self) -> io::Result<u64> {
+        self.file.position()
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.file.write_at(bytes, offset)
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        self.file.set_length(length)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.layer.before_sync();
+        self.file.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.layer.before_sync();
+        self.file.sync_all()
+    }
+
+    fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.file.reserve(offset, length)
+    }
+
+    fn free_space(&self) -> io::Result<u64> {
+        self.file.free_space()
+    }
+
+    fn try_lock(&self, lock: Lock) -> io::Result<bool> {
+        self.file.try_lock(lock)
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.file.unlock()
+    }
+}

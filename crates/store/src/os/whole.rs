@@ -1,0 +1,50 @@
+//! Calls that go on until everything is done: the system may do less than asked, and may be interrupted.
+
+use std::io;
+
+use super::OsFile;
+
+/// Reads until the buffer is full or the file ends. Returns how much that was.
+pub(crate) fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut n_read = 0;
+    while n_read < buffer.len() {
+        match file.read_at(&mut buffer[n_read..], offset + n_read as u64) {
+            Ok(0) => break,
+            Ok(n_more) => n_read += n_more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(n_read)
+}
+
+/// The bytes at an offset, fewer where the file ends.
+pub(crate) fn read_upto(file: &dyn OsFile, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    let n_read = read_fully(file, &mut bytes, offset)?;
+    bytes.truncate(n_read);
+    Ok(bytes)
+}
+
+/// Writes everything at an offset.
+pub(crate) fn write_fully(file: &dyn OsFile, bytes: &[u8], offset: u64) -> io::Result<()> {
+    fully(bytes, |rest, n_written| file.write_at(rest, offset + n_written as u64))
+}
+
+/// Writes everything behind the end of a file that nobody else writes to.
+pub(crate) fn append_fully(file: &dyn OsFile, bytes: &[u8]) -> io::Result<()> {
+    fully(bytes, |rest, _| file.append(rest))
+}
+
+fn fully(bytes: &[u8], mut write: impl FnMut(&[u8], usize) -> io::Result<usize>) -> io::Result<()> {
+    let mut n_written = 0;
+    while n_written < bytes.len() {
+        match write(&bytes[n_written..], n_written) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n_more) => n_written += n_more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

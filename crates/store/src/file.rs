@@ -1,5 +1,8 @@
 //! A log that is a file.
 
+mod guarding;
+mod known;
+
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io;
@@ -8,24 +11,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sessile_core::line::{Line, LineSplitter, Span};
 
+use self::guarding::Guarding;
+use self::known::{KnownPath, TAIL, Tail};
 use crate::append::{Seen, append_lines};
 use crate::commit::{Committer, Ticket};
 use crate::error::StoreError;
-use crate::guard::{CONFIRMED_AFTER_MS, Guard, Place, guard_path};
+use crate::guard::Guard;
 use crate::lock::TurnLock;
 use crate::log::{Appended, Expect, Log, Notice, Turn};
 use crate::options::{Busy, Durability, Durable, WriteOptions};
-use crate::os::{FileKind, Identity, Mode, Os, OsFile, append_fully, read_fully, read_upto};
+use crate::os::{FileKind, Identity, Mode, Os, OsFile, append_fully, read_upto};
 use crate::place::{create_exclusively, sync_parent};
 use crate::planted::{self, Bug};
-use crate::recovery::{claim, put_back, settle, wait_until_still};
 use crate::sentinel::{Flusher, Sentinel};
 use crate::space::Space;
 
 /// How much is read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
 const CHUNK: usize = 256 << 10;
-/// How much of the end of a file is compared to notice that it was rewritten.
-const TAIL: usize = 1024;
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,38 +79,6 @@ pub struct FileLog {
     notices: Arc<Mutex<Vec<Notice>>>,
     sentinel: Option<Sentinel>,
     flusher: Option<Flusher>,
-}
-
-/// For so long a path that led to the file is taken to still do so.
-const PATH_KNOWN_FOR_MS: i64 = 100;
-
-/// When the path was seen to lead to the file, and how many names that had.
-#[derive(Clone, Copy, Debug)]
-struct KnownPath {
-    n_links: u64,
-    checked_ms: i64,
-}
-
-/// The last bytes that were seen.
-#[derive(Debug, Default)]
-struct Tail {
-    end: u64,
-    bytes: Vec<u8>,
-}
-
-/// What is to be done about the guard.
-#[derive(Debug, Default)]
-struct Guarding {
-    /// Whether what we know of the guard is true for this turn.
-    is_ready: bool,
-    /// Lines that were written without the lock, and therefore are not in the guard yet.
-    waiting: Vec<(Place, Vec<u8>)>,
-    /// Whether it was told that there can be no lock and no guard.
-    has_told: bool,
-    /// When somebody was last asked to look after what is in it.
-    settled_ms: i64,
-    /// When something was last put into it.
-    written_ms: i64,
 }
 
 /// Whether and how it is our turn.
@@ -192,86 +162,6 @@ impl FileLog {
         &self.path
     }
 
-    /// Puts back what an earlier process acknowledged and somebody has destroyed since.
-    ///
-    /// Does nothing if no process has left a guard, or if another one is at work.
-    pub fn resume(&mut self) -> Result<(), StoreError> {
-        if !self.options.guard || self.os.stat(&guard_path(&self.path)).is_err() {
-            return Ok(());
-        }
-        let mut lock = TurnLock::new(Arc::clone(&self.os), &self.path);
-        if !matches!(lock.try_take(), Ok(true)) {
-            return Ok(());
-        }
-        self.turn = TurnState { lock: Some(lock), depth: 1, current: Some(Turn::Ours), is_kept: self.turn.is_kept };
-        self.ready_guard();
-        let settled = self.settle();
-        self.end_turn();
-        match settled {
-            Ok(true) => self.recover(),
-            Ok(false) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The length of the file, which must be the one that was opened.
-    ///
-    /// That the path leads to it is looked up at first, whenever its number of
-    /// names has changed, and every so often: a file that merely got another
-    /// name is still the session, and nothing written to it is lost.
-    fn current_length(&self, now_ms: i64) -> Result<u64, StoreError> {
-        let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
-        // Without a guard nothing tells that another process of ours has swapped the file.
-        let is_known = self.options.guard
-            && self.known_path.get().is_some_and(|known| {
-                known.n_links == stat.n_links
-                    && (0..PATH_KNOWN_FOR_MS).contains(&now_ms.saturating_sub(known.checked_ms))
-            });
-        if planted::has(Bug::NoIdentityCheck) {
-            return Ok(stat.length);
-        }
-        if !is_known {
-            self.check_path()?;
-            self.known_path.set(Some(KnownPath { n_links: stat.n_links, checked_ms: now_ms }));
-        }
-        self.check_tail(stat.length)?;
-        Ok(stat.length)
-    }
-
-    /// Makes sure that the path still leads to the file that was opened.
-    fn check_path(&self) -> Result<(), StoreError> {
-        match self.os.stat(&self.path) {
-            Ok(there) if there.identity == self.identity => Ok(()),
-            Ok(_) => Err(StoreError::Replaced { path: self.path.clone() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::Gone { path: self.path.clone() }),
-            Err(error) => Err(StoreError::io("look at", &self.path)(error)),
-        }
-    }
-
-    /// Makes sure that what we saw of the file last is still there.
-    fn check_tail(&self, length: u64) -> Result<(), StoreError> {
-        let tail = self.tail.borrow();
-        if tail.end > length {
-            return Err(StoreError::Truncated { path: self.path.clone(), expected: tail.end, actual: length });
-        }
-        let mut bytes = [0; TAIL];
-        let bytes = &mut bytes[..tail.bytes.len()];
-        let offset = tail.end - tail.bytes.len() as u64;
-        let n_read = read_fully(self.file.as_ref(), bytes, offset).map_err(StoreError::io("read", &self.path))?;
-        if bytes[..n_read] != tail.bytes[..] {
-            return Err(StoreError::Rewritten { path: self.path.clone() });
-        }
-        Ok(())
-    }
-
-    /// Remembers the last of the bytes that end at a place.
-    fn know_tail(&self, end: u64, bytes: &[u8]) {
-        let mut tail = self.tail.borrow_mut();
-        tail.end = end;
-        tail.bytes.clear();
-        tail.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
-    }
-
     /// Opens the file for appending, which must be the one that was read.
     fn open_for_appending(&mut self) -> Result<(), StoreError> {
         if self.is_writable {
@@ -299,18 +189,6 @@ impl FileLog {
         self.committer = Arc::new(Committer::new(Arc::clone(&file), self.options.durability == Durability::Group));
         self.flusher = None;
         self.file = file;
-    }
-
-    /// Whether the file ends with a newline, or is empty.
-    fn ends_line(&self, length: u64) -> Result<bool, StoreError> {
-        let Some(last) = length.checked_sub(1) else { return Ok(true) };
-        {
-            let tail = self.tail.borrow();
-            if tail.end == length && !tail.bytes.is_empty() {
-                return Ok(tail.bytes.ends_with(b"\n"));
-            }
-        }
-        Ok(self.read(Span { offset: last, len: 1 })? == b"\n")
     }
 
     fn append_in_turn(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError> {
@@ -346,102 +224,6 @@ impl FileLog {
             return Ok(Appended { offset: appended.offset - 1, ..appended });
         }
         Ok(appended)
-    }
-
-    /// Puts written lines into the guard. They are written and count; that they are not guarded is only told.
-    fn remember(&mut self, time_ms: i64, offset: u64, lines: &[u8]) {
-        if !self.options.guard {
-            return;
-        }
-        self.guarding.written_ms = time_ms;
-        let place = Place { time_ms, offset, identity: self.identity };
-        let remembered = match &mut self.guard {
-            Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(place, lines),
-            // Whoever has the lock may be writing to the guard, so these wait until we have it.
-            _ if self.turn.current == Some(Turn::Unlocked) => {
-                self.guarding.waiting.push((place, lines.to_vec()));
-                return;
-            }
-            _ => return,
-        };
-        if let Err(error) = remembered {
-            self.notify(Notice::Unguarded { reason: crate::error::chain(&error) });
-        }
-        if !(0..CONFIRMED_AFTER_MS).contains(&time_ms.saturating_sub(self.guarding.settled_ms)) {
-            self.guarding.settled_ms = time_ms;
-            self.watch_over();
-        }
-    }
-
-    /// Has a thread look after what is in the guard, or looks ourselves if there are no threads.
-    fn watch_over(&mut self) {
-        if !self.os.has_threads() || self.turn.is_kept == Some(true) {
-            // A thread could not get the lock that we keep. What has vanished is noticed by the next append, which looks at the end of the file.
-            drop(self.settle());
-            return;
-        }
-        if self.sentinel.as_ref().is_none_or(Sentinel::has_finished) {
-            self.sentinel = Sentinel::start(&self.os, &self.path, &self.notices);
-        }
-    }
-
-    /// Forgets what is safe by now. True if something has vanished.
-    fn settle(&mut self) -> Result<bool, StoreError> {
-        match &mut self.guard {
-            Some(guard) => settle(guard, self.file.as_ref(), self.identity),
-            None => Ok(false),
-        }
-    }
-
-    /// Opens the guard, or takes in what others have put there. Without one we write all the same.
-    ///
-    /// Returns whether the guard is another file than it was.
-    fn ready_guard(&mut self) -> bool {
-        if !self.options.guard || self.guarding.is_ready || self.turn.current != Some(Turn::Ours) {
-            return false;
-        }
-        self.guarding.is_ready = true;
-        let stayed_here = self.turn.lock.as_ref().is_some_and(TurnLock::stayed_here);
-        if stayed_here && self.guard.is_some() && self.guarding.waiting.is_empty() {
-            // Whoever touches the guard has had the lock.
-            return false;
-        }
-        let opened = match self.guard.take() {
-            Some(mut guard) => guard.catch_up(&self.path).map(|is_another| (guard, is_another)),
-            None => Guard::open(&self.os, &self.path).map(|guard| (guard, true)),
-        };
-        let opened = opened.and_then(|(mut guard, is_another)| {
-            if guard.owner().is_none() {
-                claim(&mut guard, self.file.as_ref(), &self.path)?;
-            }
-            guard.flush()?;
-            for (place, lines) in std::mem::take(&mut self.guarding.waiting) {
-                guard.remember(place, &lines)?;
-            }
-            Ok((guard, is_another))
-        });
-        match opened {
-            Ok((guard, is_another)) => {
-                self.guard = Some(guard);
-                if let Some(lock) = &mut self.turn.lock {
-                    lock.caught_up();
-                }
-                is_another
-            }
-            Err(error) => {
-                self.notify(Notice::Unguarded { reason: crate::error::chain(&error) });
-                true
-            }
-        }
-    }
-
-    /// Puts the first lines of a new file into the guard.
-    fn guard_created(&mut self, bytes: &[u8]) {
-        if self.options.guard && self.begin_turn().is_ok() {
-            self.ready_guard();
-            self.remember(self.os.now_ms(), 0, bytes);
-            self.end_turn();
-        }
     }
 
     fn notify(&self, notice: Notice) {
@@ -505,68 +287,6 @@ impl FileLog {
         *self.tail.borrow_mut() = Tail::default();
         self.known_path.set(None);
         Ok(())
-    }
-
-    fn recover_in_turn(&mut self) -> Result<(), StoreError> {
-        if self.options.guard {
-            wait_until_still(self.os.as_ref(), &self.path);
-        }
-        self.reopen()?;
-        self.ready_guard();
-        let is_ours = self.turn.current == Some(Turn::Ours);
-        if let Some(guard) = self.guard.as_mut().filter(|_| is_ours) {
-            let lines = put_back(self.os.as_ref(), &self.path, guard)?;
-            if !lines.is_empty() {
-                self.notify(Notice::Recovered { lines });
-            }
-        }
-        Ok(())
-    }
-
-    /// The guard that somebody else has left behind, if there is one.
-    fn left_guard(&self) -> Result<Option<Guard>, StoreError> {
-        match self.os.stat(&guard_path(&self.path)) {
-            Ok(_) => Guard::open(&self.os, &self.path).map(Some),
-            Err(_) => Ok(None),
-        }
-    }
-
-    /// Whether a guard holds nothing that is not safe, and was removed.
-    ///
-    /// What counts is the file that has the session's name now: what is safe in
-    /// one that others, or we, have replaced is not safe.
-    fn is_unneeded(&self, mut guard: Guard) -> bool {
-        let Ok(session) = self.os.open(&self.path, Mode::Read) else { return false };
-        let Ok(stat) = session.stat() else { return false };
-        guard.catch_up(&self.path).is_ok()
-            && guard.is_ours_alone()
-            && matches!(settle(&mut guard, session.as_ref(), stat.identity), Ok(false))
-            && guard.remove_if_unused()
-    }
-
-    /// Takes the sidecars away if nobody needs them any more.
-    fn tidy_up(&mut self) {
-        let Some(mut lock) = self.turn.lock.take() else { return };
-        // What was written a moment ago is not safe yet, so there is nothing to take away.
-        let age = self.os.now_ms().saturating_sub(self.guarding.written_ms);
-        if (0..CONFIRMED_AFTER_MS).contains(&age) && self.guard.is_some() && self.guarding.waiting.is_empty() {
-            return;
-        }
-        if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
-            return;
-        }
-        if !self.guarding.waiting.is_empty() {
-            (self.turn.current, self.guarding.is_ready) = (Some(Turn::Ours), false);
-            self.ready_guard();
-        }
-        let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
-            Ok(None) => true,
-            Ok(Some(guard)) => self.is_unneeded(guard),
-            Err(_) => false,
-        };
-        if is_tidy {
-            lock.remove();
-        }
     }
 }
 

@@ -1,0 +1,209 @@
+//! Keeping the guard: putting lines into it, having it looked after, taking it away.
+
+use std::sync::Arc;
+
+use super::{FileLog, TurnState};
+use crate::error::{StoreError, chain};
+use crate::guard::{CONFIRMED_AFTER_MS, Guard, Place, guard_path};
+use crate::lock::TurnLock;
+use crate::log::{Log, Notice, Turn};
+use crate::os::Mode;
+use crate::recovery::{claim, put_back, settle, wait_until_still};
+use crate::sentinel::Sentinel;
+
+/// What is to be done about the guard.
+#[derive(Debug, Default)]
+pub(super) struct Guarding {
+    /// Whether what we know of the guard is true for this turn.
+    pub(super) is_ready: bool,
+    /// Lines that were written without the lock, and therefore are not in the guard yet.
+    pub(super) waiting: Vec<(Place, Vec<u8>)>,
+    /// Whether it was told that there can be no lock and no guard.
+    pub(super) has_told: bool,
+    /// When somebody was last asked to look after what is in it.
+    pub(super) settled_ms: i64,
+    /// When something was last put into it.
+    pub(super) written_ms: i64,
+}
+
+impl FileLog {
+    /// Puts back what an earlier process acknowledged and somebody has destroyed since.
+    ///
+    /// Does nothing if no process has left a guard, or if another one is at work.
+    pub fn resume(&mut self) -> Result<(), StoreError> {
+        if !self.options.guard || self.os.stat(&guard_path(&self.path)).is_err() {
+            return Ok(());
+        }
+        let mut lock = TurnLock::new(Arc::clone(&self.os), &self.path);
+        if !matches!(lock.try_take(), Ok(true)) {
+            return Ok(());
+        }
+        self.turn = TurnState { lock: Some(lock), depth: 1, current: Some(Turn::Ours), is_kept: self.turn.is_kept };
+        self.ready_guard();
+        let settled = self.settle();
+        self.end_turn();
+        match settled {
+            Ok(true) => self.recover(),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts written lines into the guard. They are written and count; that they are not guarded is only told.
+    pub(super) fn remember(&mut self, time_ms: i64, offset: u64, lines: &[u8]) {
+        if !self.options.guard {
+            return;
+        }
+        self.guarding.written_ms = time_ms;
+        let place = Place { time_ms, offset, identity: self.identity };
+        let remembered = match &mut self.guard {
+            Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(place, lines),
+            // Whoever has the lock may be writing to the guard, so these wait until we have it.
+            _ if self.turn.current == Some(Turn::Unlocked) => {
+                self.guarding.waiting.push((place, lines.to_vec()));
+                return;
+            }
+            _ => return,
+        };
+        if let Err(error) = remembered {
+            self.notify(Notice::Unguarded { reason: chain(&error) });
+        }
+        if !(0..CONFIRMED_AFTER_MS).contains(&time_ms.saturating_sub(self.guarding.settled_ms)) {
+            self.guarding.settled_ms = time_ms;
+            self.watch_over();
+        }
+    }
+
+    /// Has a thread look after what is in the guard, or looks ourselves if there are no threads.
+    pub(super) fn watch_over(&mut self) {
+        if !self.os.has_threads() || self.turn.is_kept == Some(true) {
+            // A thread could not get the lock that we keep. What has vanished is noticed by the next append, which looks at the end of the file.
+            drop(self.settle());
+            return;
+        }
+        if self.sentinel.as_ref().is_none_or(Sentinel::has_finished) {
+            self.sentinel = Sentinel::start(&self.os, &self.path, &self.notices);
+        }
+    }
+
+    /// Forgets what is safe by now. True if something has vanished.
+    pub(super) fn settle(&mut self) -> Result<bool, StoreError> {
+        match &mut self.guard {
+            Some(guard) => settle(guard, self.file.as_ref(), self.identity),
+            None => Ok(false),
+        }
+    }
+
+    /// Opens the guard, or takes in what others have put there. Without one we write all the same.
+    ///
+    /// Returns whether the guard is another file than it was.
+    pub(super) fn ready_guard(&mut self) -> bool {
+        if !self.options.guard || self.guarding.is_ready || self.turn.current != Some(Turn::Ours) {
+            return false;
+        }
+        self.guarding.is_ready = true;
+        let stayed_here = self.turn.lock.as_ref().is_some_and(TurnLock::stayed_here);
+        if stayed_here && self.guard.is_some() && self.guarding.waiting.is_empty() {
+            // Whoever touches the guard has had the lock.
+            return false;
+        }
+        let opened = match self.guard.take() {
+            Some(mut guard) => guard.catch_up(&self.path).map(|is_another| (guard, is_another)),
+            None => Guard::open(&self.os, &self.path).map(|guard| (guard, true)),
+        };
+        let opened = opened.and_then(|(mut guard, is_another)| {
+            if guard.owner().is_none() {
+                claim(&mut guard, self.file.as_ref(), &self.path)?;
+            }
+            guard.flush()?;
+            for (place, lines) in std::mem::take(&mut self.guarding.waiting) {
+                guard.remember(place, &lines)?;
+            }
+            Ok((guard, is_another))
+        });
+        match opened {
+            Ok((guard, is_another)) => {
+                self.guard = Some(guard);
+                if let Some(lock) = &mut self.turn.lock {
+                    lock.caught_up();
+                }
+                is_another
+            }
+            Err(error) => {
+                self.notify(Notice::Unguarded { reason: chain(&error) });
+                true
+            }
+        }
+    }
+
+    /// Puts the first lines of a new file into the guard.
+    pub(super) fn guard_created(&mut self, bytes: &[u8]) {
+        if self.options.guard && self.begin_turn().is_ok() {
+            self.ready_guard();
+            self.remember(self.os.now_ms(), 0, bytes);
+            self.end_turn();
+        }
+    }
+
+    pub(super) fn recover_in_turn(&mut self) -> Result<(), StoreError> {
+        if self.options.guard {
+            wait_until_still(self.os.as_ref(), &self.path);
+        }
+        self.reopen()?;
+        self.ready_guard();
+        let is_ours = self.turn.current == Some(Turn::Ours);
+        if let Some(guard) = self.guard.as_mut().filter(|_| is_ours) {
+            let lines = put_back(self.os.as_ref(), &self.path, guard)?;
+            if !lines.is_empty() {
+                self.notify(Notice::Recovered { lines });
+            }
+        }
+        Ok(())
+    }
+
+    /// The guard that somebody else has left behind, if there is one.
+    pub(super) fn left_guard(&self) -> Result<Option<Guard>, StoreError> {
+        match self.os.stat(&guard_path(&self.path)) {
+            Ok(_) => Guard::open(&self.os, &self.path).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Whether a guard holds nothing that is not safe, and was removed.
+    ///
+    /// What counts is the file that has the session's name now: what is safe in
+    /// one that others, or we, have replaced is not safe.
+    pub(super) fn is_unneeded(&self, mut guard: Guard) -> bool {
+        let Ok(session) = self.os.open(&self.path, Mode::Read) else { return false };
+        let Ok(stat) = session.stat() else { return false };
+        guard.catch_up(&self.path).is_ok()
+            && guard.is_ours_alone()
+            && matches!(settle(&mut guard, session.as_ref(), stat.identity), Ok(false))
+            && guard.remove_if_unused()
+    }
+
+    /// Takes the sidecars away if nobody needs them any more.
+    pub(super) fn tidy_up(&mut self) {
+        let Some(mut lock) = self.turn.lock.take() else { return };
+        // What was written a moment ago is not safe yet, so there is nothing to take away.
+        let age = self.os.now_ms().saturating_sub(self.guarding.written_ms);
+        if (0..CONFIRMED_AFTER_MS).contains(&age) && self.guard.is_some() && self.guarding.waiting.is_empty() {
+            return;
+        }
+        if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
+            return;
+        }
+        if !self.guarding.waiting.is_empty() {
+            (self.turn.current, self.guarding.is_ready) = (Some(Turn::Ours), false);
+            self.ready_guard();
+        }
+        let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
+            Ok(None) => true,
+            Ok(Some(guard)) => self.is_unneeded(guard),
+            Err(_) => false,
+        };
+        if is_tidy {
+            lock.remove();
+        }
+    }
+}

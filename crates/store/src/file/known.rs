@@ -1,0 +1,103 @@
+//! What is known of a file, and whether it is still true.
+
+use std::io;
+
+use sessile_core::line::Span;
+
+use super::FileLog;
+use crate::error::StoreError;
+use crate::log::Log;
+use crate::os::read_fully;
+use crate::planted::{self, Bug};
+
+/// How much of the end of a file is compared to notice that it was rewritten.
+pub(super) const TAIL: usize = 1024;
+
+/// For so long a path that led to the file is taken to still do so.
+const PATH_KNOWN_FOR_MS: i64 = 100;
+
+/// When the path was seen to lead to the file, and how many names that had.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownPath {
+    pub(super) n_links: u64,
+    pub(super) checked_ms: i64,
+}
+
+/// The last bytes that were seen.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    pub(super) end: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl FileLog {
+    /// The length of the file, which must be the one that was opened.
+    ///
+    /// That the path leads to it is looked up at first, whenever its number of
+    /// names has changed, and every so often: a file that merely got another
+    /// name is still the session, and nothing written to it is lost.
+    pub(super) fn current_length(&self, now_ms: i64) -> Result<u64, StoreError> {
+        let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
+        // Without a guard nothing tells that another process of ours has swapped the file.
+        let is_known = self.options.guard
+            && self.known_path.get().is_some_and(|known| {
+                known.n_links == stat.n_links
+                    && (0..PATH_KNOWN_FOR_MS).contains(&now_ms.saturating_sub(known.checked_ms))
+            });
+        if planted::has(Bug::NoIdentityCheck) {
+            return Ok(stat.length);
+        }
+        if !is_known {
+            self.check_path()?;
+            self.known_path.set(Some(KnownPath { n_links: stat.n_links, checked_ms: now_ms }));
+        }
+        self.check_tail(stat.length)?;
+        Ok(stat.length)
+    }
+
+    /// Makes sure that the path still leads to the file that was opened.
+    pub(super) fn check_path(&self) -> Result<(), StoreError> {
+        match self.os.stat(&self.path) {
+            Ok(there) if there.identity == self.identity => Ok(()),
+            Ok(_) => Err(StoreError::Replaced { path: self.path.clone() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::Gone { path: self.path.clone() }),
+            Err(error) => Err(StoreError::io("look at", &self.path)(error)),
+        }
+    }
+
+    /// Makes sure that what we saw of the file last is still there.
+    pub(super) fn check_tail(&self, length: u64) -> Result<(), StoreError> {
+        let tail = self.tail.borrow();
+        if tail.end > length {
+            return Err(StoreError::Truncated { path: self.path.clone(), expected: tail.end, actual: length });
+        }
+        let mut bytes = [0; TAIL];
+        let bytes = &mut bytes[..tail.bytes.len()];
+        let offset = tail.end - tail.bytes.len() as u64;
+        let n_read = read_fully(self.file.as_ref(), bytes, offset).map_err(StoreError::io("read", &self.path))?;
+        if bytes[..n_read] != tail.bytes[..] {
+            return Err(StoreError::Rewritten { path: self.path.clone() });
+        }
+        Ok(())
+    }
+
+    /// Remembers the last of the bytes that end at a place.
+    pub(super) fn know_tail(&self, end: u64, bytes: &[u8]) {
+        let mut tail = self.tail.borrow_mut();
+        tail.end = end;
+        tail.bytes.clear();
+        tail.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
+    }
+
+    /// Whether the file ends with a newline, or is empty.
+    pub(super) fn ends_line(&self, length: u64) -> Result<bool, StoreError> {
+        let Some(last) = length.checked_sub(1) else { return Ok(true) };
+        {
+            let tail = self.tail.borrow();
+            if tail.end == length && !tail.bytes.is_empty() {
+                return Ok(tail.bytes.ends_with(b"\n"));
+            }
+        }
+        Ok(self.read(Span { offset: last, len: 1 })? == b"\n")
+    }
+}

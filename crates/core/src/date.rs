@@ -144,12 +144,16 @@ pub fn to_iso(ms: i64) -> String {
     text
 }
 
-/// Writes a number with at least so many digits. Every entry has a time, so this is not left to `format!`.
-fn put_digits(text: &mut String, number: u64, width: u32) {
-    for place in (0..width).rev() {
-        let digit = (number / 10_u64.pow(place)) % 10;
-        text.push(char::from(b'0' + u8::try_from(digit).unwrap_or_default()));
+/// Writes the last so many digits of a number. Every entry has a time, so this is not left to `format!`.
+fn put_digits(text: &mut String, number: u64, width: usize) {
+    let mut digits = [b'0'; 6];
+    // No part of a date has more than six digits, and small numbers are divided faster.
+    let mut rest = u32::try_from(number).unwrap_or(u32::MAX);
+    for digit in digits[..width].iter_mut().rev() {
+        *digit += u8::try_from(rest % 10).unwrap_or_default();
+        rest /= 10;
     }
+    text.push_str(std::str::from_utf8(&digits[..width]).unwrap_or_default());
 }
 
 /// The instant of `new Date(number)`: cut to whole milliseconds, `None` if invalid.

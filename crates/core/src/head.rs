@@ -214,7 +214,8 @@ pub fn read_own(line: &[u8]) -> Option<Head<'_>> {
 
 /// The string at the start of valid text, if it is short and without escapes, and what follows it.
 fn plain_string(text: &[u8]) -> Option<(Raw<'_>, &[u8])> {
-    let end = text.iter().skip(1).take(64).position(|byte| matches!(byte, b'"' | b'\\'))? + 1;
+    let inner = text.get(1..text.len().min(65))?;
+    let end = inner.iter().position(|byte| matches!(byte, b'"' | b'\\'))? + 1;
     (text[0] == b'"' && text[end] == b'"').then(|| (Raw::trusted(&text[..=end]), &text[end + 1..]))
 }
 

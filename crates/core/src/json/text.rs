@@ -18,6 +18,9 @@ impl<'a> JsText<'a> {
     /// Decodes a JSON string token, quotes included, that is known to be valid.
     pub(crate) fn decode(token: &'a [u8]) -> Self {
         let inner = &token[1..token.len() - 1];
+        if is_short_and_plain(inner) {
+            return Self(Cow::Borrowed(inner));
+        }
         let inner = match String::from_utf8_lossy(inner) {
             Cow::Borrowed(_) => Cow::Borrowed(inner),
             Cow::Owned(mended) => Cow::Owned(mended.into_bytes()),
@@ -82,6 +85,15 @@ impl<'a> JsText<'a> {
     pub fn into_owned(self) -> JsText<'static> {
         JsText(Cow::Owned(self.0.into_owned()))
     }
+}
+
+/// Whether bytes are few, ASCII, and the same inside a JSON string as outside of one.
+///
+/// So are ids, keys and times, of which every entry has several.
+#[inline]
+pub(super) fn is_short_and_plain(bytes: &[u8]) -> bool {
+    let is_plain = |byte: &u8| (0x20..0x80).contains(byte) && *byte != b'"' && *byte != b'\\';
+    bytes.len() <= 32 && bytes.iter().all(is_plain)
 }
 
 impl<'a> From<&'a str> for JsText<'a> {

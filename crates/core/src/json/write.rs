@@ -3,7 +3,7 @@
 use super::number_text;
 use super::raw::{Json, Raw};
 use super::scan::plain_run_end;
-use super::text::{JsText, surrogate_at};
+use super::text::{JsText, is_short_and_plain, surrogate_at};
 
 /// Appends a JSON string to `out`, escaping what JavaScript escapes and nothing else.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
@@ -13,7 +13,13 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
 /// Like [`write_string`], for text that may hold lone surrogates.
 pub fn write_text(text: &JsText<'_>, out: &mut Vec<u8>) {
     let bytes = text.as_wtf8();
+    out.reserve(bytes.len() + 2);
     out.push(b'"');
+    if is_short_and_plain(bytes) {
+        out.extend_from_slice(bytes);
+        out.push(b'"');
+        return;
+    }
     // Only this byte begins a lone surrogate; without it, whole runs can be copied.
     let is_unicode = memchr::memchr(0xed, bytes).is_none();
     let mut plain_from = 0;

@@ -51,7 +51,8 @@ impl Environment for System {
     }
 
     fn entry_uuid(&self) -> String {
-        uuid::Builder::from_random_bytes(random_bytes()).into_uuid().to_string()
+        let uuid = uuid::Builder::from_random_bytes(random_bytes()).into_uuid();
+        uuid.hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()).to_owned()
     }
 
     fn session_uuid(&self) -> String {

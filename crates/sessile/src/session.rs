@@ -286,8 +286,11 @@ const MAX_DRAWS: usize = 100;
 /// A short id that is not taken, or a long one if short ones keep being taken.
 pub(crate) fn fresh_id(environment: &dyn Environment, is_taken: &dyn Fn(&EntryId) -> bool) -> EntryId {
     for _ in 0..MAX_DRAWS {
-        let uuid = environment.entry_uuid();
-        let id = EntryId::from(uuid.get(..8).unwrap_or(&uuid));
+        let mut uuid = environment.entry_uuid();
+        if uuid.is_char_boundary(8) {
+            uuid.truncate(8);
+        }
+        let id = EntryId::from(uuid);
         if !is_taken(&id) {
             return id;
         }

@@ -115,7 +115,9 @@ impl Session {
                 composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
             }
             put_line(entry, &mut composed.lines);
-            parent = Some(id.clone());
+            if place + 1 < n_entries {
+                parent = Some(id.clone());
+            }
             composed.ids.push(id);
         }
         composed

@@ -28,6 +28,11 @@ pub trait Environment: Send + Sync {
     /// The process's working directory.
     fn current_dir(&self) -> PathBuf;
 
+    /// Where caches are kept, if at all: by default, nowhere.
+    fn cache_dir(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// How far local time is ahead of UTC at this local time, in milliseconds.
     fn local_offset_ms(&self, local_ms: i64) -> i64;
 
@@ -69,6 +74,16 @@ impl Environment for System {
 
     fn current_dir(&self) -> PathBuf {
         std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"))
+    }
+
+    fn cache_dir(&self) -> Option<PathBuf> {
+        let place = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|place| place.is_absolute());
+        let own = place("SESSILE_CACHE_DIR");
+        Some(
+            own.unwrap_or_else(|| {
+                place("XDG_CACHE_HOME").unwrap_or_else(|| self.home().join(".cache")).join("sessile")
+            }),
+        )
     }
 
     fn local_offset_ms(&self, local_ms: i64) -> i64 {

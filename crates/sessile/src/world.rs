@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sessile_index::Caches;
 use sessile_store::os::{Os, RealOs};
 use sessile_store::{Durability, WriteOptions};
 
@@ -18,11 +19,14 @@ pub(crate) struct World {
     pub(crate) is_read_only: bool,
     /// Where it is noted at which entry somebody was, if at all.
     pub(crate) state_dir: Option<PathBuf>,
+    /// Where caches are kept, if at all.
+    pub(crate) cache_dir: Option<PathBuf>,
 }
 
 impl World {
     pub(crate) fn new(environment: Arc<dyn Environment>) -> Self {
         Self {
+            cache_dir: environment.cache_dir(),
             environment,
             os: Arc::new(RealOs),
             writing: WriteOptions::default(),
@@ -37,6 +41,11 @@ impl World {
 
     pub(crate) fn os(&self) -> &dyn Os {
         self.os.as_ref()
+    }
+
+    /// The caches, if there are to be any.
+    pub(crate) fn caches(&self) -> Option<Caches> {
+        self.cache_dir.as_ref().map(|root| Caches::new(Arc::clone(&self.os), root))
     }
 
     /// Whether an acknowledged entry must survive power loss.

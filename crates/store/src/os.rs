@@ -16,7 +16,8 @@ use std::time::Duration;
 
 pub use layered::{Layer, Layered};
 pub use real::{RealOs, outlive_file_size_limit};
-pub(crate) use whole::{append_fully, read_fully, read_upto, write_fully};
+pub(crate) use whole::write_fully;
+pub use whole::{append_fully, read_fully, read_upto};
 
 /// What a path or an open file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Stat {
     pub length: u64,
     /// When it was last written, in milliseconds since 1970.
     pub modified_ms: i64,
+    /// When anything about it last changed, in nanoseconds since 1970, as far as the system can tell.
+    pub changed_ns: i64,
     /// How many names it has. An open file without a name was deleted or replaced.
     pub n_links: u64,
     /// Permission bits.

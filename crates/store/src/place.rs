@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::StoreError;
-use crate::os::{FileKind, Mode, Os, OsFile, append_fully};
+use crate::os::{FileKind, Mode, Os, OsFile, append_fully, read_upto};
 use crate::planted::{self, Bug};
 
 /// Makes a directory and what is missing above it, with mode 0700. One that exists is left as it is.
@@ -93,11 +94,18 @@ impl Write for Appending<'_> {
     }
 }
 
+/// All bytes of a small file, whatever it is about. For notes and caches, never for sessions.
+pub fn read_whole(os: &dyn Os, path: &Path) -> Result<Vec<u8>, StoreError> {
+    let read = |file: Box<dyn OsFile>| read_upto(file.as_ref(), 0, file.stat()?.length);
+    os.open(path, Mode::Read).and_then(read).map_err(StoreError::io("read", path))
+}
+
 /// Lets new content take a small file's place, whole or not at all. For notes, never for sessions.
 pub fn swap_in(os: &dyn Os, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let temporary = beside(path, ".", ".sessile-tmp");
-    // One that a crash has left behind.
-    drop(os.remove(&temporary));
+    // Two who do this at once must not get hold of each other's half-written file.
+    static N_SWAPPED: AtomicU64 = AtomicU64::new(0);
+    let (pid, number) = (os.whoami().0, N_SWAPPED.fetch_add(1, Ordering::Relaxed));
+    let temporary = beside(path, ".", &format!(".sessile-tmp-{pid}-{number}"));
     create_file(os, &temporary, false, &mut |out| out.write_all(bytes).map_err(StoreError::io("write", &temporary)))?;
     os.rename(&temporary, path).map_err(|error| {
         drop(os.remove(&temporary));

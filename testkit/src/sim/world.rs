@@ -698,6 +698,7 @@ impl World {
             identity: Identity { device: 1, inode: number },
             length,
             modified_ms: inode.modified_ms,
+            changed_ns: inode.modified_ms.saturating_mul(1_000_000),
             n_links: if number == ROOT { 1 } else { self.names.count(number) },
             mode: inode.mode,
             is_own: inode.is_own,

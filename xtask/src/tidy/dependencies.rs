@@ -8,9 +8,10 @@ const TESTKIT: &str = "sessile-testkit";
 const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-core", &[]),
     ("sessile-store", &["sessile-core"]),
-    ("sessile", &["sessile-core", "sessile-store"]),
+    ("sessile-index", &["sessile-core", "sessile-store"]),
+    ("sessile", &["sessile-core", "sessile-store", "sessile-index"]),
     ("sessile-cli", &["sessile-core", "sessile-store", "sessile"]),
-    (TESTKIT, &["sessile-core", "sessile-store", "sessile", "sessile-cli"]),
+    (TESTKIT, &["sessile-core", "sessile-store", "sessile-index", "sessile", "sessile-cli"]),
     ("sessile-bench", &["sessile"]),
     ("xtask", &[]),
 ];

@@ -78,6 +78,17 @@ impl Sessions {
         self
     }
 
+    /// The same sessions with their caches in this directory; none for no caches at all.
+    ///
+    /// Caches make reopening, listing and searching cheap. They may be deleted
+    /// at any time and never change an answer. In the real world they lie in
+    /// `$SESSILE_CACHE_DIR`, else in `sessile` below the user's cache directory.
+    #[must_use]
+    pub fn caching(mut self, directory: Option<PathBuf>) -> Self {
+        self.world.cache_dir = directory;
+        self
+    }
+
     /// The same sessions on another operating system, such as one that fails on purpose.
     #[must_use]
     pub fn on(mut self, os: Arc<dyn Os>) -> Self {

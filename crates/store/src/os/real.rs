@@ -190,6 +190,7 @@ fn stat_of(metadata: &Metadata) -> Stat {
         identity: Identity { device: metadata.dev(), inode: metadata.ino() },
         length: metadata.len(),
         modified_ms: metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000,
+        changed_ns: metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec()),
         n_links: metadata.nlink(),
         mode: metadata.mode() & 0o7777,
         is_own: metadata.uid() == own_user(),

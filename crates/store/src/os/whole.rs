@@ -5,7 +5,7 @@ use std::io;
 use super::OsFile;
 
 /// Reads until the buffer is full or the file ends. Returns how much that was.
-pub(crate) fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+pub fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut n_read = 0;
     while n_read < buffer.len() {
         match file.read_at(&mut buffer[n_read..], offset + n_read as u64) {
@@ -19,7 +19,7 @@ pub(crate) fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> i
 }
 
 /// The bytes at an offset, fewer where the file ends.
-pub(crate) fn read_upto(file: &dyn OsFile, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+pub fn read_upto(file: &dyn OsFile, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
     let n_read = read_fully(file, &mut bytes, offset)?;
     bytes.truncate(n_read);
@@ -32,7 +32,7 @@ pub(crate) fn write_fully(file: &dyn OsFile, bytes: &[u8], offset: u64) -> io::R
 }
 
 /// Writes everything behind the end of a file that nobody else writes to.
-pub(crate) fn append_fully(file: &dyn OsFile, bytes: &[u8]) -> io::Result<()> {
+pub fn append_fully(file: &dyn OsFile, bytes: &[u8]) -> io::Result<()> {
     fully(bytes, |rest, _| file.append(rest))
 }
 

@@ -1,0 +1,139 @@
+//! Files that hold derived data: framed, checksummed, swapped in whole.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sessile_store::os::Os;
+use sessile_store::{StoreError, create_directory, read_whole, swap_in};
+
+/// What every cache file begins with.
+const MAGIC: [u8; 8] = *b"sessile\x1a";
+
+/// Tells a file that was written in another byte order, or by something that thought it knew better.
+const BYTE_ORDER: u32 = 0x0a0b_0c0d;
+
+/// Magic, kind, version, byte order, length of the body and checksum.
+const HEAD: usize = 8 + 4 + 4 + 4 + 8 + 4;
+
+/// One kind of cache file: the directory it lies in, its tag and the version of its format.
+///
+/// A file of another version is as good as none: it is made anew, never migrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// The directory below the caches' root.
+    pub directory: &'static str,
+    /// Four letters in every file.
+    pub tag: [u8; 4],
+    /// Raised whenever the body means something else than before.
+    pub version: u32,
+}
+
+/// The directory of all caches.
+#[derive(Clone, Debug)]
+pub struct Caches {
+    os: Arc<dyn Os>,
+    root: PathBuf,
+}
+
+impl Caches {
+    /// Caches below a directory, which is made when first needed.
+    pub fn new(os: Arc<dyn Os>, root: impl Into<PathBuf>) -> Self {
+        Self { os, root: root.into() }
+    }
+
+    /// The operating system they are kept on.
+    pub fn os(&self) -> &Arc<dyn Os> {
+        &self.os
+    }
+
+    /// The directory of all caches.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where a file of this kind and name lies.
+    pub fn path(&self, kind: Kind, name: &str) -> PathBuf {
+        self.root.join(kind.directory).join(name)
+    }
+
+    /// What a cache file holds; none if there is none, or none that can be believed.
+    pub fn read(&self, kind: Kind, name: &str) -> Option<Vec<u8>> {
+        let mut bytes = read_whole(self.os.as_ref(), &self.path(kind, name)).ok()?;
+        check(kind, &bytes)?;
+        bytes.drain(..HEAD);
+        Some(bytes)
+    }
+
+    /// Puts a body in place of whatever a cache file held. It need not survive power loss.
+    pub fn write(&self, kind: Kind, name: &str, body: &[u8]) -> Result<(), StoreError> {
+        create_directory(self.os.as_ref(), &self.root.join(kind.directory), false)?;
+        let mut bytes = head(kind, body);
+        bytes.extend_from_slice(body);
+        swap_in(self.os.as_ref(), &self.path(kind, name), &bytes)
+    }
+
+    /// Takes a cache file away. That it was not there is as good.
+    pub fn remove(&self, kind: Kind, name: &str) {
+        drop(self.os.remove(&self.path(kind, name)));
+    }
+}
+
+fn head(kind: Kind, body: &[u8]) -> Vec<u8> {
+    let mut head = Vec::with_capacity(HEAD + body.len());
+    head.extend(MAGIC);
+    head.extend(kind.tag);
+    head.extend(kind.version.to_le_bytes());
+    head.extend(BYTE_ORDER.to_le_bytes());
+    head.extend((body.len() as u64).to_le_bytes());
+    head.extend(checksum(&head, body).to_le_bytes());
+    head
+}
+
+/// Some if the bytes are a whole file of this kind.
+fn check(kind: Kind, bytes: &[u8]) -> Option<()> {
+    let (found, body) = bytes.split_at_checked(HEAD)?;
+    (found == head(kind, body)).then_some(())
+}
+
+fn checksum(head: &[u8], body: &[u8]) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(head);
+    checksum.update(body);
+    checksum.finalize()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests play the other programs")]
+mod tests {
+    use sessile_store::os::RealOs;
+
+    use super::*;
+
+    const KIND: Kind = Kind { directory: "things", tag: *b"THNG", version: 3 };
+
+    #[test]
+    fn only_a_whole_file_of_the_right_kind_is_believed() {
+        let directory = tempfile::tempdir().unwrap();
+        let caches = Caches::new(Arc::new(RealOs), directory.path().join("new"));
+        assert_eq!(caches.read(KIND, "a"), None);
+        caches.write(KIND, "a", b"body").unwrap();
+        assert_eq!(caches.read(KIND, "a").as_deref(), Some(b"body".as_slice()));
+        let path = caches.path(KIND, "a");
+        let whole = std::fs::read(&path).unwrap();
+        for length in 0..whole.len() {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            assert_eq!(caches.read(KIND, "a"), None, "cut to {length}");
+        }
+        for bit in 0..whole.len() * 8 {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &flipped).unwrap();
+            assert_eq!(caches.read(KIND, "a"), None, "bit {bit}");
+        }
+        std::fs::write(&path, &whole).unwrap();
+        assert_eq!(caches.read(Kind { version: 4, ..KIND }, "a"), None);
+        assert_eq!(caches.read(Kind { tag: *b"OTHR", ..KIND }, "a"), None);
+        caches.remove(KIND, "a");
+        assert_eq!(caches.read(KIND, "a"), None);
+    }
+}

@@ -1,0 +1,12 @@
+//! Caches over session files: what would otherwise have to be read again.
+//!
+//! Everything here is derived and may be deleted, truncated or overwritten at
+//! any moment: a cache file is believed only if its checksum is right and its
+//! [`Mark`] still fits the session it is about, and otherwise made anew. The
+//! caches may say less than the sessions, never more.
+
+mod cache;
+mod mark;
+
+pub use cache::{Caches, Kind};
+pub use mark::{Freshness, Mark};

@@ -1,0 +1,230 @@
+//! Which file a cache is about, how far, and whether that still holds.
+
+use std::ops::Range;
+
+use sessile_store::os::{Identity, OsFile, Stat, read_fully};
+
+/// How much of a file is hashed at one place.
+const BLOCK: u64 = 4 << 10;
+
+/// Files up to this length are hashed as a whole.
+const SMALL: u64 = 64 << 10;
+
+/// In larger files so many blocks between the first and the last are hashed.
+const N_SAMPLES: u64 = 14;
+
+/// A file changed less than this before it was read may change again without its time showing it.
+const RACY_NS: i64 = 2_000_000_000;
+
+/// A prefix of a file as it was when somebody read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    identity: Identity,
+    /// The length of the prefix: behind the last line that was taken in.
+    end: u64,
+    /// The length of the file.
+    length: u64,
+    changed_ns: i64,
+    /// Whether the file was so new that its time proves nothing.
+    is_racy: bool,
+    /// Of the prefix: of all of it, or of a few blocks.
+    checksum: u32,
+}
+
+/// What has become of a file since its mark was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// Nothing: the whole file is what it was.
+    Same,
+    /// The prefix is there, and something may have been added behind it.
+    Grown,
+    /// It is another file, or nobody can tell.
+    Other,
+}
+
+impl Mark {
+    /// Marks the first `end` bytes of a file, which `stat` must describe as it was before they were read.
+    ///
+    /// None if they cannot be read any more.
+    pub fn of(file: &dyn OsFile, stat: &Stat, end: u64, now_ms: i64) -> Option<Self> {
+        let age_ns = now_ms.saturating_mul(1_000_000).saturating_sub(stat.changed_ns);
+        Some(Self {
+            identity: stat.identity,
+            end,
+            length: stat.length,
+            changed_ns: stat.changed_ns,
+            is_racy: age_ns < RACY_NS,
+            checksum: checksum(file, end)?,
+        })
+    }
+
+    /// How many bytes of the file are marked.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Whether a file that looks like this need not even be opened: nothing has changed.
+    pub fn is_same(&self, stat: &Stat) -> bool {
+        !self.is_racy && self.looks_same(stat)
+    }
+
+    fn looks_same(&self, stat: &Stat) -> bool {
+        (stat.identity, stat.length, stat.changed_ns) == (self.identity, self.length, self.changed_ns)
+    }
+
+    /// What has become of the file.
+    ///
+    /// A file that has grown is believed to have its old prefix if a number of
+    /// blocks spread over it are as they were; a small one is compared as a
+    /// whole. One that was changed without growing is not believed, unless it
+    /// is small.
+    pub fn freshness(&self, file: &dyn OsFile, stat: &Stat) -> Freshness {
+        if self.is_same(stat) {
+            return Freshness::Same;
+        }
+        let is_smaller = stat.identity != self.identity || stat.length < self.length;
+        let is_edited = stat.length == self.length && !self.looks_same(stat) && self.end > SMALL;
+        if is_smaller || is_edited || checksum(file, self.end) != Some(self.checksum) {
+            return Freshness::Other;
+        }
+        Freshness::Grown
+    }
+
+    /// The mark as bytes of a fixed length.
+    pub fn to_bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        let changed = u64::from_le_bytes(self.changed_ns.to_le_bytes());
+        let fields = [self.identity.device, self.identity.inode, self.end, self.length, changed];
+        for (place, field) in bytes.chunks_exact_mut(8).zip(fields) {
+            place.copy_from_slice(&field.to_le_bytes());
+        }
+        bytes[40..44].copy_from_slice(&self.checksum.to_le_bytes());
+        bytes[44] = u8::from(self.is_racy);
+        bytes
+    }
+
+    /// How many bytes a mark has.
+    pub const LEN: usize = 45;
+
+    /// The mark in these bytes.
+    pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
+        let field = |place: usize| {
+            let mut field = [0; 8];
+            field.copy_from_slice(&bytes[place * 8..place * 8 + 8]);
+            u64::from_le_bytes(field)
+        };
+        let mut checksum = [0; 4];
+        checksum.copy_from_slice(&bytes[40..44]);
+        Self {
+            identity: Identity { device: field(0), inode: field(1) },
+            end: field(2),
+            length: field(3),
+            changed_ns: i64::from_le_bytes(field(4).to_le_bytes()),
+            is_racy: bytes[44] != 0,
+            checksum: u32::from_le_bytes(checksum),
+        }
+    }
+}
+
+/// The checksum of a prefix: of the whole if it is small, else of its first and last block and a few between.
+fn checksum(file: &dyn OsFile, end: u64) -> Option<u32> {
+    let mut checksum = crc32fast::Hasher::new();
+    let mut buffer = Vec::new();
+    for range in hashed(end) {
+        buffer.resize(usize::try_from(range.end - range.start).ok()?, 0);
+        if read_fully(file, &mut buffer, range.start).ok()? < buffer.len() {
+            return None;
+        }
+        checksum.update(&buffer);
+    }
+    Some(checksum.finalize())
+}
+
+/// The parts of a prefix that are hashed.
+fn hashed(end: u64) -> Vec<Range<u64>> {
+    if end <= SMALL {
+        return std::iter::once(0..end).collect();
+    }
+    let last = end - BLOCK;
+    (0..=N_SAMPLES + 1).map(|place| last / (N_SAMPLES + 1) * place).chain([last]).map(|at| at..at + BLOCK).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests play the other programs")]
+mod tests {
+    use std::io::Write;
+    use std::path::Path;
+
+    use sessile_store::os::{Mode, Os, RealOs};
+
+    use super::*;
+
+    fn mark(path: &Path, age_ms: i64) -> Mark {
+        let file = RealOs.open(path, Mode::Read).unwrap();
+        let stat = file.stat().unwrap();
+        Mark::of(file.as_ref(), &stat, stat.length, stat.changed_ns / 1_000_000 + age_ms).unwrap()
+    }
+
+    fn freshness(mark: &Mark, path: &Path) -> Freshness {
+        let file = RealOs.open(path, Mode::Read).unwrap();
+        mark.freshness(file.as_ref(), &file.stat().unwrap())
+    }
+
+    fn overwrite(path: &Path, at: usize, byte: u8) {
+        let mut bytes = std::fs::read(path).unwrap();
+        bytes[at] = byte;
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    #[test]
+    fn a_file_is_the_same_has_grown_or_is_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        for length in [0, 10, 100_000] {
+            std::fs::write(&path, vec![b'x'; length]).unwrap();
+            let known = mark(&path, 10_000);
+            assert_eq!(freshness(&known, &path), Freshness::Same);
+            assert_eq!(Mark::from_bytes(&known.to_bytes()), known);
+            std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"more").unwrap();
+            assert_eq!(freshness(&known, &path), Freshness::Grown);
+            if length > 0 {
+                overwrite(&path, length - 1, b'y');
+                assert_eq!(freshness(&known, &path), Freshness::Other);
+                std::fs::write(&path, vec![b'x'; length - 1]).unwrap();
+                assert_eq!(freshness(&known, &path), Freshness::Other);
+            }
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_new_file_proves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        std::fs::write(&path, "some").unwrap();
+        let known = mark(&path, 0);
+        assert!(!known.is_same(&RealOs.stat(&path).unwrap()));
+        assert_eq!(freshness(&known, &path), Freshness::Grown);
+    }
+
+    #[test]
+    fn a_large_file_that_was_edited_without_growing_is_not_believed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        std::fs::write(&path, vec![b'x'; 10 << 20]).unwrap();
+        let known = mark(&path, 10_000);
+        // Between two of the blocks that are looked at.
+        overwrite(&path, 300_000, b'y');
+        assert_eq!(freshness(&known, &path), Freshness::Other);
+    }
+
+    #[test]
+    fn another_file_of_the_same_name_and_content_is_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        std::fs::write(&path, "some").unwrap();
+        let known = mark(&path, 10_000);
+        std::fs::write(directory.path().join("b"), "some").unwrap();
+        std::fs::rename(directory.path().join("b"), &path).unwrap();
+        assert_eq!(freshness(&known, &path), Freshness::Other);
+    }
+}

@@ -134,6 +134,13 @@ mod tests {
     }
 
     #[test]
+    fn others_who_are_at_it_are_told_from_errors() {
+        let moved = Failure::from(SessionError::LeafMoved { expected: None, actual: None });
+        let busy = Failure::from(SessionError::from(StoreError::Busy { path: "/x".into(), holder: None }));
+        assert_eq!([moved.exit(), busy.exit()].map(Exit::code), [4, 4]);
+    }
+
+    #[test]
     fn a_reader_that_left_is_no_failure() {
         let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert_eq!((told(&failure), failure.exit()), (String::new(), Exit::Done));

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use sessile::{Code, Finding, Remedy, Repair, RepairOptions, Report, SessionError, Sessions};
+use sessile::{Code, Finding, Remedy, Repair, RepairOptions, Report, SessionError, Sessions, StoreError};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
@@ -374,6 +374,29 @@ fn links_are_not_repaired() {
     let before = fs::read(&path).unwrap();
     assert!(place.sessions.repair(&link, RepairOptions::default()).is_err());
     assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// A dry run has to say what would happen, a link to a sound session is still a link, and asking about either must
+/// leave no sidecars beside it.
+#[test]
+fn links_are_refused_before_anything_else_is_done() {
+    let place = Place::new();
+    let (a, b) = (user("a", ""), user("b", "a"));
+    let link = place.dir.path().join("link.jsonl");
+    for lines in [format!("{a}{b}\n"), format!("{a}\n{b}\n")] {
+        let path = place.file(format!("{HEADER}\n{lines}"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for (dry_run, permissions) in [(true, false), (true, true), (false, false), (false, true)] {
+            let refused = place.sessions.repair(&link, RepairOptions { dry_run, permissions });
+            let is_told =
+                matches!(&refused, Err(SessionError::Store(StoreError::NotRegular { path })) if *path == link);
+            assert!(is_told, "{dry_run} {permissions}: {refused:?}");
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o644);
+        }
+        assert_eq!(place.names(), ["f.jsonl", "link.jsonl"]);
+        fs::remove_file(&link).unwrap();
+    }
 }
 
 #[test]

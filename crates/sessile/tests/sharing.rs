@@ -4,13 +4,15 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
+use sessile::os::{Layer, Layered, Lock, Os};
 use sessile::{
     Busy, Durability, Durable, Event, FileChange, NewSession, SessionError, SessionManager, Sessions, SharedSession,
     StoreError, WriteOptions, draft,
 };
+use sessile_store::replace;
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{CallKind, Errno, SimOs};
 use tempfile::TempDir;
@@ -256,6 +258,37 @@ fn each_acknowledgement_says_what_it_means() {
     }
 }
 
+/// Tells of each sync.
+#[derive(Debug)]
+struct Syncs(mpsc::Sender<()>);
+
+impl Layer for Syncs {
+    fn before_sync(&self) {
+        self.0.send(()).unwrap();
+    }
+}
+
+/// A session is made by its first messages, and if nothing follows them these have to reach the disk all the same.
+#[test]
+fn a_new_file_is_synced_every_so_often_too() {
+    let make = |interval| {
+        let (told, syncs) = mpsc::channel();
+        let options = WriteOptions { durability: Durability::Interval(interval), ..WriteOptions::default() };
+        let sessions = sessions(1).on(Arc::new(Layered::new(Arc::new(Syncs(told))))).writing(options);
+        let dir = TempDir::new().unwrap();
+        let (session, _) = started(&sessions, dir.path());
+        (dir, syncs, session)
+    };
+    // Whoever closes a session before its time has come syncs it then.
+    let (_dir, syncs, session) = make(Duration::from_hours(1));
+    assert_eq!(syncs.try_iter().count(), 0);
+    drop(session);
+    assert_eq!(syncs.try_iter().count(), 1);
+    // While it is open, a thread does so. How soon is not ours to say, so only its absence makes this wait for long.
+    let (_dir, syncs, _session) = make(Duration::from_millis(1));
+    syncs.recv_timeout(Duration::from_mins(1)).unwrap();
+}
+
 #[test]
 fn in_memory_mode_a_file_is_only_read() {
     let dir = TempDir::new().unwrap();
@@ -433,6 +466,46 @@ fn a_failed_sync_is_never_taken_for_a_good_one() {
     }
 }
 
+/// D10: what is refused after a failed sync is not in the file either, where it would come to light later.
+#[test]
+fn an_append_that_is_refused_after_a_failed_sync_writes_nothing() {
+    let os = SimOs::new();
+    os.make_directories("/s");
+    let options = WriteOptions { durability: Durability::Sync, ..WriteOptions::default() };
+    let (mut ours, path) = started(&simulated(&os, 1).writing(options), Path::new("/s"));
+    os.fail_from(1, Errno::IO, CallKind::is_sync);
+    ours.append_message(user("lost?")).unwrap_err();
+    os.heal();
+    let before = os.read_file(&path).unwrap();
+    let refused = ours.append_message(user("no")).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::Poisoned { .. })), "{refused}");
+    assert_eq!(os.read_file(&path).unwrap(), before);
+}
+
+/// D10: only the caller may decide to go on. That somebody else rewrote the file, so that we had to open it again, is
+/// no such decision.
+#[test]
+fn a_failed_sync_is_not_forgotten_because_others_rewrite_the_file() {
+    let os = SimOs::new();
+    os.make_directories("/s");
+    let options = WriteOptions { durability: Durability::Sync, ..WriteOptions::default() };
+    let (mut ours, path) = started(&simulated(&os, 1).writing(options), Path::new("/s"));
+    let stale = os.read_file(&path).unwrap();
+    ours.append_message(user("on disk")).unwrap();
+    os.fail_from(1, Errno::IO, CallKind::is_sync);
+    ours.append_message(user("lost?")).unwrap_err();
+    os.heal();
+    os.foreign_rewrite(&path, &stale);
+    let events = listen(&mut ours);
+    ours.refresh().unwrap();
+    let told = heard(&events);
+    assert!(told.iter().any(|event| matches!(event, Event::FileChanged { .. })), "it was opened again: {told:?}");
+    let refused = ours.append_message(user("no")).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::Poisoned { .. })), "{refused}");
+    ours.reopen().unwrap();
+    ours.append_message(user("good")).unwrap();
+}
+
 const OLD: &str = concat!(
     r#"{"type":"session","id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#,
     "\n",
@@ -456,10 +529,50 @@ fn a_lock_directory_of_others_is_honoured_while_it_is_fresh() {
     assert!(os.snapshot().contains_key(Path::new("/old.jsonl.lock")));
 }
 
+/// C6: the same for ours. Whoever takes a long time over a new version is not dead.
+#[test]
+fn a_lock_directory_of_ours_stays_fresh_while_a_file_is_being_replaced() {
+    let os = SimOs::new();
+    os.foreign_append("/s.jsonl", "old\n");
+    let path = Path::new("/s.jsonl");
+    let (ours, theirs): (Arc<dyn Os>, Arc<dyn Os>) = (Arc::new(os.clone()), Arc::new(os.process(2)));
+    let mut write_slowly = |out: &mut dyn Write| -> Result<(), StoreError> {
+        for line in ["one\n", "two\n", "three\n", "four\n", "five\n"] {
+            os.advance(4_000);
+            out.write_all(line.as_bytes()).unwrap();
+            let rival = replace(&theirs, path, 4, "theirs", &mut |_| -> Result<(), StoreError> { Ok(()) });
+            assert!(matches!(rival, Err(StoreError::Busy { .. })), "{rival:?} before {line:?}");
+        }
+        Ok(())
+    };
+    replace(&ours, path, 4, "ours", &mut write_slowly).unwrap();
+    assert_eq!(os.read_file(path).unwrap(), b"one\ntwo\nthree\nfour\nfive\n");
+    assert!(!os.snapshot().contains_key(Path::new("/s.jsonl.lock")));
+}
+
+/// C5: an entry can be written beside those of others, but a file cannot be swapped under somebody who writes to it.
+#[test]
+fn an_old_file_is_not_upgraded_while_somebody_else_has_its_lock() {
+    let os = SimOs::new();
+    os.foreign_append("/old.jsonl", OLD);
+    let lock = Path::new("/.old.jsonl.sessile-lock");
+    os.foreign_append(lock, "");
+    assert!(os.change(|world| world.foreign_lock(lock, Lock::Exclusive)));
+    let options = WriteOptions { busy: Busy::Continue(Duration::ZERO), ..WriteOptions::default() };
+    let mut session = simulated(&os, 1).writing(options).open("/old.jsonl", None, None).unwrap();
+    let refused = session.append_message(user("x")).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::Busy { .. })), "{refused}");
+    assert_eq!(os.read_file("/old.jsonl").unwrap(), OLD.as_bytes());
+    let there: Vec<_> = os.snapshot().into_keys().filter(|path| *path != lock).collect();
+    assert_eq!(there, [Path::new("/old.jsonl")], "and nothing was begun");
+    os.change(|world| world.foreign_unlock(lock));
+    session.append_message(user("x")).unwrap();
+    assert_eq!(session.entry_count(), 2);
+}
+
 /// P5: a second name that somebody gave to a file of somebody else.
 #[test]
 fn a_second_name_of_a_file_of_somebody_else_is_refused() {
-    use sessile::os::Os as _;
     let os = SimOs::new();
     os.make_directories("/s");
     let (session, path) = started(&simulated(&os, 1), Path::new("/s"));
@@ -569,7 +682,7 @@ fn entries_written_without_the_lock_are_guarded_as_well() {
     let (mut ours, path) = started(&simulated(&os, 1).writing(options), Path::new("/s"));
     let stale = os.read_file(&path).unwrap();
     let lock = sidecar(&path, "lock");
-    assert!(os.change(|world| world.foreign_lock(&lock, sessile::os::Lock::Exclusive)));
+    assert!(os.change(|world| world.foreign_lock(&lock, Lock::Exclusive)));
     let unlocked = ours.append_message(user("unlocked")).unwrap();
     os.change(|world| world.foreign_unlock(&lock));
     os.foreign_rewrite(&path, &stale);
@@ -579,7 +692,7 @@ fn entries_written_without_the_lock_are_guarded_as_well() {
 
     // And if we close before there is another one.
     let stale = os.read_file(&path).unwrap();
-    assert!(os.change(|world| world.foreign_lock(&lock, sessile::os::Lock::Exclusive)));
+    assert!(os.change(|world| world.foreign_lock(&lock, Lock::Exclusive)));
     let unlocked = ours.append_message(user("unlocked again")).unwrap();
     os.change(|world| world.foreign_unlock(&lock));
     drop(ours);

@@ -173,3 +173,64 @@ impl Stop {
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::os::{FileKind, Layer, Layered, RealOs, Stat};
+
+    /// Counts looks, and while there is trouble shows a directory where the lock is, which cannot be taken then.
+    #[derive(Debug, Default)]
+    struct Trouble {
+        is_there: AtomicBool,
+        n_looks: AtomicUsize,
+    }
+
+    impl Layer for Trouble {
+        fn before_stat(&self) {
+            self.n_looks.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn seen(&self, stat: Stat) -> Stat {
+            let is_there = self.is_there.load(Ordering::Relaxed);
+            Stat { kind: if is_there { FileKind::Directory } else { stat.kind }, ..stat }
+        }
+    }
+
+    #[test]
+    fn after_each_round_in_vain_comes_a_longer_rest() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        drop(RealOs.open(&path, Mode::New).unwrap());
+        let trouble = Arc::new(Trouble::default());
+        let mut watched = Watched {
+            os: Arc::new(Layered::new(Arc::clone(&trouble))),
+            path,
+            notices: Arc::default(),
+            last_length: 0,
+            n_skipped: 0,
+            n_failed: 0,
+            n_resting: 0,
+        };
+        // How many rounds pass without a look at anything, and how the one ends that looks.
+        let mut rest = |is_there| {
+            trouble.is_there.store(is_there, Ordering::Relaxed);
+            let n_before = trouble.n_looks.load(Ordering::Relaxed);
+            for n_resting in 0.. {
+                let round = watched.round_with_patience();
+                if trouble.n_looks.load(Ordering::Relaxed) > n_before {
+                    return (n_resting, round);
+                }
+            }
+            unreachable!("a rest has an end")
+        };
+        for expected in [0, 1, 3, 7, 15, 31, 63, 127, 127] {
+            assert_eq!(rest(true), (expected, Round::Again));
+        }
+        // The trouble is over, and so is the patience with it.
+        assert_eq!(rest(false), (127, Round::Last));
+        assert_eq!([rest(true), rest(true)], [(0, Round::Again), (1, Round::Again)]);
+    }
+}

@@ -196,6 +196,20 @@ fn a_replacement_keeps_the_original_and_what_came_late() {
 }
 
 #[test]
+fn a_kept_original_is_for_its_owner_only() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("s.jsonl");
+    fs::write(&path, "old\n").unwrap();
+    // As pi makes them. Whoever may not read the new version must not find most of it in the original.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let rewritten = swap(&path, 4, "now", &mut |out| {
+        out.write_all(b"new\n").unwrap();
+        Ok(())
+    });
+    assert_eq!((mode(&path), mode(&rewritten.unwrap().original)), (0o600, 0o600));
+}
+
+#[test]
 fn a_replacement_that_fails_changes_nothing() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("s.jsonl");

@@ -127,6 +127,26 @@ fn a_dry_run_changes_nothing_and_a_second_run_neither() {
     assert_eq!((std::fs::read(&file).unwrap(), names(&home)), (after, there));
 }
 
+/// Nothing is mended while somebody else may be writing, and scripts can tell that from what will never work.
+#[test]
+fn a_session_that_is_in_use_is_4() {
+    let home = Home::new();
+    let file = damaged(&home, "x.jsonl");
+    let path = file.to_str().unwrap();
+    let before = std::fs::read(&file).unwrap();
+    let lock = std::fs::File::create(file.with_file_name(".x.jsonl.sessile-lock")).unwrap();
+    lock.try_lock().unwrap();
+    let ran = home.run(&["repair", path]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{}", ran.err);
+    assert!(ran.err.contains(" is in use"), "{}", ran.err);
+    assert!(ran.err.ends_with("\nhint: try again once the other program has finished\n"), "{}", ran.err);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    // Looking is not writing.
+    home.run(&["repair", "--dry-run", path]).expect(0, "");
+    drop(lock);
+    home.run(&["repair", path]).expect(0, "");
+}
+
 #[test]
 fn permissions_are_closed_on_request() {
     let home = Home::new();

@@ -60,9 +60,35 @@ const KINDS: [(Kind, &str); 12] = [
     (Kind::SessionInfo, "session_info"),
 ];
 
+/// Stands for whatever has no word of ours.
+const NO_WORD: u8 = u8::MAX - 1;
+
+/// The place among the known words.
+fn code_of<T: Copy + PartialEq>(words: &[(T, &str)], wanted: T) -> u8 {
+    let place = words.iter().position(|(one, _)| *one == wanted);
+    place.and_then(|place| u8::try_from(place).ok()).unwrap_or(NO_WORD)
+}
+
 impl Kind {
     fn of(word: &JsText<'_>) -> Self {
         KINDS.iter().find(|(_, name)| *word == **name).map_or(Self::Unknown, |(kind, _)| *kind)
+    }
+
+    /// A number for it that fits a byte, for caches.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::NotObject => u8::MAX,
+            kind => code_of(&KINDS, kind),
+        }
+    }
+
+    /// The kind with this number.
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        match code {
+            u8::MAX => Some(Self::NotObject),
+            NO_WORD => Some(Self::Unknown),
+            code => KINDS.get(usize::from(code)).map(|(kind, _)| *kind),
+        }
     }
 
     /// The word for it in files; none for what has no word of ours.
@@ -117,6 +143,23 @@ impl Role {
     pub fn of(value: Option<Raw<'_>>) -> Self {
         let Some(word) = value.and_then(Raw::as_text) else { return Self::None };
         ROLES.iter().find(|(_, name)| word == **name).map_or(Self::Other, |(role, _)| *role)
+    }
+
+    /// A number for it that fits a byte, for caches.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::None => u8::MAX,
+            role => code_of(&ROLES, role),
+        }
+    }
+
+    /// The role with this number.
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        match code {
+            u8::MAX => Some(Self::None),
+            NO_WORD => Some(Self::Other),
+            code => ROLES.get(usize::from(code)).map(|(role, _)| *role),
+        }
     }
 
     /// The word for it in files; none for what has no word of ours.

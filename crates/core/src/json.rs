@@ -20,6 +20,7 @@ mod printed;
 mod raw;
 mod scan;
 mod text;
+mod wide;
 mod write;
 
 pub(crate) use document::array_index;

@@ -9,17 +9,22 @@
 //! [`Outline::diagnostics`].
 
 mod ids;
+mod part;
+mod saved;
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use crate::diagnostic::{Diagnostic, Oddity, Severity};
-use crate::head::{self, Head, Kind, ParentRef, Parsed, Role};
+use crate::head::{self, Kind, Parsed, Role};
 use crate::id::EntryId;
 use crate::json::JsText;
 use crate::line::{Line, Span};
 use crate::version::{FreshIds, Upgrade};
-use ids::{IdTable, NONE};
+use ids::{IdTable, NONE, Spelled};
+pub use part::Part;
+use part::{Found, ParentName};
+pub use saved::SAVED_VERSION;
 
 /// One line of a session that counts: a header, an entry, or a value that is neither.
 ///
@@ -123,7 +128,7 @@ impl Outline {
             Some(head) if line.terminated => {
                 self.end = line.span.end() + 1;
                 self.unterminated = false;
-                self.keep(line.bytes.unwrap_or_default(), line.span, &head, fresh);
+                self.keep(line.bytes, line.span, &Found::of(&head), fresh);
             }
             _ => self.push(line, fresh),
         }
@@ -136,7 +141,7 @@ impl Outline {
                 self.pass_over(span.offset + at as u64, Some(Oddity::Malformed));
             }
             Parsed::Falsy => self.pass_over(span.offset, Some(Oddity::Empty)),
-            Parsed::Kept(head) => self.keep(bytes, span, &head, fresh),
+            Parsed::Kept(head) => self.keep(Some(bytes), span, &Found::of(&head), fresh),
         }
     }
 
@@ -146,20 +151,21 @@ impl Outline {
         self.passed_over.extend(oddity.map(|oddity| PassedOver { line, offset, oddity }));
     }
 
-    fn keep(&mut self, bytes: &[u8], span: Span, head: &Head<'_>, fresh: &mut dyn FreshIds) {
+    /// Adds a row. The line itself matters only if it is the first one and a header.
+    fn keep(&mut self, line: Option<&[u8]>, span: Span, found: &Found<'_>, fresh: &mut dyn FreshIds) {
         let row = self.next_row();
         if row.0 == 0 {
-            self.is_session = head.kind == Kind::Header && head.id.is_some();
-            if head.kind == Kind::Header {
-                self.upgrade = Upgrade::of_header(bytes);
+            self.is_session = found.kind == Kind::Header && found.id.is_some();
+            if let Some(line) = line.filter(|_| found.kind == Kind::Header) {
+                self.upgrade = Upgrade::of_header(line);
             }
         }
         let n_ids_before = self.names.len();
-        let (id, parent) = match head.kind {
+        let (id, parent) = match found.kind {
             Kind::Header => (NONE, PARENT_NULL),
             Kind::NotObject => (NONE, PARENT_ABSENT),
             _ if self.upgrade == Upgrade::FromV1 => self.chain(fresh),
-            _ => self.link(head),
+            _ => self.link(found),
         };
         // An id that nothing has named so far cannot close a loop.
         if id != NONE && id < n_ids_before {
@@ -169,26 +175,26 @@ impl Outline {
         self.offsets.push(span.offset);
         // Lines over the cap never come here, and the cap is far below 4 GiB.
         self.lens.push(u32::try_from(span.len).unwrap_or(u32::MAX));
-        self.kinds.push(head.kind);
-        self.roles.push(self.upgrade.role(head.role));
-        self.times.push(head.time.unwrap_or(ODD_TIME));
+        self.kinds.push(found.kind);
+        self.roles.push(self.upgrade.role(found.role));
+        self.times.push(found.time);
         self.ids.push(id);
         self.parents.push(parent);
-        self.has_conversation |= head.role.is_conversation();
-        if head.kind != Kind::Header {
+        self.has_conversation |= found.role.is_conversation();
+        if found.kind != Kind::Header {
             self.n_entries += 1;
             self.carry(id, row);
         }
     }
 
     /// Numbers the id and the parent that a head names.
-    fn link(&mut self, head: &Head<'_>) -> (u32, u32) {
-        let id = head.id.as_ref().map_or(NONE, |id| self.names.intern(id.as_wtf8()));
-        let parent = match &head.parent {
-            ParentRef::Null => PARENT_NULL,
-            ParentRef::Absent => PARENT_ABSENT,
-            ParentRef::Odd => PARENT_ODD,
-            ParentRef::Id(parent) => self.names.intern(parent.as_wtf8()),
+    fn link(&mut self, found: &Found<'_>) -> (u32, u32) {
+        let id = found.id.map_or(NONE, |id| self.names.intern(id));
+        let parent = match found.parent {
+            ParentName::Null => PARENT_NULL,
+            ParentName::Absent => PARENT_ABSENT,
+            ParentName::Odd => PARENT_ODD,
+            ParentName::Id(parent) => self.names.intern(parent),
         };
         (id, parent)
     }
@@ -199,14 +205,15 @@ impl Outline {
         let mut attempt = 0;
         loop {
             let id = fresh.fresh_id(self.n_entries, attempt);
-            if self.names.find(id.as_bytes()).is_none() {
-                return (self.names.intern(id.as_bytes()), parent);
+            let spelled = Spelled::of(id.as_bytes());
+            if self.names.find(spelled).is_none() {
+                return (self.names.intern(spelled), parent);
             }
             attempt += 1;
             if attempt == MAX_ATTEMPTS {
                 // Whoever gives out the ids does not heed the attempts, so the place is added to make it unique.
                 let id = format!("{id}-{:x}", self.n_entries);
-                return (self.names.intern(id.as_bytes()), parent);
+                return (self.names.intern(Spelled::of(id.as_bytes())), parent);
             }
         }
     }
@@ -316,7 +323,7 @@ impl Outline {
 
     /// The entry with this id, the last one if there are several.
     pub fn find(&self, id: &EntryId) -> Option<Row> {
-        let key = self.names.find(id.as_text().as_wtf8())?;
+        let key = self.names.find(Spelled::of(id.as_text().as_wtf8()))?;
         self.last_row(key)
     }
 
@@ -327,7 +334,7 @@ impl Outline {
 
     /// Whether the id is carried by an entry, or was in the lines in any other role.
     pub fn mentions(&self, id: &EntryId) -> bool {
-        self.names.find(id.as_text().as_wtf8()).is_some()
+        self.names.find(Spelled::of(id.as_text().as_wtf8())).is_some()
     }
 
     /// The row whose content counts for the row's id: the row itself unless a later one has the same id.
@@ -369,7 +376,7 @@ impl Outline {
     pub fn children(&self, parent: Option<&EntryId>) -> Vec<Row> {
         let wanted = match parent {
             None => PARENT_NULL,
-            Some(id) => match self.names.find(id.as_text().as_wtf8()) {
+            Some(id) => match self.names.find(Spelled::of(id.as_text().as_wtf8())) {
                 Some(key) => key,
                 None => return Vec::new(),
             },
@@ -657,6 +664,44 @@ mod tests {
         path
     }
 
+    /// A line of any kind, with ids that meet each other often.
+    fn odd_line() -> impl Strategy<Value = String> {
+        let id = || prop_oneof![4 => "[0-3]{8}", 1 => "[a-b]{0,2}", 1 => Just("\\ud800".to_owned())];
+        let entry = (id(), id(), "message|custom|label|what", "user|toolResult|hookMessage").prop_map(
+            |(id, parent, kind, role)| {
+                format!(r#"{{"type":"{kind}","id":"{id}","parentId":"{parent}","timestamp":"2025-01-01T00:00:00.000Z","message":{{"role":"{role}"}}}}"#)
+            },
+        );
+        let odd = prop_oneof![
+            Just(HEADER.to_owned()),
+            Just(HEADER.replace('3', "1")),
+            Just(HEADER.replace('3', "4")),
+            Just(format!("\u{feff}{HEADER}")),
+            Just("{\"type\":\"x\",\"id\":7,\"parentId\":null}".to_owned()),
+            Just("{\"type\":\"x\",\"id\":\"a\",\"parentId\":[]}".to_owned()),
+            "|broken|null|5|\\[\\]| ",
+        ];
+        prop_oneof![3 => entry, 1 => odd].prop_map(|line| line + "\n")
+    }
+
+    /// Everything that can be asked of an outline.
+    fn shown(outline: &Outline) -> String {
+        let rows: Vec<_> = outline
+            .rows()
+            .map(|row| {
+                let facts = (outline.span(row), outline.kind(row), outline.role(row), outline.time(row));
+                let place =
+                    (outline.line_number(row), outline.current(row), outline.parent(row), outline.placement(row));
+                let id = outline.id(row);
+                let found = id.as_ref().map(|id| (outline.find(id), outline.children(Some(id))));
+                (facts, place, id, outline.parent_id(row), outline.has_null_parent(row), found)
+            })
+            .collect();
+        let counts = (outline.n_lines(), outline.n_entries(), outline.n_ids(), outline.end(), outline.leaf());
+        let facts = (outline.is_session(), outline.has_conversation(), outline.upgrade(), outline.is_unterminated());
+        format!("{rows:?} {counts:?} {facts:?} {:?}", outline.diagnostics())
+    }
+
     proptest! {
         #[test]
         fn paths_end_whatever_the_parents_say(links in proptest::collection::vec((0u8..8, 0u8..10), 0..30)) {
@@ -667,6 +712,50 @@ mod tests {
                 // Cutting a loop makes exactly one of its members a root, so nothing is out of reach.
                 prop_assert!(outline.parent(outline.path(row)[0]).is_none());
             }
+        }
+
+        #[test]
+        fn parts_and_saved_outlines_equal_what_was_pushed(
+            lines in proptest::collection::vec(odd_line(), 0..40),
+            cuts in proptest::collection::vec(0usize..40, 0..4),
+            is_ended in any::<bool>(),
+        ) {
+            let mut bytes = lines.concat();
+            if !is_ended {
+                bytes.pop();
+            }
+            let pushed = read(bytes.as_bytes());
+            let mut in_parts = Outline::new();
+            let mut part = Part::new();
+            for (place, line) in split(bytes.as_bytes()).into_iter().enumerate() {
+                if cuts.contains(&place) {
+                    in_parts.push_part(&std::mem::take(&mut part), &mut StableIds);
+                }
+                part.push(line);
+            }
+            in_parts.push_part(&part, &mut StableIds);
+            prop_assert_eq!(shown(&in_parts), shown(&pushed));
+            match pushed.save() {
+                Some(saved) => {
+                    let loaded = Outline::load(&saved).unwrap();
+                    prop_assert_eq!(shown(&loaded), shown(&pushed));
+                    prop_assert_eq!(loaded.save(), Some(saved));
+                }
+                None => prop_assert!(pushed.is_unterminated()),
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_loading_fail(bytes in proptest::collection::vec(any::<u8>(), 0..400), cut in 0usize..400) {
+            drop(Outline::load(&bytes));
+            let saved = outline("b<a a c<b d<gone").save().unwrap();
+            let mut damaged = saved.clone();
+            let place = cut % damaged.len();
+            damaged[place] ^= bytes.first().copied().unwrap_or(1).max(1);
+            if let Some(loaded) = Outline::load(&damaged) {
+                drop(shown(&loaded));
+            }
+            prop_assert!(Outline::load(&saved[..place]).is_none());
         }
 
         #[test]

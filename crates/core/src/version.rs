@@ -40,6 +40,21 @@ impl Upgrade {
         }
     }
 
+    /// A number for it, for caches.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::FromV1 => 1,
+            Self::FromV2 => 2,
+            Self::Newer => 3,
+        }
+    }
+
+    /// The one with this number.
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        [Self::None, Self::FromV1, Self::FromV2, Self::Newer].get(usize::from(code)).copied()
+    }
+
     /// Whether entries change on their way into memory.
     pub fn is_needed(self) -> bool {
         matches!(self, Self::FromV1 | Self::FromV2)

@@ -2,12 +2,14 @@
 
 mod append;
 mod change;
+mod outlined;
 mod upgrade;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use self::outlined::{outline_of, scan};
 use sessile_core::EntryId;
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
@@ -17,7 +19,7 @@ use sessile_core::migrate::upgrade_value;
 use sessile_core::outline::{Outline, Row};
 use sessile_store::{Durable, FileLog, Log, MemoryLog, Overlay, Ticket};
 
-use crate::environment::{Environment, Migrated};
+use crate::environment::Environment;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::world::World;
@@ -145,7 +147,7 @@ impl Session {
             return Self::open_overlay(world, log, path);
         }
         let resumed = if world.is_read_only { Ok(()) } else { log.resume() };
-        let outline = scan(world, &log)?;
+        let outline = outline_of(world, &log, path)?;
         let mut session = Self::new(Backing::File { log: Box::new(log), path: path.to_path_buf() }, outline)?;
         if let Err(error) = resumed {
             // Reading is possible all the same, and the next append tries again.
@@ -157,8 +159,10 @@ impl Session {
 
     /// A session that is read from a file and written to memory.
     fn open_overlay(world: &World, log: FileLog, path: &Path) -> Result<Self, SessionError> {
+        let outline = outline_of(world, &log, path)?;
         let overlay = Overlay::new(log)?;
-        let outline = scan(world, &overlay)?;
+        // What was added meanwhile may have completed the last line.
+        let outline = if outline.end() == overlay.length()? { outline } else { scan(world, &overlay)? };
         let is_old = outline.upgrade().is_needed();
         let session = Self::new(Backing::File { log: Box::new(overlay), path: path.to_path_buf() }, outline)?;
         // Its upgrade belongs to what must not reach the file.
@@ -250,14 +254,6 @@ fn upgrade_header(outline: &Outline, header: Raw<'_>) -> Json {
     let Some(row) = outline.header() else { return header.to_json() };
     let Ok(upgraded) = upgrade_value(outline, row, header, &mut |_| Ok::<_, Infallible>(Json::null()));
     upgraded
-}
-
-/// Reads a whole log into an outline.
-pub(crate) fn scan(world: &World, log: &dyn Log) -> Result<Outline, SessionError> {
-    let mut outline = Outline::new();
-    let mut ids = Migrated(world.environment());
-    log.scan(0, &mut |line| outline.push(line, &mut ids))?;
-    Ok(outline)
 }
 
 /// A value as a line of a file.

@@ -10,17 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sessile_core::line::{Line, LineSplitter, Span};
+use sessile_core::outline::Part;
 
 use self::guarding::Guarding;
-use self::known::{KnownPath, TAIL, Tail};
+use self::known::{KnownPath, Tail};
 use crate::append::{Seen, append_lines};
 use crate::commit::{Committer, Ticket};
 use crate::error::StoreError;
 use crate::guard::Guard;
 use crate::lock::TurnLock;
-use crate::log::{Appended, Expect, Log, Notice, Turn};
+use crate::log::{Appended, Expect, Log, Notice, Turn, scan_as_one};
 use crate::options::{Busy, Durability, Durable, WriteOptions};
-use crate::os::{FileKind, Identity, Mode, Os, OsFile, append_fully, read_upto};
+use crate::os::{FileKind, Identity, Mode, Os, OsFile, Stat, append_fully, read_upto};
+use crate::parts;
 use crate::place::{create_exclusively, sync_parent};
 use crate::planted::{self, Bug};
 use crate::sentinel::{Flusher, Sentinel};
@@ -160,6 +162,16 @@ impl FileLog {
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What the open file is now.
+    pub fn stat(&self) -> Result<Stat, StoreError> {
+        self.file.stat().map_err(StoreError::io("look at", &self.path))
+    }
+
+    /// The open file, to look at.
+    pub fn file(&self) -> &dyn OsFile {
+        self.file.as_ref()
     }
 
     /// Opens the file for appending, which must be the one that was read.
@@ -309,10 +321,16 @@ impl Log for FileLog {
             on_line(line);
             true
         })?;
-        let start = end.saturating_sub(TAIL as u64);
-        let bytes = self.read(Span { offset: start, len: end - start })?;
-        self.know_tail(end, &bytes);
-        Ok(())
+        self.look_at_tail(end)
+    }
+
+    fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(Part)) -> Result<(), StoreError> {
+        let length = self.stat()?.length;
+        if self.os.has_threads() && parts::is_worth_it(length.saturating_sub(from)) {
+            let end = parts::scan_parts(self.file.as_ref(), &self.path, from, length, on_part)?;
+            return self.look_at_tail(end);
+        }
+        scan_as_one(self, from, on_part)
     }
 
     fn append(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError> {

@@ -27,6 +27,7 @@ mod log;
 mod memory;
 mod options;
 pub mod os;
+mod parts;
 mod permissions;
 mod place;
 pub mod planted;

@@ -1,6 +1,7 @@
 //! One open session as bytes.
 
 use sessile_core::line::{Line, Span};
+use sessile_core::outline::Part;
 
 use crate::commit::Ticket;
 use crate::error::StoreError;
@@ -70,6 +71,11 @@ pub trait Log: Send {
     /// newline, in memory bounded by the longest line.
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError>;
 
+    /// Hands on every line from `from` on in parts that have been read already, large logs on all cores.
+    fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(Part)) -> Result<(), StoreError> {
+        scan_as_one(self, from, on_part)
+    }
+
     /// Adds whole lines, each ended by a newline, in one write.
     ///
     /// A last line without newline is ended first, so that nothing is ever
@@ -123,4 +129,16 @@ pub trait Log: Send {
     fn take_notices(&mut self) -> Vec<Notice> {
         Vec::new()
     }
+}
+
+/// Hands on every line as one part, read here and now.
+pub(crate) fn scan_as_one<L: Log + ?Sized>(
+    log: &L,
+    from: u64,
+    on_part: &mut dyn FnMut(Part),
+) -> Result<(), StoreError> {
+    let mut part = Part::new();
+    log.scan(from, &mut |line| part.push(line))?;
+    on_part(part);
+    Ok(())
 }

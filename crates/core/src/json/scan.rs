@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use super::wide::{self, Reached};
+
 /// Hears about the members of the two outermost object levels, and where objects begin and end.
 pub(crate) trait Members {
     /// A member ended. `depth` is 1 for members of the outermost object, 2 for
@@ -202,9 +204,33 @@ fn number_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
+/// Strings up to this length are read byte by byte or word by word: most are keys, ids and short values.
+const SHORT_STRING: usize = 32;
+
 /// Returns the offset just behind the closing quote of the string at `start`.
+#[inline]
 pub(super) fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
-    let mut at = start + 1;
+    let at = start + 1;
+    if let Some(short) = bytes.get(at..at + SHORT_STRING) {
+        let is_special = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
+        match short.iter().position(is_special) {
+            Some(length) if short[length] == b'"' => return Ok(at + length + 1),
+            _ => {}
+        }
+    }
+    long_string_end(bytes, at)
+}
+
+/// The end of a string that is not short and plain, from inside of it.
+fn long_string_end(bytes: &[u8], at: usize) -> Result<usize, usize> {
+    match wide::string_end(bytes, at)? {
+        Reached::End(end) => Ok(end),
+        Reached::Inside(at) => string_end_simple(bytes, at),
+    }
+}
+
+/// The simple twin of [`wide::string_end`], also used for what is left behind the last whole block.
+pub(super) fn string_end_simple(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
     loop {
         at = plain_run_end(bytes, at);
         match bytes.get(at) {
@@ -385,6 +411,29 @@ mod tests {
         fn fast_runs_equal_simple_runs(bytes in proptest::collection::vec(any::<u8>(), 0..80), at in 0usize..90) {
             prop_assume!(at <= bytes.len());
             prop_assert_eq!(plain_run_end(&bytes, at), plain_run_end_simple(&bytes, at));
+        }
+
+        #[test]
+        fn wide_strings_equal_simple_strings(
+            pieces in proptest::collection::vec(
+                prop_oneof![
+                    8 => "[a-z \u{e9}\u{1f600}]{1,40}",
+                    6 => r#"\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}"#,
+                    1 => r"\\{1,70}",
+                    1 => "\"",
+                    1 => "[\u{0}-\u{1f}]|\\\\\u{a}|\\\\x|\\\\u12g4|\\\\u",
+                ],
+                0..40,
+            ),
+        ) {
+            let bytes = pieces.concat().into_bytes();
+            prop_assert_eq!(long_string_end(&bytes, 0), string_end_simple(&bytes, 0));
+        }
+
+        #[test]
+        fn short_strings_equal_simple_strings(text in r#""[a-z\\"\t]{0,40}"#) {
+            let bytes = text.as_bytes();
+            prop_assert_eq!(string_end(bytes, 0), string_end_simple(bytes, 1));
         }
 
         #[test]

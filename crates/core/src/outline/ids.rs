@@ -1,70 +1,165 @@
 //! Every id of a session as a small number.
 
-use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Stands for no row and no id.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// An id as it is held: exactly eight lower-case hexadecimal digits, which nearly all are, as the number they spell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spelled<'a> {
+    Hex(u32),
+    Text(&'a [u8]),
+}
+
+impl<'a> Spelled<'a> {
+    pub(super) fn of(id: &'a [u8]) -> Self {
+        hex(id).map_or(Self::Text(id), Self::Hex)
+    }
+}
+
 /// Gives each distinct id a number, and remembers which rows carry it.
 ///
-/// An id of eight hexadecimal digits, which nearly all are, is held as the
-/// number it spells; others lie in one arena. Nothing is allocated per id.
+/// Nothing is allocated per id: numbers lie in one array, all other ids in one arena.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IdTable {
-    /// What each id is: see [`Spelling`].
-    spellings: Vec<Spelling>,
+    /// The number each id spells; 0 for those that spell none.
+    hexes: Vec<u32>,
+    /// The ids that spell no number, by their key.
+    texts: Vec<TextId>,
+    arena: Vec<u8>,
     /// The first row that carries the id.
     first: Vec<u32>,
     /// The last row that carries the id.
     last: Vec<u32>,
-    arena: Vec<u8>,
-    table: HashTable<u32>,
+    /// Keys by id. Made when it pays: whoever opens a session to read its end asks for an id or two.
+    table: OnceLock<HashTable<u32>>,
+    searches: Searches,
     hasher: DefaultHashBuilder,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Spelling {
-    Hex(u32),
-    Arena { start: usize, len: u32 },
+pub(super) struct TextId {
+    pub(super) key: u32,
+    pub(super) start: u64,
+    pub(super) len: u32,
+}
+
+/// After so many searches through all ids a table is made.
+const MAX_SEARCHES: u32 = 16;
+
+/// How often ids were searched for without a table.
+#[derive(Debug, Default)]
+struct Searches(AtomicU32);
+
+impl Clone for Searches {
+    fn clone(&self) -> Self {
+        Self(AtomicU32::new(self.0.load(Ordering::Relaxed)))
+    }
 }
 
 impl IdTable {
+    /// Ids that were saved: what they spell, in the order of their keys. None if that cannot be.
+    pub(super) fn saved(hexes: Vec<u32>, texts: Vec<TextId>, arena: Vec<u8>) -> Option<Self> {
+        let n_ids = u32::try_from(hexes.len()).ok().filter(|n_ids| *n_ids < NONE - 2)?;
+        let is_sorted = texts.is_sorted_by(|one, next| one.key < next.key);
+        let fits =
+            |text: &TextId| text.key < n_ids && text.start.saturating_add(u64::from(text.len)) <= arena.len() as u64;
+        if !is_sorted || !texts.iter().all(fits) {
+            return None;
+        }
+        let rows = vec![NONE; hexes.len()];
+        Some(Self { first: rows.clone(), last: rows, hexes, texts, arena, ..Self::default() })
+    }
+
+    /// What is to be saved: the numbers, the other ids, and the arena those lie in.
+    pub(super) fn to_save(&self) -> (&[u32], &[TextId], &[u8]) {
+        (&self.hexes, &self.texts, &self.arena)
+    }
+
     /// The number of the id, a new one if it was never seen.
-    pub(super) fn intern(&mut self, id: &[u8]) -> u32 {
+    pub(super) fn intern(&mut self, id: Spelled<'_>) -> u32 {
+        self.table.get_or_init(|| self.make_table());
         if let Some(known) = self.find(id) {
             return known;
         }
-        let key = u32::try_from(self.spellings.len()).unwrap_or(NONE - 1);
-        let spelling = hex(id).map_or_else(|| self.store(id), Spelling::Hex);
-        self.spellings.push(spelling);
+        let key = self.len();
+        match id {
+            Spelled::Hex(value) => self.hexes.push(value),
+            Spelled::Text(text) => {
+                self.hexes.push(0);
+                // An id is part of a line, and lines are far below 4 GiB.
+                let len = u32::try_from(text.len()).unwrap_or(u32::MAX);
+                self.texts.push(TextId { key, start: self.arena.len() as u64, len });
+                self.arena.extend_from_slice(text);
+            }
+        }
         self.first.push(NONE);
         self.last.push(NONE);
-        let Self { spellings, arena, table, hasher, .. } = self;
-        let rehash = |key: &u32| hash(hasher, spellings[*key as usize], arena);
-        table.insert_unique(hash(hasher, spelling, arena), key, rehash);
+        let hash = self.hash(id);
+        let Self { hexes, texts, arena, table, hasher, .. } = self;
+        if let Some(table) = table.get_mut() {
+            table.insert_unique(hash, key, |key| hash_of(hasher, spelled(hexes, texts, arena, *key)));
+        }
         key
     }
 
     /// The number of an id that was seen.
-    pub(super) fn find(&self, id: &[u8]) -> Option<u32> {
-        let found = match hex(id) {
-            Some(value) => {
-                let is_it = |key: &u32| self.spellings[*key as usize] == Spelling::Hex(value);
-                self.table.find(self.hasher.hash_one(value), is_it)
+    pub(super) fn find(&self, id: Spelled<'_>) -> Option<u32> {
+        if self.table.get().is_none() && self.searches.0.fetch_add(1, Ordering::Relaxed) < MAX_SEARCHES {
+            return self.search(id);
+        }
+        let table = self.table.get_or_init(|| self.make_table());
+        table.find(self.hash(id), |key| self.spelled(*key) == id).copied()
+    }
+
+    /// The simple twin of [`find`](Self::find), for a few times as fast as a table that has to be made first.
+    fn search(&self, id: Spelled<'_>) -> Option<u32> {
+        match id {
+            Spelled::Hex(value) => {
+                let mut from = 0;
+                loop {
+                    let place = from + self.hexes[from..].iter().position(|hex| *hex == value)?;
+                    let key = u32::try_from(place).ok()?;
+                    if self.spelled(key) == id {
+                        return Some(key);
+                    }
+                    from = place + 1;
+                }
             }
-            None => self.table.find(self.hasher.hash_one(id), |key| self.arena_bytes(*key) == Some(id)),
-        };
-        found.copied()
+            Spelled::Text(wanted) => {
+                self.texts.iter().find(|text| arena_slice(&self.arena, **text) == wanted).map(|text| text.key)
+            }
+        }
+    }
+
+    fn make_table(&self) -> HashTable<u32> {
+        let mut table = HashTable::with_capacity(self.hexes.len());
+        for key in 0..self.len() {
+            table.insert_unique(self.hash(self.spelled(key)), key, |key| self.hash(self.spelled(*key)));
+        }
+        table
+    }
+
+    fn hash(&self, id: Spelled<'_>) -> u64 {
+        hash_of(&self.hasher, id)
+    }
+
+    fn spelled(&self, key: u32) -> Spelled<'_> {
+        spelled(&self.hexes, &self.texts, &self.arena, key)
     }
 
     /// The id as WTF-8.
     pub(super) fn bytes(&self, key: u32) -> Vec<u8> {
-        match self.spellings[key as usize] {
-            Spelling::Hex(value) => {
+        match self.spelled(key) {
+            Spelled::Hex(value) => {
                 (0..8).rev().map(|place| b"0123456789abcdef"[(value >> (4 * place) & 15) as usize]).collect()
             }
-            Spelling::Arena { .. } => self.arena_bytes(key).unwrap_or_default().to_vec(),
+            Spelled::Text(text) => text.to_vec(),
         }
     }
 
@@ -88,56 +183,53 @@ impl IdTable {
     }
 
     pub(super) fn is_empty_id(&self, key: u32) -> bool {
-        matches!(self.spellings[key as usize], Spelling::Arena { len: 0, .. })
+        !self.texts.is_empty() && self.spelled(key) == Spelled::Text(&[])
     }
 
     /// How many ids were seen, carried by a row or only referred to.
     pub(super) fn len(&self) -> u32 {
-        u32::try_from(self.spellings.len()).unwrap_or(NONE - 1)
-    }
-
-    fn store(&mut self, id: &[u8]) -> Spelling {
-        let start = self.arena.len();
-        self.arena.extend_from_slice(id);
-        // An id is part of a line, and lines are far below 4 GiB.
-        Spelling::Arena { start, len: u32::try_from(id.len()).unwrap_or(u32::MAX) }
-    }
-
-    fn arena_bytes(&self, key: u32) -> Option<&[u8]> {
-        match self.spellings[key as usize] {
-            Spelling::Hex(_) => None,
-            spelling @ Spelling::Arena { .. } => Some(arena_slice(spelling, &self.arena)),
-        }
+        u32::try_from(self.hexes.len()).unwrap_or(NONE - 1)
     }
 }
 
-fn arena_slice(spelling: Spelling, arena: &[u8]) -> &[u8] {
-    match spelling {
-        Spelling::Hex(_) => &[],
-        Spelling::Arena { start, len } => arena.get(start..start + len as usize).unwrap_or_default(),
+fn spelled<'a>(hexes: &[u32], texts: &[TextId], arena: &'a [u8], key: u32) -> Spelled<'a> {
+    // Usually there are none.
+    match texts.binary_search_by_key(&key, |text| text.key) {
+        Ok(place) => Spelled::Text(arena_slice(arena, texts[place])),
+        Err(_) => Spelled::Hex(hexes[key as usize]),
     }
 }
 
-fn hash(hasher: &DefaultHashBuilder, spelling: Spelling, arena: &[u8]) -> u64 {
-    match spelling {
-        Spelling::Hex(value) => hasher.hash_one(value),
-        Spelling::Arena { .. } => hasher.hash_one(arena_slice(spelling, arena)),
+fn arena_slice(arena: &[u8], text: TextId) -> &[u8] {
+    let start = usize::try_from(text.start).unwrap_or(usize::MAX);
+    arena.get(start..start.saturating_add(text.len as usize)).unwrap_or_default()
+}
+
+fn hash_of(hasher: &DefaultHashBuilder, id: Spelled<'_>) -> u64 {
+    match id {
+        Spelled::Hex(value) => hasher.hash_one(value),
+        Spelled::Text(text) => hasher.hash_one(text),
     }
 }
+
+/// What each byte is worth as a lower-case hexadecimal digit; 16 if it is none.
+const DIGITS: [u8; 256] = {
+    let mut digits = [16; 256];
+    let mut value = 0;
+    while value < 16 {
+        digits[b"0123456789abcdef"[value as usize] as usize] = value;
+        value += 1;
+    }
+    digits
+};
 
 /// The number that exactly eight lower-case hexadecimal digits spell.
 fn hex(id: &[u8]) -> Option<u32> {
     let digits: &[u8; 8] = id.try_into().ok()?;
-    let mut value = 0;
-    for digit in digits {
-        let digit = match digit {
-            b'0'..=b'9' => digit - b'0',
-            b'a'..=b'f' => digit - b'a' + 10,
-            _ => return None,
-        };
-        value = value << 4 | u32::from(digit);
-    }
-    Some(value)
+    let values = digits.map(|digit| DIGITS[usize::from(digit)]);
+    // Without a branch per digit: which digits an id has cannot be guessed.
+    let is_hex = values.iter().fold(0, |all, value| all | value) < 16;
+    is_hex.then(|| values.iter().fold(0, |number, value| number << 4 | u32::from(*value)))
 }
 
 #[cfg(test)]
@@ -156,13 +248,20 @@ mod tests {
             for id in &ids {
                 let next = u32::try_from(map.len()).unwrap();
                 let expected = *map.entry(id.clone()).or_insert(next);
-                prop_assert_eq!(table.intern(id.as_bytes()), expected);
+                prop_assert_eq!(table.intern(Spelled::of(id.as_bytes())), expected);
                 prop_assert_eq!(table.bytes(expected), id.as_bytes());
             }
+            let (hexes, texts, arena) = table.to_save();
+            let saved = IdTable::saved(hexes.to_vec(), texts.to_vec(), arena.to_vec()).unwrap();
             for (id, key) in map {
-                prop_assert_eq!(table.find(id.as_bytes()), Some(key));
+                let id = Spelled::of(id.as_bytes());
+                prop_assert_eq!(table.find(id), Some(key));
+                prop_assert_eq!(saved.search(id), Some(key));
+                prop_assert_eq!(saved.find(id), Some(key));
             }
-            prop_assert_eq!(table.find(b"never seen"), None);
+            for unknown in [Spelled::of(b"never seen"), Spelled::of(b"99999999")] {
+                prop_assert_eq!(saved.search(unknown), table.find(unknown));
+            }
         }
     }
 }

@@ -81,6 +81,14 @@ impl FileLog {
         Ok(())
     }
 
+    /// Reads and remembers the last of the bytes that end at a place.
+    pub(super) fn look_at_tail(&self, end: u64) -> Result<(), StoreError> {
+        let start = end.saturating_sub(TAIL as u64);
+        let bytes = self.read(Span { offset: start, len: end - start })?;
+        self.know_tail(end, &bytes);
+        Ok(())
+    }
+
     /// Remembers the last of the bytes that end at a place.
     pub(super) fn know_tail(&self, end: u64, bytes: &[u8]) {
         let mut tail = self.tail.borrow_mut();

@@ -1,0 +1,188 @@
+//! An outline as bytes, for a cache.
+//!
+//! Nothing but arrays, one behind the other, so that a million rows are loaded
+//! without a million of anything. Whoever keeps the bytes makes sure that they
+//! are the ones that were made; even so, whatever they hold is checked as far as
+//! needed for an outline that never reaches beyond its own arrays.
+
+use super::ids::{IdTable, TextId};
+use super::{NONE, Outline, PARENT_ODD, PassedOver, Row};
+use crate::diagnostic::Oddity;
+use crate::head::{Kind, Role};
+use crate::version::Upgrade;
+
+/// Raised whenever the bytes mean something else than before.
+pub const SAVED_VERSION: u32 = 1;
+
+impl Outline {
+    /// The outline as bytes; none while its last line lacks the newline, because that line may still change.
+    pub fn save(&self) -> Option<Vec<u8>> {
+        if self.unterminated {
+            return None;
+        }
+        let mut out = Writer(Vec::with_capacity(64 + self.offsets.len() * 36));
+        out.number(self.end);
+        out.byte(self.upgrade.code());
+        out.byte(u8::from(self.is_session) | u8::from(self.has_bom) << 1 | u8::from(self.may_loop) << 2);
+        out.array(&self.offsets, u64::to_le_bytes);
+        out.array(&self.lens, u32::to_le_bytes);
+        out.array(&self.kinds, |kind| [kind.code()]);
+        out.array(&self.roles, |role| [role.code()]);
+        out.array(&self.times, i64::to_le_bytes);
+        out.array(&self.ids, u32::to_le_bytes);
+        out.array(&self.parents, u32::to_le_bytes);
+        out.array(&self.gaps, u32::to_le_bytes);
+        let (hexes, texts, arena) = self.names.to_save();
+        out.array(hexes, u32::to_le_bytes);
+        out.array(arena, |byte| [byte]);
+        out.number(texts.len() as u64);
+        for text in texts {
+            out.number(u64::from(text.key));
+            out.number(text.start);
+            out.number(u64::from(text.len));
+        }
+        out.number(self.passed_over.len() as u64);
+        for passed in &self.passed_over {
+            let (code, detail) = match passed.oddity {
+                Oddity::Malformed => (0, 0),
+                Oddity::Empty => (1, 0),
+                Oddity::TooLong { len } => (2, len),
+                // Only these are told of lines that are no rows.
+                _ => return None,
+            };
+            out.byte(code);
+            out.number(passed.line);
+            out.number(passed.offset);
+            out.number(detail);
+        }
+        Some(out.0)
+    }
+
+    /// The outline that was saved as these bytes; none if it cannot be one.
+    pub fn load(bytes: &[u8]) -> Option<Self> {
+        let mut from = Reader(bytes);
+        let end = from.number()?;
+        let upgrade = Upgrade::from_code(from.byte()?)?;
+        let facts = from.byte()?;
+        let offsets = from.array(u64::from_le_bytes)?;
+        let lens = from.array(u32::from_le_bytes)?;
+        let kinds = from.coded(Kind::from_code)?;
+        let roles = from.coded(Role::from_code)?;
+        let times = from.array(i64::from_le_bytes)?;
+        let ids = from.array(u32::from_le_bytes)?;
+        let parents = from.array(u32::from_le_bytes)?;
+        let gaps = from.array(u32::from_le_bytes)?;
+        let hexes = from.array(u32::from_le_bytes)?;
+        let arena = from.array(u8::from_le_bytes)?;
+        let texts = (0..from.number()?).map(|_| from.text_id()).collect::<Option<_>>()?;
+        let passed_over = (0..from.number()?).map(|_| from.passed_over()).collect::<Option<_>>()?;
+        let outline = Self {
+            offsets,
+            lens,
+            kinds,
+            roles,
+            times,
+            ids,
+            parents,
+            names: IdTable::saved(hexes, texts, arena)?,
+            is_session: facts & 1 != 0,
+            has_bom: facts & 2 != 0,
+            may_loop: facts & 4 != 0,
+            upgrade,
+            gaps,
+            passed_over,
+            end,
+            ..Self::default()
+        };
+        (from.0.is_empty() && outline.is_sound()).then(|| outline.carried())
+    }
+
+    /// Whether all columns have the same length and every number names something that is there.
+    fn is_sound(&self) -> bool {
+        let n_rows = self.offsets.len();
+        let lengths =
+            [self.lens.len(), self.kinds.len(), self.roles.len(), self.times.len(), self.ids.len(), self.parents.len()];
+        let n_ids = self.names.len();
+        lengths.iter().all(|length| *length == n_rows)
+            && u32::try_from(n_rows).is_ok_and(|n_rows| n_rows < NONE)
+            && self.ids.iter().all(|id| *id < n_ids || *id == NONE)
+            && self.parents.iter().all(|parent| *parent < n_ids || *parent >= PARENT_ODD)
+            && self.gaps.is_sorted()
+    }
+
+    /// Fills in what follows from the rows.
+    fn carried(mut self) -> Self {
+        for place in 0..self.offsets.len() {
+            self.has_conversation |= self.roles[place].is_conversation();
+            if self.kinds[place] != Kind::Header {
+                self.n_entries += 1;
+                self.carry(self.ids[place], Row(u32::try_from(place).unwrap_or(NONE - 1)));
+            }
+        }
+        self
+    }
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn byte(&mut self, byte: u8) {
+        self.0.push(byte);
+    }
+
+    fn number(&mut self, number: u64) {
+        self.0.extend(number.to_le_bytes());
+    }
+
+    fn array<T: Copy, const N: usize>(&mut self, values: &[T], bytes: impl Fn(T) -> [u8; N]) {
+        self.number(values.len() as u64);
+        self.0.extend(values.iter().flat_map(|value| bytes(*value)));
+    }
+}
+
+struct Reader<'b>(&'b [u8]);
+
+impl Reader<'_> {
+    fn take(&mut self, n_bytes: usize) -> Option<&[u8]> {
+        let (taken, rest) = self.0.split_at_checked(n_bytes)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|taken| taken[0])
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        self.take(8)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+    }
+
+    fn array<T, const N: usize>(&mut self, value: impl Fn([u8; N]) -> T) -> Option<Vec<T>> {
+        let n_values = usize::try_from(self.number()?).ok()?;
+        let bytes = self.take(n_values.checked_mul(N)?)?;
+        let (chunks, _) = bytes.as_chunks::<N>();
+        Some(chunks.iter().map(|chunk| value(*chunk)).collect())
+    }
+
+    fn coded<T>(&mut self, value: impl Fn(u8) -> Option<T>) -> Option<Vec<T>> {
+        let n_values = usize::try_from(self.number()?).ok()?;
+        self.take(n_values)?.iter().map(|code| value(*code)).collect()
+    }
+
+    fn text_id(&mut self) -> Option<TextId> {
+        let key = u32::try_from(self.number()?).ok()?;
+        Some(TextId { key, start: self.number()?, len: u32::try_from(self.number()?).ok()? })
+    }
+
+    fn passed_over(&mut self) -> Option<PassedOver> {
+        let code = self.byte()?;
+        let (line, offset, len) = (self.number()?, self.number()?, self.number()?);
+        let oddity = match code {
+            0 => Oddity::Malformed,
+            1 => Oddity::Empty,
+            2 => Oddity::TooLong { len },
+            _ => return None,
+        };
+        Some(PassedOver { line, offset, oddity })
+    }
+}

@@ -1,0 +1,234 @@
+//! Reading a large file on all cores: cut at newlines, read in parts, handed on in order.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::num::NonZero;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use memchr::memchr;
+use sessile_core::line::LineSplitter;
+use sessile_core::outline::Part;
+
+use crate::error::StoreError;
+use crate::os::OsFile;
+
+/// How many bytes make a part: enough that starting on one is nothing, few enough that every core gets some.
+const PART: u64 = 4 << 20;
+
+/// How much is read at a time.
+const CHUNK: usize = 256 << 10;
+
+/// More threads than this wait for memory, not for work.
+const MAX_THREADS: usize = 8;
+
+/// How many parts may be read before their turn, for each thread.
+const MAX_AHEAD: usize = 4;
+
+/// Whether it pays to read so many bytes on several cores.
+pub(crate) fn is_worth_it(n_bytes: u64) -> bool {
+    n_bytes >= 2 * PART && n_threads() > 1
+}
+
+fn n_threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
+}
+
+/// Reads a file from an offset where a line begins to its end, and hands on its lines in parts. Returns where it ends.
+///
+/// `length` is how long the file was a moment ago; what was added since is read
+/// as well. If it was changed meanwhile, so that the parts do not fit together,
+/// that is an error.
+pub(crate) fn scan_parts(
+    file: &dyn OsFile,
+    path: &Path,
+    from: u64,
+    length: u64,
+    on_part: &mut dyn FnMut(Part),
+) -> Result<u64, StoreError> {
+    scan_parts_of(PART, file, path, from..length, on_part)
+}
+
+fn scan_parts_of(
+    part_size: u64,
+    file: &dyn OsFile,
+    path: &Path,
+    range: Range<u64>,
+    on_part: &mut dyn FnMut(Part),
+) -> Result<u64, StoreError> {
+    let from = range.start;
+    let next = AtomicU64::new(0);
+    let is_over = AtomicBool::new(false);
+    let n_parts = range.end.saturating_sub(from).div_ceil(part_size).max(1);
+    let (sender, receiver) = mpsc::sync_channel(MAX_AHEAD * n_threads());
+    thread::scope(|scope| {
+        for _ in 0..n_threads() {
+            let sender = sender.clone();
+            let (next, is_over) = (&next, &is_over);
+            scope.spawn(move || {
+                let mut buffer = vec![0; CHUNK];
+                while !is_over.load(Ordering::Relaxed) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= n_parts {
+                        break;
+                    }
+                    let start = from + number * part_size;
+                    // What was added since is the last part's.
+                    let end = if number + 1 == n_parts { u64::MAX } else { start + part_size };
+                    if sender.send((number, read_part(file, from, start..end, &mut buffer))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let merged = merge(&receiver, from, path, on_part);
+        is_over.store(true, Ordering::Relaxed);
+        // Whoever is about to send must not wait for ever.
+        drop(receiver);
+        merged
+    })
+}
+
+/// Hands on parts in the order of their numbers.
+fn merge(
+    parts: &mpsc::Receiver<(u64, io::Result<Part>)>,
+    from: u64,
+    path: &Path,
+    on_part: &mut dyn FnMut(Part),
+) -> Result<u64, StoreError> {
+    let mut waiting = BTreeMap::new();
+    let (mut number, mut end) = (0, from);
+    for (found, part) in parts {
+        waiting.insert(found, part);
+        while let Some(part) = waiting.remove(&number) {
+            let part = part.map_err(StoreError::io("read", path))?;
+            if let Some(start) = part.start() {
+                if start != end {
+                    // Lines that overlap, or a gap between them: somebody rewrites the file.
+                    return Err(StoreError::Rewritten { path: path.to_path_buf() });
+                }
+                end = part.end();
+                on_part(part);
+            }
+            number += 1;
+        }
+    }
+    Ok(end)
+}
+
+/// Reads the lines that begin between two offsets.
+fn read_part(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8]) -> io::Result<Part> {
+    let mut part = Part::new();
+    let end = range.end;
+    let Some(start) = line_start(file, from, range, buffer)? else { return Ok(part) };
+    let mut splitter = LineSplitter::starting_at(start);
+    let mut offset = start;
+    loop {
+        // The last line may reach beyond the end.
+        let is_beyond = offset >= end;
+        let left = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let wanted = if is_beyond { buffer.len() } else { left.min(buffer.len()) };
+        let n_read = read_some(file, &mut buffer[..wanted], offset)?;
+        if n_read == 0 {
+            splitter.finish(&mut |line| part.push(line));
+            return Ok(part);
+        }
+        let bytes = &buffer[..n_read];
+        offset += n_read as u64;
+        if is_beyond {
+            // Only the line that is under way is still ours.
+            let Some(newline) = memchr(b'\n', bytes) else {
+                splitter.feed(bytes, &mut |line| part.push(line));
+                continue;
+            };
+            splitter.feed(&bytes[..=newline], &mut |line| part.push(line));
+            return Ok(part);
+        }
+        splitter.feed(bytes, &mut |line| part.push(line));
+        if offset == end && bytes.ends_with(b"\n") {
+            return Ok(part);
+        }
+    }
+}
+
+/// Where the first line begins that begins between two offsets.
+fn line_start(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8]) -> io::Result<Option<u64>> {
+    let Range { start, end } = range;
+    if start == from {
+        return Ok(Some(start));
+    }
+    // A line begins behind a newline, which may be the last byte of the part before.
+    let mut offset = start - 1;
+    while offset + 1 < end {
+        let wanted = usize::try_from(end - 1 - offset).unwrap_or(usize::MAX).min(buffer.len());
+        let n_read = read_some(file, &mut buffer[..wanted], offset)?;
+        if n_read == 0 {
+            return Ok(None);
+        }
+        if let Some(newline) = memchr(b'\n', &buffer[..n_read]) {
+            return Ok(Some(offset + newline as u64 + 1));
+        }
+        offset += n_read as u64;
+    }
+    Ok(None)
+}
+
+fn read_some(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    loop {
+        match file.read_at(buffer, offset) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sessile_core::line::split;
+    use sessile_core::outline::Outline;
+    use sessile_core::version::StableIds;
+
+    use super::*;
+    use crate::os::{Mode, Os, RealOs};
+
+    proptest! {
+        #[test]
+        fn parts_fit_together_wherever_they_are_cut(
+            lines in proptest::collection::vec("[a-z{}]{0,30}|\\{\"id\":\"[0-9a-f]{8}\"\\}", 0..40),
+            part_size in 1u64..60,
+            buffer_size in 1usize..50,
+            is_ended in any::<bool>(),
+        ) {
+            let mut text = lines.join("\n");
+            if is_ended {
+                text.push('\n');
+            }
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("lines");
+            let file = RealOs.open(&path, Mode::New).unwrap();
+            crate::os::append_fully(file.as_ref(), text.as_bytes()).unwrap();
+            let (mut pushed, mut in_parts, mut one_by_one) = (Outline::new(), Outline::new(), Outline::new());
+            for line in split(text.as_bytes()) {
+                pushed.push(line, &mut StableIds);
+            }
+            let length = text.len() as u64;
+            let end = scan_parts_of(part_size, file.as_ref(), &path, 0..length, &mut |part| {
+                in_parts.push_part(&part, &mut StableIds);
+            });
+            prop_assert_eq!(end.unwrap(), length);
+            prop_assert_eq!(in_parts.save(), pushed.save());
+            prop_assert_eq!(in_parts.n_lines(), pushed.n_lines());
+            let mut buffer = vec![0; buffer_size];
+            for start in (0..length.max(1)).step_by(usize::try_from(part_size).unwrap()) {
+                let part = read_part(file.as_ref(), 0, start..start + part_size, &mut buffer).unwrap();
+                one_by_one.push_part(&part, &mut StableIds);
+            }
+            prop_assert_eq!(one_by_one.save(), pushed.save());
+        }
+    }
+}

@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     let (stdout, stderr) = (io::stdout(), io::stderr());
     let (out_paint, err_paint) = (takes_color(&stdout), takes_color(&stderr));
     let (out_width, err_width) = (terminal_width(&stdout), terminal_width(&stderr));
-    let mut out = BufWriter::with_capacity(64 << 10, stdout.lock());
+    let mut out = BufWriter::with_capacity(64 << 10, plain(&stdout));
     let mut err = stderr.lock();
     // Not being able to only means that a limit on the size of files ends us instead of being told.
     sessile::os::outlive_file_size_limit().ok();
@@ -22,6 +22,21 @@ fn main() -> ExitCode {
         Stream { writer: &mut err as &mut dyn Write, terminal_width: err_width, takes_color: err_paint },
     );
     exit.into()
+}
+
+/// Standard output without the search for line ends in everything that passes, which costs more than writing it.
+#[cfg(unix)]
+fn plain(stdout: &io::Stdout) -> Box<dyn Write> {
+    use std::os::fd::AsFd;
+    match stdout.as_fd().try_clone_to_owned() {
+        Ok(descriptor) => Box::new(std::fs::File::from(descriptor)),
+        Err(_) => Box::new(io::stdout()),
+    }
+}
+
+#[cfg(not(unix))]
+fn plain(_stdout: &io::Stdout) -> Box<dyn Write> {
+    Box::new(io::stdout())
 }
 
 fn takes_color(stream: &impl anstream::stream::RawStream) -> bool {

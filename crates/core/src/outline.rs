@@ -13,6 +13,7 @@ mod part;
 mod saved;
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::diagnostic::{Diagnostic, Oddity, Severity};
@@ -236,6 +237,35 @@ impl Outline {
         (self.offsets.len() + self.gaps.len()) as u64
     }
 
+    /// Everything behind the header's line, if each line of it would mean the same behind another header.
+    ///
+    /// Not so in files of older versions, with further headers, with anything
+    /// before the header, or whose last line is not complete.
+    pub fn body(&self) -> Option<Range<u64>> {
+        let header = self.span(self.header()?);
+        let is_first = self.gaps.first() != Some(&0);
+        let n_headers = self.kinds.iter().filter(|kind| **kind == Kind::Header).count();
+        let is_plain = is_first && n_headers == 1 && self.upgrade == Upgrade::None && !self.unterminated;
+        is_plain.then(|| header.end() + 1..self.end)
+    }
+
+    /// The outline of the same [`body`](Self::body) behind another header, whose line this is.
+    pub fn behind_header(&self, line: &[u8]) -> Option<Self> {
+        let body = self.body()?;
+        let Parsed::Kept(head) = head::read(line) else { return None };
+        let line_length = line.len() as u64 + 1;
+        let moved = |offset: u64| offset - body.start + line_length;
+        let mut outline = self.clone();
+        outline.offsets.iter_mut().skip(1).for_each(|offset| *offset = moved(*offset));
+        outline.offsets[0] = 0;
+        outline.lens[0] = u32::try_from(line.len()).ok()?;
+        outline.times[0] = head.time.unwrap_or(ODD_TIME);
+        outline.passed_over.iter_mut().for_each(|passed| passed.offset = moved(passed.offset));
+        outline.has_bom = false;
+        outline.end = moved(self.end);
+        Some(outline)
+    }
+
     /// The offset just behind the last line pushed.
     pub fn end(&self) -> u64 {
         self.end
@@ -344,7 +374,12 @@ impl Outline {
 
     /// The parent in the tree: none for roots, unknown parents, and where a loop is cut.
     pub fn parent(&self, row: Row) -> Option<Row> {
-        let row = self.current(row);
+        self.parent_of_current(self.current(row))
+    }
+
+    /// The parent of a row whose content counts for its id.
+    #[inline]
+    fn parent_of_current(&self, row: Row) -> Option<Row> {
         let id = self.ids[row.index()];
         let parent = self.parent_key(id, row)?;
         if self.may_loop && id != NONE && self.cuts().contains(&id) {
@@ -364,7 +399,7 @@ impl Outline {
         // Loops are cut, so the walk ends by itself; the bound makes that certain.
         while let Some(row) = at.filter(|_| path.len() <= self.offsets.len()) {
             path.push(row);
-            at = self.parent(row);
+            at = self.parent_of_current(row);
         }
         path.reverse();
         path
@@ -400,6 +435,7 @@ impl Outline {
     }
 
     /// The number of the parent id, if it can be one: not empty, not the entry's own.
+    #[inline]
     fn parent_key(&self, id: u32, row: Row) -> Option<u32> {
         let parent = self.parents[row.index()];
         let is_mark = matches!(parent, PARENT_NULL | PARENT_ABSENT | PARENT_ODD);
@@ -735,6 +771,12 @@ mod tests {
             }
             in_parts.push_part(&part, &mut StableIds);
             prop_assert_eq!(shown(&in_parts), shown(&pushed));
+            if let Some(body) = pushed.body() {
+                let header = HEADER.replace("2025", "2031") + "  ";
+                let text = format!("{header}\n{}", bytes.get(usize::try_from(body.start).unwrap()..).unwrap());
+                let forked = pushed.behind_header(header.as_bytes()).unwrap();
+                prop_assert_eq!(shown(&forked), shown(&read(text.as_bytes())));
+            }
             match pushed.save() {
                 Some(saved) => {
                     let loaded = Outline::load(&saved).unwrap();

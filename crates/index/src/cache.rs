@@ -1,5 +1,6 @@
 //! Files that hold derived data: framed, checksummed, swapped in whole.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -57,11 +58,10 @@ impl Caches {
     }
 
     /// What a cache file holds; none if there is none, or none that can be believed.
-    pub fn read(&self, kind: Kind, name: &str) -> Option<Vec<u8>> {
-        let mut bytes = read_whole(self.os.as_ref(), &self.path(kind, name)).ok()?;
+    pub fn read(&self, kind: Kind, name: &str) -> Option<Cached> {
+        let bytes = read_whole(self.os.as_ref(), &self.path(kind, name)).ok()?;
         check(kind, &bytes)?;
-        bytes.drain(..HEAD);
-        Some(bytes)
+        Some(Cached(bytes))
     }
 
     /// Puts a body in place of whatever a cache file held. It need not survive power loss.
@@ -75,6 +75,18 @@ impl Caches {
     /// Takes a cache file away. That it was not there is as good.
     pub fn remove(&self, kind: Kind, name: &str) {
         drop(self.os.remove(&self.path(kind, name)));
+    }
+}
+
+/// The body of a cache file.
+#[derive(Debug)]
+pub struct Cached(Vec<u8>);
+
+impl Deref for Cached {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.get(HEAD..).unwrap_or_default()
     }
 }
 
@@ -115,25 +127,26 @@ mod tests {
     fn only_a_whole_file_of_the_right_kind_is_believed() {
         let directory = tempfile::tempdir().unwrap();
         let caches = Caches::new(Arc::new(RealOs), directory.path().join("new"));
-        assert_eq!(caches.read(KIND, "a"), None);
+        let read = |kind| caches.read(kind, "a").map(|cached| cached.to_vec());
+        assert_eq!(read(KIND), None);
         caches.write(KIND, "a", b"body").unwrap();
-        assert_eq!(caches.read(KIND, "a").as_deref(), Some(b"body".as_slice()));
+        assert_eq!(read(KIND).as_deref(), Some(b"body".as_slice()));
         let path = caches.path(KIND, "a");
         let whole = std::fs::read(&path).unwrap();
         for length in 0..whole.len() {
             std::fs::write(&path, &whole[..length]).unwrap();
-            assert_eq!(caches.read(KIND, "a"), None, "cut to {length}");
+            assert_eq!(read(KIND), None, "cut to {length}");
         }
         for bit in 0..whole.len() * 8 {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             std::fs::write(&path, &flipped).unwrap();
-            assert_eq!(caches.read(KIND, "a"), None, "bit {bit}");
+            assert_eq!(read(KIND), None, "bit {bit}");
         }
         std::fs::write(&path, &whole).unwrap();
-        assert_eq!(caches.read(Kind { version: 4, ..KIND }, "a"), None);
-        assert_eq!(caches.read(Kind { tag: *b"OTHR", ..KIND }, "a"), None);
+        assert_eq!(read(Kind { version: 4, ..KIND }), None);
+        assert_eq!(read(Kind { tag: *b"OTHR", ..KIND }), None);
         caches.remove(KIND, "a");
-        assert_eq!(caches.read(KIND, "a"), None);
+        assert_eq!(read(KIND), None);
     }
 }

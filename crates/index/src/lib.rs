@@ -9,5 +9,5 @@ mod cache;
 mod mark;
 mod outlines;
 
-pub use cache::{Caches, Kind};
+pub use cache::{Cached, Caches, Kind};
 pub use mark::{Freshness, Mark};

@@ -169,11 +169,6 @@ impl FileLog {
         self.file.stat().map_err(StoreError::io("look at", &self.path))
     }
 
-    /// The open file, to look at.
-    pub fn file(&self) -> &dyn OsFile {
-        self.file.as_ref()
-    }
-
     /// Opens the file for appending, which must be the one that was read.
     fn open_for_appending(&mut self) -> Result<(), StoreError> {
         if self.is_writable {
@@ -322,6 +317,10 @@ impl Log for FileLog {
             true
         })?;
         self.look_at_tail(end)
+    }
+
+    fn file(&self) -> Option<&dyn OsFile> {
+        Some(self.file.as_ref())
     }
 
     fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(Part)) -> Result<(), StoreError> {

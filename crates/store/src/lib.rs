@@ -47,7 +47,7 @@ pub use log::{Appended, Expect, Log, Notice, Turn};
 pub use memory::{MemoryLog, Overlay};
 pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use permissions::{Permissions, make_private, permissions};
-pub use place::{create_directory, create_file, read_whole, swap_in};
+pub use place::{create_copy, create_directory, create_file, read_whole, swap_in};
 pub use recovery::missing_lines;
 pub use rewrite::{Rewritten, replace};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};

@@ -6,6 +6,7 @@ use sessile_core::outline::Part;
 use crate::commit::Ticket;
 use crate::error::StoreError;
 use crate::options::Durable;
+use crate::os::OsFile;
 
 /// What must hold for an append to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,11 @@ pub trait Log: Send {
     /// Hands on every line from `from` on, the last one also if it lacks its
     /// newline, in memory bounded by the longest line.
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError>;
+
+    /// The file it is, if it is one and nothing else.
+    fn file(&self) -> Option<&dyn OsFile> {
+        None
+    }
 
     /// Hands on every line from `from` on in parts that have been read already, large logs on all cores.
     fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(Part)) -> Result<(), StoreError> {

@@ -11,6 +11,9 @@ mod whole;
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
+#[cfg(unix)]
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -149,6 +152,20 @@ pub trait OsFile: fmt::Debug + Send + Sync {
 
     /// Writes behind the last byte in one call, and tells how much was written. Not for sidecars.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// The descriptor of a real file, for calls that concern two files.
+    #[cfg(unix)]
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Appends the first bytes of a range of another file, without taking them through this process, and
+    /// tells how many. None of them if the system cannot: then they have to be read and written.
+    ///
+    /// Only for a file that nobody else knows of yet.
+    fn append_from(&self, _source: &dyn OsFile, _range: Range<u64>) -> io::Result<u64> {
+        Ok(0)
+    }
 
     /// Where the last [`append`](Self::append) through this handle ended.
     fn position(&self) -> io::Result<u64>;

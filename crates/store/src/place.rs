@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::StoreError;
-use crate::os::{FileKind, Mode, Os, OsFile, append_fully, read_upto};
+use crate::os::{FileKind, Mode, Os, OsFile, append_fully, read_fully, read_upto};
 use crate::planted::{self, Bug};
 
 /// Makes a directory and what is missing above it, with mode 0700. One that exists is left as it is.
@@ -65,6 +66,63 @@ pub fn create_file<E: From<StoreError>>(
     }
     written
 }
+
+/// Makes a new file of mode 0600 from a first line and a part of another file. A name that is taken is refused.
+///
+/// The bytes are moved by the system where it can do that. As with
+/// [`create_file`], a failure leaves nothing behind.
+pub fn create_copy(
+    os: &dyn Os,
+    path: &Path,
+    is_durable: bool,
+    first_line: &[u8],
+    source: &dyn OsFile,
+    range: Range<u64>,
+) -> Result<(), StoreError> {
+    let file = create_exclusively(os, path)?;
+    let written = append_fully(file.as_ref(), first_line).and_then(|()| copy_range(source, range, file.as_ref()));
+    let finished = written.map_err(StoreError::io("write", path)).and_then(|()| {
+        if is_durable {
+            file.sync_all().map_err(StoreError::io("sync", path))?;
+            sync_parent(os, path)?;
+        }
+        Ok(())
+    });
+    if finished.is_err() {
+        // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
+        drop(os.remove(path));
+    }
+    finished
+}
+
+/// Appends a part of a file to another one that nobody else knows of yet.
+fn copy_range(source: &dyn OsFile, range: Range<u64>, target: &dyn OsFile) -> io::Result<()> {
+    let Range { mut start, end } = range;
+    let mut buffer = Vec::new();
+    while start < end {
+        match target.append_from(source, start..end) {
+            Ok(0) => {}
+            Ok(n_copied) => {
+                start += n_copied;
+                continue;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        buffer.resize(COPIED_AT_ONCE, 0);
+        let wanted = usize::try_from(end - start).unwrap_or(usize::MAX).min(COPIED_AT_ONCE);
+        let n_read = read_fully(source, &mut buffer[..wanted], start)?;
+        if n_read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        append_fully(target, &buffer[..n_read])?;
+        start += n_read as u64;
+    }
+    Ok(())
+}
+
+/// How much is read and written at a time where the system does not copy by itself.
+const COPIED_AT_ONCE: usize = 1 << 20;
 
 /// Has a file written in large pieces.
 pub(crate) fn write_buffered<E: From<StoreError>>(

@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 
 use super::printed::is_printed;
 use super::scan::{NoMembers, scan, skip_space, string_end};
-use super::text::JsText;
+use super::text::{JsText, mended};
 
 /// Text that is not one JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,7 +73,7 @@ impl<'a> Raw<'a> {
 
     /// The JSON text, with bytes that are not UTF-8 replaced by U+FFFD.
     pub fn to_text(self) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.0)
+        mended(self.0)
     }
 
     /// An owned copy.
@@ -337,7 +337,7 @@ impl Json {
 
     /// The JSON text, with bytes that are not UTF-8 replaced by U+FFFD.
     pub fn to_text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.text)
+        mended(&self.text)
     }
 
     /// The bytes of the text.

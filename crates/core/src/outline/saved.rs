@@ -164,9 +164,12 @@ impl Reader<'_> {
         Some(chunks.iter().map(|chunk| value(*chunk)).collect())
     }
 
-    fn coded<T>(&mut self, value: impl Fn(u8) -> Option<T>) -> Option<Vec<T>> {
+    fn coded<T: Copy>(&mut self, value: impl Fn(u8) -> Option<T>) -> Option<Vec<T>> {
         let n_values = usize::try_from(self.number()?).ok()?;
-        self.take(n_values)?.iter().map(|code| value(*code)).collect()
+        let codes = self.take(n_values)?;
+        let values: Vec<Option<T>> = (0..=u8::MAX).map(value).collect();
+        // Looked up once for each code that can be, not once for each row.
+        codes.iter().map(|code| values[usize::from(*code)]).collect()
     }
 
     fn text_id(&mut self) -> Option<TextId> {

@@ -9,7 +9,7 @@ use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
 use sessile_core::location::{check_session_id, file_name};
 use sessile_store::os::Os;
-use sessile_store::{FileState, WriteOptions, create_directory, create_file, file_state};
+use sessile_store::{FileState, WriteOptions, create_directory, file_state};
 
 use super::SessionManager;
 use crate::environment::{Environment, Migrated, System};
@@ -214,12 +214,7 @@ impl Sessions {
         let header = compose_header(environment, &cwd, NewSession { id, parent_session })?;
         self.make_directory(&dir)?;
         let path = session_path(&dir, &header);
-        create_file(self.world.os(), &path, self.world.is_on_disk(), &mut |out| {
-            let failed = |source| sessile_store::StoreError::io_at("write", &path, source);
-            out.write_all(&line_of(header.json().raw())).map_err(failed)?;
-            let is_entry = |row| original.outline.kind(row) != sessile_core::head::Kind::Header;
-            original.write_lines(&path, out, &is_entry)
-        })?;
+        original.copy_behind(&self.world, &line_of(header.json().raw()), &path)?;
         self.open(path, Some(&dir), Some(&cwd))
     }
 

@@ -22,9 +22,10 @@ const WORTH_SAVING_AGAIN: u64 = 1 << 20;
 /// fails changes nothing but the cost of the next time.
 pub(super) fn outline_of(world: &World, log: &FileLog, path: &Path) -> Result<Outline, SessionError> {
     let stat = log.stat()?;
-    let Some(caches) = world.caches().filter(|_| stat.length >= WORTH_SAVING) else { return scan(world, log) };
+    let caches = world.caches().filter(|_| stat.length >= WORTH_SAVING);
+    let Some((caches, file)) = caches.zip(log.file()) else { return scan(world, log) };
     let path = absolute(world.environment(), path);
-    let saved = caches.outline(&path, log.file(), &stat);
+    let saved = caches.outline(&path, file, &stat);
     let known = saved.as_ref().map_or(0, Outline::end);
     let outline = match saved {
         Some(mut outline) => {
@@ -35,9 +36,20 @@ pub(super) fn outline_of(world: &World, log: &FileLog, path: &Path) -> Result<Ou
         None => scan(world, log)?,
     };
     if known == 0 || outline.end() - known >= WORTH_SAVING_AGAIN {
-        drop(caches.save_outline(&path, log.file(), &stat, &outline));
+        drop(caches.save_outline(&path, file, &stat, &outline));
     }
     Ok(outline)
+}
+
+/// Saves the outline of a file that was just made, if it is worth it, so that nobody has to read it.
+pub(super) fn save_outline(world: &World, path: &Path, outline: &Outline) {
+    let Some(caches) = world.caches().filter(|_| outline.end() >= WORTH_SAVING) else { return };
+    // If it cannot be saved, whoever opens the file reads it.
+    if let Ok(log) = FileLog::open(&world.os, path, world.writing)
+        && let (Ok(stat), Some(file)) = (log.stat(), log.file())
+    {
+        drop(caches.save_outline(path, file, &stat, outline));
+    }
 }
 
 /// Reads a whole log into an outline.

@@ -4,10 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use sessile_core::date::to_iso;
+use sessile_core::head::Kind;
 use sessile_core::line::Line;
 use sessile_core::outline::Row;
-use sessile_store::{StoreError, Turn, replace};
+use sessile_store::{StoreError, Turn, create_copy, create_file, replace};
 
+use super::outlined::save_outline;
 use super::{Backing, Session};
 use crate::error::SessionError;
 use crate::world::World;
@@ -88,6 +90,26 @@ impl Session {
             Some(upgraded) if upgraded != self.stored_value(row)? => Ok(upgraded.into_bytes()),
             _ => Ok(self.backing.log().read(self.outline.span(row))?),
         }
+    }
+
+    /// Makes a new file of a header's line and everything that stands behind this session's own header.
+    ///
+    /// Where nothing has to change, the bytes are moved without being looked
+    /// at, and the outline of the new file is known already.
+    pub(crate) fn copy_behind(&self, world: &World, header: &[u8], path: &Path) -> Result<(), SessionError> {
+        let log = self.backing.log();
+        if let Some((body, file)) = self.outline.body().zip(log.file()) {
+            create_copy(world.os(), path, world.is_on_disk(), header, file, body)?;
+            if let Some(outline) = self.outline.behind_header(header.trim_ascii_end()) {
+                save_outline(world, path, &outline);
+            }
+            return Ok(());
+        }
+        create_file(world.os(), path, world.is_on_disk(), &mut |out| {
+            let failed = |source| StoreError::io_at("write", path, source);
+            out.write_all(header).map_err(failed)?;
+            self.write_lines(path, out, &|row| self.outline.kind(row) != Kind::Header)
+        })
     }
 
     /// Writes every line, entries in the current version's form and all else byte for byte.

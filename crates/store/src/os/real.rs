@@ -2,6 +2,8 @@
 
 use std::fs::{self, DirBuilder, File, FileTimes, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Seek, Write};
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -9,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FallocateFlags, OFlags};
+use rustix::io::Errno;
 
 use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Stat};
 
@@ -121,6 +124,29 @@ impl OsFile for RealFile {
         (&self.0).write(bytes)
     }
 
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.0.as_fd())
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn append_from(&self, source: &dyn OsFile, range: Range<u64>) -> io::Result<u64> {
+        use rustix::fs::{copy_file_range, fcntl_getfl, fcntl_setfl};
+        let Some(source) = source.descriptor() else { return Ok(0) };
+        let flags = fcntl_getfl(&self.0)?;
+        // The system refuses to do this to a file that is open for appending.
+        fcntl_setfl(&self.0, flags - OFlags::APPEND)?;
+        let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let (mut from, mut to) = (range.start, self.0.metadata()?.len());
+        let copied = copy_file_range(source, Some(&mut from), &self.0, Some(&mut to), length);
+        fcntl_setfl(&self.0, flags)?;
+        match copied {
+            Ok(n_copied) => Ok(n_copied as u64),
+            // Two file systems, or one that cannot.
+            Err(Errno::XDEV | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn position(&self) -> io::Result<u64> {
         (&self.0).stream_position()
     }
@@ -145,7 +171,7 @@ impl OsFile for RealFile {
     fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
         match rustix::fs::fallocate(&self.0, FallocateFlags::KEEP_SIZE, offset, length) {
             // Not every file system can, and then the write itself has to tell.
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) | Ok(()) => Ok(()),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

@@ -58,7 +58,8 @@ pub fn project<E>(
     for (place, row) in rows.iter().enumerate() {
         let messages = if contributes(outline.kind(*row)) && (outline.kind(*row) != Kind::Compaction || place == 0) {
             let messages = entry_messages(outline.kind(*row), read(*row)?.raw(), zone);
-            match outline.id(*row).and_then(|id| edits.get(&id)) {
+            let edit = if edits.is_empty() { None } else { outline.id(*row).and_then(|id| edits.get(&id)) };
+            match edit {
                 Some(replacement) => apply_edit(messages, replacement.raw()),
                 None => messages,
             }

@@ -34,6 +34,11 @@ pub fn steps(outline: &Outline, path: &[Row]) -> Vec<Step> {
     steps
 }
 
+/// Whether anything of a step can be another in the new session. If not, its bytes need not be looked at.
+pub fn may_change(outline: &Outline, step: &Step) -> bool {
+    step.parent.is_some() || outline.kind(step.row) == Kind::Compaction
+}
+
 /// The value of a step in the new session, or none if nothing of it changes.
 ///
 /// Every byte that need not change stays.

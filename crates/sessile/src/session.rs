@@ -3,6 +3,7 @@
 mod append;
 mod change;
 mod outlined;
+mod rows;
 mod upgrade;
 
 use std::convert::Infallible;

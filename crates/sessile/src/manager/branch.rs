@@ -128,10 +128,15 @@ impl SessionManager {
         let write = |out: &mut dyn std::io::Write, file: &Path| -> Result<(), SessionError> {
             let failed = |source| StoreError::io_at("write", file, source);
             out.write_all(&line_of(header.json().raw())).map_err(failed)?;
+            let mut rows = self.session.reading();
             for step in &steps {
-                let line = self.session.copied_line(step.row)?;
-                let value = self.session.parsed(step.row, &line)?;
-                let line = extract::rewritten(outline, &next_kept, step, value).map_or(line.clone(), Json::into_bytes);
+                let line = rows.copied_line(step.row)?;
+                let rewritten = if extract::may_change(outline, step) {
+                    extract::rewritten(outline, &next_kept, step, self.session.parsed(step.row, &line)?)
+                } else {
+                    None
+                };
+                let line = rewritten.map_or(line, Json::into_bytes);
                 out.write_all(&line).and_then(|()| out.write_all(b"\n")).map_err(failed)?;
             }
             out.write_all(&labels).map_err(failed)?;

@@ -126,7 +126,8 @@ impl SessionManager {
 
     /// All entries in file order, read one after the other as the iterator goes.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry, SessionError>> + '_ {
-        self.session.outline.entries().map(|row| self.entry_at(row))
+        let mut rows = self.session.reading();
+        self.session.outline.entries().map(move |row| rows.value(row).map(Entry::new))
     }
 
     /// The number of distinct entry ids.
@@ -144,7 +145,8 @@ impl SessionManager {
 
     /// The entries from the root to an entry, or to the leaf: pi's `getBranch`.
     pub fn branch_path(&self, from: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
-        self.path(from).into_iter().map(|row| self.entry_at(row)).collect()
+        let mut rows = self.session.reading();
+        self.path(from).into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
     }
 
     /// The entries whose parent is this one; without one, those whose parent is null.
@@ -205,14 +207,16 @@ impl SessionManager {
 
     /// The entries the context at the leaf is made of: pi's `buildContextEntries`.
     pub fn build_context_entries(&self) -> Result<Vec<Entry>, SessionError> {
-        self.context_rows()?.into_iter().map(|row| self.entry_at(row)).collect()
+        let mut rows = self.session.reading();
+        self.context_rows()?.into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
     }
 
     /// The context's entries with the messages each contributes: pi's `buildSessionProjection`.
     pub fn build_session_projection(&self) -> Result<Vec<Projected>, SessionError> {
         let rows = self.context_rows()?;
         let zone = Zone(self.world.environment());
-        context::project(&self.session.outline, &rows, &zone, &mut |row| self.session.value(row))
+        let mut reading = self.session.reading();
+        context::project(&self.session.outline, &rows, &zone, &mut |row| reading.value(row))
     }
 
     /// What the model would see at the leaf: pi's `buildSessionContext`.
@@ -228,7 +232,8 @@ impl SessionManager {
 
     fn context_of(&self, path: &[Row]) -> Result<SessionContext, SessionError> {
         let zone = Zone(self.world.environment());
-        context::build(&self.session.outline, path, &zone, &mut |row| self.session.value(row))
+        let mut rows = self.session.reading();
+        context::build(&self.session.outline, path, &zone, &mut |row| rows.value(row))
     }
 
     /// The messages of the context in the form a model takes them: pi's `convertToLlm`.

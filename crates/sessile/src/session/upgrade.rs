@@ -1,5 +1,6 @@
 //! Bringing an old file to the current version, and copying lines.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
@@ -83,15 +84,6 @@ impl Session {
         Self::from_bytes(world, bytes, Backing::Memory)
     }
 
-    /// The line of a row for a copy: byte for byte, unless it has to be brought to the current version.
-    pub(crate) fn copied_line(&self, row: Row) -> Result<Vec<u8>, SessionError> {
-        let upgraded = if self.outline.upgrade().is_needed() { Some(self.value(row)?) } else { None };
-        match upgraded {
-            Some(upgraded) if upgraded != self.stored_value(row)? => Ok(upgraded.into_bytes()),
-            _ => Ok(self.backing.log().read(self.outline.span(row))?),
-        }
-    }
-
     /// Makes a new file of a header's line and everything that stands behind this session's own header.
     ///
     /// Where nothing has to change, the bytes are moved without being looked
@@ -127,9 +119,11 @@ impl Session {
             let row = rows.next_if(|row| self.outline.span(*row).end() == line.span.end());
             let bytes = match (row, line.bytes) {
                 (Some(row), _) if !keep(row) => return Ok(()),
-                (Some(row), Some(_)) => self.copied_line(row)?,
-                (_, Some(bytes)) => bytes.to_vec(),
-                (_, None) => self.backing.log().read(line.span)?,
+                (Some(row), Some(_)) => {
+                    Cow::Owned(self.upgraded_line(row, line.without_bom().bytes.unwrap_or_default())?)
+                }
+                (_, Some(bytes)) => Cow::Borrowed(bytes),
+                (_, None) => Cow::Owned(self.backing.log().read(line.span)?),
             };
             let failed = |source| StoreError::io_at("write", path, source);
             out.write_all(&bytes).and_then(|()| out.write_all(b"\n")).map_err(failed)?;

@@ -1,0 +1,91 @@
+//! Values of rows that mostly lie close together, read many at a time.
+
+use sessile_core::json::{Json, Raw};
+use sessile_core::line::Span;
+use sessile_core::migrate::upgrade_value;
+use sessile_core::outline::Row;
+
+use super::Session;
+use crate::error::SessionError;
+
+/// How much is read once rows turn out to follow each other.
+const AHEAD: u64 = 128 << 10;
+
+/// Rows that are no further apart than this follow each other.
+const CLOSE: u64 = 8 << 10;
+
+/// Reads rows one after the other, and the lines behind them along with them.
+///
+/// Gives what [`Session::value`], its simple twin, gives: what lies close to
+/// a row on its path usually is next, and one system call brings many.
+pub(crate) struct Rows<'s> {
+    session: &'s Session,
+    buffer: Vec<u8>,
+    start: u64,
+    /// Behind the row that was read last.
+    end: u64,
+}
+
+impl Session {
+    /// A reader of many rows.
+    pub(crate) fn reading(&self) -> Rows<'_> {
+        Rows { session: self, buffer: Vec::new(), start: 0, end: u64::MAX }
+    }
+}
+
+impl Rows<'_> {
+    /// The value of a row, in the current version's form.
+    pub(crate) fn value(&mut self, row: Row) -> Result<Json, SessionError> {
+        let session = self.session;
+        let line = self.line(row)?;
+        let value = session.parsed(row, line)?;
+        if !session.outline.upgrade().is_needed() {
+            return Ok(value.to_json());
+        }
+        upgrade_value(&session.outline, row, value, &mut |row| session.stored_value(row))
+    }
+
+    /// The line of a row for a copy: byte for byte, unless it has to be brought to the current version.
+    pub(crate) fn copied_line(&mut self, row: Row) -> Result<Vec<u8>, SessionError> {
+        let session = self.session;
+        session.upgraded_line(row, self.line(row)?)
+    }
+
+    fn line(&mut self, row: Row) -> Result<&[u8], SessionError> {
+        self.session.check_current()?;
+        let span = self.session.outline.span(row);
+        if span.offset < self.start || span.end() > self.start + self.buffer.len() as u64 {
+            self.fetch(span)?;
+        }
+        self.end = span.end();
+        let from = usize::try_from(span.offset - self.start).unwrap_or(usize::MAX);
+        let len = usize::try_from(span.len).unwrap_or(usize::MAX);
+        Ok(self.buffer.get(from..).and_then(|rest| rest.get(..len)).unwrap_or_default())
+    }
+
+    fn fetch(&mut self, span: Span) -> Result<(), SessionError> {
+        let log = self.session.backing.log();
+        let is_next = span.offset.checked_sub(self.end).is_some_and(|between| between <= CLOSE);
+        let left = self.session.outline.end().saturating_sub(span.offset);
+        let len = if is_next { span.len.max(AHEAD.min(left)) } else { span.len };
+        // If the end has gone, what was asked for may still be there.
+        self.buffer = match log.read(Span { offset: span.offset, len }) {
+            Err(_) if len > span.len => log.read(span)?,
+            read => read?,
+        };
+        self.start = span.offset;
+        Ok(())
+    }
+}
+
+impl Session {
+    /// A row's line for a copy: as it is, unless it has to be brought to the current version.
+    pub(crate) fn upgraded_line(&self, row: Row, line: &[u8]) -> Result<Vec<u8>, SessionError> {
+        if !self.outline.upgrade().is_needed() {
+            return Ok(line.to_vec());
+        }
+        let value: Raw<'_> = self.parsed(row, line)?;
+        let upgraded = upgrade_value(&self.outline, row, value, &mut |row| self.stored_value(row))?;
+        Ok(if upgraded.raw().as_bytes() == value.as_bytes() { line.to_vec() } else { upgraded.into_bytes() })
+    }
+}

@@ -6,12 +6,13 @@
 //! settings in force.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::date::LocalZone;
 use crate::entry::js_time;
 use crate::head::{Kind, Role};
 use crate::id::EntryId;
-use crate::json::{Edit, Json, ObjectWriter, Raw, Shape};
+use crate::json::{self, Edit, Json, Members, ObjectWriter, Raw, Shape};
 use crate::outline::{Outline, Row};
 
 /// Gives the value of a row, brought to the current version.
@@ -93,8 +94,8 @@ fn collect_edits<E>(outline: &Outline, rows: &[Row], read: &mut ReadRow<'_, E>) 
 /// The messages one entry stands for, before edits: pi's `sessionEntryToContextMessages`.
 pub fn entry_messages(kind: Kind, entry: Raw<'_>, zone: &dyn LocalZone) -> Vec<Json> {
     let message = match kind {
-        Kind::Message => match entry.get("message").filter(|message| !message.is_null()) {
-            Some(message) => with_content(message),
+        Kind::Message => match StoredMessage::of(entry) {
+            Some(message) => message.with_content(),
             None => return Vec::new(),
         },
         Kind::CustomMessage => custom_message(entry, zone),
@@ -112,13 +113,61 @@ pub fn entry_messages(kind: Kind, entry: Raw<'_>, zone: &dyn LocalZone) -> Vec<J
     vec![message]
 }
 
-/// A stored message whose missing content reads as empty.
-fn with_content(message: Raw<'_>) -> Json {
-    let is_missing = message.get("content").is_none_or(Raw::is_null);
-    match Role::of(message.get("role")) {
-        Role::System if is_missing => set_content(message, Json::string("").raw()),
-        Role::User | Role::Assistant | Role::ToolResult if is_missing => set_content(message, EMPTY),
-        _ => message.to_json(),
+/// The message of an entry with what is asked of it, found in one pass: most of a session is messages.
+struct StoredMessage<'e> {
+    message: Raw<'e>,
+    content: Option<Raw<'e>>,
+    role: Role,
+}
+
+impl<'e> StoredMessage<'e> {
+    /// The message of an entry, unless it has none or `null`.
+    fn of(entry: Raw<'e>) -> Option<Self> {
+        let text = entry.as_bytes();
+        let mut found = MessageMembers { text, message: None, content: None, role: None, inner: (None, None) };
+        json::scan(text, &mut found).ok()?;
+        let raw = |range: Option<Range<usize>>| range.map(|range| Raw::trusted(&text[range]));
+        let message = raw(found.message).filter(|message| !message.is_null())?;
+        Some(Self { message, content: raw(found.content), role: Role::of(raw(found.role)) })
+    }
+
+    /// The message, in which missing content reads as empty.
+    fn with_content(&self) -> Json {
+        let is_missing = self.content.is_none_or(Raw::is_null);
+        match self.role {
+            Role::System if is_missing => set_content(self.message, Json::string("").raw()),
+            Role::User | Role::Assistant | Role::ToolResult if is_missing => set_content(self.message, EMPTY),
+            _ => self.message.to_json(),
+        }
+    }
+}
+
+/// Notes where the message of an entry lies, and its content and role. Of members that are repeated the last counts.
+struct MessageMembers<'t> {
+    text: &'t [u8],
+    message: Option<Range<usize>>,
+    content: Option<Range<usize>>,
+    role: Option<Range<usize>>,
+    /// The content and the role of the inner object being read, not yet known to be the message's.
+    inner: (Option<Range<usize>>, Option<Range<usize>>),
+}
+
+impl Members for MessageMembers<'_> {
+    #[inline]
+    fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
+        let key = &self.text[key];
+        if depth == 2 {
+            if json::key_is(key, "content") {
+                self.inner.0 = Some(value);
+            } else if json::key_is(key, "role") {
+                self.inner.1 = Some(value);
+            }
+            return;
+        }
+        let (content, role) = std::mem::take(&mut self.inner);
+        if json::key_is(key, "message") {
+            (self.message, self.content, self.role) = (Some(value), content, role);
+        }
     }
 }
 
@@ -276,4 +325,43 @@ pub fn build<E>(
     let projected = project(outline, &rows, zone, read)?;
     let messages = projected.into_iter().flat_map(|projected| projected.messages).collect();
     Ok(SessionContext { messages, settings: settings(outline, path, read)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The simple twin of [`StoredMessage`]: looks each value up.
+    fn looked_up(entry: Raw<'_>) -> Option<Json> {
+        let message = entry.get("message").filter(|message| !message.is_null())?;
+        let is_missing = message.get("content").is_none_or(Raw::is_null);
+        Some(match Role::of(message.get("role")) {
+            Role::System if is_missing => set_content(message, Json::string("").raw()),
+            Role::User | Role::Assistant | Role::ToolResult if is_missing => set_content(message, EMPTY),
+            _ => message.to_json(),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn one_pass_finds_what_looking_up_finds(
+            members in proptest::collection::vec((
+                r"message|other|\\u006dessage",
+                proptest::collection::vec((r"role|content|x", r#""user"|"system"|"else"|null|\[\]|\{"role":"user"\}"#), 0..4),
+                0u8..5,
+            ), 0..4),
+        ) {
+            let value = |inner: &[(String, String)], shape: u8| match shape {
+                0 => "null".to_owned(),
+                1 => "[{\"role\":\"user\"}]".to_owned(),
+                _ => format!("{{{}}}", inner.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect::<Vec<_>>().join(",")),
+            };
+            let members: Vec<_> = members.iter().map(|(key, inner, shape)| format!("\"{key}\":{}", value(inner, *shape))).collect();
+            let entry = Json::parse(format!("{{{}}}", members.join(","))).unwrap();
+            let found = StoredMessage::of(entry.raw()).map(|message| message.with_content());
+            prop_assert_eq!(found, looked_up(entry.raw()));
+        }
+    }
 }

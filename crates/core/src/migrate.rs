@@ -81,6 +81,11 @@ fn row_at(outline: &Outline, index: f64) -> Option<Row> {
 
 /// Version 2 to 3.
 fn rename_hook_message(entry: Json) -> Json {
+    let holds = |part: &[u8]| memchr::memmem::find(entry.raw().as_bytes(), part).is_some();
+    // The role may be spelled with escapes; without any, the word itself must be there.
+    if !holds(b"hookMessage") && !holds(b"\\u") {
+        return entry;
+    }
     let message = match entry.raw().get("message") {
         Some(message) if Role::of(message.get("role")) == Role::HookMessage => message,
         _ => return entry,

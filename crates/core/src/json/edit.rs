@@ -23,31 +23,69 @@ impl Raw<'_> {
         if self.shape() != super::Shape::Object {
             return object;
         }
-        for edit in edits {
-            object = match edit {
-                Edit::Set(key, value) => set(object.raw(), key, *value),
+        let mut rest = edits;
+        while let Some(first) = rest.first() {
+            object = match first {
+                Edit::Set(..) => {
+                    let n_sets = rest.iter().take_while(|edit| matches!(edit, Edit::Set(..))).count();
+                    let sets: Vec<_> = rest[..n_sets].iter().filter_map(Edit::as_set).collect();
+                    rest = &rest[n_sets - 1..];
+                    set(object.raw(), &sets)
+                }
                 Edit::Remove(key) => remove(object.raw(), key),
             };
+            rest = &rest[1..];
         }
         object
     }
 }
 
-fn set(object: Raw<'_>, key: &str, value: Raw<'_>) -> Json {
+impl<'e> Edit<'e> {
+    fn as_set(&self) -> Option<(&'e str, Raw<'e>)> {
+        match self {
+            Self::Set(key, value) => Some((key, *value)),
+            Self::Remove(_) => None,
+        }
+    }
+}
+
+/// Sets members, in one pass over the object. Keys are not repeated.
+fn set(object: Raw<'_>, sets: &[(&str, Raw<'_>)]) -> Json {
     let bytes = object.as_bytes();
     // The last of duplicates is the one that counts, so that is the one to replace.
-    if let Some(old) = object.get(key) {
-        let start = offset_in(object, old);
-        let end = start + old.as_bytes().len();
-        return Json::trusted([&bytes[..start], value.as_bytes(), &bytes[end..]].concat());
+    let mut olds: Vec<Option<Raw<'_>>> = vec![None; sets.len()];
+    let mut is_empty = true;
+    for member in object.members() {
+        is_empty = false;
+        for (old, _) in olds.iter_mut().zip(sets).filter(|(_, (key, _))| member.is(key)) {
+            *old = Some(member.value);
+        }
     }
-    let mut text = bytes[..bytes.len() - 1].to_vec();
-    if object.members().next().is_some() {
-        text.push(b',');
+    let mut replaced: Vec<(usize, usize, Raw<'_>)> = Vec::new();
+    for (old, (_, value)) in olds.iter().zip(sets) {
+        let Some(old) = old else { continue };
+        let start = offset_in(object, *old);
+        replaced.push((start, start + old.as_bytes().len(), *value));
     }
-    write_string(key, &mut text);
-    text.push(b':');
-    text.extend_from_slice(value.as_bytes());
+    replaced.sort_by_key(|(start, ..)| *start);
+    let n_added: usize = sets.iter().map(|(key, value)| key.len() + value.as_bytes().len() + 8).sum();
+    let mut text = Vec::with_capacity(bytes.len() + n_added);
+    let mut copied = 0;
+    for (start, end, value) in replaced {
+        text.extend_from_slice(&bytes[copied..start]);
+        text.extend_from_slice(value.as_bytes());
+        copied = end;
+    }
+    text.extend_from_slice(&bytes[copied..bytes.len() - 1]);
+    for (_, (key, value)) in olds.iter().zip(sets).filter(|(old, _)| old.is_none()) {
+        if !is_empty {
+            text.push(b',');
+        }
+        is_empty = false;
+        write_string(key, &mut text);
+        text.push(b':');
+        text.extend_from_slice(value.as_bytes());
+    }
     text.push(b'}');
     Json::trusted(text)
 }
@@ -89,6 +127,22 @@ mod tests {
         assert_eq!(edited(r#"{ "a" : {"x":"}"} , "b":1e9}"#, &[Edit::Set("a", one)]), r#"{ "a" : 1 , "b":1e9}"#);
         assert_eq!(edited(r#"{"a":5,"a":6}"#, &[Edit::Set("a", one)]), r#"{"a":5,"a":1}"#);
         assert_eq!(edited("[1]", &[Edit::Set("a", one)]), "[1]");
+    }
+
+    #[test]
+    fn several_are_set_as_one_after_the_other() {
+        let [one, two] = [b"1", b"2"].map(|text| Raw::parse(text).unwrap());
+        let edits =
+            [Edit::Set("b", one), Edit::Set("a", two), Edit::Set("c", one), Edit::Remove("x"), Edit::Set("d", two)];
+        for object in
+            ["{}", r#"{"a":0}"#, r#"{"a":[0] ,"b":{},"a":3}"#, r#"{"c":1,"x":2,"b":""}"#, r#"{"d":1,"\u0061":5}"#]
+        {
+            let mut expected = object.to_owned();
+            for edit in &edits {
+                expected = edited(&expected, std::slice::from_ref(edit));
+            }
+            assert_eq!(edited(object, &edits), expected, "{object}");
+        }
     }
 
     #[test]

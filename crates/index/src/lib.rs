@@ -6,7 +6,9 @@
 //! caches may say less than the sessions, never more.
 
 mod cache;
+mod catalogue;
 mod mark;
 
 pub use cache::{Caches, Kind};
+pub use catalogue::{CATALOGUE, Catalogue, Gathered, Gatherer, NewRow, Row};
 pub use mark::{Freshness, Mark};

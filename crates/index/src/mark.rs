@@ -63,6 +63,11 @@ impl Mark {
         self.end
     }
 
+    /// Whether all of the file was marked, as long as it then was.
+    pub fn is_whole(&self) -> bool {
+        self.end == self.length
+    }
+
     /// Whether a file that looks like this need not even be opened: nothing has changed.
     pub fn is_same(&self, stat: &Stat) -> bool {
         !self.is_racy && self.looks_same(stat)

@@ -89,8 +89,8 @@ pub use sample::{Sample, write_sample};
 pub use sessile_core::salvage::How;
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, line, llm, location, message,
-    migrate, outline, tree, version,
+    EntryId, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm, location,
+    message, migrate, outline, tree, version,
 };
 pub use sessile_store::os;
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};

@@ -53,8 +53,8 @@ pub struct Collected {
     pub first_message: Option<JsText<'static>>,
     /// The newest time of a message of user or assistant.
     pub last_activity: Option<f64>,
-    /// The id of the last entry, to see whether the next one hangs on it; none before the first entry.
-    pub last_id: Option<JsText<'static>>,
+    /// The id of the last entry as WTF-8, to see whether the next one hangs on it; none before the first entry.
+    pub last_id: Option<Vec<u8>>,
     /// What can be counted.
     pub facts: Facts,
 }
@@ -251,10 +251,12 @@ impl Collected {
         let (id, parent) = (entry.id.and_then(Raw::as_text), entry.parent.and_then(Raw::as_text));
         if let Some(last) = &self.last_id {
             // Entries of version 1 have no ids, and hang on the one before them.
-            self.facts.has_branches |= id.is_some() && parent.as_ref() != Some(last);
+            self.facts.has_branches |= id.is_some() && parent.is_none_or(|parent| parent.as_wtf8() != last);
         }
         if let Some(id) = id {
-            self.last_id = Some(id.into_owned());
+            let last = self.last_id.get_or_insert_default();
+            last.clear();
+            last.extend_from_slice(id.as_wtf8());
         }
     }
 }

@@ -55,7 +55,9 @@ impl SessionInfo {
     ///
     /// What is absent is left out; a creation time nobody knows is `null`.
     pub fn to_json(&self, with_texts: bool) -> Json {
-        let mut row = ObjectWriter::new();
+        let n_texts = if with_texts { self.all_messages_text.as_wtf8().len() } else { 0 };
+        // All but the texts is short, and escapes are few.
+        let mut row = ObjectWriter::with_room(512 + self.first_message.as_wtf8().len() + n_texts);
         row.string("path", &self.path.to_string_lossy()).string("id", &self.id).string("cwd", &self.cwd);
         if let Some(name) = &self.name {
             row.text("name", name);

@@ -32,8 +32,9 @@ pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<Found>, StoreE
 /// What in a directory is named like a session, by name, without a look at any of it.
 pub fn session_names(os: &dyn Os, directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut paths = entries(os, directory)?;
-    paths.retain(|path| path.file_name().is_some_and(is_session_file_name));
-    paths.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
+    // They differ in their last part alone, so a path ends and compares as its name does, without being taken apart.
+    paths.retain(|path| is_session_file_name(path.as_os_str()));
+    paths.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
     Ok(paths)
 }
 

@@ -116,19 +116,7 @@ impl RoleCounts {
 impl Facts {
     /// Adds what a `usage` says. What is no number, or none that can be counted, counts as nothing.
     pub(super) fn add_usage(&mut self, usage: Raw<'_>) {
-        let number = |value: Raw<'_>| value.as_number().filter(|number| number.is_finite()).unwrap_or_default();
-        // Of duplicate keys the last counts, so nothing is added before all were seen.
-        let (mut tokens, mut cost) = (Tokens::default(), 0.0);
-        for member in usage.members() {
-            match member.key.as_bytes() {
-                b"\"input\"" => tokens.input = number(member.value),
-                b"\"output\"" => tokens.output = number(member.value),
-                b"\"cacheRead\"" => tokens.cache_read = number(member.value),
-                b"\"cacheWrite\"" => tokens.cache_write = number(member.value),
-                b"\"cost\"" => cost = member.value.get("total").map_or(0.0, number),
-                _ => {}
-            }
-        }
+        let (tokens, cost) = usual_usage(usage.as_bytes()).unwrap_or_else(|| any_usage(usage));
         self.tokens.input += tokens.input;
         self.tokens.output += tokens.output;
         self.tokens.cache_read += tokens.cache_read;
@@ -147,8 +135,62 @@ impl Facts {
     }
 }
 
+/// What a usage says, whatever it looks like.
+fn any_usage(usage: Raw<'_>) -> (Tokens, f64) {
+    let number = |key| usage.get(key).map_or(0.0, countable);
+    let tokens = Tokens {
+        input: number("input"),
+        output: number("output"),
+        cache_read: number("cacheRead"),
+        cache_write: number("cacheWrite"),
+    };
+    (tokens, usage.get("cost").and_then(|cost| cost.get("total")).map_or(0.0, countable))
+}
+
+fn countable(value: Raw<'_>) -> f64 {
+    value.as_number().filter(|number| number.is_finite()).unwrap_or_default()
+}
+
+/// What a usage says that is spelled the way pi spells it, as nearly all of them are; none if it is not.
+///
+/// Every answer has a usage, and looking its numbers up one by one would cost
+/// more than reading the answer. The simple twin is [`any_usage`].
+fn usual_usage(usage: &[u8]) -> Option<(Tokens, f64)> {
+    let mut rest = usage;
+    let mut next = |before: &str| {
+        let text = rest.strip_prefix(before.as_bytes())?;
+        let end = text.iter().position(|byte| matches!(byte, b',' | b'}'))?;
+        rest = &text[end..];
+        Some(&text[..end])
+    };
+    let tokens = Tokens {
+        input: digits(next(r#"{"input":"#)?)?,
+        output: digits(next(r#","output":"#)?)?,
+        cache_read: digits(next(r#","cacheRead":"#)?)?,
+        cache_write: digits(next(r#","cacheWrite":"#)?)?,
+    };
+    for before in
+        [r#","totalTokens":"#, r#","cost":{"input":"#, r#","output":"#, r#","cacheRead":"#, r#","cacheWrite":"#]
+    {
+        // Whatever it is, it is a single value and not one of those that count, if the rest is as expected.
+        next(before).filter(|value| !value.contains(&b'{'))?;
+    }
+    let total = next(r#","total":"#)?;
+    (rest == b"}}").then_some((tokens, Raw::parse(total).map_or(0.0, countable)))
+}
+
+/// A number made of a few digits and nothing else.
+fn digits(text: &[u8]) -> Option<f64> {
+    if !(1..=9).contains(&text.len()) || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(f64::from(text.iter().fold(0, |value, digit| value * 10 + u32::from(digit - b'0'))))
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -163,6 +205,34 @@ mod tests {
         }
         assert_eq!(facts.tokens, Tokens { input: 1.0, output: 2.0, cache_read: 5.0, cache_write: 4.0 });
         assert!((facts.tokens.total() - 12.0).abs() < 1e-9 && (facts.cost - 0.5).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_to_read_a_usage_agree(
+            values in proptest::collection::vec(
+                r#"([0-9]{1,12}|0\.[0-9]{1,6}|1e9|-5|"a,b"|"}"| 7 |null|\[1,2\]|\{\}|1e999)"#, 10..11),
+            mostly in any::<prop::sample::Index>(),
+            extra in r#"(|,"total":5|,"x":1)"#,
+        ) {
+            let value = |place: usize| if place == mostly.index(10) { values[place].as_str() } else { "12" };
+            let keys = ["{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"totalTokens\"",
+                ",\"cost\":{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"total\""];
+            let members: String = keys.iter().enumerate().map(|(place, key)| format!("{key}:{}", value(place))).collect();
+            let text = format!("{members}{extra}}}}}");
+            // The digits may begin with a zero, which is no JSON.
+            prop_assume!(Raw::parse(text.as_bytes()).is_ok());
+            if let Some(usual) = usual_usage(text.as_bytes()) {
+                prop_assert_eq!(usual, any_usage(Raw::parse(text.as_bytes()).unwrap()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_usage_as_pi_writes_it_is_read_the_short_way() {
+        let usage = br#"{"input":1,"output":20,"cacheRead":300,"cacheWrite":0,"totalTokens":321,"cost":{"input":0.1,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.125}}"#;
+        let tokens = Tokens { input: 1.0, output: 20.0, cache_read: 300.0, cache_write: 0.0 };
+        assert_eq!(usual_usage(usage), Some((tokens, 0.125)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::line::is_blank;
 
 /// What one line turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every line is an object, and none of them is kept")]
 pub(super) enum Read<'a> {
     /// Blank, or a value that pi skips.
     Nothing,
@@ -16,7 +17,7 @@ pub(super) enum Read<'a> {
     /// A value that is no object.
     NotObject,
     /// An object.
-    Object(Box<Object<'a>>),
+    Object(Object<'a>),
 }
 
 /// The members of an object that a list asks for, as they are spelled; of duplicates the last.
@@ -70,7 +71,7 @@ pub(super) fn read(line: &[u8]) -> Read<'_> {
     };
     let value = Raw::trusted(&line[range]);
     match value.shape() {
-        Shape::Object => Read::Object(Box::new(found.object)),
+        Shape::Object => Read::Object(found.object),
         _ if value.is_truthy() => Read::NotObject,
         _ => Read::Nothing,
     }
@@ -83,7 +84,7 @@ pub(super) fn read_simple(line: &[u8]) -> Read<'_> {
         Parsed::Malformed { .. } => Read::Malformed,
         Parsed::Kept(head) if head.kind == Kind::NotObject => Read::NotObject,
         Parsed::Kept(_) => match Raw::parse(line) {
-            Ok(entry) => Read::Object(Box::new(look_up(entry))),
+            Ok(entry) => Read::Object(look_up(entry)),
             Err(_) => Read::Malformed,
         },
     }

@@ -23,7 +23,7 @@ pub(super) fn encode(collected: &Collected) -> Vec<u8> {
     out.option(collected.name.as_ref(), |out, name| out.bytes(name.as_wtf8()));
     out.option(collected.first_message.as_ref(), |out, text| out.bytes(text.as_wtf8()));
     out.option(collected.last_activity, Writer::float);
-    out.option(collected.last_id.as_ref(), |out, id| out.bytes(id.as_wtf8()));
+    out.option(collected.last_id.as_ref(), |out, id| out.bytes(id));
     encode_facts(&mut out, &collected.facts);
     out.0
 }
@@ -37,7 +37,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Collected> {
         name: from.option(Reader::text)?,
         first_message: from.option(Reader::text)?,
         last_activity: from.option(Reader::float)?,
-        last_id: from.option(Reader::text)?,
+        last_id: from.option(|from| from.bytes().map(<[u8]>::to_vec))?,
         facts: decode_facts(&mut from)?,
     };
     from.is_at_end().then_some(collected)
@@ -170,7 +170,7 @@ mod tests {
             name in proptest::option::of(text()),
             first_message in proptest::option::of(text()),
             last_activity in any::<Option<f32>>(),
-            last_id in proptest::option::of(text()),
+            last_id in any::<Option<Vec<u8>>>(),
             facts in facts(),
         ) -> Collected {
             Collected { first, name, first_message, last_activity: last_activity.map(f64::from), last_id, facts }

@@ -165,6 +165,11 @@ impl<'w> Survey<'w> {
     /// Keeps what was read, and drops what is known of files that are gone.
     fn keep(&self, renewed: Vec<(usize, NewRow)>) {
         let Some(caches) = &self.caches else { return };
+        let n_rows: usize = self.directories.iter().map(|directory| directory.catalogue.len()).sum();
+        if renewed.is_empty() && n_rows == self.files.len() {
+            // No row is new, and as each file was known by its own, none is left over.
+            return;
+        }
         let mut present: Vec<Vec<&OsStr>> = vec![Vec::new(); self.directories.len()];
         for file in &self.files {
             present[file.directory].extend(file.found.path.file_name());
@@ -233,10 +238,22 @@ impl Listing<'_> {
 
     /// The most recently active first; of equals the one whose file comes first.
     fn arrange(&mut self) {
-        let (orders, sessions) = (std::mem::take(&mut self.orders), std::mem::take(&mut self.sessions));
-        let mut both: Vec<_> = orders.into_iter().zip(sessions).collect();
-        both.sort_by_cached_key(|(order, session)| (Reverse(session.modified), *order));
-        (self.orders, self.sessions) = both.into_iter().unzip();
+        let key = |place: &usize| (Reverse(self.sessions[*place].modified), self.orders[*place]);
+        let mut places: Vec<usize> = (0..self.sessions.len()).collect();
+        places.sort_unstable_by_key(key);
+        // Sessions are large, so each is moved once, to where it belongs.
+        for start in 0..places.len() {
+            let mut to = start;
+            loop {
+                let from = std::mem::replace(&mut places[to], to);
+                if from == start {
+                    break;
+                }
+                self.sessions.swap(to, from);
+                self.orders.swap(to, from);
+                to = from;
+            }
+        }
     }
 }
 

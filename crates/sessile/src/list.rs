@@ -4,6 +4,7 @@ mod find;
 mod load;
 mod spread;
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,7 +59,9 @@ impl SessionInfo {
         let n_texts = if with_texts { self.all_messages_text.as_wtf8().len() } else { 0 };
         // All but the texts is short, and escapes are few.
         let mut row = ObjectWriter::with_room(512 + self.first_message.as_wtf8().len() + n_texts);
-        row.string("path", &self.path.to_string_lossy()).string("id", &self.id).string("cwd", &self.cwd);
+        // The usual path is asked for its text, which is faster than having it mended.
+        let path = self.path.to_str().map_or_else(|| self.path.to_string_lossy(), Cow::Borrowed);
+        row.string("path", &path).string("id", &self.id).string("cwd", &self.cwd);
         if let Some(name) = &self.name {
             row.text("name", name);
         }

@@ -73,7 +73,7 @@ impl<'a> Raw<'a> {
 
     /// The JSON text, with bytes that are not UTF-8 replaced by U+FFFD.
     pub fn to_text(self) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.0)
+        super::text::mended(self.0)
     }
 
     /// An owned copy.

@@ -58,8 +58,8 @@ impl<'w> Survey<'w> {
     ///
     /// A directory that cannot be listed does not hide the others.
     pub(super) fn new(world: &'w World, directories: Vec<PathBuf>, caches: Option<Caches>) -> Self {
-        let listed = each(world.os(), directories.len(), 1, |index| {
-            Directory::list(world, &directories[index], caches.as_ref()).unwrap_or_default()
+        let listed = each(world.os(), directories, 1, |directory| {
+            Directory::list(world, &directory, caches.as_ref()).unwrap_or_default()
         });
         Self::look(world, listed, caches)
     }
@@ -75,11 +75,10 @@ impl<'w> Survey<'w> {
         for (index, directory) in directories.iter_mut().enumerate() {
             paths.extend(std::mem::take(&mut directory.paths).into_iter().map(|path| (index, path)));
         }
-        let files = each(world.os(), paths.len(), RUN, |place| {
-            let (directory, path) = &paths[place];
-            let found = look_at(world.os(), path.clone())?;
-            let known = directories[*directory].known(&found);
-            Some(File { directory: *directory, found, known })
+        let files = each(world.os(), paths, RUN, |(directory, path)| {
+            let found = look_at(world.os(), path)?;
+            let known = directories[directory].known(&found);
+            Some(File { directory, found, known })
         });
         Self { world, caches, directories, files: files.into_iter().flatten().collect() }
     }
@@ -182,8 +181,7 @@ impl<'w> Survey<'w> {
         let changed: Vec<usize> = (0..self.directories.len())
             .filter(|index| !new[*index].is_empty() || present[*index].len() < self.directories[*index].catalogue.len())
             .collect();
-        each(self.world.os(), changed.len(), 1, |place| {
-            let index = changed[place];
+        each(self.world.os(), changed, 1, |index| {
             let mut present = present[index].clone();
             present.sort_unstable();
             let Directory { path, catalogue, .. } = &self.directories[index];

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{available_parallelism, scope};
 
 use sessile_store::os::Os;
@@ -14,23 +15,30 @@ pub(crate) fn n_threads(os: &dyn Os, n_pieces: usize) -> usize {
     available_parallelism().map_or(1, usize::from).min(n_pieces).max(1)
 }
 
-/// Does something to each of so many pieces, on all cores, and returns the results in the order of the pieces.
+/// Does something to each piece, on all cores, and returns the results in the order of the pieces.
 ///
 /// A thread takes a run of pieces at a time, because some are hardly worth the taking.
-pub(crate) fn each<R: Send>(os: &dyn Os, n_pieces: usize, run: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    let n_threads = n_threads(os, n_pieces / run);
+pub(crate) fn each<T: Send, R: Send>(os: &dyn Os, pieces: Vec<T>, run: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let n_threads = n_threads(os, pieces.len() / run);
     if n_threads == 1 {
-        return (0..n_pieces).map(work).collect();
+        return pieces.into_iter().map(work).collect();
     }
-    let next = AtomicUsize::new(0);
+    let left = Mutex::new((0, pieces.into_iter()));
+    let next_run = || {
+        // Taking pieces off cannot panic, so the lock is never poisoned.
+        let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken: Vec<T> = left.1.by_ref().take(run).collect();
+        left.0 += 1;
+        (left.0, taken)
+    };
     let take_runs = || {
         let mut done = Vec::new();
         loop {
-            let start = next.fetch_add(run, Ordering::Relaxed);
-            if start >= n_pieces {
+            let (number, taken) = next_run();
+            if taken.is_empty() {
                 return done;
             }
-            done.push((start, (start..n_pieces.min(start + run)).map(&work).collect::<Vec<_>>()));
+            done.push((number, taken.into_iter().map(&work).collect::<Vec<R>>()));
         }
     };
     let mut runs = scope(|scope| {
@@ -42,7 +50,7 @@ pub(crate) fn each<R: Send>(os: &dyn Os, n_pieces: usize, run: usize, work: impl
         }
         runs
     });
-    runs.sort_unstable_by_key(|(start, _)| *start);
+    runs.sort_unstable_by_key(|(number, _)| *number);
     runs.into_iter().flat_map(|(_, results)| results).collect()
 }
 
@@ -106,7 +114,7 @@ mod tests {
     #[test]
     fn results_come_in_order() {
         for (n_pieces, run) in [(0, 1), (1, 1), (7, 3), (1000, 10)] {
-            let doubled = each(&RealOs, n_pieces, run, |piece| piece * 2);
+            let doubled = each(&RealOs, (0..n_pieces).collect(), run, |piece: usize| piece * 2);
             assert_eq!(doubled, (0..n_pieces).map(|piece| piece * 2).collect::<Vec<_>>());
         }
     }

@@ -63,6 +63,7 @@ mod environment;
 mod error;
 mod event;
 mod follow;
+mod group;
 mod list;
 mod manager;
 mod place;
@@ -78,6 +79,7 @@ pub use environment::{Environment, System};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
+pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectPlace, Relative, Who, group_by_cwd};
 pub use list::{Cancel, ListOptions, Progress, SessionInfo};
 pub use manager::{
     BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,

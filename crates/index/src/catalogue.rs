@@ -137,6 +137,11 @@ impl<'c> Row<'c> {
         }
     }
 
+    /// A copy that needs no catalogue.
+    pub fn to_new(&self) -> NewRow {
+        NewRow { mark: self.mark, state: self.state.to_vec() }
+    }
+
     fn is_alike(&self, other: Row<'_>) -> bool {
         (self.mark, self.state) == (other.mark, other.state)
     }
@@ -147,7 +152,8 @@ impl NewRow {
         Self { mark, state: state::encode(collected) }
     }
 
-    fn borrow(&self) -> Row<'_> {
+    /// The row, as a catalogue would give it.
+    pub fn borrow(&self) -> Row<'_> {
         Row { mark: self.mark, state: &self.state }
     }
 }

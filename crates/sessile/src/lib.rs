@@ -30,7 +30,9 @@
 //! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
+//! | put together what belongs together | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
 //! | see what another program adds, as it does | [`Sessions::follow`] |
+//! | learn of new, changed and deleted sessions | [`Sessions::watch_store`] |
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
 //! | find out what is wrong with a file, and mend it | [`Sessions::verify`], [`Sessions::repair`] |
@@ -73,6 +75,7 @@ mod sample;
 mod session;
 mod splice;
 mod verify;
+mod watch;
 mod world;
 
 pub use environment::{Environment, System};
@@ -98,3 +101,4 @@ pub use sessile_store::os;
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};
 pub use session::Acknowledgement;
 pub use verify::{HiddenRecord, Report};
+pub use watch::{StoreEvent, StoreWatcher, WatchOptions};

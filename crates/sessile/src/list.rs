@@ -2,7 +2,7 @@
 
 mod find;
 mod load;
-mod spread;
+pub(crate) mod spread;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -21,6 +21,7 @@ use crate::place::{CwdFilter, given_dir, sessions_root};
 use crate::world::World;
 pub(crate) use find::{find_by_id, most_recent, read_header};
 use load::Survey;
+pub(crate) use load::row_of;
 
 /// A session as a row of a list.
 #[derive(Clone, Debug, PartialEq)]

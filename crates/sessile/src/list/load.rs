@@ -255,7 +255,8 @@ impl Listing<'_> {
     }
 }
 
-fn row_of(file: &Found, info: Info) -> SessionInfo {
+/// What a list shows of a file.
+pub(crate) fn row_of(file: &Found, info: Info) -> SessionInfo {
     SessionInfo {
         path: file.path.clone(),
         id: info.id,

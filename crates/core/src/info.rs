@@ -300,7 +300,9 @@ torn
 
     fn scanned(bytes: &[u8]) -> Collected {
         let mut scan = InfoScan::default();
-        split(bytes).into_iter().for_each(|line| scan.push(line, &Utc));
+        for line in split(bytes) {
+            scan.push(line, &Utc);
+        }
         scan.collected
     }
 
@@ -335,7 +337,9 @@ torn
     #[test]
     fn both_ways_to_read_lines_collect_the_same() {
         let mut simple = InfoScan::with_texts();
-        split(SESSION.as_bytes()).into_iter().for_each(|line| simple.push_simple(line, &Utc));
+        for line in split(SESSION.as_bytes()) {
+            simple.push_simple(line, &Utc);
+        }
         assert_eq!(simple.collected, scanned(SESSION.as_bytes()));
     }
 

@@ -111,7 +111,7 @@ impl Catalogue {
     }
 }
 
-impl<'c> Row<'c> {
+impl Row<'_> {
     /// Whether the row says all there is to say about a file that looks like this, so that it need not be opened.
     pub fn is_current(&self, stat: &Stat) -> bool {
         let is_hopeless = self.state.first() == Some(&state::NO_HEADER);
@@ -124,7 +124,6 @@ impl<'c> Row<'c> {
     }
 
     /// The header of a file that looks like this, if the row knows: the inner `None` is for a file that is no session.
-    #[expect(clippy::option_option, reason = "two different absences")]
     pub fn header(&self, stat: &Stat) -> Option<Option<HeaderInfo>> {
         if !self.mark.is_same(stat) {
             return None;

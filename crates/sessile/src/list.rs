@@ -2,6 +2,7 @@
 
 mod find;
 mod load;
+mod select;
 pub(crate) mod spread;
 
 use std::borrow::Cow;
@@ -22,6 +23,7 @@ use crate::world::World;
 pub(crate) use find::{find_by_id, most_recent, read_header};
 use load::Survey;
 pub(crate) use load::row_of;
+pub use select::{Children, Selection, SortBy};
 
 /// A session as a row of a list.
 #[derive(Clone, Debug, PartialEq)]

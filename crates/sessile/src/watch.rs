@@ -207,7 +207,7 @@ impl StoreWatcher {
                 catalogue.row(found.path.file_name()?).map(|row| row.to_new())
             };
             let row = known.get(&found.path).and_then(|known| known.row.clone()).or_else(kept);
-            let now = read(&mut Gatherer::new(world.os(), Zone(world.environment())), &found, row);
+            let now = read(&mut Gatherer::new(world.os(), Zone(world.environment())), &found, row.as_ref());
             (found.path, now)
         })
     }
@@ -254,14 +254,14 @@ fn find(world: &World, directories: Vec<PathBuf>) -> HashMap<PathBuf, Found> {
 }
 
 /// Reads what a row does not cover yet of a file.
-fn read(gatherer: &mut Gatherer<'_, Zone<'_>>, found: &Found, row: Option<NewRow>) -> Known {
+fn read(files: &mut Gatherer<'_, Zone<'_>>, found: &Found, row: Option<&NewRow>) -> Known {
     let listed = |info: Option<Info>| info.map(|info| Box::new(row_of(found, info)));
-    if let Some(row) = row.as_ref().filter(|row| row.borrow().is_current(&found.stat))
+    if let Some(row) = row.filter(|row| row.borrow().is_current(&found.stat))
         && let Some(collected) = row.borrow().collected()
     {
         return Known { stat: Some(found.stat), row: Some(row.clone()), session: listed(collected.into_info()) };
     }
-    match gatherer.gather(&found.path, row.as_ref().map(NewRow::borrow)) {
+    match files.gather(&found.path, row.map(NewRow::borrow)) {
         Ok(gathered) => Known { stat: Some(found.stat), row: gathered.row, session: listed(gathered.info) },
         Err(_) => Known { stat: None, row: None, session: None },
     }

@@ -11,7 +11,7 @@ use sessile_testkit::Replay;
 use tempfile::TempDir;
 
 /// Nothing takes that long unless it never happens.
-const EVER: Duration = Duration::from_secs(60);
+const EVER: Duration = Duration::from_mins(1);
 
 struct Place {
     dir: TempDir,

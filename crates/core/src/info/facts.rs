@@ -218,8 +218,8 @@ mod tests {
             let value = |place: usize| if place == mostly.index(10) { values[place].as_str() } else { "12" };
             let keys = ["{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"totalTokens\"",
                 ",\"cost\":{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"total\""];
-            let members: String = keys.iter().enumerate().map(|(place, key)| format!("{key}:{}", value(place))).collect();
-            let text = format!("{members}{extra}}}}}");
+            let members: Vec<String> = keys.iter().enumerate().map(|(place, key)| format!("{key}:{}", value(place))).collect();
+            let text = format!("{}{extra}}}}}", members.concat());
             // The digits may begin with a zero, which is no JSON.
             prop_assume!(Raw::parse(text.as_bytes()).is_ok());
             if let Some(usual) = usual_usage(text.as_bytes()) {

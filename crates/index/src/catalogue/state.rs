@@ -83,7 +83,9 @@ fn encode_facts(out: &mut Writer, facts: &Facts) {
         out.bytes(model.model.as_wtf8());
     }
     let Tokens { input, output, cache_read, cache_write } = facts.tokens;
-    [input, output, cache_read, cache_write, facts.cost].into_iter().for_each(|number| out.float(number));
+    for number in [input, output, cache_read, cache_write, facts.cost] {
+        out.float(number);
+    }
     out.option(facts.newest_entry, Writer::signed);
     out.number(facts.unreadable_lines);
     out.byte(u8::from(facts.has_branches));

@@ -146,15 +146,15 @@ impl<'w> Survey<'w> {
         texts: bool,
     ) -> impl FnMut(usize) -> (Option<SessionInfo>, Option<NewRow>) + 's {
         let zone = Zone(self.world.environment());
-        let mut gatherer = Gatherer::new(self.world.os(), zone);
+        let mut files = Gatherer::new(self.world.os(), zone);
         move |piece| {
             let file = &self.files[stale[piece]];
             let gathered = if texts || self.caches.is_none() {
-                gatherer.scan(&file.found.path, texts).map(|info| Gathered { info, row: None })
+                files.scan(&file.found.path, texts).map(|info| Gathered { info, row: None })
             } else {
                 let directory = &self.directories[file.directory];
                 let row = file.found.path.file_name().and_then(|name| directory.catalogue.row(name));
-                gatherer.gather(&file.found.path, row)
+                files.gather(&file.found.path, row)
             };
             let gathered = gathered.unwrap_or(Gathered { info: None, row: None });
             (gathered.info.map(|info| row_of(&file.found, info)), gathered.row)

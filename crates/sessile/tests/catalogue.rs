@@ -69,7 +69,9 @@ impl Place {
         let cached = if is_logical { cached.on(Arc::new(Layered::new(Arc::clone(&layer)))) } else { cached };
         let scanning = Sessions::new(environment.clone()).caching(None);
         let place = Self { dir, layer, environment, cached, scanning };
-        CWDS.into_iter().for_each(|cwd| fs::create_dir_all(place.directory(cwd)).unwrap());
+        for cwd in CWDS {
+            fs::create_dir_all(place.directory(cwd)).unwrap();
+        }
         place
     }
 
@@ -94,10 +96,6 @@ impl Place {
         paths
     }
 
-    fn all(&self, sessions: &Sessions) -> Vec<SessionInfo> {
-        sessions.list_all(None, &mut ListOptions::default()).unwrap()
-    }
-
     fn answers(&self, sessions: &Sessions) -> Answers {
         let some_dir = self.directory(CWDS[0]);
         let listed = CWDS.map(|cwd| sessions.list(cwd, None, &mut ListOptions::default()).unwrap());
@@ -108,8 +106,12 @@ impl Place {
             .map(|path| path.exists().then_some(path));
         let ids = ["s0", "s1", "nobody"];
         let found = ids.into_iter().flat_map(|id| CWDS.map(|cwd| sessions.find_by_id(cwd, id, None))).collect();
-        Answers { all: self.all(sessions), listed, given, recent, found }
+        Answers { all: all(sessions), listed, given, recent, found }
     }
+}
+
+fn all(sessions: &Sessions) -> Vec<SessionInfo> {
+    sessions.list_all(None, &mut ListOptions::default()).unwrap()
 }
 
 /// All that can be asked.
@@ -202,7 +204,7 @@ fn op(with_large: bool) -> impl Strategy<Value = Op> {
     prop_oneof![
         3 => (slot(), content()).prop_map(|(slot, content)| Op::Create(slot, content)),
         6 => (slot(), piece).prop_map(|(slot, piece)| Op::Append(slot, piece)),
-        2 => (slot(), index(), b'0'..b'9').prop_map(|(slot, at, byte)| Op::Edit(slot, at, byte)),
+        2 => (slot(), index(), b'0'..=b'9').prop_map(|(slot, at, byte)| Op::Edit(slot, at, byte)),
         1 => (slot(), index()).prop_map(|(slot, at)| Op::Truncate(slot, at)),
         1 => slot().prop_map(Op::Delete),
         1 => (slot(), slot()).prop_map(|(from, to)| Op::Rename(from, to)),
@@ -258,9 +260,9 @@ impl Place {
                 drop(fs::set_permissions(self.file(*slot), fs::Permissions::from_mode(0o000)));
                 self.layer.note_change(&self.file(*slot));
             }
-            Op::DropCache(file) => drop(self.cache_file(file).map(fs::remove_file)),
-            Op::CutCache(file, at) => self.rewrite_cache(file, |bytes| bytes.truncate(at.index(bytes.len() + 1))),
-            Op::FlipCache(file, at) => self.rewrite_cache(file, |bytes| {
+            Op::DropCache(file) => drop(self.cache_file(*file).map(fs::remove_file)),
+            Op::CutCache(file, at) => self.rewrite_cache(*file, |bytes| bytes.truncate(at.index(bytes.len() + 1))),
+            Op::FlipCache(file, at) => self.rewrite_cache(*file, |bytes| {
                 if !bytes.is_empty() {
                     let bit = at.index(bytes.len() * 8);
                     bytes[bit / 8] ^= 1 << (bit % 8);
@@ -284,12 +286,12 @@ impl Place {
         }
     }
 
-    fn cache_file(&self, file: &Index) -> Option<PathBuf> {
+    fn cache_file(&self, file: Index) -> Option<PathBuf> {
         let files = self.cache_files();
         (!files.is_empty()).then(|| file.get(&files).clone())
     }
 
-    fn rewrite_cache(&self, file: &Index, change: impl FnOnce(&mut Vec<u8>)) {
+    fn rewrite_cache(&self, file: Index, change: impl FnOnce(&mut Vec<u8>)) {
         if let Some(path) = self.cache_file(file) {
             let mut bytes = fs::read(&path).unwrap();
             change(&mut bytes);
@@ -338,34 +340,34 @@ fn what_has_not_changed_is_not_opened_and_what_has_grown_is_read_from_there() {
     // No session, and remembered as such.
     place.write(&place.directory(CWDS[0]).join("junk.jsonl"), "junk\n5\n".repeat(100_000).as_bytes());
     let n_reads = || std::mem::take(&mut *place.layer.n_reads.lock().unwrap());
-    let listed = place.all(&place.cached);
+    let listed = all(&place.cached);
     n_reads();
-    assert_eq!(place.all(&place.cached), listed);
+    assert_eq!(all(&place.cached), listed);
     assert_eq!(n_reads(), CWDS.len(), "each catalogue once, and nothing else");
     let big = place.file(3);
     place.write(&big, format!("{HEADER}\n{}", message(7).repeat(100_000)).as_bytes());
-    place.all(&place.cached);
+    all(&place.cached);
     let whole = n_reads();
     place.play(&Op::Append(3, message(8)));
-    let grown = place.all(&place.cached);
+    let grown = all(&place.cached);
     assert!(n_reads() < whole, "only the tail is read");
-    assert_eq!(grown, place.all(&place.scanning));
+    assert_eq!(grown, all(&place.scanning));
     assert_eq!(grown.iter().find(|row| row.path == big).unwrap().message_count, 100_001);
 }
 
 #[test]
 fn catalogues_are_for_their_owner_only_and_none_is_made_for_nothing() {
     let place = Place::new(true);
-    place.all(&place.cached);
-    assert_eq!(place.cache_files(), [PathBuf::new(); 0]);
+    all(&place.cached);
+    assert!(place.cache_files().is_empty());
     place.write(&place.file(0), HEADER.as_bytes());
-    place.all(&place.cached);
+    all(&place.cached);
     let [file] = place.cache_files().try_into().unwrap();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::metadata(file.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
     // Nothing has changed, so nothing is written: the file with the same name is the same file.
     let before = fs::metadata(&file).unwrap().modified().unwrap();
-    place.all(&place.cached);
+    all(&place.cached);
     assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), before);
 }
 

@@ -1,6 +1,7 @@
 //! Sessions that belong together.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
+use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -36,13 +37,13 @@ fn sessions() -> Sessions {
 fn drawn(list: &[SessionInfo], families: &[Family]) -> String {
     let mut text = String::new();
     for family in families {
-        text += &format!("= {}\n", family.newest_activity);
+        writeln!(text, "= {}", family.newest_activity).unwrap();
         for member in &family.members {
             let name = match &member.who {
                 Who::Listed(place) => list[*place].id.clone(),
                 Who::Missing(path) => format!("?{}", path.display()),
             };
-            text += &format!("{}{name}\n", "  ".repeat(member.depth));
+            writeln!(text, "{}{name}", "  ".repeat(member.depth)).unwrap();
         }
     }
     text

@@ -1,6 +1,6 @@
 //! What was collected from a session's lines, as bytes.
 
-use sessile_core::info::{Collected, Facts, FirstValue, HeaderInfo, ModelName, RoleCounts, Tokens};
+use sessile_core::info::{Collected, Facts, FirstValue, HeaderInfo, MOST_MODELS, ModelName, RoleCounts, Tokens};
 
 use super::bytes::{Reader, Writer};
 
@@ -99,7 +99,8 @@ fn decode_facts(from: &mut Reader<'_>) -> Option<Facts> {
     }
     let compactions = from.number()?;
     let n_models = from.length()?;
-    let mut models = Vec::new();
+    // As many as there are, but not as many as a number may claim.
+    let mut models = Vec::with_capacity(n_models.min(MOST_MODELS));
     for _ in 0..n_models {
         models.push(ModelName { provider: from.text()?, model: from.text()? });
     }

@@ -96,9 +96,10 @@ impl<'w> Survey<'w> {
         options: &mut ListOptions<'_>,
     ) -> Result<Vec<SessionInfo>, SessionError> {
         let cancel = options.cancel.clone().unwrap_or_default();
-        let mut listing = Listing { world: self.world, filter, orders: Vec::new(), sessions: Vec::new() };
-        let stale = self.take_known(&mut listing);
         let total = self.files.len();
+        let (orders, sessions) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        let mut listing = Listing { world: self.world, filter, orders, sessions };
+        let stale = self.take_known(&mut listing);
         let n_known = total - stale.len();
         if n_known > 0 && !cancel.is_cancelled() {
             listing.show(n_known, total, true, options);

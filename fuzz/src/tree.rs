@@ -348,7 +348,7 @@ fn as_a_list(file: &File<'_>) {
 
 /// A list shows exactly the files that open as sessions.
 fn listed(outline: &Outline, scan: InfoScan) {
-    let Some(info) = scan.finish(&Utc) else { return assert!(!outline.is_session()) };
+    let Some(info) = scan.finish() else { return assert!(!outline.is_session()) };
     assert!(outline.is_session());
     let messages = outline.entries().filter(|row| outline.kind(*row) == Kind::Message);
     assert_eq!(info.message_count, messages.count());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use serde_json::Value;
-use sessile::{ListOptions, NewSession, SessionError, SessionManager, Sessions, WriteOptions};
+use sessile::{ListOptions, NewSession, SessionError, SessionInfo, SessionManager, Sessions, WriteOptions};
 use tempfile::TempDir;
 
 use crate::differential::compare::{Paths, compare_sessions};
@@ -33,7 +33,7 @@ pub struct Stage {
     ours: Option<SessionManager>,
     paths: Paths,
     now_ms: i64,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 /// What came of something that both were asked to do.
@@ -104,8 +104,7 @@ impl Stage {
         world.set_current_dir(&paths.ours);
         // Damage is done to these files on purpose; the guard would put back what pi is meant to miss.
         let sessions = Sessions::new(world.clone()).writing(WriteOptions { guard: false, ..WriteOptions::default() });
-        let mut stage =
-            Self { oracle: Some(oracle), world, sessions, ours: None, paths, now_ms: START_MS, _directory: directory };
+        let mut stage = Self { oracle: Some(oracle), world, sessions, ours: None, paths, now_ms: START_MS, directory };
         let home = quoted(&stage.paths.pi);
         stage.ask(&format!(r#"{{"cmd":"reset","clock":{START_MS},"idSeed":"{SEED}"}}"#));
         stage.ask(&format!(r#"{{"cmd":"env","set":{{"HOME":{home},"PI_CODING_AGENT_DIR":null}}}}"#));
@@ -384,9 +383,21 @@ impl Stage {
         let our_dir = dir.map(|dir| self.our_path(dir));
         let mut options = ListOptions { texts: true, ..ListOptions::default() };
         let ours = self.sessions.list(cwd, our_dir.as_deref(), &mut options).unwrap();
+        self.assert_catalogue_agrees(cwd, our_dir.as_deref(), &ours);
         let ours = ours.iter().map(|info| self.as_pi(&listed(info).to_string()));
         let ours = ours.map(|row| serde_json::from_str(&row).unwrap()).collect();
         (pi.value().as_array().expect("a list").clone(), ours)
+    }
+
+    /// Asserts that a catalogue, which is kept from list to list, has no other answer than the files themselves.
+    #[track_caller]
+    fn assert_catalogue_agrees(&self, cwd: &str, dir: Option<&Path>, scanned: &[SessionInfo]) {
+        let cached = self.sessions.clone().caching(Some(self.directory.path().join("caches")));
+        let without_text = |info: &SessionInfo| SessionInfo { all_messages_text: "".into(), ..info.clone() };
+        let scanned: Vec<SessionInfo> = scanned.iter().map(without_text).collect();
+        for _ in ["collected", "kept"] {
+            assert_eq!(cached.list(cwd, dir, &mut ListOptions::default()).unwrap(), scanned, "the catalogue's list");
+        }
     }
 
     /// Asserts that both list the same, and returns it.

@@ -27,6 +27,23 @@ const GAP: usize = 2;
 /// The least that is left for what a session is about.
 const LEAST_TITLE: usize = 20;
 
+/// A row of a table.
+pub(crate) struct Row<'r> {
+    /// The session; none for one that is only known from its children.
+    pub(crate) session: Option<&'r SessionInfo>,
+    /// What stands before its title.
+    pub(crate) before: String,
+    /// What is known of the place it belongs to: its working directory, or the path of a file that is missing.
+    pub(crate) place: String,
+}
+
+impl<'r> Row<'r> {
+    /// The row of a session as such.
+    pub(crate) fn of(surroundings: &Surroundings, session: &'r SessionInfo) -> Self {
+        Self { session: Some(session), before: String::new(), place: surroundings.short(&session.cwd) }
+    }
+}
+
 /// Prints sessions in their order.
 pub(crate) fn print(
     surroundings: &Surroundings,
@@ -34,28 +51,44 @@ pub(crate) fn print(
     sessions: &[SessionInfo],
     shown: Columns,
 ) -> io::Result<()> {
+    let rows: Vec<Row<'_>> = sessions.iter().map(|session| Row::of(surroundings, session)).collect();
+    print_rows(surroundings, out, &rows, shown)
+}
+
+/// Prints rows in their order.
+pub(crate) fn print_rows(
+    surroundings: &Surroundings,
+    out: &mut Screen<'_>,
+    rows: &[Row<'_>],
+    shown: Columns,
+) -> io::Result<()> {
     let now = surroundings.now_ms();
-    let cwds: Vec<String> = sessions.iter().map(|session| surroundings.short(&session.cwd)).collect();
     let age_end = if shown.place { PLACE + AGE } else { AGE };
     let title_start = age_end + COUNT + GAP;
     let available = out.width().saturating_sub(title_start);
-    let cwd_width = if shown.cwd { cwd_width(&cwds, available) } else { 0 };
+    let cwd_width = if shown.cwd { cwd_width(rows, available) } else { 0 };
     let title_width = if cwd_width == 0 { available } else { available - cwd_width - GAP };
-    let row = |place: &str, age: &str, count: &str, count_style, style, title: &str, cwd: &str| {
+    let line = |place: &str, age: &str, count: &str, count_style, titled: &dyn Fn(Line) -> Line, cwd: &str| {
         let start = if shown.place { Line::new().styled(DIM, place) } else { Line::new() };
         let start = start.right(age_end, DIM, age).right(age_end + COUNT, count_style, count).pad(title_start);
-        let titled = start.styled(style, title).cut(title_start + title_width);
+        let titled = titled(start).cut(title_start + title_width);
         if cwd_width == 0 { titled } else { titled.pad(title_start + title_width + GAP).styled(DIM, cwd) }
     };
-    out.print(row("", "age", "msgs", DIM, DIM, "session", "directory"))?;
-    for (n_before, (session, cwd)) in sessions.iter().zip(&cwds).enumerate() {
+    out.print(line("", "age", "msgs", DIM, &|line| line.styled(DIM, "session"), "directory"))?;
+    for (n_before, row) in rows.iter().enumerate() {
+        let Some(session) = row.session else {
+            let title = format!("(not here: {})", row.place);
+            out.print(line("", "", "", DIM, &|line| line.styled(DIM, &row.before).styled(DIM, &title), ""))?;
+            continue;
+        };
         let (place, age) = (format!("@{}", n_before + 1), age(now, session.modified));
         let count = session.message_count.to_string();
         let (style, title) = match &session.name {
             Some(name) => (NAMED, name.to_str()),
             None => (PLAIN, session.first_message.to_str()),
         };
-        out.print(row(&place, &age, &count, PLAIN, style, title.trim(), cwd))?;
+        let titled = |line: Line| line.styled(DIM, &row.before).styled(style, title.trim());
+        out.print(line(&place, &age, &count, PLAIN, &titled, &row.place))?;
         if shown.path {
             out.print_whole(&Line::new().pad(title_start).styled(DIM, &session.path.to_string_lossy()))?;
         }
@@ -64,8 +97,9 @@ pub(crate) fn print(
 }
 
 /// As wide as the widest directory, but at most a third of what there is, and nothing if that is too little.
-fn cwd_width(cwds: &[String], available: usize) -> usize {
-    let widest = cwds.iter().map(|cwd| columns(&clean(cwd))).max().unwrap_or_default().max("directory".len());
+fn cwd_width(rows: &[Row<'_>], available: usize) -> usize {
+    let places = rows.iter().filter(|row| row.session.is_some()).map(|row| &row.place);
+    let widest = places.map(|place| columns(&clean(place))).max().unwrap_or_default().max("directory".len());
     let width = widest.min(available / 3);
     if available < LEAST_TITLE + GAP + width || width < 8 { 0 } else { width }
 }

@@ -1,11 +1,17 @@
 //! What a list of sessions shows of each one.
 
+mod facts;
+mod line;
+
 use crate::date::{self, LocalZone};
 use crate::entry::js_time;
-use crate::head::{self, Kind, Parsed, Role};
-use crate::json::{JsText, Json, Raw, Shape};
+use crate::head::{Kind, Role};
+use crate::json::{JsText, Raw, Shape};
 use crate::line::Line;
-use crate::message::text_of;
+use crate::message::content_text;
+
+pub use facts::{Facts, MOST_MODELS, ModelName, RoleCounts, Tokens};
+use line::{Object, Read};
 
 /// What stands for the first message of a session that has none.
 pub const NO_MESSAGES: &str = "(no messages)";
@@ -32,6 +38,54 @@ pub struct Info {
     pub first_message: JsText<'static>,
     /// All texts of user and assistant, for searching; empty unless asked for.
     pub all_messages_text: JsText<'static>,
+    /// What else can be counted.
+    pub facts: Facts,
+}
+
+/// All that was taken from the lines so far: plain data, so that it can be kept and gone on with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Collected {
+    /// What the first value of the lines turned out to be.
+    pub first: FirstValue,
+    /// The name in force.
+    pub name: Option<JsText<'static>>,
+    /// The first text of the user.
+    pub first_message: Option<JsText<'static>>,
+    /// The newest time of a message of user or assistant.
+    pub last_activity: Option<f64>,
+    /// The id of the last entry as WTF-8, to see whether the next one hangs on it; none before the first entry.
+    pub last_id: Option<Vec<u8>>,
+    /// What can be counted.
+    pub facts: Facts,
+}
+
+/// What the first value of the lines turned out to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum FirstValue {
+    /// There was none yet.
+    #[default]
+    NotYetSeen,
+    /// No header, so these lines are no session, whatever follows.
+    NoHeader,
+    /// A header.
+    Header(HeaderInfo),
+}
+
+/// What a list shows of a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderInfo {
+    /// Where its line begins.
+    pub offset: u64,
+    /// The session's id.
+    pub id: String,
+    /// The working directory, or nothing.
+    pub cwd: String,
+    /// The file the session was forked from.
+    pub parent_session: Option<String>,
+    /// When the session was created, in milliseconds.
+    pub created: Option<i64>,
+    /// Whether that was told by a text, so that it counts as an activity if there is no other.
+    pub is_stated: bool,
 }
 
 /// Collects an [`Info`] line by line, so that files of any size need little memory.
@@ -39,29 +93,15 @@ pub struct Info {
 /// One odd entry hides nothing but itself: what cannot be read is passed over.
 #[derive(Debug, Default)]
 pub struct InfoScan {
-    header: FirstValue,
-    name: Option<Json>,
-    message_count: usize,
-    first_message: Option<JsText<'static>>,
-    last_activity: Option<f64>,
+    collected: Collected,
     texts: Option<Vec<u8>>,
 }
 
-/// What the first value of the lines turned out to be.
-#[derive(Debug, Default)]
-enum FirstValue {
-    #[default]
-    NotYetSeen,
-    NoHeader,
-    Header(Header),
-}
-
-#[derive(Debug)]
-struct Header {
-    id: String,
-    cwd: String,
-    parent_session: Option<String>,
-    timestamp: Option<Json>,
+/// Goes on where another scan has stopped.
+impl From<Collected> for InfoScan {
+    fn from(collected: Collected) -> Self {
+        Self { collected, texts: None }
+    }
 }
 
 impl InfoScan {
@@ -70,50 +110,90 @@ impl InfoScan {
         Self { texts: Some(Vec::new()), ..Self::default() }
     }
 
+    /// What was collected so far, without the texts.
+    pub fn collected(&self) -> &Collected {
+        &self.collected
+    }
+
     /// Whether the lines so far rule out that this is a session, so that the rest need not be read.
     pub fn is_hopeless(&self) -> bool {
-        matches!(self.header, FirstValue::NoHeader)
+        self.collected.first == FirstValue::NoHeader
     }
 
     /// Takes the next line.
     pub fn push(&mut self, line: Line<'_>, zone: &dyn LocalZone) {
-        let Some(bytes) = line.without_bom().bytes else { return };
-        let Parsed::Kept(head) = head::read(bytes) else { return };
-        if matches!(self.header, FirstValue::NotYetSeen) {
-            let is_header = head.kind == Kind::Header && head.id.is_some();
-            let header = is_header.then(|| Header::read(bytes)).flatten();
-            self.header = header.map_or(FirstValue::NoHeader, FirstValue::Header);
+        self.take(line, zone, line::read);
+    }
+
+    /// The simple twin of [`push`](Self::push): looks each value up on its own.
+    pub fn push_simple(&mut self, line: Line<'_>, zone: &dyn LocalZone) {
+        self.take(line, zone, line::read_simple);
+    }
+
+    fn take(&mut self, line: Line<'_>, zone: &dyn LocalZone, read: fn(&[u8]) -> Read<'_>) {
+        let line = line.without_bom();
+        let read = line.bytes.map_or(Read::Malformed, read);
+        let is_first = self.collected.first == FirstValue::NotYetSeen;
+        match read {
+            Read::Nothing => {}
+            Read::Malformed => self.collected.facts.unreadable_lines += 1,
+            Read::NotObject if is_first => self.collected.first = FirstValue::NoHeader,
+            Read::NotObject => self.collected.facts.entries += 1,
+            Read::Object(object) if is_first => {
+                let header = line.bytes.and_then(|bytes| HeaderInfo::read(&object, bytes, line.span.offset, zone));
+                self.collected.first = header.map_or(FirstValue::NoHeader, FirstValue::Header);
+            }
+            Read::Object(object) => self.take_entry(&object, zone),
+        }
+    }
+
+    fn take_entry(&mut self, entry: &Object<'_>, zone: &dyn LocalZone) {
+        let kind = entry.kind();
+        if kind == Kind::Header {
+            // A further header is no entry.
             return;
         }
-        match head.kind {
-            Kind::SessionInfo => {
-                self.name = Raw::parse(bytes).ok().and_then(|entry| entry.get("name")).map(Raw::to_json);
-            }
-            Kind::Message => {
-                self.message_count += 1;
-                if head.role.is_conversation()
-                    && let Ok(entry) = Raw::parse(bytes)
-                {
-                    self.take_message(head.role, entry, zone);
-                }
+        self.collected.take_place(entry);
+        match kind {
+            Kind::SessionInfo => self.collected.name = entry.name.and_then(given_name),
+            Kind::Message => self.take_message(entry, zone),
+            Kind::Usage | Kind::Compaction | Kind::BranchSummary => {
+                self.collected.facts.compactions += u64::from(kind == Kind::Compaction);
+                entry.usage.into_iter().for_each(|usage| self.collected.facts.add_usage(usage));
             }
             _ => {}
         }
     }
 
-    fn take_message(&mut self, role: Role, entry: Raw<'_>, zone: &dyn LocalZone) {
-        let Some(message) = entry.get("message").filter(|message| message.get("content").is_some()) else { return };
-        let own_time = message.get("timestamp").and_then(Raw::as_number);
-        #[expect(clippy::cast_precision_loss, reason = "times are far below 2^53")]
-        let time = own_time.or_else(|| js_time(entry.get("timestamp"), zone).map(|time| time as f64));
-        if let Some(time) = time {
-            self.last_activity = Some(self.last_activity.unwrap_or_default().max(time));
+    fn take_message(&mut self, entry: &Object<'_>, zone: &dyn LocalZone) {
+        let (role, message) = (entry.role(), &entry.message);
+        let facts = &mut self.collected.facts;
+        facts.messages.add(role);
+        if role == Role::Assistant {
+            facts.add_model(message.provider, message.model);
         }
-        let wants_text = self.texts.is_some() || (role == Role::User && self.first_message.is_none());
-        if !wants_text {
+        if matches!(role, Role::Assistant | Role::ToolResult)
+            && let Some(usage) = message.usage
+        {
+            facts.add_usage(usage);
+        }
+        let Some(content) = message.content.filter(|_| role.is_conversation()) else { return };
+        let own_time = message.timestamp.and_then(Raw::as_number);
+        #[expect(clippy::cast_precision_loss, reason = "times are far below 2^53")]
+        let time = own_time.or_else(|| js_time(entry.timestamp, zone).map(|time| time as f64));
+        if let Some(time) = time {
+            let newest = &mut self.collected.last_activity;
+            *newest = Some(newest.unwrap_or_default().max(time));
+        }
+        self.take_text(role, content);
+    }
+
+    fn take_text(&mut self, role: Role, content: Raw<'_>) {
+        let is_opening = role == Role::User && self.collected.first_message.is_none();
+        if self.texts.is_none() && !is_opening {
             return;
         }
-        let text = text_of(message);
+        let text = content_text(content);
         if text.is_empty() {
             return;
         }
@@ -123,41 +203,149 @@ impl InfoScan {
             }
             texts.extend_from_slice(text.as_wtf8());
         }
-        if role == Role::User && self.first_message.is_none() {
-            self.first_message = Some(text);
+        if is_opening {
+            self.collected.first_message = Some(text);
         }
     }
 
     /// What was collected; none if the lines are no session.
-    pub fn finish(self, zone: &dyn LocalZone) -> Option<Info> {
-        let FirstValue::Header(header) = self.header else { return None };
-        let created = js_time(header.timestamp.as_ref().map(Json::raw), zone);
-        let stated = header.timestamp.filter(|timestamp| timestamp.raw().shape() == Shape::String);
+    pub fn finish(self) -> Option<Info> {
+        let texts = self.texts.unwrap_or_default();
+        self.collected.into_info().map(|info| Info { all_messages_text: JsText::from_wtf8(texts), ..info })
+    }
+}
+
+impl Collected {
+    /// The row of a list; none if the lines are no session.
+    pub fn into_info(self) -> Option<Info> {
+        let FirstValue::Header(header) = self.first else { return None };
         let active = self.last_activity.filter(|time| *time > 0.0).and_then(date::time_clip);
-        let name = self.name.as_ref().and_then(|name| name.raw().as_text());
         Some(Info {
             id: header.id,
             cwd: header.cwd,
-            name: name.map(|name| name.trim().into_owned()).filter(|name| !name.is_empty()),
+            name: self.name,
             parent_session: header.parent_session,
-            created,
-            modified: active.or_else(|| stated.and(created)),
-            message_count: self.message_count,
+            created: header.created,
+            modified: active.or_else(|| header.created.filter(|_| header.is_stated)),
+            message_count: usize::try_from(self.facts.messages.total()).unwrap_or(usize::MAX),
             first_message: self.first_message.unwrap_or_else(|| JsText::from(NO_MESSAGES)),
-            all_messages_text: JsText::from_wtf8(self.texts.unwrap_or_default()),
+            all_messages_text: JsText::from(""),
+            facts: self.facts,
+        })
+    }
+
+    /// The header, if the lines are a session.
+    pub fn header(&self) -> Option<&HeaderInfo> {
+        match &self.first {
+            FirstValue::Header(header) => Some(header),
+            FirstValue::NotYetSeen | FirstValue::NoHeader => None,
+        }
+    }
+
+    /// Counts an entry, and sees how it hangs together with the one before it.
+    fn take_place(&mut self, entry: &Object<'_>) {
+        self.facts.entries += 1;
+        let time = entry.timestamp.filter(|time| time.shape() == Shape::String);
+        let time = time.map(Raw::as_bytes).and_then(|token| date::parse_utc_iso(&token[1..token.len() - 1]));
+        self.facts.newest_entry = self.facts.newest_entry.max(time);
+        let (id, parent) = (entry.id.and_then(Raw::as_text), entry.parent.and_then(Raw::as_text));
+        if let Some(last) = &self.last_id {
+            // Entries of version 1 have no ids, and hang on the one before them.
+            self.facts.has_branches |= id.is_some() && parent.is_none_or(|parent| parent.as_wtf8() != last);
+        }
+        if let Some(id) = id {
+            let last = self.last_id.get_or_insert_default();
+            last.clear();
+            last.extend_from_slice(id.as_wtf8());
+        }
+    }
+}
+
+/// A name as a list shows it: trimmed, and none if nothing is left.
+fn given_name(name: Raw<'_>) -> Option<JsText<'static>> {
+    name.as_text().map(|name| name.trim().into_owned()).filter(|name| !name.is_empty())
+}
+
+impl HeaderInfo {
+    fn read(object: &Object<'_>, line: &[u8], offset: u64, zone: &dyn LocalZone) -> Option<Self> {
+        let id = object.id.and_then(Raw::as_string).filter(|_| object.kind() == Kind::Header)?;
+        let header = Raw::parse(line).ok()?;
+        let text = |key| header.get(key).and_then(Raw::as_string);
+        Some(Self {
+            offset,
+            id,
+            cwd: text("cwd").unwrap_or_default(),
+            parent_session: text("parentSession"),
+            created: js_time(object.timestamp, zone),
+            is_stated: object.timestamp.is_some_and(|timestamp| timestamp.shape() == Shape::String),
         })
     }
 }
 
-impl Header {
-    fn read(line: &[u8]) -> Option<Self> {
-        let header = Raw::parse(line).ok()?;
-        let text = |key| header.get(key).and_then(Raw::as_string);
-        Some(Self {
-            id: text("id")?,
-            cwd: text("cwd").unwrap_or_default(),
-            parent_session: text("parentSession"),
-            timestamp: header.get("timestamp").map(Raw::to_json),
-        })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::date::Utc;
+    use crate::line::split;
+
+    const SESSION: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/p","parentSession":"/q"}
+{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"","timestamp":5}}
+{"type":"message","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:03.000Z","message":{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"input":3,"cost":{"total":0.25}}}}
+torn
+{"type":"usage","id":"u","parentId":"b","timestamp":"2025-01-01T00:00:02.000Z","provider":"p","model":"w","usage":{"input":4}}
+{"type":"session_info","id":"n","parentId":"u","name":" N "}
+{"type":"message","id":"c","parentId":"a","message":{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":7}}
+{"type":"compaction","id":"d","parentId":"c","summary":"s"}
+"#;
+
+    fn scanned(bytes: &[u8]) -> Collected {
+        let mut scan = InfoScan::default();
+        for line in split(bytes) {
+            scan.push(line, &Utc);
+        }
+        scan.collected
+    }
+
+    #[test]
+    fn counts_what_there_is() {
+        let info = scanned(SESSION.as_bytes()).into_info().unwrap();
+        assert_eq!((info.id.as_str(), info.cwd.as_str(), info.parent_session.as_deref()), ("s", "/p", Some("/q")));
+        assert_eq!((info.name, info.first_message, info.message_count), (Some("N".into()), "hi".into(), 3));
+        assert_eq!((info.created, info.modified), (Some(1_735_689_600_000), Some(1_735_689_603_000)));
+        let facts = info.facts;
+        assert_eq!((facts.entries, facts.compactions, facts.unreadable_lines), (6, 1, 1));
+        assert_eq!((facts.messages.of(Role::User), facts.messages.of(Role::Assistant)), (2, 1));
+        assert_eq!(facts.models, [ModelName { provider: "p".into(), model: "m".into() }]);
+        assert!((facts.tokens.input - 7.0).abs() < 1e-9 && (facts.cost - 0.25).abs() < 1e-9);
+        assert_eq!(facts.newest_entry, Some(1_735_689_603_000));
+        assert!(facts.has_branches);
+    }
+
+    #[test]
+    fn a_scan_can_stop_anywhere_and_go_on() {
+        let lines = split(SESSION.as_bytes());
+        let whole = scanned(SESSION.as_bytes());
+        for stop in 0..=lines.len() {
+            let mut first = InfoScan::default();
+            lines[..stop].iter().for_each(|line| first.push(*line, &Utc));
+            let mut second = InfoScan::from(first.collected().clone());
+            lines[stop..].iter().for_each(|line| second.push(*line, &Utc));
+            assert_eq!(second.collected, whole, "stopped before line {stop}");
+        }
+    }
+
+    #[test]
+    fn both_ways_to_read_lines_collect_the_same() {
+        let mut simple = InfoScan::with_texts();
+        for line in split(SESSION.as_bytes()) {
+            simple.push_simple(line, &Utc);
+        }
+        assert_eq!(simple.collected, scanned(SESSION.as_bytes()));
+    }
+
+    #[test]
+    fn one_line_of_entries_has_no_branches() {
+        let linear: Vec<&str> = SESSION.lines().filter(|line| !line.contains("\"id\":\"c\"")).take(6).collect();
+        assert!(!scanned(linear.join("\n").as_bytes()).facts.has_branches);
     }
 }

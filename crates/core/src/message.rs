@@ -141,7 +141,11 @@ impl<'a> FromRaw<'a> for Message<'a> {
 /// # Ok::<(), sessile_core::json::NotJson>(())
 /// ```
 pub fn text_of(message: Raw<'_>) -> JsText<'static> {
-    let Some(content) = message.get("content") else { return JsText::from("") };
+    message.get("content").map_or_else(|| JsText::from(""), content_text)
+}
+
+/// The text of a message's `content`, as [`text_of`] gives it.
+pub(crate) fn content_text(content: Raw<'_>) -> JsText<'static> {
     if content.shape() == Shape::String {
         return content.as_text().unwrap_or_else(|| JsText::from("")).into_owned();
     }

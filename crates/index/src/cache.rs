@@ -79,7 +79,7 @@ impl Caches {
 }
 
 /// The body of a cache file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Cached(Vec<u8>);
 
 impl Deref for Cached {

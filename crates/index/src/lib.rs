@@ -6,8 +6,10 @@
 //! caches may say less than the sessions, never more.
 
 mod cache;
+mod catalogue;
 mod mark;
 mod outlines;
 
 pub use cache::{Cached, Caches, Kind};
+pub use catalogue::{CATALOGUE, Catalogue, Gathered, Gatherer, NewRow, Row};
 pub use mark::{Freshness, Mark};

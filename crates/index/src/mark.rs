@@ -8,7 +8,7 @@ use sessile_store::os::{Identity, OsFile, Stat, read_fully};
 const BLOCK: u64 = 4 << 10;
 
 /// Files up to this length are hashed as a whole.
-const SMALL: u64 = 64 << 10;
+const SMALL: u64 = 1 << 20;
 
 /// In larger files so many blocks between the first and the last are hashed.
 const N_SAMPLES: u64 = 14;
@@ -61,6 +61,11 @@ impl Mark {
     /// How many bytes of the file are marked.
     pub fn end(&self) -> u64 {
         self.end
+    }
+
+    /// Whether all of the file was marked, as long as it then was.
+    pub fn is_whole(&self) -> bool {
+        self.end == self.length
     }
 
     /// Whether a file that looks like this need not even be opened: nothing has changed.
@@ -180,7 +185,7 @@ mod tests {
     fn a_file_is_the_same_has_grown_or_is_another() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
-        for length in [0, 10, 100_000] {
+        for length in [0, 10, 100_000, 3_000_000] {
             std::fs::write(&path, vec![b'x'; length]).unwrap();
             let known = mark(&path, 10_000);
             assert_eq!(freshness(&known, &path), Freshness::Same);

@@ -30,7 +30,9 @@
 //! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
+//! | put together what belongs together | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
 //! | see what another program adds, as it does | [`Sessions::follow`] |
+//! | learn of new, changed and deleted sessions | [`Sessions::watch_store`] |
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
 //! | find out what is wrong with a file, and mend it | [`Sessions::verify`], [`Sessions::repair`] |
@@ -63,6 +65,7 @@ mod environment;
 mod error;
 mod event;
 mod follow;
+mod group;
 mod list;
 mod manager;
 mod place;
@@ -72,13 +75,15 @@ mod sample;
 mod session;
 mod splice;
 mod verify;
+mod watch;
 mod world;
 
 pub use environment::{Environment, System};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
-pub use list::{Cancel, ListOptions, Progress, SessionInfo};
+pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectPlace, Relative, Who, group_by_cwd};
+pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionInfo, SortBy};
 pub use manager::{
     BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
     SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
@@ -89,10 +94,11 @@ pub use sample::{Sample, write_sample};
 pub use sessile_core::salvage::How;
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, line, llm, location, message,
-    migrate, outline, tree, version,
+    EntryId, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm, location,
+    message, migrate, outline, tree, version,
 };
 pub use sessile_store::os;
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};
 pub use session::Acknowledgement;
 pub use verify::{HiddenRecord, Report};
+pub use watch::{StoreEvent, StoreWatcher, WatchOptions};

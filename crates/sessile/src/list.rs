@@ -1,20 +1,29 @@
 //! Finding and listing sessions.
 
+mod find;
+mod load;
+mod select;
+pub(crate) mod spread;
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sessile_core::date::to_iso;
-use sessile_core::head::{Kind, Parsed, read};
-use sessile_core::header::Header;
-use sessile_core::info::{Info, InfoScan};
+use sessile_core::info::Facts;
 use sessile_core::json::{JsText, Json, ObjectWriter};
-use sessile_store::{Found, StoreError, find_sessions, read_head, subdirectories};
+use sessile_index::Caches;
+use sessile_store::subdirectories;
 
-use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::place::{CwdFilter, given_dir, sessions_root};
 use crate::world::World;
+pub(crate) use find::{find_by_id, most_recent, read_header};
+use load::Survey;
+pub(crate) use load::row_of;
+pub use select::{Children, Selection, SortBy};
 
 /// A session as a row of a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +48,10 @@ pub struct SessionInfo {
     pub first_message: JsText<'static>,
     /// All texts of user and assistant; empty unless asked for.
     pub all_messages_text: JsText<'static>,
+    /// The length of its file in bytes.
+    pub size: u64,
+    /// What else can be counted in it.
+    pub facts: Facts,
 }
 
 impl SessionInfo {
@@ -46,8 +59,12 @@ impl SessionInfo {
     ///
     /// What is absent is left out; a creation time nobody knows is `null`.
     pub fn to_json(&self, with_texts: bool) -> Json {
-        let mut row = ObjectWriter::new();
-        row.string("path", &self.path.to_string_lossy()).string("id", &self.id).string("cwd", &self.cwd);
+        let n_texts = if with_texts { self.all_messages_text.as_wtf8().len() } else { 0 };
+        // All but the texts is short, and escapes are few.
+        let mut row = ObjectWriter::with_room(512 + self.first_message.as_wtf8().len() + n_texts);
+        // The usual path is asked for its text, which is faster than having it mended.
+        let path = self.path.to_str().map_or_else(|| self.path.to_string_lossy(), Cow::Borrowed);
+        row.string("path", &path).string("id", &self.id).string("cwd", &self.cwd);
         if let Some(name) = &self.name {
             row.text("name", name);
         }
@@ -94,7 +111,7 @@ impl From<Arc<AtomicBool>> for Cancel {
 /// How far a list has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'p> {
-    /// Files read.
+    /// Files read, or known without being read.
     pub loaded: usize,
     /// Files in all.
     pub total: usize,
@@ -107,7 +124,7 @@ pub struct Progress<'p> {
 pub struct ListOptions<'o> {
     /// Whether to collect the texts of all messages, for searching.
     pub texts: bool,
-    /// Told after each file.
+    /// Told once about all files that are known already, and then after each one that had to be read.
     pub progress: Option<&'o mut dyn FnMut(Progress<'_>)>,
     /// Looked at before each file.
     pub cancel: Option<Cancel>,
@@ -121,10 +138,8 @@ pub(crate) fn list(
     dir: &Path,
     options: &mut ListOptions<'_>,
 ) -> Result<Vec<SessionInfo>, SessionError> {
-    let mut files = find_sessions(world.os(), dir)?;
-    files.reverse();
     let filter = CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), given).as_deref());
-    load(world, &files, &filter, 10, options)
+    of_one_directory(world, dir, &filter, options)
 }
 
 /// All sessions: of one directory, or of every directory below the root.
@@ -134,125 +149,29 @@ pub(crate) fn list_all(
     options: &mut ListOptions<'_>,
 ) -> Result<Vec<SessionInfo>, SessionError> {
     if let Some(dir) = dir {
-        let mut files = find_sessions(world.os(), dir)?;
-        files.reverse();
-        return load(world, &files, &CwdFilter::All, 10, options);
+        return of_one_directory(world, dir, &CwdFilter::All, options);
     }
-    let mut files: Vec<Found> = Vec::new();
-    for dir in subdirectories(world.os(), &sessions_root(world.environment()))? {
-        // A directory that cannot be listed does not hide the others.
-        files.extend(find_sessions(world.os(), &dir).unwrap_or_default());
-    }
-    files.sort_by_key(|file| std::cmp::Reverse(file.modified));
-    load(world, &files, &CwdFilter::All, 100, options)
+    let directories = subdirectories(world.os(), &sessions_root(world.environment()))?;
+    let mut survey = Survey::new(world, directories, caches(world, options));
+    survey.files.sort_by_cached_key(|file| Reverse(file.found.stat.modified_ms));
+    survey.load(&CwdFilter::All, 100, options)
 }
 
-/// Reads files in the given order and shows the list so far after the first, the last, and every so many; a file that cannot be read hides only itself.
-fn load(
+fn of_one_directory(
     world: &World,
-    files: &[Found],
+    dir: &Path,
     filter: &CwdFilter,
-    partial_every: usize,
     options: &mut ListOptions<'_>,
 ) -> Result<Vec<SessionInfo>, SessionError> {
-    let mut sessions = Vec::new();
-    for (n_before, file) in files.iter().enumerate() {
-        if options.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-            return Err(SessionError::Cancelled);
-        }
-        let info = read_info(world, file, options.texts).ok().flatten();
-        sessions.extend(info.filter(|info| filter.admits(world.environment(), &info.cwd)));
-        if let Some(progress) = &mut options.progress {
-            let (loaded, total) = (n_before + 1, files.len());
-            let is_due = loaded == 1 || loaded.is_multiple_of(partial_every) || loaded == total;
-            if is_due {
-                sort_by_activity(&mut sessions);
-            }
-            progress(Progress { loaded, total, partial: is_due.then_some(&sessions) });
-        }
-    }
-    sort_by_activity(&mut sessions);
-    Ok(sessions)
+    let mut survey = Survey::of(world, dir, caches(world, options))?;
+    survey.files.reverse();
+    survey.load(filter, 10, options)
 }
 
-/// The most recently active first; the order of equals stays.
-fn sort_by_activity(sessions: &mut [SessionInfo]) {
-    sessions.sort_by_key(|session| std::cmp::Reverse(session.modified));
+/// The caches a list may use: the texts of messages are in none.
+fn caches(world: &World, options: &ListOptions<'_>) -> Option<Caches> {
+    world.caches().filter(|_| !options.texts)
 }
-
-fn read_info(world: &World, file: &Found, texts: bool) -> Result<Option<SessionInfo>, StoreError> {
-    let zone = Zone(world.environment());
-    let mut scan = if texts { InfoScan::with_texts() } else { InfoScan::default() };
-    read_head(world.os(), &file.path, &mut |line| {
-        scan.push(line, &zone);
-        !scan.is_hopeless()
-    })?;
-    Ok(scan.finish(&zone).map(|info| row(file, info)))
-}
-
-fn row(file: &Found, info: Info) -> SessionInfo {
-    SessionInfo {
-        path: file.path.clone(),
-        id: info.id,
-        cwd: info.cwd,
-        name: info.name,
-        parent_session_path: info.parent_session,
-        created: info.created,
-        modified: info.modified.unwrap_or(file.modified),
-        message_count: info.message_count,
-        first_message: info.first_message,
-        all_messages_text: info.all_messages_text,
-    }
-}
-
-/// The file written last whose header is valid and whose working directory fits.
-pub(crate) fn most_recent(
-    world: &World,
-    cwd: &Path,
-    given: Option<&Path>,
-    dir: &Path,
-) -> Result<Option<PathBuf>, SessionError> {
-    let filter = CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), given).as_deref());
-    let mut files = find_sessions(world.os(), dir)?;
-    files.sort_by_key(|file| std::cmp::Reverse(file.modified));
-    let fits = |file: &Found| {
-        read_header(world, &file.path)
-            .is_some_and(|header| filter.admits(world.environment(), &header.cwd().unwrap_or_default()))
-    };
-    Ok(files.into_iter().find(fits).map(|file| file.path))
-}
-
-/// The first file by name whose header has exactly this id and whose working directory fits.
-pub(crate) fn find_by_id(world: &World, cwd: &Path, id: &str, given: Option<&Path>, dir: &Path) -> Option<PathBuf> {
-    let filter = CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), given).as_deref());
-    let fits = |file: &Found| {
-        read_header(world, &file.path).is_some_and(|header| {
-            header.id() == id && filter.admits(world.environment(), &header.cwd().unwrap_or_default())
-        })
-    };
-    find_sessions(world.os(), dir).ok()?.into_iter().find(fits).map(|file| file.path)
-}
-
-/// The header of a file, read no further than needed; none if the file is no session.
-pub(crate) fn read_header(world: &World, path: &Path) -> Option<Header> {
-    let mut header = None;
-    read_head(world.os(), path, &mut |line| {
-        let Some(bytes) = line.without_bom().bytes else { return true };
-        match read(bytes) {
-            Parsed::Kept(head) => {
-                let is_header = head.kind == Kind::Header && head.id.is_some();
-                header = is_header.then(|| Json::parse(bytes).ok().map(Header::new)).flatten();
-                false
-            }
-            _ => line.span.end() < MOST_JUNK,
-        }
-    })
-    .ok()?;
-    header
-}
-
-/// How much that is no header may stand before one; more than that is no session worth waiting for.
-const MOST_JUNK: u64 = 16 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -271,6 +190,8 @@ mod tests {
             message_count: 2,
             first_message: "hi\u{1b}".into(),
             all_messages_text: "hi ho".into(),
+            size: 0,
+            facts: Facts::default(),
         };
         let bare = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","created":null,"modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b"}"#;
         assert_eq!(session.to_json(false).to_text(), bare);

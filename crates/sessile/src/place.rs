@@ -55,6 +55,11 @@ impl CwdFilter {
     }
 
     pub(crate) fn admits(&self, environment: &dyn Environment, header_cwd: &str) -> bool {
+        let (Self::Exactly(cwd) | Self::NoNamesake(cwd)) = self else { return true };
+        // Most headers name a path that is clean already, and then there is nothing to be asked of the system.
+        if Path::new(header_cwd).as_os_str() == cwd.as_os_str() {
+            return true;
+        }
         let named = (!header_cwd.is_empty()).then(|| absolute(environment, Path::new(header_cwd)));
         match self {
             Self::All => true,

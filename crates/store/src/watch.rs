@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use sessile_core::location::is_session_file_name;
+
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind};
 
 /// How often to look where the system tells us nothing.
@@ -51,6 +53,16 @@ impl Watch {
     pub fn new(path: &Path) -> Self {
         let mut watch = Self::polling();
         watch.watcher = watcher(path, &watch).ok();
+        watch.due = Instant::now() + watch.interval();
+        watch
+    }
+
+    /// Watches for sessions in directories, and for whatever comes and goes in the first of them.
+    ///
+    /// If the system has no watch for one of them, all are looked at by the clock.
+    pub fn of_sessions(directories: &[PathBuf]) -> Self {
+        let mut watch = Self::polling();
+        watch.watcher = directories_watcher(directories, &watch).ok();
         watch.due = Instant::now() + watch.interval();
         watch
     }
@@ -95,7 +107,16 @@ fn watcher(path: &Path, watch: &Watch) -> notify::Result<RecommendedWatcher> {
     places.extend(fs::canonicalize(path).ok().filter(|real| real != path));
     let names = places.iter().filter_map(|place| place.file_name()).map(OsString::from).collect();
     let directories: Vec<PathBuf> = places.iter().map(|place| directory_of(place)).collect();
-    let filter = Filter { names, directories: directories.clone() };
+    start(Filter { wanted: Wanted::Named(names), directories }, watch)
+}
+
+/// Asks the system for news of sessions in directories.
+fn directories_watcher(directories: &[PathBuf], watch: &Watch) -> notify::Result<RecommendedWatcher> {
+    start(Filter { wanted: Wanted::Sessions, directories: directories.to_vec() }, watch)
+}
+
+fn start(filter: Filter, watch: &Watch) -> notify::Result<RecommendedWatcher> {
+    let directories = filter.directories.clone();
     let (sender, is_lost) = (watch.sender.clone(), Arc::clone(&watch.is_lost));
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         is_lost.fetch_or(event.as_ref().is_ok_and(|event| filter.loses(event)), Ordering::Relaxed);
@@ -120,8 +141,29 @@ fn directory_of(path: &Path) -> PathBuf {
 
 /// Which news are ours: a directory has many files, and others may be busy too.
 struct Filter {
-    names: Vec<OsString>,
+    wanted: Wanted,
     directories: Vec<PathBuf>,
+}
+
+/// Whose news are ours.
+enum Wanted {
+    /// Those of files with these names.
+    Named(Vec<OsString>),
+    /// Those of sessions, and of everything in the first directory, where directories of sessions come and go.
+    Sessions,
+}
+
+impl Wanted {
+    fn includes(&self, path: &Path, directories: &[PathBuf]) -> bool {
+        let Some(name) = path.file_name() else { return false };
+        match self {
+            Self::Named(names) => names.iter().any(|it| it == name),
+            Self::Sessions => {
+                let is_first = || directories.first().is_some_and(|first| path.parent() == Some(first.as_path()));
+                is_session_file_name(name) || is_first()
+            }
+        }
+    }
 }
 
 impl Filter {
@@ -130,8 +172,8 @@ impl Filter {
         if matches!(event.kind, EventKind::Access(_)) {
             return false;
         }
-        let is_named = |path: &PathBuf| path.file_name().is_some_and(|name| self.names.iter().any(|it| it == name));
-        event.need_rescan() || event.paths.is_empty() || event.paths.iter().any(is_named) || self.loses(event)
+        let is_ours = |path: &PathBuf| self.wanted.includes(path, &self.directories);
+        event.need_rescan() || event.paths.is_empty() || event.paths.iter().any(is_ours) || self.loses(event)
     }
 
     /// Whether the directory itself was removed or moved away.
@@ -143,12 +185,12 @@ impl Filter {
 
 #[cfg(test)]
 mod tests {
-    use notify::event::{AccessKind, DataChange, Flag, RemoveKind};
+    use notify::event::{AccessKind, CreateKind, DataChange, Flag, RemoveKind};
 
     use super::*;
 
     fn filter() -> Filter {
-        Filter { names: vec!["s.jsonl".into()], directories: vec!["/d".into()] }
+        Filter { wanted: Wanted::Named(vec!["s.jsonl".into()]), directories: vec!["/d".into()] }
     }
 
     fn event(kind: EventKind, path: &str) -> Event {
@@ -161,6 +203,15 @@ mod tests {
         assert!(filter().concerns(&event(data, "/d/s.jsonl")));
         assert!(!filter().concerns(&event(data, "/d/other.jsonl")));
         assert!(!filter().concerns(&event(EventKind::Access(AccessKind::Any), "/d/s.jsonl")));
+    }
+
+    #[test]
+    fn of_a_store_only_sessions_and_directories_wake() {
+        let data = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+        let filter = Filter { wanted: Wanted::Sessions, directories: vec!["/r".into(), "/r/d".into()] };
+        assert!(filter.concerns(&event(data, "/r/d/s.jsonl")));
+        assert!(!filter.concerns(&event(data, "/r/d/.s.jsonl.sessile-lock")));
+        assert!(filter.concerns(&event(EventKind::Create(CreateKind::Folder), "/r/new")));
     }
 
     /// C16: when the queue overflows nobody knows what was in it.

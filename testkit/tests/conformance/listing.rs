@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use sessile::{Cancel, ListOptions, Progress, SessionError};
-use sessile_testkit::{Stage, statically};
+use sessile_testkit::{SplitMix, Stage, statically};
 
 use crate::lines::{HEADER, assistant, entry, file, header_with, message, user, user_saying};
 
@@ -351,4 +351,31 @@ fn texts_of_a_list_are_those_of_pi() {
     );
     let list = stage.same_list("/tmp", Some("s"));
     assert_eq!(list[0]["firstMessage"], "  first real ");
+}
+
+/// Random changes to a store as pi leaves it: the catalogue's list, the scan's and pi's are one.
+#[test]
+fn a_catalogue_that_is_kept_says_what_pi_says() {
+    let mut random = SplitMix::new(11);
+    let mut stage = Stage::new();
+    for step in 0..60 {
+        let name = format!("s/{}.jsonl", random.below(5));
+        let cwd = random.pick(&["\"/tmp\"", "\"/var\""]);
+        let header = header_with("\"/tmp\"", cwd).replace("s1", &format!("x{step}"));
+        let line = match random.below(4) {
+            0 => user_at("u", &format!("17000000{:02}000", random.below(100))),
+            1 => entry("session_info", "i", None, 4, &format!("\"name\":\"name {step}\"")),
+            2 => assistant("b", "u"),
+            _ => user_saying("c", "u", &format!("said at {step}")),
+        };
+        let old = stage.our_bytes(&name).map(|bytes| String::from_utf8(bytes).unwrap());
+        match (random.below(8), old) {
+            (0, Some(_)) => stage.on_each_side(&name, |path| std::fs::remove_file(path).unwrap()),
+            (1, _) | (_, None) => stage.write(&name, file(&[&header, &line])),
+            (_, Some(old)) => stage.write(&name, old + &file(&[line])),
+        }
+        for cwd in ["/tmp", "/var"] {
+            stage.same_list(cwd, Some("s"));
+        }
+    }
 }

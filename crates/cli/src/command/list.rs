@@ -1,9 +1,10 @@
 //! `sessile list`
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use clap::Args;
-use sessile::{ListOptions, Progress, SessionInfo};
+use clap::{Args, ValueEnum};
+use sessile::{Children, ListOptions, Progress, Selection, SessionInfo, SortBy, Who};
 
 use crate::Exit;
 use crate::args::ListFormat;
@@ -11,10 +12,11 @@ use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
 use crate::screen::{ACCENT, DIM, Line, Screen};
 use crate::surroundings::Surroundings;
-use crate::table::{self, Columns};
+use crate::table::{self, Columns, Row};
 
 /// List sessions, the most recently active first
 #[derive(Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
 pub(crate) struct ListArgs {
     /// List the sessions of all directories
     ///
@@ -22,11 +24,35 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     all: bool,
 
+    /// List the sessions of all worktrees of this repository, with their branches
+    #[arg(long, conflicts_with = "all")]
+    repo: bool,
+
     /// Look for sessions in DIR instead of where pi keeps them
     ///
     /// The variable `PI_CODING_AGENT_SESSION_DIR` does the same; this flag wins.
     #[arg(long, value_name = "DIR")]
     session_dir: Option<PathBuf>,
+
+    /// Draw which session was forked from which, the most recently active family first
+    #[arg(long, conflicts_with_all = ["json", "jsonl", "sort", "limit"])]
+    tree: bool,
+
+    /// List only sessions that have a name
+    #[arg(long)]
+    named: bool,
+
+    /// Show, hide or list only sessions that were forked from others
+    #[arg(long, value_name = "WHAT", default_value = "show")]
+    children: ChildrenArg,
+
+    /// Sort by this instead of the last activity
+    #[arg(long, value_name = "BY", default_value = "recent")]
+    sort: SortArg,
+
+    /// List at most N sessions
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
 
     /// Show the path of each file
     #[arg(long)]
@@ -40,6 +66,44 @@ pub(crate) struct ListArgs {
     format: ListFormat,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ChildrenArg {
+    #[default]
+    Show,
+    Hide,
+    Only,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum SortArg {
+    #[default]
+    Recent,
+    Created,
+    Size,
+    Cost,
+    Messages,
+    Name,
+}
+
+impl ListArgs {
+    fn selection(&self) -> Selection {
+        let children = match self.children {
+            ChildrenArg::Show => Children::Shown,
+            ChildrenArg::Hide => Children::Hidden,
+            ChildrenArg::Only => Children::Only,
+        };
+        let sort = match self.sort {
+            SortArg::Recent => SortBy::Recent,
+            SortArg::Created => SortBy::Created,
+            SortArg::Size => SortBy::Size,
+            SortArg::Cost => SortBy::Cost,
+            SortArg::Messages => SortBy::Messages,
+            SortArg::Name => SortBy::Name,
+        };
+        Selection { named: self.named, children, since: None, sort, limit: self.limit }
+    }
+}
+
 pub(super) fn run(
     surroundings: &Surroundings,
     args: &ListArgs,
@@ -50,11 +114,7 @@ pub(super) fn run(
     match args.format.layout() {
         Some(layout) => print_data(&sessions, args.text, layout, out)?,
         None if sessions.is_empty() => {}
-        None => {
-            let is_sample = surroundings.sample().is_some();
-            let columns = Columns { place: is_sample, cwd: args.all || is_sample, path: args.paths };
-            table::print(surroundings, out, &sessions, columns)?;
-        }
+        None => print_table(surroundings, args, &sessions, out)?,
     }
     if !sessions.is_empty() {
         return Ok(Exit::Done);
@@ -64,6 +124,67 @@ pub(super) fn run(
     Ok(Exit::Nothing)
 }
 
+fn print_table(
+    surroundings: &Surroundings,
+    args: &ListArgs,
+    sessions: &[SessionInfo],
+    out: &mut Screen<'_>,
+) -> std::io::Result<()> {
+    let is_sample = surroundings.sample().is_some();
+    // The places in a list are those that other commands take, so nothing but the whole list has them.
+    let is_whole = args.selection() == Selection::default() && !args.tree && !args.repo;
+    let columns = Columns { place: is_sample && is_whole, cwd: args.all || args.repo || is_sample, path: args.paths };
+    if !args.tree && !args.repo {
+        return table::print(surroundings, out, sessions, columns);
+    }
+    let mut rows: Vec<Row<'_>> = sessions.iter().map(|session| Row::of(surroundings, session)).collect();
+    if args.repo {
+        add_branches(surroundings, sessions, &mut rows);
+    }
+    if args.tree {
+        rows = drawn(surroundings, sessions, rows);
+    }
+    table::print_rows(surroundings, out, &rows, columns)
+}
+
+/// Adds the branch that is checked out to each directory.
+fn add_branches(surroundings: &Surroundings, sessions: &[SessionInfo], rows: &mut [Row<'_>]) {
+    let projects = surroundings.sessions.group_by_project(sessions);
+    for directory in projects.into_iter().flat_map(|project| project.directories) {
+        let Some(branch) = directory.branch else { continue };
+        for place in directory.sessions {
+            rows[place].place = format!("{} [{branch}]", rows[place].place);
+        }
+    }
+}
+
+/// Rows in the order of families, each behind a drawing of its descent.
+fn drawn<'r>(surroundings: &Surroundings, sessions: &'r [SessionInfo], rows: Vec<Row<'r>>) -> Vec<Row<'r>> {
+    let mut rows: Vec<Option<Row<'_>>> = rows.into_iter().map(Some).collect();
+    let mut drawn = Vec::new();
+    for family in surroundings.sessions.families(sessions) {
+        for member in family.members {
+            let before = match member.depth.checked_sub(1) {
+                None => String::new(),
+                // Deeper than this nobody sees the title any more.
+                Some(n_above) => "  ".repeat(n_above.min(MOST_DRAWN)) + "└ ",
+            };
+            let row = match member.who {
+                Who::Listed(place) => rows[place].take(),
+                Who::Missing(path) => {
+                    let place = surroundings.short(&path.to_string_lossy());
+                    Some(Row { session: None, before: String::new(), place })
+                }
+            };
+            drawn.extend(row.map(|row| Row { before, ..row }));
+        }
+    }
+    drawn
+}
+
+/// How many generations are drawn.
+const MOST_DRAWN: usize = 12;
+
 /// The sessions that are asked for.
 pub(super) fn find(
     surroundings: &Surroundings,
@@ -71,28 +192,60 @@ pub(super) fn find(
     err: &mut Screen<'_>,
 ) -> Result<Vec<SessionInfo>, Failure> {
     let dir = surroundings.session_dir(args.session_dir.as_deref());
-    let mut was_shown = false;
-    let mut show = |progress: Progress<'_>| {
-        if progress.total >= MANY && (progress.loaded.is_multiple_of(10) || progress.loaded == progress.total) {
-            let text = format!("reading {} of {}", progress.loaded, progress.total);
-            was_shown = err.flash(Line::new().styled(DIM, &text)).is_ok();
-        }
-    };
+    let mut bar = Bar::new(err);
+    let mut show = |progress: Progress<'_>| bar.show(progress.loaded, progress.total);
     let mut options = ListOptions { texts: args.text, progress: Some(&mut show), cancel: None };
     let everything = args.all || (surroundings.sample().is_some() && args.session_dir.is_none());
-    let found = if everything {
+    let found = if args.repo {
+        surroundings.sessions.list_project(surroundings.cwd(), dir.as_deref(), &mut options)
+    } else if everything {
         surroundings.sessions.list_all(dir.as_deref(), &mut options)
     } else {
         surroundings.sessions.list(surroundings.cwd(), dir.as_deref(), &mut options)
     };
-    if was_shown {
-        drop(err.flash(Line::new()));
-    }
-    Ok(found?)
+    bar.clear();
+    let mut found = found?;
+    args.selection().apply(&mut found);
+    Ok(found)
 }
 
-/// From how many files on it is worth showing how far we are.
-const MANY: usize = 50;
+/// How far we are, for people who wait.
+struct Bar<'b, 's> {
+    err: &'b mut Screen<'s>,
+    /// When to show it next: not before anybody wonders, and not more often than one can see.
+    due: Instant,
+    was_shown: bool,
+}
+
+/// How long nobody wonders, and how often the bar moves.
+const PATIENCE: Duration = Duration::from_millis(150);
+const STEP: Duration = Duration::from_millis(50);
+/// How many columns the bar has.
+const BAR: usize = 30;
+
+impl<'b, 's> Bar<'b, 's> {
+    fn new(err: &'b mut Screen<'s>) -> Self {
+        Self { err, due: Instant::now() + PATIENCE, was_shown: false }
+    }
+
+    fn show(&mut self, loaded: usize, total: usize) {
+        if Instant::now() < self.due {
+            return;
+        }
+        self.due = Instant::now() + STEP;
+        let full = loaded * BAR / total.max(1);
+        let text = format!(" reading {loaded} of {total}");
+        let line =
+            Line::new().styled(ACCENT, &"━".repeat(full)).styled(DIM, &"━".repeat(BAR - full)).styled(DIM, &text);
+        self.was_shown |= self.err.flash(line).is_ok();
+    }
+
+    fn clear(&mut self) {
+        if self.was_shown {
+            drop(self.err.flash(Line::new()));
+        }
+    }
+}
 
 fn say_nothing_found(surroundings: &Surroundings, args: &ListArgs, err: &mut Screen<'_>) -> std::io::Result<()> {
     let dir = surroundings.session_dir(args.session_dir.as_deref());
@@ -104,7 +257,7 @@ fn say_nothing_found(surroundings: &Surroundings, args: &ListArgs, err: &mut Scr
     } else if let Some(dir) = dir.filter(|_| !args.all) {
         let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
         (format!("no sessions for {cwd} in {}", dir.display()), "add --all to list those of other directories as well")
-    } else if args.all {
+    } else if args.all || args.selection() != Selection::default() {
         ("no sessions found".to_owned(), "`sessile --sample` shows a made-up store")
     } else {
         let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());

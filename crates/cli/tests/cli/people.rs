@@ -66,6 +66,75 @@ fn sessions_are_listed() {
     assert!(paths.lines().nth(2).unwrap().ends_with("/x.jsonl"), "{paths}");
 }
 
+/// What a list shows of each session, without what stands before and behind it.
+fn titles(ran: &Ran) -> Vec<String> {
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    ran.out.lines().skip(1).map(|row| row.chars().skip(13).collect::<String>().trim_end().to_owned()).collect()
+}
+
+/// A session that begins with these words, a day later than the last one, and was forked from another.
+fn family_member(home: &Home, name: &str, day: u32, parent: Option<&Path>, named: Option<&str>) -> PathBuf {
+    let mut lines = vec![format!(
+        r#"{{"type":"message","id":"a","message":{{"role":"user","content":"{name}","timestamp":173568960{day:04}}}}}"#
+    )];
+    lines.extend(named.map(|named| format!(r#"{{"type":"session_info","id":"n","name":"{named}"}}"#)));
+    let path = home.session(&format!("2025_{name}.jsonl"), &lines);
+    let text = std::fs::read_to_string(&path).unwrap().replace("\"s1\"", &format!("\"{name}\""));
+    let text = match parent {
+        Some(parent) => text.replacen("\"cwd\"", &format!("\"parentSession\":\"{}\",\"cwd\"", parent.display()), 1),
+        None => text,
+    };
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn lists_are_narrowed_and_sorted() {
+    let home = Home::new();
+    let root = family_member(&home, "root", 1, None, Some("Zebra"));
+    let child = family_member(&home, "child", 2, Some(&root), None);
+    family_member(&home, "grandchild", 5, Some(&child), Some("Ant"));
+    family_member(&home, "orphan", 4, Some(Path::new("/gone/2025_nobody.jsonl")), None);
+    let list = |words: &[&str]| titles(&home.run(&[&["list"], words].concat()));
+    assert_eq!(list(&[]), ["Ant", "orphan", "child", "Zebra"]);
+    assert_eq!(list(&["--named"]), ["Ant", "Zebra"]);
+    assert_eq!(list(&["--children", "hide"]), ["Zebra"]);
+    assert_eq!(list(&["--children", "only", "--limit", "2"]), ["Ant", "orphan"]);
+    assert_eq!(list(&["--sort", "name", "--named"]), ["Ant", "Zebra"]);
+    assert_eq!(list(&["--tree"]), ["Zebra", "└ child", "  └ Ant", "(not here: /gone/2025_nobody.jsonl)", "└ orphan"]);
+    home.run(&["list", "--tree", "--json"]).expect(2, &home.run(&["list", "--tree", "--json"]).err);
+}
+
+#[test]
+fn the_worktrees_of_a_repository_are_listed_together() {
+    let home = Home::new();
+    let git = home.project().join(".git/worktrees/w");
+    std::fs::create_dir_all(&git).unwrap();
+    std::fs::write(home.project().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(git.join("HEAD"), "ref: refs/heads/topic\n").unwrap();
+    std::fs::write(git.join("commondir"), "../..\n").unwrap();
+    let worktree = home.dir.path().join("w");
+    std::fs::create_dir_all(&worktree).unwrap();
+    std::fs::write(worktree.join(".git"), format!("gitdir: {}\n", git.display())).unwrap();
+    home.session("main.jsonl", &small());
+    let other = home.agent_dir().join("sessions/--w--/w.jsonl");
+    write_session(&other, worktree.to_str().unwrap(), &small());
+    write_session(&home.agent_dir().join("sessions/--x--/x.jsonl"), "/elsewhere", &small());
+    let ran = home.run(&["list", "--repo"]);
+    ran.expect(0, "");
+    assert_eq!(ran.out.lines().count(), 3);
+    assert!(ran.out.contains("~/project [main]") && ran.out.contains("~/w [topic]"), "{}", ran.out);
+}
+
+#[test]
+fn a_list_is_the_same_whether_it_was_kept_or_not() {
+    let home = Home::new();
+    home.session("x.jsonl", &small());
+    let first = home.run(&["list", "--all", "--json"]).json();
+    assert!(home.dir.path().join("SESSILE_CACHE_DIR/catalogue").is_dir());
+    assert_eq!(home.run(&["list", "--all", "--json"]).json(), first);
+}
+
 #[test]
 fn completions_are_made() {
     let home = Home::new();

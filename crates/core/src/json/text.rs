@@ -50,8 +50,8 @@ impl<'a> JsText<'a> {
         &self.0
     }
 
-    /// Takes WTF-8 bytes that came from [`as_wtf8`](Self::as_wtf8).
-    pub(crate) fn from_wtf8(bytes: impl Into<Cow<'a, [u8]>>) -> Self {
+    /// Takes WTF-8 bytes that came from [`as_wtf8`](Self::as_wtf8). Others make a text that equals no JavaScript one.
+    pub fn from_wtf8(bytes: impl Into<Cow<'a, [u8]>>) -> Self {
         Self(bytes.into())
     }
 

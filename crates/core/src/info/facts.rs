@@ -1,0 +1,259 @@
+//! What can be counted in a session without keeping any of it.
+
+use crate::head::Role;
+use crate::json::{JsText, Raw};
+
+/// The most models that are told apart; further ones are not noted.
+pub const MOST_MODELS: usize = 32;
+
+/// Counts and sums over all entries of a session, on whatever branch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// Entries: the lines that count, besides the header.
+    pub entries: u64,
+    /// Messages by role.
+    pub messages: RoleCounts,
+    /// Compactions.
+    pub compactions: u64,
+    /// The models that answered, in the order in which they first did, at most [`MOST_MODELS`].
+    pub models: Vec<ModelName>,
+    /// Tokens of answers, tools, summaries and usage entries.
+    pub tokens: Tokens,
+    /// What those tokens cost, in dollars, as far as the session says.
+    pub cost: f64,
+    /// The time of the newest entry in milliseconds, of those written the way pi writes times.
+    pub newest_entry: Option<i64>,
+    /// Lines that pi does not see because they are damaged, or too long to be looked into.
+    pub unreadable_lines: u64,
+    /// Whether some entry hangs on another one than the one before it: there are branches, or gaps.
+    pub has_branches: bool,
+}
+
+/// A model, by the names its provider and itself go by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelName {
+    /// The provider; empty if the session does not say.
+    pub provider: JsText<'static>,
+    /// The model.
+    pub model: JsText<'static>,
+}
+
+/// Tokens by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tokens {
+    /// Sent, apart from those of the cache.
+    pub input: f64,
+    /// Received.
+    pub output: f64,
+    /// Read from the provider's cache.
+    pub cache_read: f64,
+    /// Written to the provider's cache.
+    pub cache_write: f64,
+}
+
+impl Tokens {
+    /// All of them.
+    pub fn total(&self) -> f64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+}
+
+/// How many messages there are of each role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoleCounts([u64; ROLES.len()]);
+
+/// The roles in the order in which they are counted.
+const ROLES: [Role; 11] = [
+    Role::None,
+    Role::System,
+    Role::User,
+    Role::Assistant,
+    Role::ToolResult,
+    Role::BashExecution,
+    Role::Custom,
+    Role::BranchSummary,
+    Role::CompactionSummary,
+    Role::HookMessage,
+    Role::Other,
+];
+
+impl RoleCounts {
+    /// How many roles are told apart.
+    pub const N_ROLES: usize = ROLES.len();
+
+    /// Messages of one role.
+    pub fn of(&self, role: Role) -> u64 {
+        ROLES.iter().position(|known| *known == role).map_or(0, |place| self.0[place])
+    }
+
+    /// Messages of every role.
+    pub fn total(&self) -> u64 {
+        self.0.iter().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// The roles that occur, and how often.
+    pub fn iter(&self) -> impl Iterator<Item = (Role, u64)> {
+        ROLES.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+    }
+
+    /// The bare numbers, to be kept; [`from_numbers`](Self::from_numbers) takes them back.
+    pub fn to_numbers(self) -> [u64; Self::N_ROLES] {
+        self.0
+    }
+
+    /// Takes back what [`to_numbers`](Self::to_numbers) gave.
+    pub fn from_numbers(numbers: [u64; Self::N_ROLES]) -> Self {
+        Self(numbers)
+    }
+
+    pub(super) fn add(&mut self, role: Role) {
+        if let Some(place) = ROLES.iter().position(|known| *known == role) {
+            self.0[place] += 1;
+        }
+    }
+}
+
+impl Facts {
+    /// Adds what a `usage` says. What is no number, or none that can be counted, counts as nothing.
+    pub(super) fn add_usage(&mut self, usage: Raw<'_>) {
+        let (tokens, cost) = usual_usage(usage.as_bytes()).unwrap_or_else(|| any_usage(usage));
+        self.tokens.input += tokens.input;
+        self.tokens.output += tokens.output;
+        self.tokens.cache_read += tokens.cache_read;
+        self.tokens.cache_write += tokens.cache_write;
+        self.cost += cost;
+    }
+
+    /// Notes that a model answered. Asked for every answer, most of which are the same model's.
+    pub(super) fn add_model(&mut self, provider: Option<Raw<'_>>, model: Option<Raw<'_>>) {
+        let Some(model) = model.and_then(Raw::as_text).filter(|model| !model.is_empty()) else { return };
+        let provider = provider.and_then(Raw::as_text).unwrap_or_else(|| JsText::from(""));
+        let is_known = |known: &ModelName| known.model == model && known.provider == provider;
+        if self.models.len() < MOST_MODELS && !self.models.iter().rev().any(is_known) {
+            self.models.push(ModelName { provider: provider.into_owned(), model: model.into_owned() });
+        }
+    }
+}
+
+/// What a usage says, whatever it looks like.
+fn any_usage(usage: Raw<'_>) -> (Tokens, f64) {
+    let number = |key| usage.get(key).map_or(0.0, countable);
+    let tokens = Tokens {
+        input: number("input"),
+        output: number("output"),
+        cache_read: number("cacheRead"),
+        cache_write: number("cacheWrite"),
+    };
+    (tokens, usage.get("cost").and_then(|cost| cost.get("total")).map_or(0.0, countable))
+}
+
+fn countable(value: Raw<'_>) -> f64 {
+    value.as_number().filter(|number| number.is_finite()).unwrap_or_default()
+}
+
+/// What a usage says that is spelled the way pi spells it, as nearly all of them are; none if it is not.
+///
+/// Every answer has a usage, and looking its numbers up one by one would cost
+/// more than reading the answer. The simple twin is [`any_usage`].
+fn usual_usage(usage: &[u8]) -> Option<(Tokens, f64)> {
+    let mut rest = usage;
+    let mut next = |before: &str| {
+        let text = rest.strip_prefix(before.as_bytes())?;
+        let end = text.iter().position(|byte| matches!(byte, b',' | b'}'))?;
+        rest = &text[end..];
+        Some(&text[..end])
+    };
+    let tokens = Tokens {
+        input: digits(next(r#"{"input":"#)?)?,
+        output: digits(next(r#","output":"#)?)?,
+        cache_read: digits(next(r#","cacheRead":"#)?)?,
+        cache_write: digits(next(r#","cacheWrite":"#)?)?,
+    };
+    for before in
+        [r#","totalTokens":"#, r#","cost":{"input":"#, r#","output":"#, r#","cacheRead":"#, r#","cacheWrite":"#]
+    {
+        // Whatever it is, it is a single value and not one of those that count, if the rest is as expected.
+        next(before).filter(|value| !value.contains(&b'{'))?;
+    }
+    let total = next(r#","total":"#)?;
+    (rest == b"}}").then_some((tokens, Raw::parse(total).map_or(0.0, countable)))
+}
+
+/// A number made of a few digits and nothing else.
+fn digits(text: &[u8]) -> Option<f64> {
+    if !(1..=9).contains(&text.len()) || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(f64::from(text.iter().fold(0, |value, digit| value * 10 + u32::from(digit - b'0'))))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn usage_is_added_up() {
+        let mut facts = Facts::default();
+        for usage in [
+            r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cost":{"input":9,"total":0.5}}"#,
+            r#"{"input":1e999,"output":"2","cacheRead":1,"cacheRead":2,"cost":7}"#,
+            "5",
+        ] {
+            facts.add_usage(Raw::parse(usage.as_bytes()).unwrap());
+        }
+        assert_eq!(facts.tokens, Tokens { input: 1.0, output: 2.0, cache_read: 5.0, cache_write: 4.0 });
+        assert!((facts.tokens.total() - 12.0).abs() < 1e-9 && (facts.cost - 0.5).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_to_read_a_usage_agree(
+            values in proptest::collection::vec(
+                r#"([0-9]{1,12}|0\.[0-9]{1,6}|1e9|-5|"a,b"|"}"| 7 |null|\[1,2\]|\{\}|1e999)"#, 10..11),
+            mostly in any::<prop::sample::Index>(),
+            extra in r#"(|,"total":5|,"x":1)"#,
+        ) {
+            let value = |place: usize| if place == mostly.index(10) { values[place].as_str() } else { "12" };
+            let keys = ["{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"totalTokens\"",
+                ",\"cost\":{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"total\""];
+            let members: Vec<String> = keys.iter().enumerate().map(|(place, key)| format!("{key}:{}", value(place))).collect();
+            let text = format!("{}{extra}}}}}", members.concat());
+            // The digits may begin with a zero, which is no JSON.
+            prop_assume!(Raw::parse(text.as_bytes()).is_ok());
+            if let Some(usual) = usual_usage(text.as_bytes()) {
+                prop_assert_eq!(usual, any_usage(Raw::parse(text.as_bytes()).unwrap()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_usage_as_pi_writes_it_is_read_the_short_way() {
+        let usage = br#"{"input":1,"output":20,"cacheRead":300,"cacheWrite":0,"totalTokens":321,"cost":{"input":0.1,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.125}}"#;
+        let tokens = Tokens { input: 1.0, output: 20.0, cache_read: 300.0, cache_write: 0.0 };
+        assert_eq!(usual_usage(usage), Some((tokens, 0.125)));
+    }
+
+    #[test]
+    fn models_are_noted_once_and_not_without_end() {
+        let mut facts = Facts::default();
+        for number in 0..100 {
+            let model = format!("\"m{}\"", number / 2);
+            facts.add_model(None, Raw::parse(model.as_bytes()).ok());
+        }
+        assert_eq!(facts.models.len(), MOST_MODELS);
+        assert_eq!(facts.models[1].model, "m1");
+    }
+
+    #[test]
+    fn every_role_has_a_place() {
+        let mut counts = RoleCounts::default();
+        counts.add(Role::User);
+        counts.add(Role::User);
+        counts.add(Role::Other);
+        assert_eq!((counts.of(Role::User), counts.of(Role::System), counts.total()), (2, 0, 3));
+        assert_eq!(counts.iter().collect::<Vec<_>>(), [(Role::User, 2), (Role::Other, 1)]);
+        assert_eq!(RoleCounts::from_numbers(counts.to_numbers()), counts);
+    }
+}

@@ -1,0 +1,198 @@
+//! What a list shows of every session of a directory, kept between runs.
+//!
+//! There is one file for each directory that holds sessions, so that a list of
+//! one working directory reads one small file. A row says what was collected
+//! from a prefix of a session, and its [`Mark`] which prefix of which file that
+//! was. A file that looks the same is not even opened; one that has grown is
+//! read from where the row ends. Files that are no sessions have rows as well,
+//! so that they are not read again and again.
+//!
+//! Several processes may write the same file: the last one wins, and the rows
+//! it did not know are collected again.
+
+mod bytes;
+mod reading;
+mod state;
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use sessile_core::info::{Collected, FirstValue, HeaderInfo};
+use sessile_core::location::fingerprint;
+use sessile_store::os::Stat;
+
+use crate::cache::{Cached, Caches, Kind};
+use crate::mark::Mark;
+use bytes::{Reader, Writer};
+pub use reading::{Gathered, Gatherer};
+
+/// The files of this module.
+pub const CATALOGUE: Kind = Kind { directory: "catalogue", tag: *b"CTLG", version: 1 };
+
+/// The rows of one directory as they were kept.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    body: Cached,
+    /// By name.
+    places: Vec<Place>,
+}
+
+/// Where a row lies in the body.
+#[derive(Debug)]
+struct Place {
+    name: Range<usize>,
+    mark: Mark,
+    state: Range<usize>,
+}
+
+/// What is kept of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRow {
+    mark: Mark,
+    state: Vec<u8>,
+}
+
+/// What was kept of one file.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'c> {
+    mark: Mark,
+    state: &'c [u8],
+}
+
+impl Catalogue {
+    /// What was kept for a directory; nothing if nothing was, or nothing that can be believed.
+    pub fn load(caches: &Caches, directory: &Path) -> Self {
+        let body = caches.read(CATALOGUE, &file_name(directory)).unwrap_or_default();
+        let places = places(&body, directory).unwrap_or_default();
+        Self { body, places }
+    }
+
+    /// The row of a file of the directory.
+    pub fn row(&self, name: &OsStr) -> Option<Row<'_>> {
+        let found = self.places.binary_search_by(|place| self.body[place.name.clone()].cmp(name.as_bytes()));
+        found.ok().map(|index| self.row_at(&self.places[index]))
+    }
+
+    fn row_at(&self, place: &Place) -> Row<'_> {
+        Row { mark: place.mark, state: &self.body[place.state.clone()] }
+    }
+
+    /// How many files have rows.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether no file has a row.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Keeps new rows instead of those their files had, and drops the rows of files that are not `present`.
+    ///
+    /// `present` must be in the order of names. Nothing is written if that
+    /// changes nothing, and not being able to write is no failure: then the
+    /// next list collects again.
+    pub fn update(&self, caches: &Caches, directory: &Path, present: &[&OsStr], new: &HashMap<&OsStr, NewRow>) {
+        let mut rows = Vec::with_capacity(present.len());
+        let mut is_changed = false;
+        for name in present {
+            let old = self.row(name);
+            let renewed = new.get(name).map(NewRow::borrow);
+            is_changed |= renewed.is_some_and(|row| old.is_none_or(|old| !old.is_alike(row)));
+            rows.extend(renewed.or(old).map(|row| (*name, row)));
+        }
+        if is_changed || rows.len() != self.places.len() {
+            // A cache that cannot be written is as good as none.
+            drop(caches.write(CATALOGUE, &file_name(directory), &body(directory, &rows)));
+        }
+    }
+}
+
+impl Row<'_> {
+    /// Whether the row says all there is to say about a file that looks like this, so that it need not be opened.
+    pub fn is_current(&self, stat: &Stat) -> bool {
+        let is_hopeless = self.state.first() == Some(&state::NO_HEADER);
+        self.mark.is_same(stat) && (is_hopeless || self.mark.is_whole())
+    }
+
+    /// What was collected.
+    pub fn collected(&self) -> Option<Collected> {
+        state::decode(self.state)
+    }
+
+    /// The header of a file that looks like this, if the row knows: the inner `None` is for a file that is no session.
+    pub fn header(&self, stat: &Stat) -> Option<Option<HeaderInfo>> {
+        if !self.mark.is_same(stat) {
+            return None;
+        }
+        match state::decode_first(&mut Reader::new(self.state))? {
+            FirstValue::Header(header) => Some(Some(header)),
+            FirstValue::NoHeader => Some(None),
+            // A header may stand in a last line without an end, which no row covers.
+            FirstValue::NotYetSeen => self.mark.is_whole().then_some(None),
+        }
+    }
+
+    /// A copy that needs no catalogue.
+    pub fn to_new(&self) -> NewRow {
+        NewRow { mark: self.mark, state: self.state.to_vec() }
+    }
+
+    fn is_alike(&self, other: Row<'_>) -> bool {
+        (self.mark, self.state) == (other.mark, other.state)
+    }
+}
+
+impl NewRow {
+    fn new(mark: Mark, collected: &Collected) -> Self {
+        Self { mark, state: state::encode(collected) }
+    }
+
+    /// The row, as a catalogue would give it.
+    pub fn borrow(&self) -> Row<'_> {
+        Row { mark: self.mark, state: &self.state }
+    }
+}
+
+/// The name of a directory's file. Two directories may share one; the body says which it is about.
+fn file_name(directory: &Path) -> String {
+    format!("{:016x}", fingerprint(directory.as_os_str().as_bytes()))
+}
+
+fn body(directory: &Path, rows: &[(&OsStr, Row<'_>)]) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.bytes(directory.as_os_str().as_bytes());
+    out.number(rows.len() as u64);
+    for (name, row) in rows {
+        out.bytes(name.as_bytes());
+        out.0.extend(row.mark.to_bytes());
+        out.bytes(row.state);
+    }
+    out.0
+}
+
+/// Where the rows of a body lie; none if it is another directory's, or no body.
+fn places(body: &[u8], directory: &Path) -> Option<Vec<Place>> {
+    let mut from = Reader::new(body);
+    if from.bytes()? != directory.as_os_str().as_bytes() {
+        return None;
+    }
+    let mut places = Vec::new();
+    for _ in 0..from.number()? {
+        let name = span(&mut from)?;
+        let mark = Mark::from_bytes(from.array()?);
+        let state = span(&mut from)?;
+        places.push(Place { name, mark, state });
+    }
+    let is_ordered = places.is_sorted_by(|one, other| body[one.name.clone()] < body[other.name.clone()]);
+    (from.is_at_end() && is_ordered).then_some(places)
+}
+
+/// Where the bytes lie that come next.
+fn span(from: &mut Reader<'_>) -> Option<Range<usize>> {
+    let length = from.bytes()?.len();
+    Some(from.position() - length..from.position())
+}

@@ -1,0 +1,153 @@
+//! Numbers and texts as bytes, and back.
+//!
+//! Whoever reads has checked a checksum before, so what does not fit is no
+//! attack but an oversight; it is still never more than a `None`.
+
+use sessile_core::json::JsText;
+
+/// Puts values one behind the other.
+#[derive(Debug, Default)]
+pub(super) struct Writer(pub(super) Vec<u8>);
+
+impl Writer {
+    pub(super) fn byte(&mut self, value: u8) {
+        self.0.push(value);
+    }
+
+    /// A number, seven bits to a byte: most are small.
+    pub(super) fn number(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value.to_le_bytes()[0] | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value.to_le_bytes()[0]);
+    }
+
+    pub(super) fn signed(&mut self, value: i64) {
+        self.0.extend(value.to_le_bytes());
+    }
+
+    pub(super) fn float(&mut self, value: f64) {
+        self.0.extend(value.to_bits().to_le_bytes());
+    }
+
+    pub(super) fn bytes(&mut self, value: &[u8]) {
+        self.number(value.len() as u64);
+        self.0.extend_from_slice(value);
+    }
+
+    /// Whether there is a value, and the value if there is.
+    pub(super) fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
+        self.byte(u8::from(value.is_some()));
+        if let Some(value) = value {
+            write(self, value);
+        }
+    }
+}
+
+/// Takes values off in the order in which they were put.
+#[derive(Clone, Debug)]
+pub(super) struct Reader<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl<'b> Reader<'b> {
+    pub(super) fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// How much was taken off.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
+    fn take(&mut self, n_bytes: usize) -> Option<&'b [u8]> {
+        let taken = self.bytes.get(self.at..self.at.checked_add(n_bytes)?)?;
+        self.at += n_bytes;
+        Some(taken)
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> Option<&'b [u8; N]> {
+        self.take(N)?.first_chunk()
+    }
+
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| *byte)
+    }
+
+    pub(super) fn number(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    pub(super) fn length(&mut self) -> Option<usize> {
+        usize::try_from(self.number()?).ok()
+    }
+
+    pub(super) fn signed(&mut self) -> Option<i64> {
+        self.array().map(|bytes| i64::from_le_bytes(*bytes))
+    }
+
+    pub(super) fn float(&mut self) -> Option<f64> {
+        self.array().map(|bytes| f64::from_bits(u64::from_le_bytes(*bytes)))
+    }
+
+    pub(super) fn bytes(&mut self) -> Option<&'b [u8]> {
+        let length = self.length()?;
+        self.take(length)
+    }
+
+    pub(super) fn string(&mut self) -> Option<String> {
+        String::from_utf8(self.bytes()?.to_vec()).ok()
+    }
+
+    pub(super) fn text(&mut self) -> Option<JsText<'static>> {
+        self.bytes().map(|bytes| JsText::from_wtf8(bytes.to_vec()))
+    }
+
+    /// The outer `None` is for bytes that do not fit, the inner one for a value that is not there.
+    #[expect(clippy::option_option, reason = "two different absences")]
+    pub(super) fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
+        match self.byte()? {
+            0 => Some(None),
+            _ => read(self).map(Some),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back() {
+        for value in [0, 1, 127, 128, 300, 1 << 35, u64::MAX - 1, u64::MAX] {
+            let mut writer = Writer::default();
+            writer.number(value);
+            let mut reader = Reader::new(&writer.0);
+            assert_eq!(reader.number(), Some(value));
+            assert!(reader.is_at_end());
+            assert_eq!(Reader::new(&writer.0[..writer.0.len() - 1]).number(), None);
+        }
+        assert_eq!(Reader::new(&[0xff; 20]).number(), None);
+    }
+
+    #[test]
+    fn nothing_is_read_beyond_the_end() {
+        assert_eq!(Reader::new(&[5, b'a']).bytes(), None);
+        assert_eq!(Reader::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).bytes(), None);
+        assert_eq!(Reader::new(&[2, 0xff, 0xff]).string(), None);
+    }
+}

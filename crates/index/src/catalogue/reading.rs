@@ -1,0 +1,113 @@
+//! Collecting what a list shows of one file, as little of it as need be read.
+
+use std::cell::Cell;
+use std::path::Path;
+
+use sessile_core::date::LocalZone;
+use sessile_core::info::{Collected, Info, InfoScan};
+use sessile_core::line::Line;
+use sessile_store::os::{Mode, Os, OsFile};
+use sessile_store::{LineReader, StoreError};
+
+use super::{NewRow, Row};
+use crate::mark::{Freshness, Mark};
+
+/// What was collected from a file.
+#[derive(Debug)]
+pub struct Gathered {
+    /// The row of a list; none if the file is no session.
+    pub info: Option<Info>,
+    /// What to keep; none if this is not to be kept.
+    pub row: Option<NewRow>,
+}
+
+/// Reads one file after the other.
+pub struct Gatherer<'g, Z> {
+    os: &'g dyn Os,
+    zone: Z,
+    lines: LineReader,
+}
+
+impl<'g, Z: LocalZone> Gatherer<'g, Z> {
+    /// A reader of files with its own buffer: one for each thread.
+    pub fn new(os: &'g dyn Os, zone: Z) -> Self {
+        Self { os, zone, lines: LineReader::default() }
+    }
+
+    /// Reads a whole file and keeps nothing; the simple twin of [`gather`](Self::gather).
+    pub fn scan(&mut self, path: &Path, with_texts: bool) -> Result<Option<Info>, StoreError> {
+        let file = self.open(path)?;
+        let mut scan = if with_texts { InfoScan::with_texts() } else { InfoScan::default() };
+        self.lines.read(file.as_ref(), path, 0, &mut |line| {
+            scan.push(line, &self.zone);
+            !scan.is_hopeless()
+        })?;
+        Ok(scan.finish())
+    }
+
+    /// Reads what a row does not cover yet, which is everything if it is about another file.
+    pub fn gather(&mut self, path: &Path, row: Option<Row<'_>>) -> Result<Gathered, StoreError> {
+        let file = self.open(path)?;
+        // The look comes before the reading: what is written meanwhile is news for the next list.
+        let stat = file.stat().map_err(|error| StoreError::io_at("look at", path, error))?;
+        let is_believed = |row: &Row<'_>| row.mark.freshness(file.as_ref(), &stat) != Freshness::Other;
+        let known = row.filter(is_believed).and_then(|row| Some((row.collected()?, row.mark.end())));
+        let (collected, from) = known.unwrap_or_default();
+        let zone = NotedZone::new(&self.zone);
+        let mut covering = Covering { scan: InfoScan::from(collected), end: from, kept: None };
+        if !covering.scan.is_hopeless() {
+            self.lines.read(file.as_ref(), path, from, &mut |line| covering.take(line, &zone))?;
+        }
+        let mark = Mark::of(file.as_ref(), &stat, covering.end, self.os.now_ms());
+        let row = mark.filter(|_| !zone.was_asked.get()).map(|mark| covering.row(mark));
+        Ok(Gathered { info: covering.scan.finish(), row })
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {
+        self.os.open(path, Mode::Read).map_err(|error| StoreError::io_at("open", path, error))
+    }
+}
+
+/// A scan, and how much of it may be kept: whole lines, because another program may still be writing the last one.
+struct Covering {
+    scan: InfoScan,
+    /// Behind the last line that ends.
+    end: u64,
+    /// What had been collected before a last line without an end; none if there was no such line.
+    kept: Option<Collected>,
+}
+
+impl Covering {
+    fn take(&mut self, line: Line<'_>, zone: &dyn LocalZone) -> bool {
+        if line.terminated {
+            self.end = line.span.end() + 1;
+        } else {
+            self.kept = Some(self.scan.collected().clone());
+        }
+        self.scan.push(line, zone);
+        !self.scan.is_hopeless()
+    }
+
+    fn row(&self, mark: Mark) -> NewRow {
+        NewRow::new(mark, self.kept.as_ref().unwrap_or(self.scan.collected()))
+    }
+}
+
+/// A time zone that notes whether it mattered: what depends on it holds nowhere else, and is not kept.
+struct NotedZone<'z> {
+    zone: &'z dyn LocalZone,
+    was_asked: Cell<bool>,
+}
+
+impl<'z> NotedZone<'z> {
+    fn new(zone: &'z dyn LocalZone) -> Self {
+        Self { zone, was_asked: Cell::new(false) }
+    }
+}
+
+impl LocalZone for NotedZone<'_> {
+    fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
+        self.was_asked.set(true);
+        self.zone.offset_ms_at_local(local_ms)
+    }
+}

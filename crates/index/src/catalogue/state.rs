@@ -1,0 +1,193 @@
+//! What was collected from a session's lines, as bytes.
+
+use sessile_core::info::{Collected, Facts, FirstValue, HeaderInfo, MOST_MODELS, ModelName, RoleCounts, Tokens};
+
+use super::bytes::{Reader, Writer};
+
+/// What the first byte of a state says about the first value of the lines.
+const NOT_YET_SEEN: u8 = 0;
+pub(super) const NO_HEADER: u8 = 1;
+const HEADER: u8 = 2;
+
+/// The state as bytes.
+pub(super) fn encode(collected: &Collected) -> Vec<u8> {
+    let mut out = Writer::default();
+    match &collected.first {
+        FirstValue::NotYetSeen => out.byte(NOT_YET_SEEN),
+        FirstValue::NoHeader => out.byte(NO_HEADER),
+        FirstValue::Header(header) => {
+            out.byte(HEADER);
+            encode_header(&mut out, header);
+        }
+    }
+    out.option(collected.name.as_ref(), |out, name| out.bytes(name.as_wtf8()));
+    out.option(collected.first_message.as_ref(), |out, text| out.bytes(text.as_wtf8()));
+    out.option(collected.last_activity, Writer::float);
+    out.option(collected.last_id.as_ref(), |out, id| out.bytes(id));
+    encode_facts(&mut out, &collected.facts);
+    out.0
+}
+
+/// The state in these bytes; none if they hold anything else.
+pub(super) fn decode(bytes: &[u8]) -> Option<Collected> {
+    let mut from = Reader::new(bytes);
+    let first = decode_first(&mut from)?;
+    let collected = Collected {
+        first,
+        name: from.option(Reader::text)?,
+        first_message: from.option(Reader::text)?,
+        last_activity: from.option(Reader::float)?,
+        last_id: from.option(|from| from.bytes().map(<[u8]>::to_vec))?,
+        facts: decode_facts(&mut from)?,
+    };
+    from.is_at_end().then_some(collected)
+}
+
+/// The first value of the lines alone.
+pub(super) fn decode_first(from: &mut Reader<'_>) -> Option<FirstValue> {
+    match from.byte()? {
+        NOT_YET_SEEN => Some(FirstValue::NotYetSeen),
+        NO_HEADER => Some(FirstValue::NoHeader),
+        HEADER => decode_header(from).map(FirstValue::Header),
+        _ => None,
+    }
+}
+
+fn encode_header(out: &mut Writer, header: &HeaderInfo) {
+    out.number(header.offset);
+    out.bytes(header.id.as_bytes());
+    out.bytes(header.cwd.as_bytes());
+    out.option(header.parent_session.as_ref(), |out, parent| out.bytes(parent.as_bytes()));
+    out.option(header.created, Writer::signed);
+    out.byte(u8::from(header.is_stated));
+}
+
+fn decode_header(from: &mut Reader<'_>) -> Option<HeaderInfo> {
+    Some(HeaderInfo {
+        offset: from.number()?,
+        id: from.string()?,
+        cwd: from.string()?,
+        parent_session: from.option(Reader::string)?,
+        created: from.option(Reader::signed)?,
+        is_stated: from.byte()? != 0,
+    })
+}
+
+fn encode_facts(out: &mut Writer, facts: &Facts) {
+    out.number(facts.entries);
+    facts.messages.to_numbers().into_iter().for_each(|count| out.number(count));
+    out.number(facts.compactions);
+    out.number(facts.models.len() as u64);
+    for model in &facts.models {
+        out.bytes(model.provider.as_wtf8());
+        out.bytes(model.model.as_wtf8());
+    }
+    let Tokens { input, output, cache_read, cache_write } = facts.tokens;
+    for number in [input, output, cache_read, cache_write, facts.cost] {
+        out.float(number);
+    }
+    out.option(facts.newest_entry, Writer::signed);
+    out.number(facts.unreadable_lines);
+    out.byte(u8::from(facts.has_branches));
+}
+
+fn decode_facts(from: &mut Reader<'_>) -> Option<Facts> {
+    let entries = from.number()?;
+    let mut counts = [0; RoleCounts::N_ROLES];
+    for count in &mut counts {
+        *count = from.number()?;
+    }
+    let compactions = from.number()?;
+    let n_models = from.length()?;
+    // As many as there are, but not as many as a number may claim.
+    let mut models = Vec::with_capacity(n_models.min(MOST_MODELS));
+    for _ in 0..n_models {
+        models.push(ModelName { provider: from.text()?, model: from.text()? });
+    }
+    Some(Facts {
+        entries,
+        messages: RoleCounts::from_numbers(counts),
+        compactions,
+        models,
+        tokens: Tokens {
+            input: from.float()?,
+            output: from.float()?,
+            cache_read: from.float()?,
+            cache_write: from.float()?,
+        },
+        cost: from.float()?,
+        newest_entry: from.option(Reader::signed)?,
+        unreadable_lines: from.number()?,
+        has_branches: from.byte()? != 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sessile_core::json::{JsText, Raw};
+
+    use super::*;
+
+    fn text() -> impl Strategy<Value = JsText<'static>> {
+        let surrogate = Raw::parse(br#""\ud800""#).unwrap().as_text().unwrap().into_owned();
+        prop_oneof![".{0,20}".prop_map(JsText::from), Just(surrogate)]
+    }
+
+    fn first() -> impl Strategy<Value = FirstValue> {
+        let header = (any::<u64>(), ".*", ".*", any::<Option<String>>(), any::<Option<i64>>(), any::<bool>());
+        let header = header.prop_map(|(offset, id, cwd, parent_session, created, is_stated)| {
+            FirstValue::Header(HeaderInfo { offset, id, cwd, parent_session, created, is_stated })
+        });
+        prop_oneof![Just(FirstValue::NotYetSeen), Just(FirstValue::NoHeader), header]
+    }
+
+    prop_compose! {
+        fn facts()(
+            numbers in any::<[u64; 14]>(),
+            models in proptest::collection::vec((text(), text()), 0..4),
+            floats in any::<[f32; 5]>(),
+            newest_entry in any::<Option<i64>>(),
+            has_branches in any::<bool>(),
+        ) -> Facts {
+            let mut counts = [0; RoleCounts::N_ROLES];
+            counts.copy_from_slice(&numbers[..RoleCounts::N_ROLES]);
+            let [input, output, cache_read, cache_write, cost] = floats.map(f64::from);
+            Facts {
+                entries: numbers[11],
+                messages: RoleCounts::from_numbers(counts),
+                compactions: numbers[12],
+                models: models.into_iter().map(|(provider, model)| ModelName { provider, model }).collect(),
+                tokens: Tokens { input, output, cache_read, cache_write },
+                cost,
+                newest_entry,
+                unreadable_lines: numbers[13],
+                has_branches,
+            }
+        }
+    }
+
+    prop_compose! {
+        fn collected()(
+            first in first(),
+            name in proptest::option::of(text()),
+            first_message in proptest::option::of(text()),
+            last_activity in any::<Option<f32>>(),
+            last_id in any::<Option<Vec<u8>>>(),
+            facts in facts(),
+        ) -> Collected {
+            Collected { first, name, first_message, last_activity: last_activity.map(f64::from), last_id, facts }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_state_comes_back_whole_or_not_at_all(collected in collected(), cut in any::<prop::sample::Index>()) {
+            let bytes = encode(&collected);
+            // By its text, because what is not a number does not equal itself.
+            prop_assert_eq!(format!("{:?}", decode(&bytes)), format!("{:?}", Some(&collected)));
+            prop_assert_eq!(decode_first(&mut Reader::new(&bytes)), Some(collected.first));
+            prop_assert_eq!(decode(&bytes[..cut.index(bytes.len())]), None);
+        }
+    }
+}

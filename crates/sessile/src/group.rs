@@ -1,0 +1,164 @@
+//! Sessions that belong together: by directory, by repository, by descent.
+
+mod family;
+mod repository;
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use sessile_store::os::{FileKind, Identity};
+
+use crate::error::SessionError;
+use crate::list::{ListOptions, SessionInfo};
+use crate::manager::Sessions;
+use crate::place::absolute;
+pub use family::{Family, Relative, Who};
+use repository::checkout_of;
+
+/// The sessions of one working directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CwdGroup {
+    /// The working directory that the headers name, or nothing.
+    pub cwd: String,
+    /// When somebody last said something in one of them, in milliseconds.
+    pub newest_activity: i64,
+    /// The places in the list, in its order.
+    pub sessions: Vec<usize>,
+}
+
+/// The sessions of one project: a repository with all its worktrees, or a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// What and where the project is.
+    pub place: ProjectPlace,
+    /// When somebody last said something in one of its sessions, in milliseconds.
+    pub newest_activity: i64,
+    /// Its working directories, the most recently active first.
+    pub directories: Vec<ProjectDirectory>,
+}
+
+/// What a project is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProjectPlace {
+    /// A repository; its worktrees share this directory, which is usually called `.git`.
+    Repository(PathBuf),
+    /// A directory outside of any repository.
+    Directory(PathBuf),
+    /// A directory that is not there, or cannot be reached. Whether it was moved, and where to, is not guessed.
+    Missing(PathBuf),
+    /// The headers do not say.
+    Unknown,
+}
+
+/// A working directory of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectDirectory {
+    /// The working directory that the headers name.
+    pub cwd: String,
+    /// The top of the worktree it is in.
+    pub worktree: Option<PathBuf>,
+    /// The branch that is checked out there now, which need not be the one that was when somebody worked there.
+    pub branch: Option<String>,
+    /// When somebody last said something there, in milliseconds.
+    pub newest_activity: i64,
+    /// The places in the list, in its order.
+    pub sessions: Vec<usize>,
+}
+
+/// What tells a project from all others.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum ProjectKey {
+    Repository(Identity),
+    Directory(Identity),
+    Missing(PathBuf),
+    Unknown,
+}
+
+/// What the disk says about a working directory.
+struct Located {
+    key: ProjectKey,
+    place: ProjectPlace,
+    worktree: Option<PathBuf>,
+    branch: Option<String>,
+}
+
+/// Groups sessions by the working directory that their headers name, the most recently active group first.
+pub fn group_by_cwd(sessions: &[SessionInfo]) -> Vec<CwdGroup> {
+    let mut groups: Vec<CwdGroup> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for (place, session) in sessions.iter().enumerate() {
+        let group = *known.entry(&session.cwd).or_insert(groups.len());
+        if group == groups.len() {
+            groups.push(CwdGroup { cwd: session.cwd.clone(), newest_activity: i64::MIN, sessions: Vec::new() });
+        }
+        let group = &mut groups[group];
+        group.newest_activity = group.newest_activity.max(session.modified);
+        group.sessions.push(place);
+    }
+    groups.sort_by_key(|group| Reverse(group.newest_activity));
+    groups
+}
+
+impl Sessions {
+    /// Groups sessions by repository, worktrees together, the most recently active project first.
+    ///
+    /// What belongs to a repository is asked of the disk as it is now.
+    pub fn group_by_project(&self, sessions: &[SessionInfo]) -> Vec<Project> {
+        let directories = group_by_cwd(sessions);
+        let located: Vec<Located> = directories.iter().map(|directory| self.locate(&directory.cwd)).collect();
+        let mut projects: Vec<Project> = Vec::new();
+        let mut known: HashMap<ProjectKey, usize> = HashMap::new();
+        // The groups come by their newest activity, so the first directory of a project has the project's newest.
+        for (directory, located) in directories.into_iter().zip(located) {
+            let CwdGroup { cwd, newest_activity, sessions } = directory;
+            let Located { key, place, worktree, branch } = located;
+            let project = *known.entry(key).or_insert(projects.len());
+            if project == projects.len() {
+                projects.push(Project { place, newest_activity, directories: Vec::new() });
+            }
+            let directory = ProjectDirectory { cwd, worktree, branch, newest_activity, sessions };
+            projects[project].directories.push(directory);
+        }
+        projects
+    }
+
+    /// The sessions of all worktrees of the repository around a working directory, or of the directory if there is none.
+    ///
+    /// Those of a worktree that is no longer there are not among them: nothing says whose they were.
+    pub fn list_project(
+        &self,
+        cwd: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+        options: &mut ListOptions<'_>,
+    ) -> Result<Vec<SessionInfo>, SessionError> {
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        let wanted = self.locate(&cwd.to_string_lossy()).key;
+        let mut known: HashMap<String, bool> = HashMap::new();
+        let mut sessions = self.list_all(session_dir, options)?;
+        sessions.retain(|session| {
+            *known.entry(session.cwd.clone()).or_insert_with_key(|cwd| self.locate(cwd).key == wanted)
+        });
+        Ok(sessions)
+    }
+
+    fn locate(&self, cwd: &str) -> Located {
+        let nowhere = |key, place| Located { key, place, worktree: None, branch: None };
+        if cwd.is_empty() {
+            return nowhere(ProjectKey::Unknown, ProjectPlace::Unknown);
+        }
+        let os = self.world.os();
+        let path = absolute(self.environment(), Path::new(cwd));
+        let stat = os.stat(&path).ok().filter(|stat| stat.kind == FileKind::Directory);
+        match (stat, stat.and_then(|_| checkout_of(os, &path))) {
+            (None, _) => nowhere(ProjectKey::Missing(path.clone()), ProjectPlace::Missing(path)),
+            (Some(stat), None) => nowhere(ProjectKey::Directory(stat.identity), ProjectPlace::Directory(path)),
+            (Some(_), Some(checkout)) => Located {
+                key: ProjectKey::Repository(checkout.identity),
+                place: ProjectPlace::Repository(checkout.common),
+                worktree: Some(checkout.top),
+                branch: checkout.branch,
+            },
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The rows of a list: from the catalogue where it knows, else from the files.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use sessile_core::info::Info;
+use sessile_index::{Caches, Catalogue, Gathered, Gatherer, NewRow};
+use sessile_store::{Found, StoreError, look_at, session_names};
+
+use super::spread::{each, stream};
+use super::{ListOptions, Progress, SessionInfo};
+use crate::environment::Zone;
+use crate::error::SessionError;
+use crate::place::CwdFilter;
+use crate::world::World;
+
+/// How many files a thread looks at before it takes the next ones.
+const RUN: usize = 32;
+
+/// What is in some directories, and what is known of it.
+pub(super) struct Survey<'w> {
+    world: &'w World,
+    caches: Option<Caches>,
+    directories: Vec<Directory>,
+    /// By directory and name, until somebody wants them in another order.
+    pub(super) files: Vec<File>,
+}
+
+/// A directory that holds sessions.
+#[derive(Default)]
+struct Directory {
+    path: PathBuf,
+    catalogue: Catalogue,
+    /// What in it is named like a session, until somebody has looked at it.
+    paths: Vec<PathBuf>,
+}
+
+/// A file that may be a session.
+pub(super) struct File {
+    /// The index of its directory.
+    directory: usize,
+    pub(super) found: Found,
+    known: Known,
+}
+
+/// What the catalogue says of a file.
+enum Known {
+    /// Not enough: it has to be read.
+    Stale,
+    /// All there is to know; nothing if the file is no session.
+    Current(Option<Box<SessionInfo>>),
+}
+
+impl<'w> Survey<'w> {
+    /// Looks at every file of some directories, without opening any.
+    ///
+    /// A directory that cannot be listed does not hide the others.
+    pub(super) fn new(world: &'w World, directories: Vec<PathBuf>, caches: Option<Caches>) -> Self {
+        let listed = each(world.os(), directories, 1, |directory| {
+            Directory::list(world, &directory, caches.as_ref()).unwrap_or_default()
+        });
+        Self::look(world, listed, caches)
+    }
+
+    /// Looks at every file of one directory, which must be readable if it is there.
+    pub(super) fn of(world: &'w World, directory: &Path, caches: Option<Caches>) -> Result<Self, StoreError> {
+        let listed = Directory::list(world, directory, caches.as_ref())?;
+        Ok(Self::look(world, vec![listed], caches))
+    }
+
+    fn look(world: &'w World, mut directories: Vec<Directory>, caches: Option<Caches>) -> Self {
+        let mut paths = Vec::new();
+        for (index, directory) in directories.iter_mut().enumerate() {
+            paths.extend(std::mem::take(&mut directory.paths).into_iter().map(|path| (index, path)));
+        }
+        let files = each(world.os(), paths, RUN, |(directory, path)| {
+            let found = look_at(world.os(), path)?;
+            let known = directories[directory].known(&found);
+            Some(File { directory, found, known })
+        });
+        Self { world, caches, directories, files: files.into_iter().flatten().collect() }
+    }
+
+    /// Reads what is not known, in the order of the files, and returns the rows with the most recently active first.
+    ///
+    /// The list so far is shown when the known rows are there, after the first
+    /// file that was read, after the last, and after every so many. A file that
+    /// cannot be read hides only itself. What was read is kept even if somebody
+    /// stops the list.
+    pub(super) fn load(
+        mut self,
+        filter: &CwdFilter,
+        partial_every: usize,
+        options: &mut ListOptions<'_>,
+    ) -> Result<Vec<SessionInfo>, SessionError> {
+        let cancel = options.cancel.clone().unwrap_or_default();
+        let total = self.files.len();
+        let (orders, sessions) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        let mut listing = Listing { world: self.world, filter, orders, sessions };
+        let stale = self.take_known(&mut listing);
+        let n_known = total - stale.len();
+        if n_known > 0 && !cancel.is_cancelled() {
+            listing.show(n_known, total, true, options);
+        }
+        let mut renewed = Vec::new();
+        let mut n_read = 0;
+        let (survey, texts) = (&self, options.texts);
+        let worker = || survey.reader(&stale, texts);
+        if !cancel.is_cancelled() {
+            stream(self.world.os(), stale.len(), worker, &mut |piece, (info, row)| {
+                let order = stale[piece];
+                renewed.extend(row.map(|row| (order, row)));
+                listing.take(order, info);
+                n_read += 1;
+                let loaded = n_known + n_read;
+                let is_due = n_read == 1 || loaded.is_multiple_of(partial_every) || loaded == total;
+                listing.show(loaded, total, is_due, options);
+                !cancel.is_cancelled()
+            });
+        }
+        self.keep(renewed);
+        if cancel.is_cancelled() {
+            return Err(SessionError::Cancelled);
+        }
+        listing.arrange();
+        Ok(listing.sessions)
+    }
+
+    /// Hands the rows that are known to the list, and returns which files have to be read.
+    fn take_known(&mut self, listing: &mut Listing<'_>) -> Vec<usize> {
+        let mut stale = Vec::new();
+        for (order, file) in self.files.iter_mut().enumerate() {
+            match std::mem::replace(&mut file.known, Known::Stale) {
+                Known::Stale => stale.push(order),
+                Known::Current(info) => listing.take(order, info.map(|info| *info)),
+            }
+        }
+        stale
+    }
+
+    /// What a thread does with the files that have to be read.
+    fn reader<'s>(
+        &'s self,
+        stale: &'s [usize],
+        texts: bool,
+    ) -> impl FnMut(usize) -> (Option<SessionInfo>, Option<NewRow>) + 's {
+        let zone = Zone(self.world.environment());
+        let mut files = Gatherer::new(self.world.os(), zone);
+        move |piece| {
+            let file = &self.files[stale[piece]];
+            let gathered = if texts || self.caches.is_none() {
+                files.scan(&file.found.path, texts).map(|info| Gathered { info, row: None })
+            } else {
+                let directory = &self.directories[file.directory];
+                let row = file.found.path.file_name().and_then(|name| directory.catalogue.row(name));
+                files.gather(&file.found.path, row)
+            };
+            let gathered = gathered.unwrap_or(Gathered { info: None, row: None });
+            (gathered.info.map(|info| row_of(&file.found, info)), gathered.row)
+        }
+    }
+
+    /// Keeps what was read, and drops what is known of files that are gone.
+    fn keep(&self, renewed: Vec<(usize, NewRow)>) {
+        let Some(caches) = &self.caches else { return };
+        let n_rows: usize = self.directories.iter().map(|directory| directory.catalogue.len()).sum();
+        if renewed.is_empty() && n_rows == self.files.len() {
+            // No row is new, and as each file was known by its own, none is left over.
+            return;
+        }
+        let mut present: Vec<Vec<&OsStr>> = vec![Vec::new(); self.directories.len()];
+        for file in &self.files {
+            present[file.directory].extend(file.found.path.file_name());
+        }
+        let mut new: Vec<HashMap<&OsStr, NewRow>> = vec![HashMap::new(); self.directories.len()];
+        for (order, row) in renewed {
+            let file = &self.files[order];
+            new[file.directory].extend(file.found.path.file_name().map(|name| (name, row)));
+        }
+        let changed: Vec<usize> = (0..self.directories.len())
+            .filter(|index| !new[*index].is_empty() || present[*index].len() < self.directories[*index].catalogue.len())
+            .collect();
+        each(self.world.os(), changed, 1, |index| {
+            let mut present = present[index].clone();
+            present.sort_unstable();
+            let Directory { path, catalogue, .. } = &self.directories[index];
+            catalogue.update(caches, path, &present, &new[index]);
+        });
+    }
+}
+
+impl Directory {
+    fn list(world: &World, path: &Path, caches: Option<&Caches>) -> Result<Self, StoreError> {
+        let paths = session_names(world.os(), path)?;
+        let catalogue = caches.map(|caches| Catalogue::load(caches, path)).unwrap_or_default();
+        Ok(Self { path: path.to_path_buf(), catalogue, paths })
+    }
+
+    /// What the catalogue says of a file.
+    fn known(&self, found: &Found) -> Known {
+        let row = found.path.file_name().and_then(|name| self.catalogue.row(name));
+        let collected = row.filter(|row| row.is_current(&found.stat)).and_then(|row| row.collected());
+        match collected {
+            Some(collected) => Known::Current(collected.into_info().map(|info| Box::new(row_of(found, info)))),
+            None => Known::Stale,
+        }
+    }
+}
+
+/// The list so far.
+struct Listing<'l> {
+    world: &'l World,
+    filter: &'l CwdFilter,
+    /// The place of each session's file among all, which decides between equals.
+    orders: Vec<usize>,
+    sessions: Vec<SessionInfo>,
+}
+
+impl Listing<'_> {
+    fn take(&mut self, order: usize, session: Option<SessionInfo>) {
+        let admitted = session.filter(|session| self.filter.admits(self.world.environment(), &session.cwd));
+        if let Some(session) = admitted {
+            self.orders.push(order);
+            self.sessions.push(session);
+        }
+    }
+
+    fn show(&mut self, loaded: usize, total: usize, is_due: bool, options: &mut ListOptions<'_>) {
+        let Some(progress) = &mut options.progress else { return };
+        if is_due {
+            self.arrange();
+        }
+        progress(Progress { loaded, total, partial: is_due.then_some(&self.sessions) });
+    }
+
+    /// The most recently active first; of equals the one whose file comes first.
+    fn arrange(&mut self) {
+        let key = |place: &usize| (Reverse(self.sessions[*place].modified), self.orders[*place]);
+        let mut places: Vec<usize> = (0..self.sessions.len()).collect();
+        places.sort_unstable_by_key(key);
+        // Sessions are large, so each is moved once, to where it belongs.
+        for start in 0..places.len() {
+            let mut to = start;
+            loop {
+                let from = std::mem::replace(&mut places[to], to);
+                if from == start {
+                    break;
+                }
+                self.sessions.swap(to, from);
+                self.orders.swap(to, from);
+                to = from;
+            }
+        }
+    }
+}
+
+/// What a list shows of a file.
+pub(crate) fn row_of(file: &Found, info: Info) -> SessionInfo {
+    SessionInfo {
+        path: file.path.clone(),
+        id: info.id,
+        cwd: info.cwd,
+        name: info.name,
+        parent_session_path: info.parent_session,
+        created: info.created,
+        modified: info.modified.unwrap_or(file.stat.modified_ms),
+        message_count: info.message_count,
+        first_message: info.first_message,
+        all_messages_text: info.all_messages_text,
+        size: file.stat.length,
+        facts: info.facts,
+    }
+}

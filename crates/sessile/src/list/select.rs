@@ -1,0 +1,138 @@
+//! Which sessions of a list are wanted, and in which order.
+
+use std::cmp::{Ordering, Reverse};
+
+use super::SessionInfo;
+
+/// Which sessions of a list are wanted, and in which order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Only those that somebody gave a name.
+    pub named: bool,
+    /// What about those that were forked from others.
+    pub children: Children,
+    /// Only those in which somebody said something since then, in milliseconds.
+    pub since: Option<i64>,
+    /// The order.
+    pub sort: SortBy,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+/// What about sessions that were forked from others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Children {
+    /// They are listed like all others.
+    #[default]
+    Shown,
+    /// They are left out.
+    Hidden,
+    /// All others are left out.
+    Only,
+}
+
+/// What decides the order of a list; of equals the more recently active one comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortBy {
+    /// The most recently active first.
+    #[default]
+    Recent,
+    /// The most recently created first, those without a time last.
+    Created,
+    /// The largest file first.
+    Size,
+    /// The most expensive first.
+    Cost,
+    /// The most messages first.
+    Messages,
+    /// By name, those without one last.
+    Name,
+}
+
+impl Selection {
+    /// Leaves what is wanted of a list that has the most recently active first, in the order that is wanted.
+    pub fn apply(&self, sessions: &mut Vec<SessionInfo>) {
+        sessions.retain(|session| self.admits(session));
+        match self.sort {
+            SortBy::Recent => {}
+            SortBy::Created => sessions.sort_by_key(|session| Reverse(session.created)),
+            SortBy::Size => sessions.sort_by_key(|session| Reverse(session.size)),
+            SortBy::Cost => sessions.sort_by(|one, other| other.facts.cost.total_cmp(&one.facts.cost)),
+            SortBy::Messages => sessions.sort_by_key(|session| Reverse(session.message_count)),
+            SortBy::Name => sessions.sort_by(by_name),
+        }
+        sessions.truncate(self.limit.unwrap_or(usize::MAX));
+    }
+
+    fn admits(&self, session: &SessionInfo) -> bool {
+        let is_child = session.parent_session_path.is_some();
+        let is_wanted = match self.children {
+            Children::Shown => true,
+            Children::Hidden => !is_child,
+            Children::Only => is_child,
+        };
+        is_wanted && (!self.named || session.name.is_some()) && self.since.is_none_or(|since| session.modified >= since)
+    }
+}
+
+fn by_name(one: &SessionInfo, other: &SessionInfo) -> Ordering {
+    match (&one.name, &other.name) {
+        (Some(one), Some(other)) => one.to_str().to_lowercase().cmp(&other.to_str().to_lowercase()),
+        (one, other) => other.is_some().cmp(&one.is_some()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sessile_core::info::Facts;
+
+    use super::*;
+
+    fn session(id: &str, name: Option<&'static str>, parent: Option<&str>, number: u32) -> SessionInfo {
+        SessionInfo {
+            path: id.into(),
+            id: id.to_owned(),
+            cwd: String::new(),
+            name: name.map(Into::into),
+            parent_session_path: parent.map(str::to_owned),
+            created: (number > 0).then_some(-i64::from(number)),
+            modified: i64::from(number),
+            message_count: number as usize % 2,
+            first_message: "".into(),
+            all_messages_text: "".into(),
+            size: u64::from(number),
+            facts: Facts { cost: f64::from(number % 3), ..Facts::default() },
+        }
+    }
+
+    fn selected(selection: Selection) -> String {
+        let mut list = vec![
+            session("d", Some("b"), None, 4),
+            session("c", None, Some("/p"), 3),
+            session("b", Some("A"), Some("/p"), 2),
+            session("a", None, None, 0),
+        ];
+        selection.apply(&mut list);
+        list.into_iter().map(|session| session.id).collect()
+    }
+
+    #[test]
+    fn what_is_wanted_is_left_in_the_order_that_is_wanted() {
+        let all = Selection::default();
+        assert_eq!(selected(all), "dcba");
+        assert_eq!(selected(Selection { named: true, ..all }), "db");
+        assert_eq!(selected(Selection { children: Children::Hidden, ..all }), "da");
+        assert_eq!(selected(Selection { children: Children::Only, ..all }), "cb");
+        assert_eq!(selected(Selection { since: Some(3), ..all }), "dc");
+        assert_eq!(selected(Selection { limit: Some(1), ..all }), "d");
+        for (sort, expected) in [
+            (SortBy::Created, "bcda"),
+            (SortBy::Size, "dcba"),
+            (SortBy::Cost, "bdca"),
+            (SortBy::Messages, "cdba"),
+            (SortBy::Name, "bdca"),
+        ] {
+            assert_eq!(selected(Selection { sort, ..all }), expected, "{sort:?}");
+        }
+    }
+}

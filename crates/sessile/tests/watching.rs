@@ -1,0 +1,153 @@
+//! A store that others write.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sessile::{Cancel, SessionError, SessionInfo, Sessions, StoreEvent, StoreWatcher, WatchOptions};
+use sessile_testkit::Replay;
+use tempfile::TempDir;
+
+/// Nothing takes that long unless it never happens.
+const EVER: Duration = Duration::from_mins(1);
+
+struct Place {
+    dir: TempDir,
+    sessions: Sessions,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let environment = Replay::new(1_735_689_600_000, 7);
+        environment.set_home(dir.path());
+        environment.set_current_dir(dir.path());
+        let sessions = Sessions::new(environment).caching(Some(dir.path().join("cache")));
+        Self { dir, sessions }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(".pi/agent/sessions").join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn watch(&self, options: WatchOptions) -> StoreWatcher {
+        self.sessions.watch_store(None, options).unwrap()
+    }
+}
+
+fn header(id: &str) -> String {
+    format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/p"}}"#) + "\n"
+}
+
+fn append(path: &Path, text: &str) {
+    File::options().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+fn next(watcher: &mut StoreWatcher) -> StoreEvent {
+    watcher.next(EVER).unwrap().expect("something happens")
+}
+
+/// Waits until a session is as expected; what a watcher sees in between depends on when it looks.
+fn until(watcher: &mut StoreWatcher, is_as_expected: impl Fn(&SessionInfo) -> bool) {
+    loop {
+        match next(watcher) {
+            StoreEvent::Added(session) | StoreEvent::Changed(session) if is_as_expected(&session) => return,
+            StoreEvent::Removed(path) => panic!("{} was removed", path.display()),
+            _ => {}
+        }
+    }
+}
+
+fn until_removed(watcher: &mut StoreWatcher, path: &Path) {
+    while next(watcher) != StoreEvent::Removed(path.to_path_buf()) {}
+}
+
+fn lives_through_everything(options: &WatchOptions) {
+    let place = Place::new();
+    let present = place.write("--p--/a.jsonl", &header("a"));
+    let mut watcher = place.watch(options.clone());
+    assert_eq!(watcher.is_polling(), options.polls);
+    // A new session in a new directory.
+    let path = place.write("--q--/b.jsonl", &header("b"));
+    until(&mut watcher, |session| session.id == "b");
+    append(&path, "{\"type\":\"session_info\",\"id\":\"x\",\"name\":\"named\"}\n");
+    until(&mut watcher, |session| session.path == path && session.name == Some("named".into()));
+    // What was there before is told only when it changes.
+    append(&present, "{\"type\":\"message\",\"id\":\"x\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n");
+    until(&mut watcher, |session| session.path == present && session.message_count == 1);
+    fs::remove_file(&path).unwrap();
+    until_removed(&mut watcher, &path);
+    // A file that stops to be a session is gone too, and one that becomes one is new.
+    fs::write(&present, "5\n").unwrap();
+    until_removed(&mut watcher, &present);
+    fs::write(&present, header("again")).unwrap();
+    until(&mut watcher, |session| session.id == "again");
+    // A directory can go with all it holds, and come back.
+    fs::remove_dir_all(place.path("--p--")).unwrap();
+    until_removed(&mut watcher, &present);
+    place.write("--p--/a.jsonl", &header("back"));
+    until(&mut watcher, |session| session.id == "back");
+}
+
+#[test]
+fn new_changed_and_deleted_sessions_are_told() {
+    lives_through_everything(&WatchOptions::default());
+}
+
+#[test]
+fn where_the_system_tells_nothing_the_clock_does() {
+    lives_through_everything(&WatchOptions { polls: true, ..WatchOptions::default() });
+}
+
+#[test]
+fn what_is_there_can_be_told_first() {
+    let place = Place::new();
+    place.write("--p--/a.jsonl", &header("a"));
+    place.write("--q--/b.jsonl", &header("b"));
+    place.write("--q--/junk.jsonl", "junk");
+    let mut watcher = place.watch(WatchOptions { tells_present: true, ..WatchOptions::default() });
+    let told = [next(&mut watcher), next(&mut watcher)].map(|event| match event {
+        StoreEvent::Added(session) => session.id,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(told, ["a", "b"]);
+    assert_eq!(watcher.next(Duration::ZERO).unwrap(), None);
+}
+
+#[test]
+fn a_store_that_is_not_there_yet_is_waited_for() {
+    let place = Place::new();
+    let mut watcher = place.watch(WatchOptions::default());
+    place.write("--p--/a.jsonl", &header("a"));
+    until(&mut watcher, |session| session.id == "a");
+}
+
+#[test]
+fn one_directory_can_be_watched_alone() {
+    let place = Place::new();
+    let dir = place.path("mine");
+    fs::create_dir_all(&dir).unwrap();
+    let mut watcher = place.sessions.watch_store(Some(&dir), WatchOptions::default()).unwrap();
+    place.write("--p--/a.jsonl", &header("a"));
+    place.write("mine/b.jsonl", &header("b"));
+    assert!(matches!(next(&mut watcher), StoreEvent::Added(session) if session.id == "b"));
+}
+
+#[test]
+fn watching_can_be_stopped() {
+    let place = Place::new();
+    let cancel = Cancel::default();
+    let mut watcher = place.watch(WatchOptions { cancel: Some(cancel.clone()), ..WatchOptions::default() });
+    let stopper = std::thread::spawn(move || cancel.cancel());
+    assert!(matches!(watcher.next(EVER), Err(SessionError::Cancelled)));
+    stopper.join().unwrap();
+}

@@ -3,6 +3,8 @@
 //! Fields are hashed with their lengths before them, so that no two sequences
 //! of fields look alike. `pi.mjs` has the twin of this.
 
+use std::fmt::Write;
+
 use sha2::{Digest as _, Sha256};
 
 /// An answer that is being told field by field.
@@ -21,18 +23,21 @@ impl Digest {
 
     /// Adds a field that may be missing.
     pub fn optional(&mut self, text: Option<impl AsRef<[u8]>>) -> &mut Self {
-        match text {
-            Some(text) => self.field(text),
-            None => {
-                self.0.update("-");
-                self
-            }
+        if let Some(text) = text {
+            return self.field(text);
         }
+        self.0.update("-");
+        self
     }
 
     /// The digest in hexadecimal digits, shortened to what fits on a line.
     pub fn finish(&self) -> String {
-        self.0.clone().finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+        let hash = self.0.clone().finalize();
+        hash.iter().take(12).fold(String::new(), |mut text, byte| {
+            // Writing to a string cannot fail.
+            write!(text, "{byte:02x}").ok();
+            text
+        })
     }
 }
 

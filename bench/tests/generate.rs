@@ -1,5 +1,5 @@
 //! The generator: the same bytes each time, with the shape of real sessions, in pi's spelling.
-#![expect(clippy::disallowed_methods, reason = "not part of the product")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "not part of the product")]
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

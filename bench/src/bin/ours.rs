@@ -19,8 +19,8 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let told = match words.as_slice() {
-        ["entries", file] => timed(|| open(file), |session, digest| look_at_every_entry(session, digest)),
-        ["open", file] => timed(|| open(file), |session, digest| look_at_entries(session, digest)),
+        ["entries", file] => timed(|| open(file), look_at_every_entry),
+        ["open", file] => timed(|| open(file), look_at_entries),
         ["context", file] => timed(|| open(file).build_session_context().unwrap(), look_at_context),
         ["tree", file] => {
             let session = open(file);
@@ -137,10 +137,8 @@ fn list_all() -> Value {
         }
     };
     let mut options = ListOptions { progress: Some(&mut note), ..ListOptions::default() };
-    let mut told = timed(
-        || Sessions::default().list_all(None, &mut options).unwrap(),
-        |rows, digest| look_at_rows(rows, digest),
-    );
+    let mut told =
+        timed(|| Sessions::default().list_all(None, &mut options).unwrap(), |rows, digest| look_at_rows(rows, digest));
     told["first_ms"] = first_ms.into();
     told
 }

@@ -1,0 +1,151 @@
+//! Rows about full-text search, beside ripgrep.
+
+use std::path::PathBuf;
+
+use super::process::{Job, Sample};
+use super::row::{Demand, Row};
+use super::stores::store;
+use super::{Bench, Failure, MakeRow, answer};
+use crate::generate::{COMMON_PHRASE, COMMON_WORD, Made, PHRASE, WORD};
+
+pub(super) const ROWS: &[MakeRow] = &[
+    ("text-index", text_index),
+    ("search-rare", search_rare),
+    ("search-rare-phrase", search_rare_phrase),
+    ("search-common", search_common),
+    ("search-phrase", search_phrase),
+    ("text-append", text_append),
+];
+
+const RIPGREP: &str = "ripgrep -l";
+const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
+
+/// Why these rows cannot be measured here, if so.
+fn missing(bench: &Bench) -> Option<&'static str> {
+    if !bench.tools.sessile(&bench.cache("probe")).args(["search", "--help"]).works() {
+        return Some("not built yet: this `sessile` has no `search`");
+    }
+    None
+}
+
+fn ripgrep<'b>(bench: &'b Bench, made: &Made, wanted: &str) -> Job<'b> {
+    let args = ["--files-with-matches", "--fixed-strings", "--no-ignore", "--", wanted];
+    bench.tools.program("rg").args(args).arg(made.path.join("sessions"))
+}
+
+fn search<'b>(bench: &'b Bench, made: &Made, query: &str) -> Job<'b> {
+    let job = bench.tools.sessile(&bench.cache("search")).args(["search", "--json", "--all"]);
+    job.arg(query).env(AGENT_DIR, &made.path)
+}
+
+/// One search with the set of sessions as its answer.
+fn searched(job: &Job<'_>) -> Result<Sample, Failure> {
+    let (sample, text) = job.whole()?;
+    Ok(sample.answering(answer::of_paths(answer::found_paths(&text))))
+}
+
+fn grepped(job: &Job<'_>) -> Result<Sample, Failure> {
+    let (sample, text) = job.whole()?;
+    Ok(sample.answering(answer::of_paths(text.lines().map(PathBuf::from))))
+}
+
+/// A rare text, whose sessions must be those it was planted in.
+fn rare<'b>(
+    bench: &'b Bench,
+    id: &'static str,
+    what: &str,
+    query: &str,
+    raw: &str,
+    planted: impl Fn(&Made) -> Vec<PathBuf>,
+) -> Result<Row<'b>, Failure> {
+    let title = format!("whole process: search for {what}, index warm");
+    if let Some(why) = missing(bench) {
+        return Ok(Row::missing(id, title, why));
+    }
+    let made = store(bench)?;
+    let ours = search(bench, &made, query);
+    ours.whole()?;
+    let expected = answer::of_paths(planted(&made));
+    let mut row = Row::new(id, title).ours(move || searched(&ours)).other("planted", move || {
+        // Not a contestant: what the generator says is the truth.
+        Ok(Sample { ms: f64::NAN, peak_kb: 0, answer: Some(expected.clone()), told: serde_json::Value::Null })
+    });
+    let rg = ripgrep(bench, &made, raw);
+    if bench.tools.program("rg").arg("--version").works() {
+        row = row.other(RIPGREP, move || grepped(&rg));
+    }
+    Ok(row.demands([Demand::FasterThan(RIPGREP, 25.0)]))
+}
+
+fn search_rare(bench: &Bench) -> Result<Row<'_>, Failure> {
+    rare(bench, "search-rare", "a rare word", WORD, WORD, |made| made.with_word.clone())
+}
+
+fn search_rare_phrase(bench: &Bench) -> Result<Row<'_>, Failure> {
+    let query = format!("\"{PHRASE}\"");
+    rare(bench, "search-rare-phrase", "a rare phrase", &query, PHRASE, |made| made.with_phrase.clone())
+}
+
+/// The best of many.
+fn common<'b>(bench: &'b Bench, id: &'static str, what: &str, query: &str, raw: &str) -> Result<Row<'b>, Failure> {
+    let title = format!("whole process: the best 50 for {what}, index warm");
+    if let Some(why) = missing(bench) {
+        return Ok(Row::missing(id, title, why));
+    }
+    let made = store(bench)?;
+    let ours = search(bench, &made, query).args(["--limit", "50"]);
+    ours.whole()?;
+    let mut row = Row::new(id, title).ours(move || Ok(ours.whole()?.0));
+    let rg = ripgrep(bench, &made, raw);
+    if bench.tools.program("rg").arg("--version").works() {
+        row = row.other(RIPGREP, move || Ok(rg.whole()?.0));
+    }
+    Ok(row.demands([Demand::FasterThan(RIPGREP, 10.0)]))
+}
+
+fn search_common(bench: &Bench) -> Result<Row<'_>, Failure> {
+    common(bench, "search-common", "a common word", COMMON_WORD, COMMON_WORD)
+}
+
+fn search_phrase(bench: &Bench) -> Result<Row<'_>, Failure> {
+    common(bench, "search-phrase", "a common phrase", &format!("\"{COMMON_PHRASE}\""), COMMON_PHRASE)
+}
+
+/// Building the whole index, which happens once.
+fn text_index(bench: &Bench) -> Result<Row<'_>, Failure> {
+    let title = "build the text index of the store";
+    let cache = bench.cache("text-index");
+    let made = store(bench)?;
+    let job = bench.tools.ours(&cache).arg("text-index").env(AGENT_DIR, &made.path);
+    if !bench.tools.ours(&cache).args(["text-index", "--probe"]).works() {
+        return Ok(Row::missing("text-index", title, "not built yet: the library has no text index"));
+    }
+    Ok(Row::new("text-index", title)
+        .ours(move || {
+            // What is not there need not be removed.
+            std::fs::remove_dir_all(&cache).ok();
+            job.inner()
+        })
+        .demands([
+            Demand::AtLeast("mb_of_text_per_s", 12.0),
+            Demand::AtMost("index_per_text", 0.85),
+            Demand::Memory(256.0),
+        ]))
+}
+
+/// Adding entries one by one to an index of the whole store.
+fn text_append(bench: &Bench) -> Result<Row<'_>, Failure> {
+    let title = "add one entry to the text index (median)";
+    let cache = bench.cache("text-index");
+    if !bench.tools.ours(&cache).args(["text-append", "--probe"]).works() {
+        return Ok(Row::missing("text-append", title, "not built yet: the library has no text index"));
+    }
+    let made = store(bench)?;
+    let rg = ripgrep(bench, &made, WORD);
+    let job = bench.tools.ours(&cache).arg("text-append").env(AGENT_DIR, &made.path);
+    let mut row = Row::new("text-append", title).ours(move || job.inner());
+    if bench.tools.program("rg").arg("--version").works() {
+        row = row.other(RIPGREP, move || Ok(rg.whole()?.0));
+    }
+    Ok(row.demands([Demand::FasterThan(RIPGREP, 20.0)]))
+}

@@ -37,6 +37,8 @@ pub(super) enum Demand {
     Memory(f64),
     /// The first rows are there in so small a part of pi's time.
     FirstRows(f64),
+    /// A time that we tell, in milliseconds, is at most so many times as long as somebody else takes.
+    FigureAtMostTimes(&'static str, &'static str, f64),
     /// A figure that we tell is at least so large.
     AtLeast(&'static str, f64),
     /// A figure that we tell is at most so large.
@@ -218,6 +220,10 @@ fn judge(judged: &Judged, demand: Demand) -> Option<Reached> {
                 format!("1/{}", amount(ratio)),
                 ratio > least,
             )
+        }
+        Demand::FigureAtMostTimes(figure, name, most) => {
+            let ratio = ours.told(figure)? / judged.result(&Who::Other(name))?.median_ms();
+            reached(format!("{figure} ≤ {most} × {name}"), format!("{ratio:.2} ×"), ratio <= most)
         }
         Demand::AtLeast(figure, least) => {
             let told = ours.told(figure)?;

@@ -147,5 +147,5 @@ fn text_append(bench: &Bench) -> Result<Row<'_>, Failure> {
     if bench.tools.program("rg").arg("--version").works() {
         row = row.other(RIPGREP, move || Ok(rg.whole()?.0));
     }
-    Ok(row.demands([Demand::FasterThan(RIPGREP, 20.0)]))
+    Ok(row.demands([Demand::FasterThan(RIPGREP, 20.0), Demand::FigureAtMostTimes("worst_ms", RIPGREP, 1.0)]))
 }

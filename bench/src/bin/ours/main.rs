@@ -6,6 +6,9 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement talks to the terminal and ends on errors")]
 #![expect(clippy::disallowed_methods, reason = "not part of the product")]
 
+#[cfg(feature = "text-index")]
+mod text;
+
 use std::path::Path;
 use std::time::Instant;
 
@@ -38,6 +41,12 @@ fn main() {
         ),
         ["migrate", file] => timed(|| migrate(file), |session, _| json!({ "file": session.session_file().unwrap() })),
         ["append", file, count, bytes] => append(file, count.parse().unwrap(), bytes.parse().unwrap()),
+        #[cfg(feature = "text-index")]
+        ["text-index" | "text-append", "--probe"] => json!({}),
+        #[cfg(feature = "text-index")]
+        ["text-index"] => text::build(),
+        #[cfg(feature = "text-index")]
+        ["text-append"] => text::append(),
         _ => panic!("no such operation: {}", words.join(" ")),
     };
     println!("{told}");

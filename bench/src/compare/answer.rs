@@ -64,27 +64,6 @@ pub(super) fn of_paths(paths: impl IntoIterator<Item = PathBuf>) -> String {
     digest_of(text.join("\n"))
 }
 
-/// The sessions that a search found: every path that its JSON mentions.
-pub(super) fn found_paths(text: &str) -> Vec<PathBuf> {
-    let mut todo: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let mut paths = Vec::new();
-    while let Some(value) = todo.pop() {
-        match value {
-            Value::Array(items) => todo.extend(items),
-            Value::Object(members) => {
-                for (key, value) in members {
-                    match value {
-                        Value::String(path) if key == "path" || key == "sessionPath" => paths.push(path.into()),
-                        other => todo.push(other),
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    paths
-}
-
 /// Adds bytes to a file, as another program would.
 pub(super) fn append(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let file = File::options().append(true).open(path);
@@ -127,12 +106,5 @@ mod tests {
             file("three", "another header\n{\"id\":\"a\",\"parentId\":null}\n{\"id\":\"b\",\"parentId\":\"a\"}\n");
         assert_eq!(below_the_header(&one).unwrap(), below_the_header(&three).unwrap());
         assert_eq!((last_id(&one).unwrap().as_str(), last_id(&two).unwrap().as_str()), ("b", "z"));
-    }
-
-    #[test]
-    fn paths_are_found_wherever_they_stand() {
-        let found = found_paths(r#"{"hits":[{"sessionPath":"/a","ranges":[[1,2]]},{"session":{"path":"/b"}}]}"#);
-        let expected = ["/b", "/a"].map(PathBuf::from);
-        assert_eq!(of_paths(found), of_paths(expected));
     }
 }

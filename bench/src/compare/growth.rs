@@ -156,7 +156,9 @@ fn search(bench: &Bench, factor: u64) -> Result<Option<(Row<'_>, String)>, Failu
         return Ok(None);
     }
     let made = store(bench, factor)?;
-    let ours = bench.tools.sessile(&cache).args(["search", "--all", "--json", WORD]).env(AGENT_DIR, &made.path);
+    let sessile = || bench.tools.sessile(&cache).args(["search", "--all"]).env(AGENT_DIR, &made.path);
+    sessile().arg("--update").whole()?;
+    let ours = sessile().args(["--sessions", WORD]);
     let rg =
         bench.tools.program("rg").args(["--files-with-matches", "--no-ignore", WORD]).arg(made.path.join("sessions"));
     ours.whole()?;

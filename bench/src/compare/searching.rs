@@ -1,6 +1,6 @@
 //! Rows about full-text search, beside ripgrep.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::process::{Job, Sample};
 use super::row::{Demand, Row};
@@ -33,18 +33,19 @@ fn ripgrep<'b>(bench: &'b Bench, made: &Made, wanted: &str) -> Job<'b> {
     bench.tools.program("rg").args(args).arg(made.path.join("sessions"))
 }
 
-fn search<'b>(bench: &'b Bench, made: &Made, query: &str) -> Job<'b> {
-    let job = bench.tools.sessile(&bench.cache("search")).args(["search", "--json", "--all"]);
-    job.arg(query).env(AGENT_DIR, &made.path)
+/// A search of the whole store, whose index is brought up to date first if it is not.
+fn search<'b>(bench: &'b Bench, made: &Made, query: &str) -> Result<Job<'b>, Failure> {
+    let cache = bench.cache("search");
+    update(bench, made, &cache).whole()?;
+    Ok(bench.tools.sessile(&cache).args(["search", "--all"]).arg(query).env(AGENT_DIR, &made.path))
 }
 
-/// One search with the set of sessions as its answer.
+fn update<'b>(bench: &'b Bench, made: &Made, cache: &Path) -> Job<'b> {
+    bench.tools.sessile(cache).args(["search", "--all", "--update"]).env(AGENT_DIR, &made.path)
+}
+
+/// One search, by whatever program, with the set of sessions it prints as its answer.
 fn searched(job: &Job<'_>) -> Result<Sample, Failure> {
-    let (sample, text) = job.whole()?;
-    Ok(sample.answering(answer::of_paths(answer::found_paths(&text))))
-}
-
-fn grepped(job: &Job<'_>) -> Result<Sample, Failure> {
     let (sample, text) = job.whole()?;
     Ok(sample.answering(answer::of_paths(text.lines().map(PathBuf::from))))
 }
@@ -63,8 +64,7 @@ fn rare<'b>(
         return Ok(Row::missing(id, title, why));
     }
     let made = store(bench)?;
-    let ours = search(bench, &made, query);
-    ours.whole()?;
+    let ours = search(bench, &made, query)?.arg("--sessions");
     let expected = answer::of_paths(planted(&made));
     let mut row = Row::new(id, title).ours(move || searched(&ours)).other("planted", move || {
         // Not a contestant: what the generator says is the truth.
@@ -72,7 +72,7 @@ fn rare<'b>(
     });
     let rg = ripgrep(bench, &made, raw);
     if bench.tools.program("rg").arg("--version").works() {
-        row = row.other(RIPGREP, move || grepped(&rg));
+        row = row.other(RIPGREP, move || searched(&rg));
     }
     Ok(row.demands([Demand::FasterThan(RIPGREP, 25.0)]))
 }
@@ -93,8 +93,7 @@ fn common<'b>(bench: &'b Bench, id: &'static str, what: &str, query: &str, raw: 
         return Ok(Row::missing(id, title, why));
     }
     let made = store(bench)?;
-    let ours = search(bench, &made, query).args(["--limit", "50"]);
-    ours.whole()?;
+    let ours = search(bench, &made, query)?.args(["--json", "--limit", "50"]);
     let mut row = Row::new(id, title).ours(move || Ok(ours.whole()?.0));
     let rg = ripgrep(bench, &made, raw);
     if bench.tools.program("rg").arg("--version").works() {
@@ -112,25 +111,39 @@ fn search_phrase(bench: &Bench) -> Result<Row<'_>, Failure> {
 }
 
 /// Building the whole index, which happens once.
+#[expect(clippy::cast_precision_loss, reason = "figures")]
 fn text_index(bench: &Bench) -> Result<Row<'_>, Failure> {
-    let title = "build the text index of the store";
-    let cache = bench.cache("text-index");
-    let made = store(bench)?;
-    let job = bench.tools.ours(&cache).arg("text-index").env(AGENT_DIR, &made.path);
-    if !bench.tools.ours(&cache).args(["text-index", "--probe"]).works() {
-        return Ok(Row::missing("text-index", title, "not built yet: the library has no text index"));
+    if let Some(why) = missing(bench) {
+        return Ok(Row::missing("text-index", "whole process: build the text index", why));
     }
+    let made = store(bench)?;
+    let sizes = bench.tools.ours(&bench.cache("probe")).arg("text-size").arg(made.path.join("sessions")).inner()?;
+    let text_mb = sizes.told["text_bytes"].as_f64().unwrap_or_default() / 1e6;
+    let cache = bench.cache("text-index");
+    let job = update(bench, &made, &cache);
+    let title =
+        format!("whole process: build the text index of {:.2} GB ({text_mb:.0} MB of text)", made.bytes as f64 / 1e9);
     Ok(Row::new("text-index", title)
         .ours(move || {
             // What is not there need not be removed.
             std::fs::remove_dir_all(&cache).ok();
-            job.inner()
+            let (mut sample, _) = job.whole()?;
+            sample.told["mb_of_text_per_s"] = (text_mb / sample.ms * 1e3).into();
+            sample.told["index_per_text"] = (bytes_below(&cache) as f64 / 1e6 / text_mb).into();
+            Ok(sample)
         })
         .demands([
             Demand::AtLeast("mb_of_text_per_s", 12.0),
             Demand::AtMost("index_per_text", 0.85),
             Demand::Memory(256.0),
         ]))
+}
+
+fn bytes_below(path: &Path) -> u64 {
+    match path.read_dir() {
+        Ok(entries) => entries.flatten().map(|entry| bytes_below(&entry.path())).sum(),
+        Err(_) => path.metadata().map_or(0, |file| file.len()),
+    }
 }
 
 /// Adding entries one by one to an index of the whole store.

@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement talks to the terminal and ends on errors")]
 #![expect(clippy::disallowed_methods, reason = "not part of the product")]
 
+mod size;
 #[cfg(feature = "text-index")]
 mod text;
 
@@ -41,10 +42,9 @@ fn main() {
         ),
         ["migrate", file] => timed(|| migrate(file), |session, _| json!({ "file": session.session_file().unwrap() })),
         ["append", file, count, bytes] => append(file, count.parse().unwrap(), bytes.parse().unwrap()),
+        ["text-size", dir] => timed(|| size::text_below(Path::new(dir)), |bytes, _| json!({ "text_bytes": bytes })),
         #[cfg(feature = "text-index")]
-        ["text-index" | "text-append", "--probe"] => json!({}),
-        #[cfg(feature = "text-index")]
-        ["text-index"] => text::build(),
+        ["text-append", "--probe"] => json!({}),
         #[cfg(feature = "text-index")]
         ["text-append"] => text::append(),
         _ => panic!("no such operation: {}", words.join(" ")),

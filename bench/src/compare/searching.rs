@@ -28,11 +28,6 @@ fn missing(bench: &Bench) -> Option<&'static str> {
     None
 }
 
-fn ripgrep<'b>(bench: &'b Bench, made: &Made, wanted: &str) -> Job<'b> {
-    let args = ["--files-with-matches", "--fixed-strings", "--no-ignore", "--", wanted];
-    bench.tools.program("rg").args(args).arg(made.path.join("sessions"))
-}
-
 /// A search of the whole store, whose index is brought up to date first if it is not.
 fn search<'b>(bench: &'b Bench, made: &Made, query: &str) -> Result<Job<'b>, Failure> {
     let cache = bench.cache("search");
@@ -48,6 +43,28 @@ fn update<'b>(bench: &'b Bench, made: &Made, cache: &Path) -> Job<'b> {
 fn searched(job: &Job<'_>) -> Result<Sample, Failure> {
     let (sample, text) = job.whole()?;
     Ok(sample.answering(answer::of_paths(text.lines().map(PathBuf::from))))
+}
+
+/// One search of which only the time matters.
+fn timed(job: &Job<'_>) -> Result<Sample, Failure> {
+    Ok(job.whole()?.0)
+}
+
+/// Adds ripgrep to a row, or says in its title that there is none.
+fn beside_ripgrep<'b>(
+    bench: &'b Bench,
+    mut row: Row<'b>,
+    made: &Made,
+    wanted: &str,
+    search: &'b dyn Fn(&Job<'_>) -> Result<Sample, Failure>,
+) -> Row<'b> {
+    if !bench.tools.program("rg").arg("--version").works() {
+        row.title.push_str(" (SKIPPED beside it: ripgrep is not installed)");
+        return row;
+    }
+    let args = ["--files-with-matches", "--fixed-strings", "--no-ignore", "--", wanted];
+    let job = bench.tools.program("rg").args(args).arg(made.path.join("sessions"));
+    row.other(RIPGREP, move || search(&job))
 }
 
 /// A rare text, whose sessions must be those it was planted in.
@@ -66,15 +83,11 @@ fn rare<'b>(
     let made = store(bench)?;
     let ours = search(bench, &made, query)?.arg("--sessions");
     let expected = answer::of_paths(planted(&made));
-    let mut row = Row::new(id, title).ours(move || searched(&ours)).other("planted", move || {
+    let row = Row::new(id, title).ours(move || searched(&ours)).other("planted", move || {
         // Not a contestant: what the generator says is the truth.
         Ok(Sample { ms: f64::NAN, peak_kb: 0, answer: Some(expected.clone()), told: serde_json::Value::Null })
     });
-    let rg = ripgrep(bench, &made, raw);
-    if bench.tools.program("rg").arg("--version").works() {
-        row = row.other(RIPGREP, move || searched(&rg));
-    }
-    Ok(row.demands([Demand::FasterThan(RIPGREP, 25.0)]))
+    Ok(beside_ripgrep(bench, row, &made, raw, &searched).demands([Demand::FasterThan(RIPGREP, 25.0)]))
 }
 
 fn search_rare(bench: &Bench) -> Result<Row<'_>, Failure> {
@@ -94,12 +107,8 @@ fn common<'b>(bench: &'b Bench, id: &'static str, what: &str, query: &str, raw: 
     }
     let made = store(bench)?;
     let ours = search(bench, &made, query)?.args(["--json", "--limit", "50"]);
-    let mut row = Row::new(id, title).ours(move || Ok(ours.whole()?.0));
-    let rg = ripgrep(bench, &made, raw);
-    if bench.tools.program("rg").arg("--version").works() {
-        row = row.other(RIPGREP, move || Ok(rg.whole()?.0));
-    }
-    Ok(row.demands([Demand::FasterThan(RIPGREP, 10.0)]))
+    let row = Row::new(id, title).ours(move || timed(&ours));
+    Ok(beside_ripgrep(bench, row, &made, raw, &timed).demands([Demand::FasterThan(RIPGREP, 10.0)]))
 }
 
 fn search_common(bench: &Bench) -> Result<Row<'_>, Failure> {
@@ -154,11 +163,7 @@ fn text_append(bench: &Bench) -> Result<Row<'_>, Failure> {
         return Ok(Row::missing("text-append", title, "not built yet: the library has no text index"));
     }
     let made = store(bench)?;
-    let rg = ripgrep(bench, &made, WORD);
     let job = bench.tools.ours(&cache).arg("text-append").env(AGENT_DIR, &made.path);
-    let mut row = Row::new("text-append", title).ours(move || job.inner());
-    if bench.tools.program("rg").arg("--version").works() {
-        row = row.other(RIPGREP, move || Ok(rg.whole()?.0));
-    }
+    let row = beside_ripgrep(bench, Row::new("text-append", title).ours(move || job.inner()), &made, WORD, &timed);
     Ok(row.demands([Demand::FasterThan(RIPGREP, 20.0), Demand::FigureAtMostTimes("worst_ms", RIPGREP, 1.0)]))
 }

@@ -111,8 +111,7 @@ pub fn run(options: Options, show: &mut dyn FnMut(&str)) -> Result<Verdict, Fail
         show(&report.add(judged));
     }
     if bench.is_wanted("caches") {
-        let outcome = caches::check(&bench)?;
-        show(&report.add_check("any cache may be deleted, cut or damaged", outcome));
+        show(&report.add_caches(caches::check(&bench)?));
     }
     if bench.is_wanted("growth") && !bench.options.is_small {
         let curves = growth::measure_all(&bench, show)?;

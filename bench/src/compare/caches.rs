@@ -16,8 +16,16 @@ enum Harm {
     Empty,
 }
 
-/// Asks everything with whole caches, with harmed ones, and without; true if the answers are always the same.
-pub(super) fn check(bench: &Bench) -> Result<bool, Failure> {
+/// What came of harming caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Harmed {
+    /// How many times a file was harmed. Nothing is shown by harming none.
+    pub(super) n_harmed: usize,
+    pub(super) answers_agree: bool,
+}
+
+/// Asks everything with whole caches, with harmed ones, and without, and compares the answers.
+pub(super) fn check(bench: &Bench) -> Result<Harmed, Failure> {
     let store = bench.corpus.make_named("store-s")?;
     let session = bench.corpus.make_named("small")?;
     let cache = bench.cache("harmed");
@@ -29,20 +37,23 @@ pub(super) fn check(bench: &Bench) -> Result<bool, Failure> {
         sessile(&["tree", "--json", "--flat"]).arg(&session.path),
     ];
     if sessile(&["search", "--help"]).works() {
-        questions.push(sessile(&["search", "--all", "--json", crate::generate::WORD]));
+        sessile(&["search", "--all", "--update"]).whole()?;
+        questions.push(sessile(&["search", "--all", "--sessions", crate::generate::WORD]));
     }
     let ask = || questions.iter().map(|job| Ok(job.whole()?.1)).collect::<Result<Vec<String>, Failure>>();
     let expected = ask()?;
+    let mut n_harmed = 0;
     for harm in [Harm::Flip, Harm::Cut, Harm::Empty, Harm::Delete] {
         for file in files_below(&cache) {
             apply(harm, &file).map_err(failed(format_args!("harm {}", file.display())))?;
+            n_harmed += 1;
         }
         // Once to notice, and once to use what was made anew.
         if ask()? != expected || ask()? != expected {
-            return Ok(false);
+            return Ok(Harmed { n_harmed, answers_agree: false });
         }
     }
-    Ok(true)
+    Ok(Harmed { n_harmed, answers_agree: true })
 }
 
 fn apply(harm: Harm, path: &Path) -> std::io::Result<()> {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::Verdict;
+use super::caches::Harmed;
 use super::growth::Curve;
 use super::row::{Judged, Turns, Who, amount};
 
@@ -14,13 +15,13 @@ pub(super) struct Report {
     machine: String,
     is_small: bool,
     rows: Vec<Judged>,
-    checks: Vec<(&'static str, bool)>,
+    caches: Option<Harmed>,
     pub(super) growth: Vec<Curve>,
 }
 
 impl Report {
     pub(super) fn new(machine: String, is_small: bool) -> Self {
-        Self { machine, is_small, rows: Vec::new(), checks: Vec::new(), growth: Vec::new() }
+        Self { machine, is_small, rows: Vec::new(), caches: None, growth: Vec::new() }
     }
 
     pub(super) fn machine(&self) -> &str {
@@ -62,9 +63,14 @@ impl Report {
         text
     }
 
-    pub(super) fn add_check(&mut self, name: &'static str, passed: bool) -> String {
-        self.checks.push((name, passed));
-        format!("check: {name}: {}\n", if passed { "ok" } else { "FAILED" })
+    pub(super) fn add_caches(&mut self, harmed: Harmed) -> String {
+        self.caches = Some(harmed);
+        let outcome = match harmed {
+            Harmed { answers_agree: false, .. } => "answers: DIFFERENT".to_owned(),
+            Harmed { n_harmed: 0, .. } => "SKIPPED: not built yet: no cache files are made".to_owned(),
+            Harmed { n_harmed, .. } => format!("{n_harmed} times; answers: equal"),
+        };
+        format!("caches: files flipped, cut, emptied and deleted: {outcome}\n")
     }
 
     pub(super) fn add_growth(&mut self, growth: Vec<Curve>) -> String {
@@ -81,7 +87,8 @@ impl Report {
     }
 
     pub(super) fn verdict(&self) -> Verdict {
-        let answers = self.rows.iter().all(|row| row.agrees != Some(false)) && self.checks.iter().all(|(_, ok)| *ok);
+        let answers = self.rows.iter().all(|row| row.agrees != Some(false))
+            && self.caches.is_none_or(|harmed| harmed.answers_agree);
         let is_met = |row: &Judged| row.skipped.is_none() && row.reached.iter().all(|one| one.is_met);
         Verdict { answers_agree: answers, demands_met: self.is_small || self.rows.iter().all(is_met) }
     }
@@ -124,7 +131,7 @@ impl Report {
         };
         let all = json!({
             "machine": self.machine, "small": self.is_small, "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
-            "checks": self.checks.iter().map(|(name, ok)| json!({ "name": name, "ok": ok })).collect::<Vec<_>>(),
+            "caches": self.caches.map(|harmed| json!({ "harmed": harmed.n_harmed, "answersAgree": harmed.answers_agree })),
             "growth": self.growth.iter().map(curve).collect::<Vec<_>>(),
         });
         format!("{all:#}\n")

@@ -61,8 +61,9 @@ struct Bench {
 
 impl Bench {
     fn new(options: Options) -> Result<Self, Failure> {
-        let dir = &options.corpus;
-        std::fs::create_dir_all(dir).map_err(failed(format_args!("make {}", dir.display())))?;
+        // Beside the large one, which has the same names and takes longer to make.
+        let dir = if options.is_small { options.corpus.join("small") } else { options.corpus.clone() };
+        std::fs::create_dir_all(&dir).map_err(failed(format_args!("make {}", dir.display())))?;
         // Programs that are started in a project see it without links and detours.
         let dir = dir.canonicalize().map_err(failed("find the corpus"))?;
         let projects = dir.join("projects").to_string_lossy().into_owned();

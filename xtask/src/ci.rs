@@ -60,6 +60,8 @@ fn steps(root: &Path, timings: &mut Vec<Timing>) -> Outcome {
         announce(cargo(&args).env(oracle::VARIABLE, &oracle))
     })?;
     step("fuzz", &mut || fuzz::run(root, &fuzz::Options::for_ci()))?;
+    // On a few megabytes: times mean nothing there, but an answer that differs from pi's fails.
+    step("compare", &mut || crate::compare(root, &oracle, &["--locked", "--offline"], &["--small".to_owned()]))?;
     // The first command of the README, which nothing else would notice to be broken.
     step("demo", &mut || announce(cargo(&["run", "--release", "--locked", "--offline", "--", "--sample"])))?;
     step("doc", &mut || {

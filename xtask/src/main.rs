@@ -42,7 +42,8 @@ Usage: cargo xtask TASK
   torture [ARGS]        torment real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
   fuzz [OPTIONS]        run the fuzz targets: --seconds N each (20), --seed N, --target NAME, --keep to go on from
                         what earlier runs found, --input FILE to run one input
-  bench [NAME]          measure Sessile, pi and the machine in one run: append-cost, group-commit; all without NAME
+  bench [NAME]          measure Sessile, pi and the machine in one run: append-cost, group-commit; both without NAME
+  bench compare [ARGS]  the whole comparison on made-up sessions (ARGS go to the program; --small takes seconds)
   help                  this text
 
 Tools and the oracle are kept in $SESSILE_TOOLS_DIR, or else in sessile-dev in the user's cache folder.";
@@ -100,6 +101,12 @@ const BENCHES: [&str; 2] = ["append-cost", "group-commit"];
 fn bench(names: &[String]) -> Outcome {
     let folder = oracle::install(&tools::cache_dir()?)?;
     let root = workspace_root();
+    if let Some((first, args)) = names.split_first()
+        && first == "compare"
+    {
+        tools::install_packages();
+        return compare(&root, &folder, &["--locked"], args);
+    }
     if let Some(name) = names.iter().find(|name| !BENCHES.contains(&name.as_str())) {
         return Err(Failure(format!("no measurement `{name}`; there are {}", BENCHES.join(", "))));
     }
@@ -110,6 +117,14 @@ fn bench(names: &[String]) -> Outcome {
             .run()?;
     }
     Ok(())
+}
+
+/// Runs the comparison, for which every program that takes part has to be built first.
+fn compare(root: &Path, oracle: &Path, cargo_args: &[&str], args: &[String]) -> Outcome {
+    let cargo = |task| command::cargo(root).args([task, "--release"]).args(cargo_args);
+    cargo("build").args(["--package", "sessile-cli", "--package", "sessile-bench"]).run()?;
+    let program = cargo("run").args(["--package", "sessile-bench", "--bin", "compare", "--"]);
+    program.args(args).env(oracle::VARIABLE, oracle).run()
 }
 
 /// The folder of the workspace, known from where this crate was compiled.

@@ -9,9 +9,14 @@ use crate::{Failure, Outcome};
 
 const DENY_VERSION: &str = "0.20.2";
 
-/// What the torture bench uses of the system, each with a program to know it by.
-const PACKAGES: &[(&str, &str)] =
-    &[("strace", "strace"), ("xfs_io", "xfsprogs"), ("mkfs.ext4", "e2fsprogs"), ("setpriv", "util-linux")];
+/// What the torture bench and the comparison use of the system, each with a program to know it by.
+const PACKAGES: &[(&str, &str)] = &[
+    ("strace", "strace"),
+    ("xfs_io", "xfsprogs"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("setpriv", "util-linux"),
+    ("rg", "ripgrep"),
+];
 
 /// How long the package manager may take before we do without.
 const PACKAGES_LIMIT: Duration = Duration::from_mins(3);
@@ -36,17 +41,17 @@ pub(crate) fn lock(cache: &Path, name: &str) -> Outcome<File> {
     lock.map_err(|error| Failure(format!("cannot lock {}: {error}", path.display())))
 }
 
-/// Installs what the torture bench uses of the system, if this is Debian and we may.
+/// Installs what the torture bench and the comparison use of the system, if this is Debian and we may.
 ///
-/// The versions are the system's own: they only stage the faults and judge
-/// nothing. Without them the bench skips rows, and says so.
+/// The versions are the system's own: they stage faults or are measured beside
+/// us, and judge nothing. Without them rows are skipped, and that is said.
 pub(crate) fn install_packages() {
     let missing: Vec<&str> =
         PACKAGES.iter().filter(|(program, _)| !is_on_path(program)).map(|(_, package)| *package).collect();
     if missing.is_empty() {
         return;
     }
-    println!("missing for the torture bench: {}", missing.join(", "));
+    println!("missing for the benches: {}", missing.join(", "));
     let is_root = command::program("id").args(["-u"]).probe().as_deref() == Some("0");
     let install = command::program("apt-get")
         .args(["install", "--yes", "--no-install-recommends"])

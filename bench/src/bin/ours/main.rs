@@ -1,0 +1,179 @@
+//! Does one piece of work with the library and tells what came of it.
+//!
+//! `ours OPERATION ARGUMENTS…` prints one JSON line: how many milliseconds the
+//! work took, how much memory the process had used by then, and a digest of what
+//! was produced. `pi.mjs` is the twin. Caches are where `SESSILE_CACHE_DIR` says.
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement talks to the terminal and ends on errors")]
+#![expect(clippy::disallowed_methods, reason = "not part of the product")]
+
+mod size;
+#[cfg(feature = "text-index")]
+mod text;
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use sessile::context::SessionContext;
+use sessile::json::Json;
+use sessile::{ListOptions, Progress, SessionInfo, SessionManager, Sessions, TreeNode, draft};
+use sessile_bench::digest::Digest;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let told = match words.as_slice() {
+        ["entries", file] => timed(|| open(file), look_at_every_entry),
+        ["open", file] => timed(|| open(file), look_at_entries),
+        ["context", file] => timed(|| open(file).build_session_context().unwrap(), look_at_context),
+        ["tree", file] => {
+            let session = open(file);
+            timed(|| session.tree().unwrap(), |nodes, digest| look_at_tree(nodes, digest))
+        }
+        ["context-warm", file, times] => context_warm(&open(file), times.parse().unwrap()),
+        ["list-all"] => list_all(),
+        ["list", cwd, dir] => timed(
+            || Sessions::default().list(cwd, Some(Path::new(dir)), &mut ListOptions::default()).unwrap(),
+            |rows, digest| look_at_rows(rows, digest),
+        ),
+        ["fork", file, cwd, dir] => timed(
+            || Sessions::default().fork_from(file, cwd, Some(Path::new(dir)), None).unwrap(),
+            |session, _| json!({ "file": session.session_file().unwrap() }),
+        ),
+        ["migrate", file] => timed(|| migrate(file), |session, _| json!({ "file": session.session_file().unwrap() })),
+        ["append", file, count, bytes] => append(file, count.parse().unwrap(), bytes.parse().unwrap()),
+        ["text-size", dir] => timed(|| size::text_below(Path::new(dir)), |bytes, _| json!({ "text_bytes": bytes })),
+        #[cfg(feature = "text-index")]
+        ["text-append", "--probe"] => json!({}),
+        #[cfg(feature = "text-index")]
+        ["text-append"] => text::append(),
+        _ => panic!("no such operation: {}", words.join(" ")),
+    };
+    println!("{told}");
+}
+
+/// Runs the work once, and tells how long it took and what `look` sees in its result.
+fn timed<T>(work: impl FnOnce() -> T, look: impl FnOnce(&T, &mut Digest) -> Value) -> Value {
+    let start = Instant::now();
+    let result = work();
+    let ms = start.elapsed().as_secs_f64() * 1e3;
+    let peak_kb = peak_kb();
+    let mut digest = Digest::default();
+    let mut told = look(&result, &mut digest);
+    told["ms"] = ms.into();
+    told["peak_kb"] = peak_kb.into();
+    told["digest"] = digest.finish().into();
+    told
+}
+
+/// The most memory this process ever had, as the kernel counts it.
+fn peak_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+}
+
+fn open(file: &str) -> SessionManager {
+    Sessions::default().open(file, None, None).unwrap()
+}
+
+fn look_at_entries(session: &SessionManager, digest: &mut Digest) -> Value {
+    let text = |id: Option<sessile::EntryId>| id.map(|id| id.to_string());
+    digest.field(session.session_id()).optional(text(session.leaf_id()));
+    let outline = session.outline();
+    for row in outline.entries() {
+        digest.field(outline.kind(row).word().unwrap_or_default());
+        digest.field(text(outline.id(row)).unwrap_or_default()).optional(text(outline.parent_id(row)));
+        digest.field(outline.time(row).map_or_else(|| "NaN".to_owned(), |time| time.to_string()));
+    }
+    json!({})
+}
+
+/// Every entry in full, as a check: nothing is measured.
+fn look_at_every_entry(session: &SessionManager, digest: &mut Digest) -> Value {
+    for entry in session.entries() {
+        digest.field(entry.unwrap().raw().to_text().as_bytes());
+    }
+    json!({})
+}
+
+fn look_at_tree(nodes: &[TreeNode], digest: &mut Digest) -> Value {
+    for node in nodes {
+        let id = node.id.as_ref().map(ToString::to_string).unwrap_or_default();
+        digest.field(id).field(node.depth.to_string());
+        let label = node.label.as_ref();
+        digest.optional(label.map(sessile::label::Label::text));
+        digest.optional(label.and_then(|label| label.timestamp.as_ref()?.raw().as_string()));
+    }
+    json!({})
+}
+
+fn look_at_context(context: &SessionContext, digest: &mut Digest) -> Value {
+    digest.field(context.to_json().to_text().as_bytes());
+    json!({})
+}
+
+fn look_at_rows(rows: &[SessionInfo], digest: &mut Digest) -> Value {
+    let rows: Vec<String> = rows.iter().map(|row| row.to_json(false).to_text().into_owned()).collect();
+    digest.field(format!("[{}]", rows.join(",")));
+    json!({ "rows": rows.len() })
+}
+
+/// The median of many calls after the first few, as for pi, whose first calls are compiled while they run.
+fn context_warm(session: &SessionManager, times: usize) -> Value {
+    let mut context = None;
+    let mut all: Vec<f64> = Vec::new();
+    for index in 0..times + 3 {
+        let start = Instant::now();
+        let built = session.build_session_context().unwrap();
+        if index >= 3 {
+            all.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        context = Some(built);
+    }
+    all.sort_by(f64::total_cmp);
+    let mut told = timed(|| context.unwrap(), look_at_context);
+    told["ms"] = all[all.len() / 2].into();
+    told
+}
+
+fn list_all() -> Value {
+    let start = Instant::now();
+    let mut first_ms = None;
+    let mut note = |progress: Progress<'_>| {
+        if first_ms.is_none() && progress.partial.is_some_and(|rows| !rows.is_empty()) {
+            first_ms = Some(start.elapsed().as_secs_f64() * 1e3);
+        }
+    };
+    let mut options = ListOptions { progress: Some(&mut note), ..ListOptions::default() };
+    let mut told =
+        timed(|| Sessions::default().list_all(None, &mut options).unwrap(), |rows, digest| look_at_rows(rows, digest));
+    told["first_ms"] = first_ms.into();
+    told
+}
+
+/// Where pi upgrades a file when it is opened, we do so when it is first written to.
+fn migrate(file: &str) -> SessionManager {
+    let mut session = open(file);
+    session.append_session_info("upgraded").unwrap();
+    session
+}
+
+fn message(index: usize, bytes: usize) -> Json {
+    let text = format!("{index} {}", "x".repeat(bytes));
+    draft::UserMessage::new(text.as_str(), 1_790_000_000_000 + i64::try_from(index).unwrap()).into()
+}
+
+fn append(file: &str, count: usize, bytes: usize) -> Value {
+    let mut session = open(file);
+    session.append_message(message(0, bytes)).unwrap();
+    let messages: Vec<Json> = (1..=count).map(|index| message(index, bytes)).collect();
+    timed(
+        || {
+            for message in messages {
+                session.append_message(message).unwrap();
+            }
+        },
+        |(), _| json!({ "per": count }),
+    )
+}

@@ -1,0 +1,46 @@
+//! Adding to the text index of a store, entry by entry.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use sessile::{IndexOptions, NewSession, SearchScope, Sessions};
+
+use super::{message, timed};
+
+/// How many entries are added one by one.
+const N_ENTRIES: usize = 200;
+
+const CWD: &str = "/proj/appending";
+
+fn update(scope: &SearchScope) {
+    Sessions::default().update_text_index(scope, &IndexOptions::default()).unwrap();
+}
+
+/// Adds entries to a session of the store, and each of them to the index.
+///
+/// The session is taken away again, so that the store stays as it was.
+pub(super) fn append() -> Value {
+    update(&SearchScope::default());
+    // What an agent would do, who knows where it has written.
+    let own = SearchScope::Cwd { cwd: PathBuf::from(CWD), dir: None };
+    let mut session = Sessions::default().create(CWD, None, NewSession::default()).unwrap();
+    let (mut updates, mut appends): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+    for index in 0..N_ENTRIES {
+        let start = Instant::now();
+        session.append_message(message(index, 2_048)).unwrap();
+        appends.push(start.elapsed().as_secs_f64() * 1e3);
+        let start = Instant::now();
+        update(&own);
+        updates.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    let folder = session.session_dir().unwrap().to_path_buf();
+    drop(session);
+    std::fs::remove_dir_all(folder).unwrap();
+    updates.sort_by(f64::total_cmp);
+    appends.sort_by(f64::total_cmp);
+    let figures = json!({ "worst_ms": updates[N_ENTRIES - 1], "append_ms": appends[N_ENTRIES / 2] });
+    let mut told = timed(|| (), |(), _| figures);
+    told["ms"] = updates[N_ENTRIES / 2].into();
+    told
+}

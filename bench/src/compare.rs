@@ -1,0 +1,139 @@
+//! Sessile, pi and the machine, measured in one run on the same files.
+//!
+//! A [`Row`] is one piece of work with several contestants, who take turns.
+//! Each turn is a fresh process with a warm page cache. Contestants that give an
+//! answer must all give the same one; then medians, memory and ratios are shown
+//! beside what is demanded.
+
+mod answer;
+mod caches;
+mod docs;
+mod growth;
+mod machine;
+mod options;
+mod plot;
+mod process;
+mod report;
+mod row;
+mod searching;
+mod sessions;
+mod stores;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::generate::{Corpus, CorpusError, Plan};
+
+pub use options::{Options, USAGE};
+use process::Tools;
+use report::Report;
+use row::{Judged, Row, measure};
+
+/// Why a comparison could not be finished.
+#[derive(Debug)]
+pub struct Failure(String);
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<CorpusError> for Failure {
+    fn from(error: CorpusError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Says what was tried when something went wrong with a file.
+fn failed(what: impl std::fmt::Display) -> impl FnOnce(std::io::Error) -> Failure {
+    move |error| Failure(format!("cannot {what}: {error}"))
+}
+
+/// What everything here works with.
+struct Bench {
+    options: Options,
+    tools: Tools,
+    corpus: Corpus,
+    /// Where copies, forks and caches go; removed in the end.
+    scratch: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new(options: Options) -> Result<Self, Failure> {
+        // Beside the large one, which has the same names and takes longer to make.
+        let dir = if options.is_small { options.corpus.join("small") } else { options.corpus.clone() };
+        std::fs::create_dir_all(&dir).map_err(failed(format_args!("make {}", dir.display())))?;
+        // Programs that are started in a project see it without links and detours.
+        let dir = dir.canonicalize().map_err(failed("find the corpus"))?;
+        let projects = dir.join("projects").to_string_lossy().into_owned();
+        let plan =
+            Plan { scale: if options.is_small { SMALL_SCALE } else { options.scale }, projects, ..Plan::default() };
+        // On the disk that holds the files, so that copies are copies within one disk.
+        let scratch = tempfile::Builder::new().prefix("scratch-").tempdir_in(&dir).map_err(failed("make a folder"))?;
+        let tools = Tools::find(scratch.path())?;
+        Ok(Self { options, tools, corpus: Corpus::new(dir, plan), scratch })
+    }
+
+    /// A folder for a cache, which no other row uses. It does not exist yet.
+    fn cache(&self, name: &str) -> PathBuf {
+        self.scratch.path().join("cache").join(name)
+    }
+
+    /// A new folder for what a contestant makes.
+    fn folder(&self, name: &str) -> Result<PathBuf, Failure> {
+        let folder = self.scratch.path().join(name);
+        std::fs::create_dir_all(&folder).map_err(failed(format_args!("make {}", folder.display())))?;
+        Ok(folder)
+    }
+
+    fn is_wanted(&self, id: &str) -> bool {
+        self.options.rows.is_empty() || self.options.rows.iter().any(|wanted| wanted == id)
+    }
+}
+
+/// How much smaller than by name everything is in the small comparison.
+const SMALL_SCALE: f64 = 0.01;
+
+/// A row that is made when its turn comes, because making it may take gigabytes.
+type MakeRow = (&'static str, for<'b> fn(&'b Bench) -> Result<Row<'b>, Failure>);
+
+/// Runs the comparison, shows each row as soon as it is done, and says whether all answers agreed and all demands were met.
+pub fn run(options: Options, show: &mut dyn FnMut(&str)) -> Result<Verdict, Failure> {
+    let bench = Bench::new(options)?;
+    let mut report = Report::new(machine::describe(), bench.options.is_small);
+    let all = sessions::ROWS.iter().chain(stores::ROWS).chain(searching::ROWS);
+    show(&report.heading());
+    for (id, make) in all.filter(|(id, _)| bench.is_wanted(id)) {
+        let judged = match make(&bench)? {
+            Row { missing: Some(why), title, .. } => Judged::skipped(id, &title, &why),
+            row => measure(row, bench.options.rounds())?,
+        };
+        show(&report.add(judged));
+    }
+    if bench.is_wanted("caches") {
+        show(&report.add_caches(caches::check(&bench)?));
+    }
+    if bench.is_wanted("growth") && !bench.options.is_small {
+        let curves = growth::measure_all(&bench, show)?;
+        show(&report.add_growth(curves));
+    }
+    show(&report.summary());
+    if let Some(file) = &bench.options.json {
+        let written = std::fs::File::create(file).and_then(|mut out| out.write_all(report.to_json().as_bytes()));
+        written.map_err(failed(format_args!("write {}", file.display())))?;
+    }
+    if let Some(folder) = &bench.options.docs {
+        docs::write(folder, &report)?;
+    }
+    Ok(report.verdict())
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether every two answers that should be equal are.
+    pub answers_agree: bool,
+    /// Whether every demand was met, as far as they were judged.
+    pub demands_met: bool,
+}

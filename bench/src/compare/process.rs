@@ -1,0 +1,189 @@
+//! Contestants as processes.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use super::{Failure, failed};
+use crate::digest::digest_of;
+
+/// What one turn of a contestant gave.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    pub(super) ms: f64,
+    pub(super) peak_kb: u64,
+    /// A digest of the answer, where there is one to compare.
+    pub(super) answer: Option<String>,
+    /// Whatever else was told.
+    pub(super) told: Value,
+}
+
+impl Sample {
+    /// The same with an answer that was found in another way.
+    pub(super) fn answering(self, answer: impl Into<String>) -> Self {
+        Self { answer: Some(answer.into()), ..self }
+    }
+
+    /// A file that was made.
+    pub(super) fn file(&self) -> Result<PathBuf, Failure> {
+        let file = self.told["file"].as_str().ok_or_else(|| Failure("a contestant told of no file".to_owned()))?;
+        Ok(file.into())
+    }
+}
+
+/// The programs that take part.
+#[derive(Debug)]
+pub(super) struct Tools {
+    /// The folder with our own programs, built alike.
+    programs: PathBuf,
+    oracle: PathBuf,
+    script: PathBuf,
+    scratch: PathBuf,
+}
+
+impl Tools {
+    pub(super) fn find(scratch: &Path) -> Result<Self, Failure> {
+        let me = std::env::current_exe().map_err(failed("find our own programs"))?;
+        let programs = me.parent().unwrap_or(Path::new(".")).to_path_buf();
+        for program in ["sessile", "ours", "limit", "measured"] {
+            if !programs.join(program).is_file() {
+                return Err(Failure(format!("{program} is not built; run this by `cargo xtask bench compare`")));
+            }
+        }
+        #[expect(clippy::disallowed_methods, reason = "not part of the product")]
+        let oracle = std::env::var_os("SESSILE_ORACLE_DIR").map(PathBuf::from);
+        let oracle =
+            oracle.ok_or_else(|| Failure("pi is missing; run this by `cargo xtask bench compare`".to_owned()))?;
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("pi.mjs");
+        Ok(Self { programs, oracle, script, scratch: scratch.to_path_buf() })
+    }
+
+    /// The command `sessile`, with its caches there.
+    pub(super) fn sessile(&self, cache: &Path) -> Job<'_> {
+        self.job(self.programs.join("sessile")).env("SESSILE_CACHE_DIR", cache)
+    }
+
+    /// One operation of the library, with its caches there.
+    pub(super) fn ours(&self, cache: &Path) -> Job<'_> {
+        self.job(self.programs.join("ours")).env("SESSILE_CACHE_DIR", cache)
+    }
+
+    /// One operation of pi.
+    pub(super) fn pi(&self) -> Job<'_> {
+        self.job(self.oracle.join("node")).arg(&self.script).env("SESSILE_ORACLE_DIR", &self.oracle)
+    }
+
+    /// What the machine can do at all.
+    pub(super) fn limit(&self) -> Job<'_> {
+        self.job(self.programs.join("limit"))
+    }
+
+    /// Any other program.
+    pub(super) fn program(&self, name: &str) -> Job<'_> {
+        self.job(name.into())
+    }
+
+    fn job(&self, program: PathBuf) -> Job<'_> {
+        let job = Job { tools: self, program, args: Vec::new(), env: Vec::new(), dir: self.scratch.clone() };
+        // Nobody's settings, and one time zone for all.
+        job.env("HOME", &self.scratch).env("TZ", "UTC").env("PI_OFFLINE", "1").env("PI_SKIP_VERSION_CHECK", "1")
+    }
+}
+
+/// A program with its arguments.
+#[derive(Clone, Debug)]
+pub(super) struct Job<'t> {
+    tools: &'t Tools,
+    program: PathBuf,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    dir: PathBuf,
+}
+
+impl Job<'_> {
+    pub(super) fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    pub(super) fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    pub(super) fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    pub(super) fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = dir.into();
+        self
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.dir).stdin(Stdio::null()).envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.env_remove("PI_CODING_AGENT_SESSION_DIR");
+        command
+    }
+
+    /// Whether it can be run at all, and succeeds.
+    pub(super) fn works(&self) -> bool {
+        let output = self.command(&self.program).args(&self.args).output();
+        output.is_ok_and(|output| output.status.success())
+    }
+
+    /// Runs a program that measures itself and tells so in one JSON line.
+    pub(super) fn inner(&self) -> Result<Sample, Failure> {
+        let output = self.command(&self.program).args(&self.args).output().map_err(failed(self.name()))?;
+        let text = self.successful(&output, output.status.code())?;
+        let line = text.lines().last().unwrap_or_default();
+        let told: Value = serde_json::from_str(line).map_err(|error| Failure(format!("{}: {error}", self.name())))?;
+        let ms = told["ms"].as_f64().ok_or_else(|| Failure(format!("{} told no time", self.name())))?;
+        let peak_kb = told["peak_kb"].as_u64().unwrap_or_default();
+        let answer = told["digest"].as_str().map(str::to_owned);
+        Ok(Sample { ms, peak_kb, answer, told })
+    }
+
+    /// Runs a program that knows nothing of this, measured from its start to its exit; the answer is what it prints.
+    pub(super) fn whole(&self) -> Result<(Sample, String), Failure> {
+        let report = self.tools.scratch.join("measured.json");
+        let measured = self.tools.programs.join("measured");
+        let mut command = self.command(&measured);
+        command.arg(&report).arg(&self.program).args(&self.args);
+        let output = command.output().map_err(failed(self.name()))?;
+        let told = std::fs::File::open(&report).map_err(failed("read a report"))?;
+        let told: Value = serde_json::from_reader(told).map_err(|error| Failure(format!("a report: {error}")))?;
+        let status = told["status"].as_i64().and_then(|status| i32::try_from(status).ok());
+        let text = self.successful(&output, status)?;
+        let ms = told["ms"].as_f64().unwrap_or_default();
+        let peak_kb = told["peak_kb"].as_u64().unwrap_or_default();
+        Ok((Sample { ms, peak_kb, answer: None, told }, text))
+    }
+
+    /// The same, with a digest of everything printed as the answer.
+    pub(super) fn whole_answer(&self) -> Result<Sample, Failure> {
+        let (sample, text) = self.whole()?;
+        Ok(sample.answering(digest_of(text.trim_end())))
+    }
+
+    fn successful(&self, output: &Output, status: Option<i32>) -> Result<String, Failure> {
+        if output.status.success() && status == Some(0) {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        // Node prints the line of code that threw, which in a bundle is very long.
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let mut lines = errors.lines().filter(|line| !line.trim().is_empty() && line.len() < 400);
+        let why = lines.find(|line| line.contains("rror")).unwrap_or("no message");
+        Err(Failure(format!("`{}` failed ({status:?}): {why}", self.name())))
+    }
+
+    fn name(&self) -> String {
+        let name = self.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let args = self.args.iter().map(|arg| arg.to_string_lossy());
+        std::iter::once(name.into()).chain(args).collect::<Vec<_>>().join(" ")
+    }
+}

@@ -1,0 +1,306 @@
+//! One piece of work, done by several contestants in turns.
+
+use super::Failure;
+use super::process::Sample;
+
+/// Who does the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    Ours,
+    Pi,
+    /// What the machine can do at all, or something else to compare with.
+    Other(&'static str),
+}
+
+impl Who {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Ours => "Sessile",
+            Self::Pi => "pi 1.5.0",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+type Turn<'r> = Box<dyn FnMut() -> Result<Sample, Failure> + 'r>;
+
+/// What is demanded of us.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Demand {
+    /// So many times faster than pi.
+    FasterThanPi(f64),
+    /// So many times faster than somebody else.
+    FasterThan(&'static str, f64),
+    /// At most so many times as long as somebody else.
+    AtMostTimes(&'static str, f64),
+    /// At most so many megabytes of memory.
+    Memory(f64),
+    /// The first rows are there in so small a part of pi's time.
+    FirstRows(f64),
+    /// A time that we tell, in milliseconds, is at most so many times as long as somebody else takes.
+    FigureAtMostTimes(&'static str, &'static str, f64),
+    /// A figure that we tell is at least so large.
+    AtLeast(&'static str, f64),
+    /// A figure that we tell is at most so large.
+    AtMost(&'static str, f64),
+}
+
+/// A piece of work and who does it.
+pub(super) struct Row<'r> {
+    pub(super) id: &'static str,
+    pub(super) title: String,
+    pub(super) demands: Vec<Demand>,
+    contestants: Vec<(Who, Turn<'r>)>,
+    /// Why it cannot be measured, if so.
+    pub(super) missing: Option<String>,
+}
+
+impl<'r> Row<'r> {
+    pub(super) fn new(id: &'static str, title: impl Into<String>) -> Self {
+        Self { id, title: title.into(), demands: Vec::new(), contestants: Vec::new(), missing: None }
+    }
+
+    pub(super) fn with(mut self, who: Who, turn: impl FnMut() -> Result<Sample, Failure> + 'r) -> Self {
+        self.contestants.push((who, Box::new(turn)));
+        self
+    }
+
+    pub(super) fn ours(self, turn: impl FnMut() -> Result<Sample, Failure> + 'r) -> Self {
+        self.with(Who::Ours, turn)
+    }
+
+    pub(super) fn pi(self, turn: impl FnMut() -> Result<Sample, Failure> + 'r) -> Self {
+        self.with(Who::Pi, turn)
+    }
+
+    pub(super) fn other(self, name: &'static str, turn: impl FnMut() -> Result<Sample, Failure> + 'r) -> Self {
+        self.with(Who::Other(name), turn)
+    }
+
+    pub(super) fn demands(mut self, demands: impl IntoIterator<Item = Demand>) -> Self {
+        self.demands.extend(demands);
+        self
+    }
+
+    /// A row that cannot be measured.
+    pub(super) fn missing(id: &'static str, title: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { missing: Some(why.into()), ..Self::new(id, title) }
+    }
+}
+
+/// The turns of one contestant.
+#[derive(Clone, Debug)]
+pub(super) struct Turns {
+    pub(super) who: Who,
+    pub(super) samples: Vec<Sample>,
+}
+
+impl Turns {
+    pub(super) fn median_ms(&self) -> f64 {
+        median(self.samples.iter().map(|sample| sample.ms))
+    }
+
+    pub(super) fn min_ms(&self) -> f64 {
+        self.samples.iter().map(|sample| sample.ms).fold(f64::INFINITY, f64::min)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "kilobytes")]
+    pub(super) fn peak_mb(&self) -> f64 {
+        self.samples.iter().map(|sample| sample.peak_kb).max().unwrap_or_default() as f64 * 1024.0 / 1e6
+    }
+
+    /// The median of a figure that was told beside the time.
+    pub(super) fn told(&self, figure: &str) -> Option<f64> {
+        let all: Vec<f64> = self.samples.iter().filter_map(|sample| sample.told[figure].as_f64()).collect();
+        (!all.is_empty()).then(|| median(all.into_iter()))
+    }
+}
+
+/// The middle one.
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// A demand beside what was reached.
+#[derive(Clone, Debug)]
+pub(super) struct Reached {
+    pub(super) demand: String,
+    pub(super) what: String,
+    pub(super) is_met: bool,
+}
+
+/// A row with everything that came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    pub(super) id: &'static str,
+    pub(super) title: String,
+    pub(super) results: Vec<Turns>,
+    pub(super) reached: Vec<Reached>,
+    /// Whether all answers were equal; none if there is nothing to compare.
+    pub(super) agrees: Option<bool>,
+    pub(super) skipped: Option<String>,
+}
+
+impl Judged {
+    pub(super) fn skipped(id: &'static str, title: &str, why: &str) -> Self {
+        let title = title.to_owned();
+        Self { id, title, results: Vec::new(), reached: Vec::new(), agrees: None, skipped: Some(why.to_owned()) }
+    }
+
+    pub(super) fn result(&self, who: &Who) -> Option<&Turns> {
+        self.results.iter().find(|result| result.who == *who)
+    }
+}
+
+/// How long a turn of pi may take before it gets fewer of them.
+const SLOW_MS: f64 = 10_000.0;
+
+/// How many turns a slow contestant gets.
+const SLOW_ROUNDS: usize = 3;
+
+/// Lets the contestants take turns, and compares what they gave.
+pub(super) fn measure(mut row: Row<'_>, n_rounds: usize) -> Result<Judged, Failure> {
+    let mut results: Vec<Turns> =
+        row.contestants.iter().map(|(who, _)| Turns { who: who.clone(), samples: Vec::new() }).collect();
+    for round in 0..n_rounds {
+        for (result, (_, turn)) in results.iter_mut().zip(&mut row.contestants) {
+            let is_slow = result.samples.first().is_some_and(|sample| sample.ms > SLOW_MS);
+            if round < SLOW_ROUNDS || !is_slow {
+                result.samples.push(turn()?);
+            }
+        }
+    }
+    let agrees = agreement(&results);
+    let mut judged = Judged { id: row.id, title: row.title, results, reached: Vec::new(), agrees, skipped: None };
+    judged.reached = row.demands.iter().filter_map(|demand| judge(&judged, *demand)).collect();
+    Ok(judged)
+}
+
+/// Whether everybody who answered gave the same answer; none if fewer than two did.
+fn agreement(results: &[Turns]) -> Option<bool> {
+    let by_round = |round: usize| results.iter().filter_map(move |result| result.samples.get(round)?.answer.as_ref());
+    let n_rounds = results.iter().map(|result| result.samples.len()).max().unwrap_or_default();
+    let n_answering = results.iter().filter(|result| result.samples.iter().any(|one| one.answer.is_some())).count();
+    (n_answering > 1).then(|| {
+        (0..n_rounds).all(|round| {
+            let mut answers = by_round(round);
+            let first = answers.next();
+            answers.all(|answer| Some(answer) == first)
+        })
+    })
+}
+
+fn judge(judged: &Judged, demand: Demand) -> Option<Reached> {
+    let ours = judged.result(&Who::Ours)?;
+    let times = |name: &'static str| Some(judged.result(&Who::Other(name))?.median_ms() / ours.median_ms());
+    let reached = |demand: String, what: String, is_met| Some(Reached { demand, what, is_met });
+    match demand {
+        Demand::FasterThanPi(least) => {
+            let ratio = judged.result(&Who::Pi)?.median_ms() / ours.median_ms();
+            reached(format!("≥ {} × faster than pi", amount(least)), format!("{} ×", amount(ratio)), ratio >= least)
+        }
+        Demand::FasterThan(name, least) => {
+            let ratio = times(name)?;
+            reached(format!("≥ {} × faster than {name}", amount(least)), format!("{} ×", amount(ratio)), ratio >= least)
+        }
+        Demand::AtMostTimes(name, most) => {
+            let ratio = 1.0 / times(name)?;
+            reached(format!("≤ {most} × {name}"), format!("{ratio:.2} ×"), ratio <= most)
+        }
+        Demand::Memory(most) => {
+            let peak = ours.peak_mb();
+            reached(format!("≤ {most} MB"), format!("{peak:.1} MB"), peak <= most)
+        }
+        Demand::FirstRows(least) => {
+            let ratio = judged.result(&Who::Pi)?.median_ms() / ours.told("first_ms")?;
+            reached(
+                format!("first rows in < 1/{} of pi's time", amount(least)),
+                format!("1/{}", amount(ratio)),
+                ratio > least,
+            )
+        }
+        Demand::FigureAtMostTimes(figure, name, most) => {
+            let ratio = ours.told(figure)? / judged.result(&Who::Other(name))?.median_ms();
+            reached(format!("{figure} ≤ {most} × {name}"), format!("{ratio:.2} ×"), ratio <= most)
+        }
+        Demand::AtLeast(figure, least) => {
+            let told = ours.told(figure)?;
+            reached(format!("{figure} ≥ {least}"), amount(told), told >= least)
+        }
+        Demand::AtMost(figure, most) => {
+            let told = ours.told(figure)?;
+            reached(format!("{figure} ≤ {most}"), amount(told), told <= most)
+        }
+    }
+}
+
+/// A number with as many digits as matter.
+pub(super) fn amount(number: f64) -> String {
+    let digits = if number.abs() >= 100.0 || number.fract() == 0.0 {
+        0
+    } else if number.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
+    let text = format!("{number:.digits$}");
+    let (whole, fraction) = text.split_once('.').map_or((text.as_str(), None), |(whole, rest)| (whole, Some(rest)));
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        let left = whole.len() - index;
+        if index > 0 && left % 3 == 0 && !grouped.ends_with('-') {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    fraction.map_or(grouped.clone(), |fraction| format!("{grouped}.{fraction}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sample(ms: f64, answer: &str) -> Sample {
+        Sample { ms, peak_kb: 2_000, answer: Some(answer.to_owned()), told: json!({ "first_ms": 1.0 }) }
+    }
+
+    #[test]
+    fn numbers_are_readable() {
+        for (number, expected) in
+            [(19_227.4, "19,227"), (1_000_000.0, "1,000,000"), (12.34, "12.3"), (1.234, "1.23"), (9.0, "9")]
+        {
+            assert_eq!(amount(number), expected);
+        }
+    }
+
+    #[test]
+    fn a_row_is_judged_by_medians_and_answers() {
+        let row = |other: &'static str| {
+            let mut times = [4.0, 2.0, 3.0].into_iter();
+            Row::new("x", "work")
+                .ours(move || Ok(sample(times.next().unwrap_or_default(), "same")))
+                .pi(move || Ok(sample(30.0, other)))
+                .demands([
+                    Demand::FasterThanPi(10.0),
+                    Demand::FasterThanPi(11.0),
+                    Demand::Memory(3.0),
+                    Demand::FirstRows(20.0),
+                ])
+        };
+        let judged = measure(row("same"), 3).unwrap();
+        assert_eq!(judged.agrees, Some(true));
+        assert_eq!(judged.reached.iter().map(|one| one.is_met).collect::<Vec<_>>(), [true, false, true, true]);
+        assert_eq!(measure(row("other"), 3).unwrap().agrees, Some(false));
+    }
+
+    #[test]
+    fn slow_contestants_get_fewer_turns() {
+        let row = Row::new("x", "work").ours(|| Ok(sample(1.0, "a"))).pi(|| Ok(sample(20_000.0, "a")));
+        let judged = measure(row, 9).unwrap();
+        assert_eq!(judged.results.iter().map(|one| one.samples.len()).collect::<Vec<_>>(), [9, 3]);
+    }
+}

@@ -1,0 +1,260 @@
+//! The named files and stores, made once and found again.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+
+use super::needle::Needle;
+use super::pool::Pools;
+use super::random::Random;
+use super::session::{Session, Subject, Written};
+use super::shape::{HEAVY, LIGHT, Profile, SMALL, TEXT_ONLY, USUAL};
+use super::store::{self, EPOCH_MS, Size};
+use super::tree;
+
+/// Changed whenever the same arguments would give other bytes, so that old files are not taken for new ones.
+const REVISION: u32 = 1;
+
+/// Everything that has a name.
+pub const NAMES: [&str; 8] = ["small", "tree", "v1", "giant-128", "giant-128-text", "store-s", "store-l", "giant-1800"];
+
+/// What all of a corpus has in common.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Another seed, other contents.
+    pub seed: u64,
+    /// How much larger than by name.
+    pub scale: f64,
+    /// The folder that the sessions of stores say they worked below.
+    pub projects: String,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { seed: 1, scale: 1.0, projects: "/proj".to_owned() }
+    }
+}
+
+/// Why something could not be made.
+#[derive(Debug)]
+pub enum CorpusError {
+    /// No such name.
+    Unknown(String),
+    /// Writing failed.
+    Io(PathBuf, io::Error),
+}
+
+impl std::fmt::Display for CorpusError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown(name) => write!(f, "nothing is called `{name}`; there are {}", NAMES.join(", ")),
+            Self::Io(path, error) => write!(f, "cannot write {}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for CorpusError {}
+
+/// One file or store to be made.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    name: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Session { bytes: u64, version: u32, profile: Profile },
+    Tree { entries: u64, branches: u64 },
+    Store(Size),
+}
+
+impl Wanted {
+    /// What a name stands for, at a scale.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "sizes of files"
+    )]
+    pub fn named(name: &str, scale: f64) -> Option<Self> {
+        let times = |number: u64| ((number as f64 * scale) as u64).max(1);
+        let count = |number: u64| times(number) as usize;
+        let session = |bytes, version, profile| Kind::Session { bytes: times(bytes), version, profile };
+        let kind = match name {
+            "small" => session(2_000_000, 3, SMALL),
+            "tree" => Kind::Tree { entries: times(50_000).max(500), branches: times(200).max(2) },
+            "v1" => session(50_000_000, 1, USUAL),
+            "giant-128" => session(128_000_000, 3, HEAVY),
+            "giant-128-text" => session(128_000_000, 3, TEXT_ONLY),
+            "giant-1800" => session(1_800_000_000, 3, HEAVY),
+            "store-s" => {
+                Kind::Store(Size { sessions: count(200).max(10), bytes: times(100_000_000), projects: count(20) })
+            }
+            "store-l" => {
+                Kind::Store(Size { sessions: count(5_000).max(10), bytes: times(1_000_000_000), projects: count(100) })
+            }
+            _ => return None,
+        };
+        Some(Self { name: name.to_owned(), kind })
+    }
+
+    /// A session of text alone, of any size.
+    pub fn session(name: &str, bytes: u64) -> Self {
+        Self { name: name.to_owned(), kind: Kind::Session { bytes, version: 3, profile: TEXT_ONLY } }
+    }
+
+    /// A tree of any size; one in 250 entries is a branch point.
+    pub fn tree(name: &str, entries: u64) -> Self {
+        Self { name: name.to_owned(), kind: Kind::Tree { entries, branches: (entries / 250).max(2) } }
+    }
+
+    /// A store of any size, with 50 sessions a project.
+    pub fn store(name: &str, sessions: usize, bytes: u64) -> Self {
+        let projects = sessions.div_ceil(50);
+        Self { name: name.to_owned(), kind: Kind::Store(Size { sessions, bytes, projects }) }
+    }
+}
+
+/// What there is after making it.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The session, or the agent folder whose `sessions` hold the store.
+    pub path: PathBuf,
+    /// Bytes of all sessions.
+    pub bytes: u64,
+    /// Lines of all sessions.
+    pub lines: u64,
+    /// How many sessions there are.
+    pub sessions: u64,
+    /// The project with the first session.
+    pub cwd: String,
+    /// The folder with the sessions of that project.
+    pub cwd_folder: PathBuf,
+    /// The sessions in which the word was planted.
+    pub with_word: Vec<PathBuf>,
+    /// The sessions in which the phrase was planted.
+    pub with_phrase: Vec<PathBuf>,
+}
+
+/// A folder of made-up sessions.
+#[derive(Debug)]
+pub struct Corpus {
+    dir: PathBuf,
+    plan: Plan,
+    pools: OnceLock<Pools>,
+}
+
+impl Corpus {
+    /// A corpus in a folder, which need not exist yet.
+    pub fn new(dir: impl Into<PathBuf>, plan: Plan) -> Self {
+        Self { dir: dir.into(), plan, pools: OnceLock::new() }
+    }
+
+    /// Makes what a name stands for, unless it is there already.
+    pub fn make_named(&self, name: &str) -> Result<Made, CorpusError> {
+        let wanted = Wanted::named(name, self.plan.scale).ok_or_else(|| CorpusError::Unknown(name.to_owned()))?;
+        self.make(&wanted)
+    }
+
+    /// Makes something, unless it is there already.
+    pub fn make(&self, wanted: &Wanted) -> Result<Made, CorpusError> {
+        let manifest = self.dir.join(format!("{}.manifest.json", wanted.name));
+        let stamp = json!({
+            "revision": REVISION, "seed": self.plan.seed, "projects": self.plan.projects,
+            "what": format!("{:?}", wanted.kind),
+        });
+        if let Some(made) = self.find(&manifest, &stamp) {
+            return Ok(made);
+        }
+        let failed = |path: &Path| {
+            let path = path.to_path_buf();
+            move |error| CorpusError::Io(path, error)
+        };
+        fs::create_dir_all(&self.dir).map_err(failed(&self.dir))?;
+        let pools = self.pools.get_or_init(|| Pools::new(self.plan.seed));
+        let mut told = if let Kind::Store(size) = wanted.kind {
+            let path = self.dir.join(&wanted.name);
+            if path.exists() {
+                fs::remove_dir_all(&path).map_err(failed(&path))?;
+            }
+            self.store(&wanted.name, &path, size, pools).map_err(failed(&path))?
+        } else {
+            let path = self.dir.join(format!("{}.jsonl", wanted.name));
+            self.session(wanted, &path, pools).map_err(failed(&path))?
+        };
+        told["stamp"] = stamp.clone();
+        let text = format!("{told:#}\n");
+        File::create(&manifest).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed(&manifest))?;
+        self.find(&manifest, &stamp).ok_or_else(|| failed(&manifest)(io::ErrorKind::InvalidData.into()))
+    }
+
+    /// What an earlier run made, if it is what is wanted now.
+    fn find(&self, manifest: &Path, stamp: &Value) -> Option<Made> {
+        let told: Value = serde_json::from_reader(File::open(manifest).ok()?).ok()?;
+        let path = |value: &Value| value.as_str().map(|path| self.dir.join(path));
+        let paths = |value: &Value| value.as_array().map(|list| list.iter().filter_map(path).collect());
+        (told["stamp"] == *stamp).then_some(())?;
+        Some(Made {
+            path: path(&told["path"])?,
+            bytes: told["bytes"].as_u64()?,
+            lines: told["lines"].as_u64()?,
+            sessions: told["sessions"].as_u64()?,
+            cwd: told["cwd"].as_str()?.to_owned(),
+            cwd_folder: path(&told["cwdFolder"])?,
+            with_word: paths(&told["withWord"])?,
+            with_phrase: paths(&told["withPhrase"])?,
+        })
+    }
+
+    fn session(&self, wanted: &Wanted, path: &Path, pools: &Pools) -> io::Result<Value> {
+        let (version, profile) = match wanted.kind {
+            Kind::Session { version, profile, .. } => (version, profile),
+            Kind::Tree { .. } | Kind::Store(_) => (3, LIGHT),
+        };
+        let cwd = format!("/proj/{}", wanted.name);
+        let subject = Subject { cwd: &cwd, start_ms: EPOCH_MS, version, profile, has_system: version > 1 };
+        let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+        let random = Random::new(self.plan.seed, &wanted.name, 0);
+        let mut session = Session::begin(&mut file, random, pools, subject)?;
+        match wanted.kind {
+            Kind::Tree { entries, branches } => tree::grow(&mut session, entries, branches, 10)?,
+            Kind::Session { bytes, .. } => session.fill(bytes, Some(Needle::Word))?,
+            Kind::Store(_) => {}
+        }
+        let written = session.written.clone();
+        file.flush()?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(told(&name, 1, &written, &cwd, ""))
+    }
+
+    fn store(&self, name: &str, path: &Path, size: Size, pools: &Pools) -> io::Result<Value> {
+        let filed = store::write(&path.join("sessions"), self.plan.seed, name, size, &self.plan.projects, pools)?;
+        let mut total = Written::default();
+        for one in &filed {
+            total.bytes += one.written.bytes;
+            total.lines += one.written.lines;
+            total.messages += one.written.messages;
+            total.compactions += one.written.compactions;
+        }
+        let relative = |path: &Path| path.strip_prefix(&self.dir).unwrap_or(path).to_string_lossy().into_owned();
+        let with = |needle| filed.iter().filter(move |one| one.needle == Some(needle));
+        let cwd = filed.first().map(|one| one.cwd.as_str()).unwrap_or_default();
+        let folder = format!("{name}/sessions/{}", store::folder(cwd));
+        let mut told = told(name, filed.len(), &total, cwd, &folder);
+        told["withWord"] = with(Needle::Word).map(|one| relative(&one.path)).collect();
+        told["withPhrase"] = with(Needle::Phrase).map(|one| relative(&one.path)).collect();
+        Ok(told)
+    }
+}
+
+fn told(path: &str, sessions: usize, written: &Written, cwd: &str, cwd_folder: &str) -> Value {
+    json!({
+        "path": path, "sessions": sessions, "bytes": written.bytes, "lines": written.lines,
+        "messages": written.messages, "compactions": written.compactions,
+        "cwd": cwd, "cwdFolder": cwd_folder, "withWord": [], "withPhrase": [],
+    })
+}

@@ -7,6 +7,7 @@
 
 mod cache;
 mod mark;
+pub mod text;
 
 pub use cache::{Caches, Kind};
 pub use mark::{Freshness, Mark};

@@ -1,0 +1,81 @@
+//! Full text: which words occur in which entries of which sessions.
+//!
+//! The index is a number of immutable segments and a manifest that names them
+//! and says which prefix of which session they cover. Everything is derived,
+//! and everything that is read is checked: a manifest as a whole, a segment
+//! page by page. What is not covered, or not believed, is read from the
+//! sessions themselves, so that an answer never depends on the index.
+
+mod builder;
+mod codec;
+mod dictionary;
+mod evaluate;
+mod find;
+mod hits;
+mod lines;
+mod manifest;
+mod merge;
+mod page;
+mod postings;
+mod segment;
+mod survey;
+mod update;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+pub use find::{Findings, Hit, Request};
+pub use survey::{Surveyed, survey};
+pub use update::{Progress, Updated, Updating};
+
+use crate::Caches;
+use manifest::{KIND, Manifest};
+use segment::SegmentInfo;
+
+/// The index of all texts, as it was when it was opened.
+#[derive(Debug)]
+pub struct TextIndex {
+    caches: Caches,
+    manifest: Manifest,
+    /// Segments that cannot be believed, by their names.
+    damaged: HashSet<String>,
+    /// Sessions that are in one of them.
+    distrusted: HashSet<u32>,
+}
+
+impl TextIndex {
+    /// Opens the index, or an empty one if there is none that can be believed.
+    pub fn open(caches: Caches) -> Self {
+        let manifest = Manifest::read(&caches);
+        Self { caches, manifest, damaged: HashSet::new(), distrusted: HashSet::new() }
+    }
+
+    /// How many bytes the index takes on disk, its manifest not counted.
+    pub fn size(&self) -> u64 {
+        self.manifest.segments.iter().map(SegmentInfo::file_length).sum()
+    }
+
+    /// How many segments it has.
+    pub fn n_segments(&self) -> usize {
+        self.manifest.segments.len()
+    }
+
+    fn segment_path(&self, name: &str) -> PathBuf {
+        self.caches.path(KIND, name)
+    }
+
+    /// Gives up a segment that cannot be believed, and what is covered by it.
+    fn distrust(&mut self, place: usize) {
+        let name = self.manifest.segments[place].name.clone();
+        // Whoever updates the index next finds it missing and does without it.
+        self.caches.remove(KIND, &name);
+        self.damaged.insert(name);
+        // Somebody may have brought the index up to date meanwhile, and removed what it no longer needs.
+        self.manifest = Manifest::read(&self.caches);
+        let (damaged, whole) =
+            std::mem::take(&mut self.manifest.segments).into_iter().partition(|it| self.damaged.contains(&it.name));
+        let damaged: Vec<SegmentInfo> = damaged;
+        self.manifest.segments = whole;
+        self.distrusted = damaged.iter().flat_map(|segment| &segment.runs).map(|run| run.session).collect();
+    }
+}

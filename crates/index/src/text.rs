@@ -22,7 +22,10 @@ mod survey;
 mod update;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sessile_store::os::Os;
 
 pub use find::{Findings, Hit, Request};
 pub use survey::{Surveyed, survey};
@@ -48,6 +51,18 @@ impl TextIndex {
     pub fn open(caches: Caches) -> Self {
         let manifest = Manifest::read(&caches);
         Self { caches, manifest, damaged: HashSet::new(), distrusted: HashSet::new() }
+    }
+
+    /// No index: everything is read.
+    pub fn none(os: Arc<dyn Os>) -> Self {
+        let caches = Caches::new(os, PathBuf::new());
+        Self { caches, manifest: Manifest::default(), damaged: HashSet::new(), distrusted: HashSet::new() }
+    }
+
+    /// Does not believe any more what the index says of a session.
+    pub fn doubt(&mut self, path: &Path) {
+        let known = self.manifest.sessions.iter().find(|known| known.path == path);
+        self.distrusted.extend(known.map(|known| known.number));
     }
 
     /// How many bytes the index takes on disk, its manifest not counted.

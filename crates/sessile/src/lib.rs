@@ -30,6 +30,7 @@
 //! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
+//! | find what was said | [`Sessions::search`] with a [`text::query::Query`] |
 //! | see what another program adds, as it does | [`Sessions::follow`] |
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
@@ -69,6 +70,7 @@ mod place;
 mod remember;
 mod repair;
 mod sample;
+mod search;
 mod session;
 mod splice;
 mod verify;
@@ -86,12 +88,15 @@ pub use manager::{
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use repair::{Change, Repair, RepairOptions};
 pub use sample::{Sample, write_sample};
+pub use search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 pub use sessile_core::salvage::How;
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, line, llm, location, message,
     migrate, outline, tree, version,
 };
+pub use sessile_core::search as text;
+pub use sessile_index::text::Updated;
 pub use sessile_store::os;
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};
 pub use session::Acknowledgement;

@@ -367,6 +367,7 @@ impl<'w> Worker<'w> {
         let mut reading = Reading { file: file.as_ref(), stat, path, number, heading: Heading::default() };
         let mut end = job.from;
         let mut failed = Ok(());
+        let mut is_lost = false;
         let mut checkpoint = self.builder.checkpoint();
         let read = read_lines(file.as_ref(), job.from, stat.length, &mut |line| {
             if !line.terminated {
@@ -384,7 +385,7 @@ impl<'w> Worker<'w> {
                     reading.heading.clone_from(heading);
                 }
                 if !self.cover(&reading, end, true) {
-                    self.builder.rewind(checkpoint);
+                    is_lost = true;
                     return false;
                 }
                 failed = self.flush();
@@ -395,7 +396,7 @@ impl<'w> Worker<'w> {
         });
         failed?;
         let is_covered = match opening {
-            _ if read.is_err() => false,
+            _ if is_lost || read.is_err() => false,
             Opening::Session(heading) => {
                 reading.heading = heading;
                 self.cover(&reading, end, true)

@@ -44,19 +44,21 @@ pub struct TextIndex {
     damaged: HashSet<String>,
     /// Sessions that are in one of them.
     distrusted: HashSet<u32>,
+    /// How far it covers the files that were asked about last.
+    covered: Option<Vec<find::Coverage>>,
 }
 
 impl TextIndex {
     /// Opens the index, or an empty one if there is none that can be believed.
     pub fn open(caches: Caches) -> Self {
         let manifest = Manifest::read(&caches);
-        Self { caches, manifest, damaged: HashSet::new(), distrusted: HashSet::new() }
+        Self { caches, manifest, damaged: HashSet::new(), distrusted: HashSet::new(), covered: None }
     }
 
     /// No index: everything is read.
     pub fn none(os: Arc<dyn Os>) -> Self {
         let caches = Caches::new(os, PathBuf::new());
-        Self { caches, manifest: Manifest::default(), damaged: HashSet::new(), distrusted: HashSet::new() }
+        Self { caches, manifest: Manifest::default(), damaged: HashSet::new(), distrusted: HashSet::new(), covered: None }
     }
 
     /// Does not believe any more what the index says of a session.

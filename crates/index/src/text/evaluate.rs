@@ -18,47 +18,98 @@ pub(super) struct Wanted<'w> {
     pub(super) scale: &'w Scale,
 }
 
+/// Takes what matches.
+pub(super) trait Matches {
+    /// Whether a document of this rank would count if it had this score.
+    fn wants(&self, score: f32, rank: u32) -> bool;
+
+    /// Takes a document.
+    fn push(&mut self, found: Matched);
+}
+
+/// A document that matches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Matched {
+    pub(super) document: u32,
+    /// The rank of its run.
+    pub(super) rank: u32,
+    pub(super) score: f32,
+    pub(super) facts: Facts,
+}
+
 /// Documents in which something occurs, ascending, and how often.
-#[derive(Debug, Default)]
-struct Found {
+#[derive(Default)]
+struct Found<'s> {
     documents: Vec<u32>,
+    /// How often, or, while phrases have not been looked at, how often at most.
     frequencies: Vec<u32>,
+    /// The phrases that have not been looked at, and what else may be found.
+    unseen: Vec<UnseenPhrase<'s>>,
+    /// What is known of the other ways in which the clause may occur.
+    seen: Vec<(Vec<u32>, Vec<u32>)>,
 }
 
 /// A run whose documents are not asked for has this rank.
 pub(super) const UNWANTED: u32 = u32::MAX;
 
-/// Calls `on_match` with every document that matches: its number, the rank of its run, its score and what is known of it.
-pub(super) fn evaluate(
-    segment: &Segment<'_>,
+/// Hands on the documents that match, all that are wanted among them.
+pub(super) fn evaluate<'s>(
+    segment: &'s Segment<'s>,
     wanted: &Wanted<'_>,
     ranks: &[u32],
-    on_match: &mut dyn FnMut(u32, u32, f32, Facts),
+    matches: &mut dyn Matches,
 ) -> Result<(), Untrusted> {
-    if ranks.iter().all(|rank| *rank == UNWANTED) {
-        return Ok(());
+    let Some((candidates, mut found)) = matching(segment, wanted)? else { return Ok(()) };
+    if found.iter().all(|found| found.unseen.is_empty()) {
+        return score(segment, wanted, ranks, &candidates, &found, &mut |matched| matches.push(matched));
     }
-    let Some((candidates, found)) = matching(segment, wanted)? else { return Ok(()) };
-    score(segment, wanted, ranks, &candidates, &found, on_match)
+    // What a document could be worth at most is known without its positions. The most promising come first, and
+    // when nobody wants what is left, its positions need not be read.
+    let mut promising = Vec::new();
+    score(segment, wanted, ranks, &candidates, &found, &mut |matched| {
+        if matches.wants(matched.score, matched.rank) {
+            promising.push(matched);
+        }
+    })?;
+    promising.sort_unstable_by(|one, other| other.score.total_cmp(&one.score));
+    for mut matched in promising {
+        if !matches.wants(matched.score, matched.rank) {
+            continue;
+        }
+        let mut sum = 0.0;
+        let mut is_match = true;
+        for found in &mut found {
+            let frequency = found.look(matched.document)?;
+            is_match &= frequency > 0;
+            if !is_match {
+                break;
+            }
+            sum += wanted.scale.clause(frequency, matched.facts.length);
+        }
+        if is_match {
+            matched.score = wanted.scale.document(sum, matched.facts.kind, matched.facts.time);
+            matches.push(matched);
+        }
+    }
+    Ok(())
 }
 
-/// The documents that match, and each clause's part in that; none if there are none.
-fn matching(segment: &Segment<'_>, wanted: &Wanted<'_>) -> Result<Option<(Vec<u32>, Vec<Found>)>, Untrusted> {
-    let mut found: Vec<Found> = Vec::new();
-    found.resize_with(wanted.clauses.len(), Found::default);
+/// The documents that match or may match, and each clause's part in that; none if there are none.
+fn matching<'s>(
+    segment: &'s Segment<'s>,
+    wanted: &Wanted<'_>,
+) -> Result<Option<(Vec<u32>, Vec<Found<'s>>)>, Untrusted> {
+    let mut found: Vec<Found<'s>> = Vec::new();
     let mut candidates: Option<Vec<u32>> = tagged(segment, wanted.filter)?;
-    // Phrases last: the fewer documents are left, the fewer positions are read.
-    let is_phrase = |clause: &Clause| clause.phrases.iter().any(|phrase| phrase.terms.len() > 1);
-    for turn in [false, true] {
-        for (place, clause) in wanted.clauses.iter().enumerate().filter(|(_, clause)| is_phrase(clause) == turn) {
-            found[place] = of_clause(segment, clause, candidates.as_deref())?;
-            let documents = &found[place].documents;
-            let both = candidates.as_ref().map_or_else(|| documents.clone(), |before| intersect(before, documents));
-            if both.is_empty() {
-                return Ok(None);
-            }
-            candidates = Some(both);
+    for clause in wanted.clauses {
+        let of_clause = of_clause(segment, clause, candidates.as_deref())?;
+        let documents = &of_clause.documents;
+        let both = candidates.as_ref().map_or_else(|| documents.clone(), |before| intersect(before, documents));
+        if both.is_empty() {
+            return Ok(None);
         }
+        candidates = Some(both);
+        found.push(of_clause);
     }
     Ok(candidates.filter(|left| !left.is_empty()).map(|candidates| (candidates, found)))
 }
@@ -75,39 +126,143 @@ fn tagged(segment: &Segment<'_>, filter: &Filter) -> Result<Option<Vec<u32>>, Un
         let is_wanted = |name: &[u8]| filter.is_model(&String::from_utf8_lossy(name));
         let places: Vec<TermPlace> =
             models.into_iter().filter(|(name, _)| is_wanted(name)).map(|(_, place)| place).collect();
-        let documents = union(segment, &places)?.documents;
-        candidates = Some(candidates.map_or_else(|| documents.clone(), |before: Vec<u32>| intersect(&before, &documents)));
+        let documents = union(segment, &places)?.0;
+        candidates =
+            Some(candidates.map_or_else(|| documents.clone(), |before: Vec<u32>| intersect(&before, &documents)));
     }
     Ok(candidates)
 }
 
-fn of_clause(segment: &Segment<'_>, clause: &Clause, candidates: Option<&[u32]>) -> Result<Found, Untrusted> {
+fn of_clause<'s>(
+    segment: &'s Segment<'s>,
+    clause: &Clause,
+    candidates: Option<&[u32]>,
+) -> Result<Found<'s>, Untrusted> {
     let mut best = Found::default();
     for phrase in &clause.phrases {
-        let found = match &phrase.terms[..] {
+        let (documents, frequencies) = match &phrase.terms[..] {
             [term] => of_term(segment, term)?,
-            _ => of_phrase(segment, phrase, candidates)?,
+            [.., last] if last.is_prefix => of_phrase_with_prefix(segment, phrase, candidates)?,
+            _ => {
+                let Some((unseen, documents, bounds)) = UnseenPhrase::new(segment, phrase, candidates)? else { continue };
+                best.unseen.push(unseen);
+                (best.documents, best.frequencies) = greatest(best.documents, best.frequencies, documents, bounds);
+                continue;
+            }
         };
-        best = if best.documents.is_empty() { found } else { greatest(&best, &found) };
+        if clause.phrases.len() > 1 {
+            best.seen.push((documents.clone(), frequencies.clone()));
+        }
+        (best.documents, best.frequencies) = greatest(best.documents, best.frequencies, documents, frequencies);
     }
     Ok(best)
 }
 
-fn of_term(segment: &Segment<'_>, term: &Term) -> Result<Found, Untrusted> {
+impl Found<'_> {
+    /// How often the clause occurs in a document that it may occur in.
+    fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
+        if self.unseen.is_empty() {
+            return Ok(frequency_in(&self.documents, &self.frequencies, document));
+        }
+        let mut most = 0;
+        for phrase in &mut self.unseen {
+            most = most.max(phrase.look(document)?);
+        }
+        for (documents, frequencies) in &self.seen {
+            most = most.max(frequency_in(documents, frequencies, document));
+        }
+        Ok(most)
+    }
+}
+
+fn frequency_in(documents: &[u32], frequencies: &[u32], document: u32) -> u32 {
+    documents.binary_search(&document).map_or(0, |place| frequencies[place])
+}
+
+/// A phrase of which only the documents are known that have all of its terms.
+struct UnseenPhrase<'s> {
+    /// The distance of each term from the first, and its positions; the rarest first.
+    terms: Vec<(u32, Positions<'s>)>,
+    starts: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl<'s> UnseenPhrase<'s> {
+    /// The phrase, the documents in which it may occur, and how often at most; none if it cannot occur.
+    fn new(
+        segment: &'s Segment<'s>,
+        phrase: &Phrase,
+        candidates: Option<&[u32]>,
+    ) -> Result<Option<(Self, Vec<u32>, Vec<u32>)>, Untrusted> {
+        let mut lists = Vec::new();
+        for (distance, term) in (0..).zip(&phrase.terms) {
+            let Some(place) = segment.find(&term.text)? else { return Ok(None) };
+            lists.push((distance, place, segment.postings(place)?));
+        }
+        lists.sort_by_key(|(_, _, postings)| postings.documents.len());
+        let common = common(&lists, candidates);
+        if common.is_empty() {
+            return Ok(None);
+        }
+        let mut bounds = vec![u32::MAX; common.len()];
+        for (_, _, postings) in &lists {
+            let mut place = 0;
+            for (document, bound) in common.iter().zip(&mut bounds) {
+                place += postings.documents[place..].iter().take_while(|other| *other < document).count();
+                *bound = (*bound).min(postings.frequencies[place]);
+            }
+        }
+        let terms = lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
+        let phrase = Self { terms: terms.collect(), starts: Vec::new(), next: Vec::new() };
+        Ok(Some((phrase, common, bounds)))
+    }
+
+    /// How often it occurs in a document.
+    fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
+        self.starts.clear();
+        for (place, (distance, positions)) in self.terms.iter_mut().enumerate() {
+            if !positions.of(document, &mut self.next)? {
+                return Ok(0);
+            }
+            let shifted = self.next.iter().filter_map(|position| position.checked_sub(*distance));
+            if place == 0 {
+                self.starts.extend(shifted);
+            } else {
+                keep_common(&mut self.starts, shifted);
+            }
+            if self.starts.is_empty() {
+                return Ok(0);
+            }
+        }
+        Ok(u32::try_from(self.starts.len()).unwrap_or(u32::MAX))
+    }
+}
+
+/// The documents that are candidates and in all lists.
+fn common(lists: &[(u32, TermPlace, Postings)], candidates: Option<&[u32]>) -> Vec<u32> {
+    let mut common = candidates.map(<[u32]>::to_vec);
+    for (_, _, postings) in lists {
+        let documents = &postings.documents;
+        common = Some(common.map_or_else(|| documents.clone(), |before| intersect(&before, documents)));
+    }
+    common.unwrap_or_default()
+}
+
+fn of_term(segment: &Segment<'_>, term: &Term) -> Result<(Vec<u32>, Vec<u32>), Untrusted> {
     if term.is_prefix {
         let places: Vec<TermPlace> = segment.find_all(&term.text)?.into_iter().map(|(_, place)| place).collect();
         return union(segment, &places);
     }
-    let Some(place) = segment.find(&term.text)? else { return Ok(Found::default()) };
+    let Some(place) = segment.find(&term.text)? else { return Ok((Vec::new(), Vec::new())) };
     let Postings { documents, frequencies, .. } = segment.postings(place)?;
-    Ok(Found { documents, frequencies })
+    Ok((documents, frequencies))
 }
 
 /// The documents of several terms, with the sum of their frequencies.
-fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<Found, Untrusted> {
+fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<(Vec<u32>, Vec<u32>), Untrusted> {
     if let [place] = places {
         let Postings { documents, frequencies, .. } = segment.postings(*place)?;
-        return Ok(Found { documents, frequencies });
+        return Ok((documents, frequencies));
     }
     let mut sums = vec![0u32; segment.info.n_documents() as usize];
     for place in places {
@@ -117,33 +272,30 @@ fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<Found, Untrusted
             *sum = sum.saturating_add(*frequency);
         }
     }
-    let mut found = Found::default();
-    for (document, sum) in (0..).zip(sums).filter(|(_, sum)| *sum > 0) {
-        found.documents.push(document);
-        found.frequencies.push(sum);
-    }
-    Ok(found)
+    Ok((0..).zip(sums).filter(|(_, sum)| *sum > 0).unzip())
 }
 
 /// The documents of either, with the greater of the frequencies.
-fn greatest(one: &Found, other: &Found) -> Found {
-    let mut found = Found::default();
+fn greatest(a: Vec<u32>, a_often: Vec<u32>, b: Vec<u32>, b_often: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
+    if a.is_empty() {
+        return (b, b_often);
+    }
+    let (mut documents, mut frequencies) = (Vec::new(), Vec::new());
     let (mut left, mut right) = (0, 0);
-    loop {
-        let (a, b) = (one.documents.get(left), other.documents.get(right));
-        let Some(document) = a.into_iter().chain(b).min().copied() else { return found };
+    while let Some(document) = a.get(left).into_iter().chain(b.get(right)).min().copied() {
         let mut frequency = 0;
-        if a == Some(&document) {
-            frequency = one.frequencies[left];
+        if a.get(left) == Some(&document) {
+            frequency = a_often[left];
             left += 1;
         }
-        if b == Some(&document) {
-            frequency = frequency.max(other.frequencies[right]);
+        if b.get(right) == Some(&document) {
+            frequency = frequency.max(b_often[right]);
             right += 1;
         }
-        found.documents.push(document);
-        found.frequencies.push(frequency);
+        documents.push(document);
+        frequencies.push(frequency);
     }
+    (documents, frequencies)
 }
 
 /// What is in both of two ascending lists.
@@ -165,72 +317,36 @@ fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
     both
 }
 
-/// The documents in which the terms of a phrase stand side by side.
-fn of_phrase(segment: &Segment<'_>, phrase: &Phrase, candidates: Option<&[u32]>) -> Result<Found, Untrusted> {
-    let mut lists: Vec<(u32, TermPlace, Postings)> = Vec::new();
-    let mut prefixes: Vec<(u32, &Term)> = Vec::new();
-    for (distance, term) in (0..).zip(&phrase.terms) {
-        if term.is_prefix {
-            prefixes.push((distance, term));
-            continue;
-        }
-        let Some(place) = segment.find(&term.text)? else { return Ok(Found::default()) };
+/// The documents in which the terms of a phrase stand side by side, the last of which is the beginning of a word.
+fn of_phrase_with_prefix(
+    segment: &Segment<'_>,
+    phrase: &Phrase,
+    candidates: Option<&[u32]>,
+) -> Result<(Vec<u32>, Vec<u32>), Untrusted> {
+    let Some((last, before)) = phrase.terms.split_last() else { return Ok((Vec::new(), Vec::new())) };
+    let mut lists = Vec::new();
+    for (distance, term) in (0..).zip(before) {
+        let Some(place) = segment.find(&term.text)? else { return Ok((Vec::new(), Vec::new())) };
         lists.push((distance, place, segment.postings(place)?));
     }
     lists.sort_by_key(|(_, _, postings)| postings.documents.len());
-    let mut common = candidates.map(<[u32]>::to_vec);
-    for (_, _, postings) in &lists {
-        common = Some(common.map_or_else(|| postings.documents.clone(), |before| intersect(&before, &postings.documents)));
-    }
-    let common = common.unwrap_or_default();
-    if common.is_empty() {
-        return Ok(Found::default());
-    }
-    let mut merged = Vec::new();
-    for (distance, term) in prefixes {
-        merged.push((distance, positions_of_prefix(segment, term, &common)?));
-    }
-    let is_dense = |postings: &Postings| common.len() * 8 > postings.documents.len();
-    let mut readers: Vec<(u32, Positions<'_>)> = Vec::new();
-    for (distance, place, postings) in lists {
-        let is_dense = is_dense(&postings);
-        readers.push((distance, Positions::new(segment, place, postings, is_dense)?));
-    }
-    let mut found = Found::default();
-    let (mut starts, mut next) = (Vec::new(), Vec::new());
-    for document in common {
-        starts.clear();
-        let mut is_first = true;
-        let mut narrow = |distance: u32, positions: &[u32]| {
-            let shifted = positions.iter().filter_map(|position| position.checked_sub(distance));
-            if is_first {
-                starts.extend(shifted);
-            } else {
-                keep_common(&mut starts, shifted);
-            }
-            is_first = false;
-            !starts.is_empty()
-        };
-        let mut matches = true;
-        for (distance, reader) in &mut readers {
-            reader.of(document, &mut next)?;
-            matches = matches && narrow(*distance, &next);
-            if !matches {
-                break;
+    let common = common(&lists, candidates);
+    let distance = u32::try_from(before.len()).unwrap_or(u32::MAX);
+    let ends = positions_of_prefix(segment, last, &common)?;
+    let terms = lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
+    let mut start = UnseenPhrase { terms: terms.collect(), starts: Vec::new(), next: Vec::new() };
+    let (mut documents, mut frequencies) = (Vec::new(), Vec::new());
+    for here in ends.chunk_by(|one, other| one.0 == other.0) {
+        let document = here[0].0;
+        if start.look(document)? > 0 {
+            keep_common(&mut start.starts, here.iter().filter_map(|(_, position)| position.checked_sub(distance)));
+            if !start.starts.is_empty() {
+                documents.push(document);
+                frequencies.push(u32::try_from(start.starts.len()).unwrap_or(u32::MAX));
             }
         }
-        for (distance, positions) in &merged {
-            let start = positions.partition_point(|(other, _)| *other < document);
-            next.clear();
-            next.extend(positions[start..].iter().take_while(|(other, _)| *other == document).map(|(_, at)| *at));
-            matches = matches && narrow(*distance, &next);
-        }
-        if matches {
-            found.documents.push(document);
-            found.frequencies.push(u32::try_from(starts.len()).unwrap_or(u32::MAX));
-        }
     }
-    Ok(found)
+    Ok((documents, frequencies))
 }
 
 /// Keeps of an ascending list what another one has too.
@@ -249,8 +365,7 @@ fn positions_of_prefix(segment: &Segment<'_>, term: &Term, documents: &[u32]) ->
     for (_, place) in segment.find_all(&term.text)? {
         let postings = segment.postings(place)?;
         let common = intersect(documents, &postings.documents);
-        let is_dense = common.len() * 8 > postings.documents.len();
-        let mut reader = Positions::new(segment, place, postings, is_dense)?;
+        let mut reader = Positions::new(segment, place, postings);
         for document in common {
             reader.of(document, &mut positions)?;
             found.extend(positions.iter().map(|position| (document, *position)));
@@ -260,46 +375,50 @@ fn positions_of_prefix(segment: &Segment<'_>, term: &Term, documents: &[u32]) ->
     Ok(found)
 }
 
-/// The positions of one term, read document by document from the first to the last.
+/// The positions of one term, read document by document, in whatever order.
 pub(super) struct Positions<'s> {
     segment: &'s Segment<'s>,
     place: TermPlace,
     postings: Postings,
-    /// All positions, if most of them will be needed.
-    whole: Option<Vec<u8>>,
-    /// The block that is loaded, if any.
-    block: Option<(usize, Vec<u8>)>,
-    /// The next document, counted among those of the term, and where its positions begin in its block.
+    /// The positions of one block, or of all.
+    bytes: Vec<u8>,
+    /// Whether they are of all blocks.
+    has_all: bool,
+    n_loaded: usize,
+    /// The current block.
+    block: Option<usize>,
+    /// The next document of it, counted among those of the term, and where its positions begin.
     next: usize,
     at: usize,
 }
 
+/// After so many blocks it is quicker to read all of them at once.
+const PIECEMEAL: usize = 16;
+
 impl<'s> Positions<'s> {
-    pub(super) fn new(
-        segment: &'s Segment<'s>,
-        place: TermPlace,
-        postings: Postings,
-        is_dense: bool,
-    ) -> Result<Self, Untrusted> {
-        let whole = is_dense.then(|| segment.positions(place, 0..place.lengths.positions)).transpose()?;
-        Ok(Self { segment, place, postings, whole, block: None, next: 0, at: 0 })
+    pub(super) fn new(segment: &'s Segment<'s>, place: TermPlace, postings: Postings) -> Self {
+        Self {
+            segment,
+            place,
+            postings,
+            bytes: Vec::new(),
+            has_all: false,
+            n_loaded: 0,
+            block: None,
+            next: 0,
+            at: 0,
+        }
     }
 
-    /// The positions in a document that the term occurs in. Documents must be asked for in order.
-    pub(super) fn of(&mut self, document: u32, out: &mut Vec<u32>) -> Result<(), Untrusted> {
+    /// The positions in a document. False if the term does not occur in it.
+    pub(super) fn of(&mut self, document: u32, out: &mut Vec<u32>) -> Result<bool, Untrusted> {
         out.clear();
-        let behind = &self.postings.documents[self.next.min(self.postings.documents.len())..];
-        let index = self.next
-            + match behind.iter().take(BLOCK).position(|other| *other >= document) {
-                Some(near) => near,
-                None => behind.partition_point(|other| *other < document),
-            };
-        if self.postings.documents.get(index) != Some(&document) {
-            return Err(Untrusted);
+        let Ok(index) = self.postings.documents.binary_search(&document) else { return Ok(false) };
+        self.go_to(index / BLOCK)?;
+        if index < self.next {
+            self.rewind(index / BLOCK)?;
         }
-        self.load(index / BLOCK)?;
-        let Some((_, bytes)) = &self.block else { return Err(Untrusted) };
-        let mut rest = Bytes::new(bytes.get(self.at..).ok_or(Untrusted)?);
+        let mut rest = Bytes::new(self.bytes.get(self.at..).ok_or(Untrusted)?);
         for frequency in &self.postings.frequencies[self.next..index] {
             rest.skip(*frequency).ok_or(Untrusted)?;
         }
@@ -310,24 +429,30 @@ impl<'s> Positions<'s> {
         }
         self.at += rest.position();
         self.next = index + 1;
-        Ok(())
+        Ok(true)
     }
 
     /// Makes a block the current one.
-    fn load(&mut self, block: usize) -> Result<(), Untrusted> {
-        if self.block.as_ref().is_some_and(|(loaded, _)| *loaded == block) {
+    fn go_to(&mut self, block: usize) -> Result<(), Untrusted> {
+        if self.block == Some(block) {
             return Ok(());
         }
-        let range = self.postings.block(block, self.place.lengths);
-        let bytes = match &self.whole {
-            Some(whole) => {
-                let place = |at: u64| usize::try_from(at).map_err(|_| Untrusted);
-                whole.get(place(range.start)?..place(range.end)?).ok_or(Untrusted)?.to_vec()
-            }
-            None => self.segment.positions(self.place, range)?,
-        };
-        self.block = Some((block, bytes));
-        (self.next, self.at) = (block * BLOCK, 0);
+        if !self.has_all {
+            self.n_loaded += 1;
+            self.has_all = self.n_loaded > PIECEMEAL || self.postings.blocks.is_empty();
+            let all = 0..self.place.lengths.positions;
+            let range = if self.has_all { all } else { self.postings.block(block, self.place.lengths) };
+            self.bytes = self.segment.positions(self.place, range)?;
+        }
+        self.block = Some(block);
+        self.rewind(block)
+    }
+
+    /// Goes to the beginning of the current block.
+    fn rewind(&mut self, block: usize) -> Result<(), Untrusted> {
+        let start = if self.has_all { self.postings.block(block, self.place.lengths).start } else { 0 };
+        self.at = usize::try_from(start).map_err(|_| Untrusted)?;
+        self.next = block * BLOCK;
         Ok(())
     }
 }
@@ -340,8 +465,8 @@ fn score(
     wanted: &Wanted<'_>,
     ranks: &[u32],
     candidates: &[u32],
-    found: &[Found],
-    on_match: &mut dyn FnMut(u32, u32, f32, Facts),
+    found: &[Found<'_>],
+    on_match: &mut dyn FnMut(Matched),
 ) -> Result<(), Untrusted> {
     let all_facts =
         if candidates.len() < FEW { None } else { Some(segment.facts(0..segment.info.n_documents())?) };
@@ -370,7 +495,8 @@ fn score(
             *place += found.documents[*place..].iter().take_while(|other| **other < document).count();
             sum += wanted.scale.clause(found.frequencies[*place], facts.length);
         }
-        on_match(document, rank, wanted.scale.document(sum, facts.kind, facts.time), facts);
+        let score = wanted.scale.document(sum, facts.kind, facts.time);
+        on_match(Matched { document, rank, score, facts });
     }
     Ok(())
 }

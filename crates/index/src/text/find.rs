@@ -13,7 +13,7 @@ use sessile_core::search::texts::{DocumentKind, read_texts};
 use sessile_store::os::{Mode, Os};
 
 use super::TextIndex;
-use super::evaluate::{UNWANTED, Wanted, evaluate};
+use super::evaluate::{Matched, Matches, UNWANTED, Wanted, evaluate};
 use super::hits::{Candidate, Collector, Place};
 use super::lines::{Opening, read_lines};
 use super::page::Untrusted;
@@ -86,8 +86,10 @@ impl TextIndex {
     ///
     /// None if it was cancelled.
     pub fn find(&mut self, files: &[Surveyed], request: &Request<'_>) -> Option<Findings> {
+        let mut covered = self.covered.take().filter(|covered| covered.len() == files.len());
         loop {
-            match self.attempt(files, request) {
+            let coverage = covered.take().unwrap_or_else(|| self.coverage(files));
+            match self.attempt(files, &coverage, request) {
                 Ok(findings) => return findings,
                 Err(segment) => self.distrust(segment),
             }
@@ -95,8 +97,13 @@ impl TextIndex {
     }
 
     /// One attempt; the place of a segment if that cannot be believed.
-    fn attempt(&self, files: &[Surveyed], request: &Request<'_>) -> Result<Option<Findings>, usize> {
-        let plan = Plan::new(self, files, request);
+    fn attempt(
+        &self,
+        files: &[Surveyed],
+        coverage: &[Coverage],
+        request: &Request<'_>,
+    ) -> Result<Option<Findings>, usize> {
+        let plan = Plan::new(self, files, coverage, request);
         let os = self.caches.os().as_ref();
         let segments: Vec<OnceLock<Result<Segment<'_>, Untrusted>>> =
             self.manifest.segments.iter().map(|_| OnceLock::new()).collect();
@@ -185,13 +192,17 @@ impl TextIndex {
     }
 
     /// How many bytes of these files the index does not cover.
-    pub fn n_uncovered(&self, files: &[Surveyed]) -> u64 {
+    ///
+    /// What is found out is kept for a search of the same files right afterwards.
+    pub fn n_uncovered(&mut self, files: &[Surveyed]) -> u64 {
         let coverage = self.coverage(files);
         let uncovered = |(file, coverage): (&Surveyed, &Coverage)| match coverage {
             Coverage::Unknown => file.stat.length,
             Coverage::Known { end, length, .. } => length.saturating_sub(*end),
         };
-        files.iter().zip(&coverage).map(uncovered).sum()
+        let n_uncovered = files.iter().zip(&coverage).map(uncovered).sum();
+        self.covered = Some(coverage);
+        n_uncovered
     }
 }
 
@@ -217,13 +228,13 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(index: &TextIndex, files: &[Surveyed], request: &Request<'_>) -> Self {
+    fn new(index: &TextIndex, files: &[Surveyed], coverage: &[Coverage], request: &Request<'_>) -> Self {
         let manifest = &index.manifest;
         let mut rank_of = vec![UNWANTED; manifest.next_number as usize];
         let mut scans = Vec::new();
         let is_by_reading = matches!(request.query, Query::Pattern(_));
-        for (file, coverage) in index.coverage(files).into_iter().enumerate() {
-            let (from, to) = match coverage {
+        for (file, coverage) in coverage.iter().enumerate() {
+            let (from, to) = match *coverage {
                 Coverage::Unknown => (0, files[file].stat.length),
                 Coverage::Known { place, end, length } => {
                     let known = &manifest.sessions[place];
@@ -264,10 +275,25 @@ fn ask(
     let Query::Clauses(clauses) = request.query else { return Ok(()) };
     let wanted = Wanted { clauses, filter: request.filter, scale };
     let number = u32::try_from(place).unwrap_or(u32::MAX);
-    evaluate(segment, &wanted, ranks, &mut |document, rank, score, facts| {
-        let place = Place::Indexed { segment: number, document };
-        collector.push(Candidate { score, time: facts.time, rank, place, kind: facts.kind });
-    })
+    evaluate(segment, &wanted, ranks, &mut Asked { collector, number })
+}
+
+/// Collects what a segment answers.
+struct Asked<'a> {
+    collector: &'a mut Collector,
+    number: u32,
+}
+
+impl Matches for Asked<'_> {
+    fn wants(&self, score: f32, rank: u32) -> bool {
+        self.collector.wants(score, rank)
+    }
+
+    fn push(&mut self, found: Matched) {
+        let Matched { document, rank, score, facts } = found;
+        let place = Place::Indexed { segment: self.number, document };
+        self.collector.push(Candidate { score, time: facts.time, rank, place, kind: facts.kind });
+    }
 }
 
 /// Reads a part of a file. A file that cannot be read hides only itself.

@@ -93,6 +93,18 @@ impl Collector {
         }
     }
 
+    /// Whether a document of this score and session could be among the best.
+    pub(super) fn wants(&self, score: f32, rank: u32) -> bool {
+        match self {
+            Self::Documents(n_best, heap) => {
+                heap.len() < *n_best || heap.peek().is_some_and(|worst| score >= worst.0.score)
+            }
+            Self::Sessions(best) => {
+                best.get(rank as usize).is_some_and(|best| best.is_none_or(|best| score >= best.score))
+            }
+        }
+    }
+
     /// All of another's.
     pub(super) fn merge(&mut self, other: Self) {
         other.into_vec().into_iter().for_each(|candidate| self.push(candidate));

@@ -65,11 +65,11 @@ impl Manifest {
         let mut out = Vec::with_capacity(self.sessions.len() * 200);
         put(&mut out, u64::from(self.next_number));
         put(&mut out, self.sessions.len() as u64);
-        let mut directory = Path::new("");
+        let mut directory: &[u8] = b"";
         for known in &self.sessions {
-            let parent = known.path.parent().unwrap_or(Path::new(""));
+            let parent = path_bytes(known.path.parent().unwrap_or(Path::new("")));
             // Most sessions lie where the one before lies.
-            put_bytes(&mut out, if parent == directory { b"" } else { path_bytes(parent) });
+            put_bytes(&mut out, if parent == directory { b"" } else { parent });
             directory = parent;
             put_bytes(&mut out, known.path.file_name().unwrap_or_default().as_bytes());
             put(&mut out, u64::from(known.number) << 1 | u64::from(known.is_session));

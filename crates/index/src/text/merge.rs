@@ -128,7 +128,7 @@ impl Input<'_> {
         let Some((_, place)) = self.terms.current else { return Ok(()) };
         let postings = self.terms.segment.postings(place)?;
         let documents = postings.documents.clone();
-        let mut reader = Positions::new(self.terms.segment, place, postings, true)?;
+        let mut reader = Positions::new(self.terms.segment, place, postings);
         let mut positions = Vec::new();
         for document in documents {
             let number = self.numbers.get(document as usize).ok_or(Untrusted)?;

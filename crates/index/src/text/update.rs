@@ -115,7 +115,7 @@ impl TextIndex {
         self.manifest = state.manifest;
         let is_changed = state.is_changed | self.merge_some(updating)?;
         if is_changed {
-            self.manifest.sessions.sort_by(|one, other| one.path.cmp(&other.path));
+            self.manifest.sessions.sort_by(|one, other| path_bytes(&one.path).cmp(path_bytes(&other.path)));
             self.manifest.write(&self.caches)?;
         }
         self.sweep();

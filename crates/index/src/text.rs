@@ -58,7 +58,13 @@ impl TextIndex {
     /// No index: everything is read.
     pub fn none(os: Arc<dyn Os>) -> Self {
         let caches = Caches::new(os, PathBuf::new());
-        Self { caches, manifest: Manifest::default(), damaged: HashSet::new(), distrusted: HashSet::new(), covered: None }
+        Self {
+            caches,
+            manifest: Manifest::default(),
+            damaged: HashSet::new(),
+            distrusted: HashSet::new(),
+            covered: None,
+        }
     }
 
     /// Does not believe any more what the index says of a session.

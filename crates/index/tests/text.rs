@@ -16,13 +16,47 @@ use sessile_store::os::RealOs;
 
 /// Few words, so that they meet.
 const WORDS: [&str; 16] = [
-    "foo", "bar", "fooBar", "foo_bar", "foobar", "E0599", "path/to/file.rs", "東京都", "京", "東", "세션을", "👍", "👩‍💻", "the", "The",
+    "foo",
+    "bar",
+    "fooBar",
+    "foo_bar",
+    "foobar",
+    "E0599",
+    "path/to/file.rs",
+    "東京都",
+    "京",
+    "東",
+    "세션을",
+    "👍",
+    "👩‍💻",
+    "the",
+    "The",
     "x\\n\\\"y\\\"",
 ];
 
 const QUERIES: [&str; 22] = [
-    "foo", "the", "foo bar", "\"foo bar\"", "fooBar", "foobar", "foo_b*", "fo*", "東京", "東京都", "京", "京都 the", "세션", "👍",
-    "👩‍💻", "e0599", "file.rs", "\"the the\"", "\"the foo\" bar", "re:o.b", "->", "\"to fi*\"",
+    "foo",
+    "the",
+    "foo bar",
+    "\"foo bar\"",
+    "fooBar",
+    "foobar",
+    "foo_b*",
+    "fo*",
+    "東京",
+    "東京都",
+    "京",
+    "京都 the",
+    "세션",
+    "👍",
+    "👩‍💻",
+    "e0599",
+    "file.rs",
+    "\"the the\"",
+    "\"the foo\" bar",
+    "re:o.b",
+    "->",
+    "\"to fi*\"",
 ];
 
 struct Store {
@@ -189,7 +223,10 @@ fn perform(store: &Store, act: &Act) {
             std::fs::write(store.file(*file), text).unwrap();
         }
         Act::Edit(file, at) => {
-            if let Ok(mut bytes) = std::fs::read(store.file(*file)).map_err(drop).and_then(|bytes| if bytes.len() > 200 { Ok(bytes) } else { Err(()) }) {
+            if let Ok(mut bytes) = std::fs::read(store.file(*file))
+                .map_err(drop)
+                .and_then(|bytes| if bytes.len() > 200 { Ok(bytes) } else { Err(()) })
+            {
                 let at = 120 + at.index(bytes.len() - 120);
                 bytes[at] = if bytes[at] == b'\n' { b'\n' } else { b'o' };
                 std::fs::write(store.file(*file), bytes).unwrap();
@@ -249,9 +286,12 @@ fn filled() -> Store {
     for number in 0..4 {
         let mut text = format!("{HEADER}\n");
         for place in 0..60 {
-            let words: Vec<&str> = (0..9).map(|word| WORDS[(number * 7 + place * 3 + word * (place + 1)) % WORDS.len()]).collect();
+            let words: Vec<&str> =
+                (0..9).map(|word| WORDS[(number * 7 + place * 3 + word * (place + 1)) % WORDS.len()]).collect();
             let said = words.join(" ");
-            text += &format!(r#"{{"type":"message","id":"{place:08x}","timestamp":"2025-01-01T00:00:{place:02}.000Z","message":{{"role":"user","content":"{said}"}}}}"#);
+            text += &format!(
+                r#"{{"type":"message","id":"{place:08x}","timestamp":"2025-01-01T00:00:{place:02}.000Z","message":{{"role":"user","content":"{said}"}}}}"#
+            );
             text.push('\n');
         }
         std::fs::write(store.file(number), text).unwrap();
@@ -307,7 +347,9 @@ fn needles_are_found_wherever_they_are() {
     let store = Store::new();
     for number in 0..50 {
         let needle = if number % 7 == 3 { "quixoticNeedle42" } else { "quixotic needle 42" };
-        let text = format!("{HEADER}\n{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"x {needle} y\"}}}}\n");
+        let text = format!(
+            "{HEADER}\n{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"x {needle} y\"}}}}\n"
+        );
         std::fs::write(store.file(number), text).unwrap();
     }
     store.update(1 << 20, false);
@@ -317,7 +359,8 @@ fn needles_are_found_wherever_they_are() {
         let found = find(&mut index, &files, query, &Filter::default(), usize::MAX, true);
         let mut found: Vec<PathBuf> = found.iter().map(|hit| files[hit.file].path.clone()).collect();
         found.sort();
-        let mut expected: Vec<PathBuf> = (0..50).filter(|number| number % 7 == 3).map(|number| store.file(number)).collect();
+        let mut expected: Vec<PathBuf> =
+            (0..50).filter(|number| number % 7 == 3).map(|number| store.file(number)).collect();
         expected.sort();
         if query == "quixoticNee*" {
             assert_eq!(found.len(), 50, "the words side by side are the same");

@@ -90,12 +90,12 @@ pub use repair::{Change, Repair, RepairOptions};
 pub use sample::{Sample, write_sample};
 pub use search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 pub use sessile_core::salvage::How;
+pub use sessile_core::search as text;
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, head, header, json, label, line, llm, location, message,
     migrate, outline, tree, version,
 };
-pub use sessile_core::search as text;
 pub use sessile_index::text::Updated;
 pub use sessile_store::os;
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};

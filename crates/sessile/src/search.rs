@@ -48,7 +48,8 @@ impl Sessions {
         let is_cancelled = || options.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let filter = scope_filter(world, &options.scope);
         let admits = |path: &Path, id: &str, cwd: &str| {
-            filter.admits(world.environment(), cwd)
+            // Nothing has to be found out about a working directory if all of them count.
+            (matches!(filter, CwdFilter::All) || filter.admits(world.environment(), cwd))
                 && options.cwd.as_ref().is_none_or(|wanted| is_within(world, cwd, wanted))
                 && options.session.as_ref().is_none_or(|wanted| is_session(path, id, wanted))
                 && options.admits.is_none_or(|admits| admits(path, cwd))
@@ -139,8 +140,7 @@ impl Sessions {
         if !is_wanted {
             return Ok(());
         }
-        let how =
-            IndexOptions { cancel: options.cancel.clone(), on_progress: options.on_progress, merges_all: false };
+        let how = IndexOptions { cancel: options.cancel.clone(), on_progress: options.on_progress, merges_all: false };
         match self.update(index, files, &options.scope, &how) {
             Ok(_) => Ok(()),
             // An index that cannot be written is one that is not used.

@@ -105,8 +105,7 @@ impl<'q> Matcher<'q> {
 
     /// Whether the document, whose texts have been seen, passes the filter and matches.
     pub fn finish(&self, document: Document) -> Option<Match> {
-        if self.document.n_texts == 0
-            || !self.filter.admits(document, self.document.has_tool, self.document.has_model)
+        if self.document.n_texts == 0 || !self.filter.admits(document, self.document.has_tool, self.document.has_model)
         {
             return None;
         }

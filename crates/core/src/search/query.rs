@@ -156,9 +156,8 @@ mod tests {
     /// Clauses by `&`, ways by `|`, terms by space.
     fn shown(text: &str) -> String {
         let Query::Clauses(clauses) = Query::parse(text).unwrap() else { return "re".to_owned() };
-        let term = |term: &Term| {
-            format!("{}{}", String::from_utf8_lossy(&term.text), if term.is_prefix { "*" } else { "" })
-        };
+        let term =
+            |term: &Term| format!("{}{}", String::from_utf8_lossy(&term.text), if term.is_prefix { "*" } else { "" });
         let phrase = |phrase: &Phrase| phrase.terms.iter().map(term).collect::<Vec<_>>().join(" ");
         let clause = |clause: &Clause| clause.phrases.iter().map(phrase).collect::<Vec<_>>().join("|");
         clauses.iter().map(clause).collect::<Vec<_>>().join("&")

@@ -60,9 +60,7 @@ impl Scale {
     /// Scores as of now.
     pub fn new(now_ms: i64) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "lengths need no precision")]
-        let add = |code: u8| {
-            SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * length_of(code) as f32 / USUAL_LENGTH)
-        };
+        let add = |code: u8| SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * length_of(code) as f32 / USUAL_LENGTH);
         Self { now: seconds(Some(now_ms)), lengths: (0..=u8::MAX).map(add).collect() }
     }
 

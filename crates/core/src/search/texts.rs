@@ -292,7 +292,10 @@ mod tests {
     fn check(line: &str, kind: Option<DocumentKind>, texts: &[&str]) {
         let mut kept = Kept::default();
         let document = read_texts(line.as_bytes(), &mut kept);
-        assert_eq!((document.map(|document| document.kind), kept.0), (kind, texts.iter().map(|it| (*it).to_owned()).collect()));
+        assert_eq!(
+            (document.map(|document| document.kind), kept.0),
+            (kind, texts.iter().map(|it| (*it).to_owned()).collect())
+        );
     }
 
     #[test]
@@ -312,11 +315,17 @@ mod tests {
             &["model p/m", "hm", "tool edit", "edit", "a.rs", "\"x", "-1.5e3", "oh"],
         );
         check(
-            &message(r#""role":"toolResult","toolName":"read","content":[{"type":"text","text":"x"}],"details":{"y":"z"}"#),
+            &message(
+                r#""role":"toolResult","toolName":"read","content":[{"type":"text","text":"x"}],"details":{"y":"z"}"#,
+            ),
             Some(DocumentKind::ToolResult),
             &["tool read", "x"],
         );
-        check(&message(r#""role":"bashExecution","command":"ls","output":"a""#), Some(DocumentKind::BashExecution), &["ls", "a"]);
+        check(
+            &message(r#""role":"bashExecution","command":"ls","output":"a""#),
+            Some(DocumentKind::BashExecution),
+            &["ls", "a"],
+        );
         check(&message(r#""role":"whoever","content":"a""#), None, &[]);
         check(r#"{"type":"compaction","summary":"s"}"#, Some(DocumentKind::Summary), &["s"]);
         check(r#"{"type":"label","label":"l"}"#, Some(DocumentKind::Label), &["l"]);

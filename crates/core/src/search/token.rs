@@ -171,13 +171,7 @@ impl Tokenizer {
     }
 
     /// A word with upper case, beyond ASCII, or long.
-    fn word(
-        &mut self,
-        text: &str,
-        start: usize,
-        end: usize,
-        on_token: &mut impl FnMut(Token<'_>) -> bool,
-    ) -> bool {
+    fn word(&mut self, text: &str, start: usize, end: usize, on_token: &mut impl FnMut(Token<'_>) -> bool) -> bool {
         let word = text.get(start..end).unwrap_or_default();
         self.cuts.clear();
         if word.len() <= LONGEST {

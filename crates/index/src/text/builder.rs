@@ -97,7 +97,12 @@ impl Builder {
 
     /// What there is so far, to come back to.
     pub(super) fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { n_tokens: self.tokens.len(), n_documents: self.documents.len(), runs: self.runs.len(), last: self.runs.last().copied() }
+        Checkpoint {
+            n_tokens: self.tokens.len(),
+            n_documents: self.documents.len(),
+            runs: self.runs.len(),
+            last: self.runs.last().copied(),
+        }
     }
 
     /// Forgets what came after a checkpoint, since which nothing was written.
@@ -279,9 +284,7 @@ impl Vocabulary {
             (u64::from_be_bytes(first), number)
         };
         let mut keys: Vec<(u64, u32)> = (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).map(key).collect();
-        keys.sort_unstable_by(|one, other| {
-            one.0.cmp(&other.0).then_with(|| self.term(one.1).cmp(self.term(other.1)))
-        });
+        keys.sort_unstable_by(|one, other| one.0.cmp(&other.0).then_with(|| self.term(one.1).cmp(self.term(other.1))));
         keys.into_iter().map(|(_, number)| number).collect()
     }
 }

@@ -63,34 +63,50 @@ pub(super) fn evaluate<'s>(
     if found.iter().all(|found| found.unseen.is_empty()) {
         return score(segment, wanted, ranks, &candidates, &found, &mut |matched| matches.push(matched));
     }
-    // What a document could be worth at most is known without its positions. The most promising come first, and
-    // when nobody wants what is left, its positions need not be read.
+    // What a document could be worth at most is known without its positions. The most promising come first; of what
+    // is left only that which could still count is looked at, in the order in which it is stored.
     let mut promising = Vec::new();
     score(segment, wanted, ranks, &candidates, &found, &mut |matched| {
         if matches.wants(matched.score, matched.rank) {
             promising.push(matched);
         }
     })?;
-    promising.sort_unstable_by(|one, other| other.score.total_cmp(&one.score));
-    for mut matched in promising {
-        if !matches.wants(matched.score, matched.rank) {
-            continue;
-        }
-        let mut sum = 0.0;
-        let mut is_match = true;
-        for found in &mut found {
-            let frequency = found.look(matched.document)?;
-            is_match &= frequency > 0;
-            if !is_match {
-                break;
+    if promising.len() > PROMISING {
+        promising.select_nth_unstable_by(PROMISING, |one, other| other.score.total_cmp(&one.score));
+    }
+    let n_first = PROMISING.min(promising.len());
+    let (first, rest) = promising.split_at_mut(n_first);
+    for part in [first, rest] {
+        part.sort_unstable_by_key(|matched| matched.document);
+        for matched in part {
+            if matches.wants(matched.score, matched.rank) {
+                look_closely(wanted.scale, &mut found, *matched, matches)?;
             }
-            sum += wanted.scale.clause(frequency, matched.facts.length);
-        }
-        if is_match {
-            matched.score = wanted.scale.document(sum, matched.facts.kind, matched.facts.time);
-            matches.push(matched);
         }
     }
+    Ok(())
+}
+
+/// So many documents are looked at before the others.
+const PROMISING: usize = 256;
+
+/// Looks whether the phrases occur in a document that has all their terms.
+fn look_closely(
+    scale: &Scale,
+    found: &mut [Found<'_>],
+    mut matched: Matched,
+    matches: &mut dyn Matches,
+) -> Result<(), Untrusted> {
+    let mut sum = 0.0;
+    for found in found {
+        let frequency = found.look(matched.document)?;
+        if frequency == 0 {
+            return Ok(());
+        }
+        sum += scale.clause(frequency, matched.facts.length);
+    }
+    matched.score = scale.document(sum, matched.facts.kind, matched.facts.time);
+    matches.push(matched);
     Ok(())
 }
 
@@ -144,7 +160,9 @@ fn of_clause<'s>(
             [term] => of_term(segment, term)?,
             [.., last] if last.is_prefix => of_phrase_with_prefix(segment, phrase, candidates)?,
             _ => {
-                let Some((unseen, documents, bounds)) = UnseenPhrase::new(segment, phrase, candidates)? else { continue };
+                let Some((unseen, documents, bounds)) = UnseenPhrase::new(segment, phrase, candidates)? else {
+                    continue;
+                };
                 best.unseen.push(unseen);
                 (best.documents, best.frequencies) = greatest(best.documents, best.frequencies, documents, bounds);
                 continue;
@@ -212,7 +230,8 @@ impl<'s> UnseenPhrase<'s> {
                 *bound = (*bound).min(postings.frequencies[place]);
             }
         }
-        let terms = lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
+        let terms =
+            lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
         let phrase = Self { terms: terms.collect(), starts: Vec::new(), next: Vec::new() };
         Ok(Some((phrase, common, bounds)))
     }
@@ -333,7 +352,8 @@ fn of_phrase_with_prefix(
     let common = common(&lists, candidates);
     let distance = u32::try_from(before.len()).unwrap_or(u32::MAX);
     let ends = positions_of_prefix(segment, last, &common)?;
-    let terms = lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
+    let terms =
+        lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
     let mut start = UnseenPhrase { terms: terms.collect(), starts: Vec::new(), next: Vec::new() };
     let (mut documents, mut frequencies) = (Vec::new(), Vec::new());
     for here in ends.chunk_by(|one, other| one.0 == other.0) {
@@ -397,23 +417,13 @@ const PIECEMEAL: usize = 16;
 
 impl<'s> Positions<'s> {
     pub(super) fn new(segment: &'s Segment<'s>, place: TermPlace, postings: Postings) -> Self {
-        Self {
-            segment,
-            place,
-            postings,
-            bytes: Vec::new(),
-            has_all: false,
-            n_loaded: 0,
-            block: None,
-            next: 0,
-            at: 0,
-        }
+        Self { segment, place, postings, bytes: Vec::new(), has_all: false, n_loaded: 0, block: None, next: 0, at: 0 }
     }
 
     /// The positions in a document. False if the term does not occur in it.
     pub(super) fn of(&mut self, document: u32, out: &mut Vec<u32>) -> Result<bool, Untrusted> {
         out.clear();
-        let Ok(index) = self.postings.documents.binary_search(&document) else { return Ok(false) };
+        let Some(index) = self.index_of(document) else { return Ok(false) };
         self.go_to(index / BLOCK)?;
         if index < self.next {
             self.rewind(index / BLOCK)?;
@@ -430,6 +440,16 @@ impl<'s> Positions<'s> {
         self.at += rest.position();
         self.next = index + 1;
         Ok(true)
+    }
+
+    /// The place of a document among those of the term. Mostly it is not far behind the one before.
+    fn index_of(&self, document: u32) -> Option<usize> {
+        let near = self.postings.documents.get(self.next..).unwrap_or_default();
+        let near = &near[..near.len().min(16)];
+        match near.iter().position(|other| *other >= document) {
+            Some(place) if near[place] == document => Some(self.next + place),
+            _ => self.postings.documents.binary_search(&document).ok(),
+        }
     }
 
     /// Makes a block the current one.
@@ -468,8 +488,7 @@ fn score(
     found: &[Found<'_>],
     on_match: &mut dyn FnMut(Matched),
 ) -> Result<(), Untrusted> {
-    let all_facts =
-        if candidates.len() < FEW { None } else { Some(segment.facts(0..segment.info.n_documents())?) };
+    let all_facts = if candidates.len() < FEW { None } else { Some(segment.facts(0..segment.info.n_documents())?) };
     let times = wanted.filter.seconds();
     let mut places = vec![0; found.len()];
     let (mut run, mut run_end) = (0, segment.info.runs.first().map_or(0, |run| run.n_documents));

@@ -1,8 +1,8 @@
 //! A query against everything: what the index covers, and by reading what it does not.
 
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use sessile_core::line::Span;
 use sessile_core::search::filter::Filter;
@@ -14,7 +14,7 @@ use sessile_store::os::{Mode, Os};
 
 use super::TextIndex;
 use super::evaluate::{Matched, Matches, UNWANTED, Wanted, evaluate};
-use super::hits::{Candidate, Collector, Place};
+use super::hits::{Candidate, Collector, Floor, Place};
 use super::lines::{Opening, read_lines};
 use super::page::Untrusted;
 use super::segment::Segment;
@@ -114,8 +114,9 @@ impl TextIndex {
         let scale = Scale::new(request.now_ms);
         let next = AtomicUsize::new(0);
         let n_done = AtomicU64::new(0);
+        let floor = Arc::new(Floor::default());
         let work = || -> Result<Collector, usize> {
-            let mut collector = Collector::new(request.limit, request.per_session, files.len());
+            let mut collector = Collector::new(request.limit, request.per_session, files.len(), &floor);
             let mut matcher = Matcher::new(request.query, request.filter);
             while let Some(job) = plan.jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if (request.is_cancelled)() {
@@ -153,7 +154,7 @@ impl TextIndex {
         }
         collector = match collector {
             Collector::Sessions(best) if request.limit < best.len() => {
-                let mut fewer = Collector::new(request.limit, false, 0);
+                let mut fewer = Collector::new(request.limit, false, 0, &floor);
                 best.into_iter().flatten().for_each(|candidate| fewer.push(candidate));
                 fewer
             }
@@ -256,8 +257,8 @@ impl Plan {
         let ranks: Vec<Vec<u32>> = manifest.segments.iter().map(|segment| ranks(&segment.runs)).collect();
         let is_wanted = |place: &usize| ranks[*place].iter().any(|rank| *rank != UNWANTED);
         let mut places: Vec<usize> = (0..ranks.len()).filter(is_wanted).collect();
-        // The large ones first, so that no thread is left with one when the other has nothing to do.
-        places.sort_by_key(|place| std::cmp::Reverse(manifest.segments[*place].n_documents()));
+        // The new ones first: what is recent is better, and what cannot be as good need not be looked at closely.
+        places.reverse();
         let n_scanned = scans.iter().map(|job| if let Job::Scan { from, to, .. } = job { to - from } else { 0 }).sum();
         let jobs = places.into_iter().map(Job::Segment).chain(scans).collect();
         Self { jobs, ranks, n_scanned }

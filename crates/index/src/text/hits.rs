@@ -1,7 +1,9 @@
 //! What was found, and which of it is best.
 
-use std::cmp::Ordering;
+use std::cmp;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use sessile_core::line::Span;
 
@@ -32,7 +34,7 @@ impl Place {
 }
 
 impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
+    fn cmp(&self, other: &Self) -> cmp::Ordering {
         (self.score.total_cmp(&other.score))
             .then(self.time.cmp(&other.time))
             .then(other.rank.cmp(&self.rank))
@@ -41,14 +43,14 @@ impl Ord for Candidate {
 }
 
 impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl PartialEq for Candidate {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        self.cmp(other) == cmp::Ordering::Equal
     }
 }
 
@@ -57,32 +59,54 @@ impl Eq for Candidate {}
 /// Keeps the best.
 #[derive(Debug)]
 pub(super) enum Collector {
-    /// So many of all documents; the worst of them on top.
-    Documents(usize, BinaryHeap<std::cmp::Reverse<Candidate>>),
+    /// So many of all documents; the worst of them on top, and a score that so many have reached already.
+    Documents(usize, BinaryHeap<cmp::Reverse<Candidate>>, Arc<Floor>),
     /// The best of each session, by its rank.
     Sessions(Vec<Option<Candidate>>),
 }
 
+/// A score that enough documents have reached, whoever has found them. Scores are not negative.
+#[derive(Debug, Default)]
+pub(super) struct Floor(AtomicU32);
+
+impl Floor {
+    fn raise(&self, score: f32) {
+        // The bits of floats that are not negative are in the order of the floats.
+        self.0.fetch_max(score.to_bits(), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> f32 {
+        f32::from_bits(self.0.load(Ordering::Relaxed))
+    }
+}
+
 impl Collector {
     /// Keeps so many documents, or one of each of so many sessions.
-    pub(super) fn new(n_best: usize, per_session: bool, n_sessions: usize) -> Self {
+    pub(super) fn new(n_best: usize, per_session: bool, n_sessions: usize, floor: &Arc<Floor>) -> Self {
         if per_session {
             Self::Sessions(vec![None; n_sessions])
         } else {
-            Self::Documents(n_best, BinaryHeap::new())
+            Self::Documents(n_best, BinaryHeap::new(), Arc::clone(floor))
         }
     }
 
     #[inline]
     pub(super) fn push(&mut self, candidate: Candidate) {
         match self {
-            Self::Documents(n_best, heap) => {
+            Self::Documents(n_best, heap, floor) => {
                 if heap.len() < *n_best {
-                    heap.push(std::cmp::Reverse(candidate));
+                    heap.push(cmp::Reverse(candidate));
                 } else if let Some(mut worst) = heap.peek_mut()
                     && candidate > worst.0
                 {
                     worst.0 = candidate;
+                } else {
+                    return;
+                }
+                if heap.len() == *n_best
+                    && let Some(worst) = heap.peek()
+                {
+                    floor.raise(worst.0.score);
                 }
             }
             Self::Sessions(best) => {
@@ -96,9 +120,7 @@ impl Collector {
     /// Whether a document of this score and session could be among the best.
     pub(super) fn wants(&self, score: f32, rank: u32) -> bool {
         match self {
-            Self::Documents(n_best, heap) => {
-                heap.len() < *n_best || heap.peek().is_some_and(|worst| score >= worst.0.score)
-            }
+            Self::Documents(_, _, floor) => score >= floor.get(),
             Self::Sessions(best) => {
                 best.get(rank as usize).is_some_and(|best| best.is_none_or(|best| score >= best.score))
             }
@@ -119,7 +141,7 @@ impl Collector {
 
     fn into_vec(self) -> Vec<Candidate> {
         match self {
-            Self::Documents(_, heap) => heap.into_iter().map(|candidate| candidate.0).collect(),
+            Self::Documents(_, heap, _) => heap.into_iter().map(|candidate| candidate.0).collect(),
             Self::Sessions(best) => best.into_iter().flatten().collect(),
         }
     }

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use sessile_store::os::Os;
 use sessile_store::StoreError;
+use sessile_store::os::Os;
 
 use super::dictionary::{BlockReader, TermPlace};
 use super::evaluate::Positions;

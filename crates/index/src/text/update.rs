@@ -39,13 +39,7 @@ pub(super) const MEMORY: usize = 96 << 20;
 
 impl Default for Updating<'_> {
     fn default() -> Self {
-        Self {
-            is_gone: &|_| false,
-            is_cancelled: &|| false,
-            on_progress: &|_| {},
-            memory: MEMORY,
-            merges_all: false,
-        }
+        Self { is_gone: &|_| false, is_cancelled: &|| false, on_progress: &|_| {}, memory: MEMORY, merges_all: false }
     }
 }
 
@@ -355,10 +349,9 @@ impl<'w> Worker<'w> {
             // Places stay while files are read: sessions are replaced or added.
             state.manifest.sessions[place].clone()
         });
-        let number = known.as_ref().map_or_else(
-            || self.workers.next_number.fetch_add(1, Ordering::Relaxed),
-            |known| known.number,
-        );
+        let number = known
+            .as_ref()
+            .map_or_else(|| self.workers.next_number.fetch_add(1, Ordering::Relaxed), |known| known.number);
         let mut opening = match known {
             None => Opening::Awaited,
             Some(known) if known.is_session => Opening::Session(Heading { id: known.id, cwd: known.cwd }),

@@ -16,10 +16,13 @@ mod lines;
 mod manifest;
 mod merge;
 mod page;
+mod phrase;
+mod positions;
 mod postings;
 mod segment;
 mod survey;
 mod update;
+mod worker;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

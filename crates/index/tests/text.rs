@@ -289,9 +289,10 @@ fn filled() -> Store {
             let words: Vec<&str> =
                 (0..9).map(|word| WORDS[(number * 7 + place * 3 + word * (place + 1)) % WORDS.len()]).collect();
             let said = words.join(" ");
-            text += &format!(
+            let line = format!(
                 r#"{{"type":"message","id":"{place:08x}","timestamp":"2025-01-01T00:00:{place:02}.000Z","message":{{"role":"user","content":"{said}"}}}}"#
             );
+            text.push_str(&line);
             text.push('\n');
         }
         std::fs::write(store.file(number), text).unwrap();

@@ -42,8 +42,17 @@ impl Sessions {
     /// The answer is the same whatever the index covers; what it does not is read.
     pub fn search(&self, query: &Query, options: &SearchOptions<'_>) -> Result<SearchResult, SessionError> {
         let world = &self.world;
-        let files = survey(world.os(), &directories(world, &options.scope)?);
-        let mut index = open(world);
+        let directories = directories(world, &options.scope)?;
+        let (mut index, files) = if world.os().has_threads() {
+            // Both take a while, and neither needs the other.
+            std::thread::scope(|scope| {
+                let index = scope.spawn(|| open(world));
+                let files = survey(world.os(), &directories);
+                (index.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), files)
+            })
+        } else {
+            (open(world), survey(world.os(), &directories))
+        };
         self.keep_up(&mut index, &files, query, options)?;
         let is_cancelled = || options.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let filter = scope_filter(world, &options.scope);
@@ -144,7 +153,10 @@ impl Sessions {
         match self.update(index, files, &options.scope, &how) {
             Ok(_) => Ok(()),
             // An index that cannot be written is one that is not used.
-            Err(SessionError::Store(_)) => Ok(*index = open(&self.world)),
+            Err(SessionError::Store(_)) => {
+                *index = open(&self.world);
+                Ok(())
+            }
             Err(error) => Err(error),
         }
     }

@@ -30,6 +30,7 @@ use crate::surroundings::Surroundings;
 /// Every branch is searched: names, labels, messages, tool calls, results and summaries. The best hits come first;
 /// newer ones are better.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SearchArgs {
     /// What to look for
     #[arg(value_name = "QUERY", required_unless_present = "update", num_args = 0..)]

@@ -65,17 +65,21 @@ mod tests {
 
     use super::*;
 
+    fn one(start: usize, end: usize) -> Vec<Range<usize>> {
+        std::iter::once(start..end).collect()
+    }
+
     #[test]
     fn the_first_place_is_shown_with_its_surroundings() {
-        let all = Excerpt::new("a needle here", &[2..8]);
-        assert_eq!((all.text.as_str(), all.ranges), ("a needle here", vec![2..8]));
+        let all = Excerpt::new("a needle here", &one(2, 8));
+        assert_eq!((all.text.as_str(), all.ranges), ("a needle here", one(2, 8)));
         let long = format!("{}needle {}", "word ".repeat(50), "more ".repeat(90));
         let some = Excerpt::new(&long, &[250..256, 253..260, 700..704]);
         assert!(some.text.starts_with("…word ") && some.text.ends_with('…'), "{}", some.text);
         let [range] = &some.ranges[..] else { panic!() };
-        assert_eq!(&some.text[range.clone()], "needle mor");
+        assert_eq!(some.text.get(range.clone()), Some("needle mor"));
         assert_eq!(Excerpt::new("", &[]), Excerpt::default());
-        assert_eq!(Excerpt::new("é👍x", &[2..6]).utf16_ranges(), [1..3]);
+        assert_eq!(Excerpt::new("é👍x", &one(2, 6)).utf16_ranges(), one(1, 3));
     }
 
     proptest! {

@@ -228,7 +228,9 @@ mod tests {
         // What was seen before must not matter.
         matcher.text("something foo bar baz");
         matcher.begin();
-        texts.iter().for_each(|text| matcher.text(text));
+        for text in texts {
+            matcher.text(text);
+        }
         matcher.finish(Document { kind: DocumentKind::User, time: None }).map(|found| found.frequencies)
     }
 

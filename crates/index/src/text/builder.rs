@@ -12,7 +12,7 @@ use sessile_core::search::token::{TokenKind, Tokenizer};
 use sessile_store::StoreError;
 
 use super::postings::PostingsWriter;
-use super::segment::{DocumentRecord, Facts, Run, Terms};
+use super::segment::{DocumentRecord, Facts, OnTerm, Run, Terms};
 
 /// What separates texts, so that no phrase goes from one into the next.
 const GAP: u32 = u32::MAX;
@@ -152,11 +152,7 @@ pub(super) struct Checkpoint {
 const STRIDE: u32 = 128;
 
 impl Terms for Builder {
-    fn write(
-        &mut self,
-        postings: &mut PostingsWriter,
-        on_term: &mut dyn FnMut(&[u8], &mut PostingsWriter) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn write(&mut self, postings: &mut PostingsWriter, on_term: &mut OnTerm<'_>) -> Result<(), StoreError> {
         let (places, ends) = self.sorted();
         let nearby = nearby(&self.starts, self.tokens.len());
         for term in self.vocabulary.in_order() {

@@ -4,10 +4,10 @@
 #[inline]
 pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
-        out.push((number & 0x7f) as u8 | 0x80);
+        out.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
     }
-    out.push(number as u8);
+    out.push(number.to_le_bytes()[0]);
 }
 
 /// Appends bytes with their length before them.
@@ -97,7 +97,9 @@ mod tests {
     fn numbers_come_back() {
         let numbers = [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX];
         let mut bytes = Vec::new();
-        numbers.iter().for_each(|number| put(&mut bytes, *number));
+        for number in numbers {
+            put(&mut bytes, number);
+        }
         put_bytes(&mut bytes, b"text");
         let mut read = Bytes::new(&bytes);
         for number in numbers {

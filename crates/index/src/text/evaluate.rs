@@ -1,14 +1,14 @@
 //! A query against one segment.
 
 use sessile_core::search::filter::{Filter, tag};
-use sessile_core::search::query::{Clause, Phrase, Term};
+use sessile_core::search::query::{Clause, Term};
 use sessile_core::search::score::Scale;
 
 use super::builder::{MODEL, TOOL};
-use super::codec::Bytes;
 use super::dictionary::TermPlace;
 use super::page::Untrusted;
-use super::postings::{BLOCK, Postings};
+use super::phrase::{UnseenPhrase, of_phrase_with_prefix};
+use super::postings::Postings;
 use super::segment::{Facts, Segment};
 
 /// What is looked for.
@@ -38,15 +38,57 @@ pub(super) struct Matched {
 }
 
 /// Documents in which something occurs, ascending, and how often.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Often {
+    pub(super) documents: Vec<u32>,
+    pub(super) frequencies: Vec<u32>,
+}
+
+impl Often {
+    fn of(postings: Postings) -> Self {
+        let Postings { documents, frequencies, .. } = postings;
+        Self { documents, frequencies }
+    }
+
+    /// How often in this document.
+    fn at(&self, document: u32) -> u32 {
+        self.documents.binary_search(&document).map_or(0, |place| self.frequencies[place])
+    }
+
+    /// The documents of either, with the greater of the frequencies.
+    fn greatest(self, other: Self) -> Self {
+        if self.documents.is_empty() {
+            return other;
+        }
+        let mut both = Self::default();
+        let (mut left, mut right) = (0, 0);
+        while let Some(document) = self.documents.get(left).into_iter().chain(other.documents.get(right)).min().copied()
+        {
+            let mut frequency = 0;
+            if self.documents.get(left) == Some(&document) {
+                frequency = self.frequencies[left];
+                left += 1;
+            }
+            if other.documents.get(right) == Some(&document) {
+                frequency = frequency.max(other.frequencies[right]);
+                right += 1;
+            }
+            both.documents.push(document);
+            both.frequencies.push(frequency);
+        }
+        both
+    }
+}
+
+/// What is known of a clause.
 #[derive(Default)]
 struct Found<'s> {
-    documents: Vec<u32>,
-    /// How often, or, while phrases have not been looked at, how often at most.
-    frequencies: Vec<u32>,
-    /// The phrases that have not been looked at, and what else may be found.
+    /// How often it occurs, or, while phrases have not been looked at, how often at most.
+    at_most: Often,
+    /// The phrases that have not been looked at.
     unseen: Vec<UnseenPhrase<'s>>,
-    /// What is known of the other ways in which the clause may occur.
-    seen: Vec<(Vec<u32>, Vec<u32>)>,
+    /// The other ways in which it may occur, if there are any phrases.
+    seen: Vec<Often>,
 }
 
 /// A run whose documents are not asked for has this rank.
@@ -94,32 +136,32 @@ const PROMISING: usize = 256;
 fn look_closely(
     scale: &Scale,
     found: &mut [Found<'_>],
-    mut matched: Matched,
+    mut promising: Matched,
     matches: &mut dyn Matches,
 ) -> Result<(), Untrusted> {
     let mut sum = 0.0;
     for found in found {
-        let frequency = found.look(matched.document)?;
+        let frequency = found.look(promising.document)?;
         if frequency == 0 {
             return Ok(());
         }
-        sum += scale.clause(frequency, matched.facts.length);
+        sum += scale.clause(frequency, promising.facts.length);
     }
-    matched.score = scale.document(sum, matched.facts.kind, matched.facts.time);
-    matches.push(matched);
+    promising.score = scale.document(sum, promising.facts.kind, promising.facts.time);
+    matches.push(promising);
     Ok(())
 }
 
+/// Documents, and what is known of each clause.
+type Candidates<'s> = (Vec<u32>, Vec<Found<'s>>);
+
 /// The documents that match or may match, and each clause's part in that; none if there are none.
-fn matching<'s>(
-    segment: &'s Segment<'s>,
-    wanted: &Wanted<'_>,
-) -> Result<Option<(Vec<u32>, Vec<Found<'s>>)>, Untrusted> {
+fn matching<'s>(segment: &'s Segment<'s>, wanted: &Wanted<'_>) -> Result<Option<Candidates<'s>>, Untrusted> {
     let mut found: Vec<Found<'s>> = Vec::new();
     let mut candidates: Option<Vec<u32>> = tagged(segment, wanted.filter)?;
     for clause in wanted.clauses {
         let of_clause = of_clause(segment, clause, candidates.as_deref())?;
-        let documents = &of_clause.documents;
+        let documents = &of_clause.at_most.documents;
         let both = candidates.as_ref().map_or_else(|| documents.clone(), |before| intersect(before, documents));
         if both.is_empty() {
             return Ok(None);
@@ -142,7 +184,7 @@ fn tagged(segment: &Segment<'_>, filter: &Filter) -> Result<Option<Vec<u32>>, Un
         let is_wanted = |name: &[u8]| filter.is_model(&String::from_utf8_lossy(name));
         let places: Vec<TermPlace> =
             models.into_iter().filter(|(name, _)| is_wanted(name)).map(|(_, place)| place).collect();
-        let documents = union(segment, &places)?.0;
+        let documents = union(segment, &places)?.documents;
         candidates =
             Some(candidates.map_or_else(|| documents.clone(), |before: Vec<u32>| intersect(&before, &documents)));
     }
@@ -154,134 +196,54 @@ fn of_clause<'s>(
     clause: &Clause,
     candidates: Option<&[u32]>,
 ) -> Result<Found<'s>, Untrusted> {
-    let mut best = Found::default();
+    let mut found = Found::default();
     for phrase in &clause.phrases {
-        let (documents, frequencies) = match &phrase.terms[..] {
+        let often = match &phrase.terms[..] {
             [term] => of_term(segment, term)?,
             [.., last] if last.is_prefix => of_phrase_with_prefix(segment, phrase, candidates)?,
             _ => {
-                let Some((unseen, documents, bounds)) = UnseenPhrase::new(segment, phrase, candidates)? else {
-                    continue;
-                };
-                best.unseen.push(unseen);
-                (best.documents, best.frequencies) = greatest(best.documents, best.frequencies, documents, bounds);
+                if let Some((unseen, at_most)) = UnseenPhrase::new(segment, phrase, candidates)? {
+                    found.unseen.push(unseen);
+                    found.at_most = found.at_most.greatest(at_most);
+                }
                 continue;
             }
         };
         if clause.phrases.len() > 1 {
-            best.seen.push((documents.clone(), frequencies.clone()));
+            found.seen.push(often.clone());
         }
-        (best.documents, best.frequencies) = greatest(best.documents, best.frequencies, documents, frequencies);
+        found.at_most = found.at_most.greatest(often);
     }
-    Ok(best)
+    Ok(found)
 }
 
 impl Found<'_> {
     /// How often the clause occurs in a document that it may occur in.
     fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
         if self.unseen.is_empty() {
-            return Ok(frequency_in(&self.documents, &self.frequencies, document));
+            return Ok(self.at_most.at(document));
         }
-        let mut most = 0;
+        let mut most = self.seen.iter().map(|seen| seen.at(document)).max().unwrap_or(0);
         for phrase in &mut self.unseen {
             most = most.max(phrase.look(document)?);
-        }
-        for (documents, frequencies) in &self.seen {
-            most = most.max(frequency_in(documents, frequencies, document));
         }
         Ok(most)
     }
 }
 
-fn frequency_in(documents: &[u32], frequencies: &[u32], document: u32) -> u32 {
-    documents.binary_search(&document).map_or(0, |place| frequencies[place])
-}
-
-/// A phrase of which only the documents are known that have all of its terms.
-struct UnseenPhrase<'s> {
-    /// The distance of each term from the first, and its positions; the rarest first.
-    terms: Vec<(u32, Positions<'s>)>,
-    starts: Vec<u32>,
-    next: Vec<u32>,
-}
-
-impl<'s> UnseenPhrase<'s> {
-    /// The phrase, the documents in which it may occur, and how often at most; none if it cannot occur.
-    fn new(
-        segment: &'s Segment<'s>,
-        phrase: &Phrase,
-        candidates: Option<&[u32]>,
-    ) -> Result<Option<(Self, Vec<u32>, Vec<u32>)>, Untrusted> {
-        let mut lists = Vec::new();
-        for (distance, term) in (0..).zip(&phrase.terms) {
-            let Some(place) = segment.find(&term.text)? else { return Ok(None) };
-            lists.push((distance, place, segment.postings(place)?));
-        }
-        lists.sort_by_key(|(_, _, postings)| postings.documents.len());
-        let common = common(&lists, candidates);
-        if common.is_empty() {
-            return Ok(None);
-        }
-        let mut bounds = vec![u32::MAX; common.len()];
-        for (_, _, postings) in &lists {
-            let mut place = 0;
-            for (document, bound) in common.iter().zip(&mut bounds) {
-                place += postings.documents[place..].iter().take_while(|other| *other < document).count();
-                *bound = (*bound).min(postings.frequencies[place]);
-            }
-        }
-        let terms =
-            lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
-        let phrase = Self { terms: terms.collect(), starts: Vec::new(), next: Vec::new() };
-        Ok(Some((phrase, common, bounds)))
-    }
-
-    /// How often it occurs in a document.
-    fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
-        self.starts.clear();
-        for (place, (distance, positions)) in self.terms.iter_mut().enumerate() {
-            if !positions.of(document, &mut self.next)? {
-                return Ok(0);
-            }
-            let shifted = self.next.iter().filter_map(|position| position.checked_sub(*distance));
-            if place == 0 {
-                self.starts.extend(shifted);
-            } else {
-                keep_common(&mut self.starts, shifted);
-            }
-            if self.starts.is_empty() {
-                return Ok(0);
-            }
-        }
-        Ok(u32::try_from(self.starts.len()).unwrap_or(u32::MAX))
-    }
-}
-
-/// The documents that are candidates and in all lists.
-fn common(lists: &[(u32, TermPlace, Postings)], candidates: Option<&[u32]>) -> Vec<u32> {
-    let mut common = candidates.map(<[u32]>::to_vec);
-    for (_, _, postings) in lists {
-        let documents = &postings.documents;
-        common = Some(common.map_or_else(|| documents.clone(), |before| intersect(&before, documents)));
-    }
-    common.unwrap_or_default()
-}
-
-fn of_term(segment: &Segment<'_>, term: &Term) -> Result<(Vec<u32>, Vec<u32>), Untrusted> {
+fn of_term(segment: &Segment<'_>, term: &Term) -> Result<Often, Untrusted> {
     if term.is_prefix {
         let places: Vec<TermPlace> = segment.find_all(&term.text)?.into_iter().map(|(_, place)| place).collect();
         return union(segment, &places);
     }
-    let Some(place) = segment.find(&term.text)? else { return Ok((Vec::new(), Vec::new())) };
-    let Postings { documents, frequencies, .. } = segment.postings(place)?;
-    Ok((documents, frequencies))
+    let place = segment.find(&term.text)?;
+    Ok(place.map(|place| segment.postings(place)).transpose()?.map(Often::of).unwrap_or_default())
 }
 
 /// The documents of several terms, with the sum of their frequencies.
-fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<(Vec<u32>, Vec<u32>), Untrusted> {
+fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<Often, Untrusted> {
     if let [place] = places {
-        let Postings { documents, frequencies, .. } = segment.postings(*place)?;
-        return Ok((documents, frequencies));
+        return Ok(Often::of(segment.postings(*place)?));
     }
     let mut sums = vec![0u32; segment.info.n_documents() as usize];
     for place in places {
@@ -291,34 +253,12 @@ fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<(Vec<u32>, Vec<u
             *sum = sum.saturating_add(*frequency);
         }
     }
-    Ok((0..).zip(sums).filter(|(_, sum)| *sum > 0).unzip())
-}
-
-/// The documents of either, with the greater of the frequencies.
-fn greatest(a: Vec<u32>, a_often: Vec<u32>, b: Vec<u32>, b_often: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
-    if a.is_empty() {
-        return (b, b_often);
-    }
-    let (mut documents, mut frequencies) = (Vec::new(), Vec::new());
-    let (mut left, mut right) = (0, 0);
-    while let Some(document) = a.get(left).into_iter().chain(b.get(right)).min().copied() {
-        let mut frequency = 0;
-        if a.get(left) == Some(&document) {
-            frequency = a_often[left];
-            left += 1;
-        }
-        if b.get(right) == Some(&document) {
-            frequency = frequency.max(b_often[right]);
-            right += 1;
-        }
-        documents.push(document);
-        frequencies.push(frequency);
-    }
-    (documents, frequencies)
+    let (documents, frequencies) = (0..).zip(sums).filter(|(_, sum)| *sum > 0).unzip();
+    Ok(Often { documents, frequencies })
 }
 
 /// What is in both of two ascending lists.
-fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
+pub(super) fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
     let (few, mut many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     let mut both = Vec::new();
     let leaps = few.len().saturating_mul(16) < many.len();
@@ -334,147 +274,6 @@ fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
         }
     }
     both
-}
-
-/// The documents in which the terms of a phrase stand side by side, the last of which is the beginning of a word.
-fn of_phrase_with_prefix(
-    segment: &Segment<'_>,
-    phrase: &Phrase,
-    candidates: Option<&[u32]>,
-) -> Result<(Vec<u32>, Vec<u32>), Untrusted> {
-    let Some((last, before)) = phrase.terms.split_last() else { return Ok((Vec::new(), Vec::new())) };
-    let mut lists = Vec::new();
-    for (distance, term) in (0..).zip(before) {
-        let Some(place) = segment.find(&term.text)? else { return Ok((Vec::new(), Vec::new())) };
-        lists.push((distance, place, segment.postings(place)?));
-    }
-    lists.sort_by_key(|(_, _, postings)| postings.documents.len());
-    let common = common(&lists, candidates);
-    let distance = u32::try_from(before.len()).unwrap_or(u32::MAX);
-    let ends = positions_of_prefix(segment, last, &common)?;
-    let terms =
-        lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
-    let mut start = UnseenPhrase { terms: terms.collect(), starts: Vec::new(), next: Vec::new() };
-    let (mut documents, mut frequencies) = (Vec::new(), Vec::new());
-    for here in ends.chunk_by(|one, other| one.0 == other.0) {
-        let document = here[0].0;
-        if start.look(document)? > 0 {
-            keep_common(&mut start.starts, here.iter().filter_map(|(_, position)| position.checked_sub(distance)));
-            if !start.starts.is_empty() {
-                documents.push(document);
-                frequencies.push(u32::try_from(start.starts.len()).unwrap_or(u32::MAX));
-            }
-        }
-    }
-    Ok((documents, frequencies))
-}
-
-/// Keeps of an ascending list what another one has too.
-fn keep_common(list: &mut Vec<u32>, other: impl Iterator<Item = u32>) {
-    let mut other = other.peekable();
-    list.retain(|position| {
-        while other.next_if(|next| next < position).is_some() {}
-        other.peek() == Some(position)
-    });
-}
-
-/// Where words that begin like this stand in these documents, ascending.
-fn positions_of_prefix(segment: &Segment<'_>, term: &Term, documents: &[u32]) -> Result<Vec<(u32, u32)>, Untrusted> {
-    let mut found = Vec::new();
-    let mut positions = Vec::new();
-    for (_, place) in segment.find_all(&term.text)? {
-        let postings = segment.postings(place)?;
-        let common = intersect(documents, &postings.documents);
-        let mut reader = Positions::new(segment, place, postings);
-        for document in common {
-            reader.of(document, &mut positions)?;
-            found.extend(positions.iter().map(|position| (document, *position)));
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
-}
-
-/// The positions of one term, read document by document, in whatever order.
-pub(super) struct Positions<'s> {
-    segment: &'s Segment<'s>,
-    place: TermPlace,
-    postings: Postings,
-    /// The positions of one block, or of all.
-    bytes: Vec<u8>,
-    /// Whether they are of all blocks.
-    has_all: bool,
-    n_loaded: usize,
-    /// The current block.
-    block: Option<usize>,
-    /// The next document of it, counted among those of the term, and where its positions begin.
-    next: usize,
-    at: usize,
-}
-
-/// After so many blocks it is quicker to read all of them at once.
-const PIECEMEAL: usize = 16;
-
-impl<'s> Positions<'s> {
-    pub(super) fn new(segment: &'s Segment<'s>, place: TermPlace, postings: Postings) -> Self {
-        Self { segment, place, postings, bytes: Vec::new(), has_all: false, n_loaded: 0, block: None, next: 0, at: 0 }
-    }
-
-    /// The positions in a document. False if the term does not occur in it.
-    pub(super) fn of(&mut self, document: u32, out: &mut Vec<u32>) -> Result<bool, Untrusted> {
-        out.clear();
-        let Some(index) = self.index_of(document) else { return Ok(false) };
-        self.go_to(index / BLOCK)?;
-        if index < self.next {
-            self.rewind(index / BLOCK)?;
-        }
-        let mut rest = Bytes::new(self.bytes.get(self.at..).ok_or(Untrusted)?);
-        for frequency in &self.postings.frequencies[self.next..index] {
-            rest.skip(*frequency).ok_or(Untrusted)?;
-        }
-        let mut position = 0u32;
-        for _ in 0..self.postings.frequencies[index] {
-            position = position.wrapping_add(rest.small().ok_or(Untrusted)?);
-            out.push(position);
-        }
-        self.at += rest.position();
-        self.next = index + 1;
-        Ok(true)
-    }
-
-    /// The place of a document among those of the term. Mostly it is not far behind the one before.
-    fn index_of(&self, document: u32) -> Option<usize> {
-        let near = self.postings.documents.get(self.next..).unwrap_or_default();
-        let near = &near[..near.len().min(16)];
-        match near.iter().position(|other| *other >= document) {
-            Some(place) if near[place] == document => Some(self.next + place),
-            _ => self.postings.documents.binary_search(&document).ok(),
-        }
-    }
-
-    /// Makes a block the current one.
-    fn go_to(&mut self, block: usize) -> Result<(), Untrusted> {
-        if self.block == Some(block) {
-            return Ok(());
-        }
-        if !self.has_all {
-            self.n_loaded += 1;
-            self.has_all = self.n_loaded > PIECEMEAL || self.postings.blocks.is_empty();
-            let all = 0..self.place.lengths.positions;
-            let range = if self.has_all { all } else { self.postings.block(block, self.place.lengths) };
-            self.bytes = self.segment.positions(self.place, range)?;
-        }
-        self.block = Some(block);
-        self.rewind(block)
-    }
-
-    /// Goes to the beginning of the current block.
-    fn rewind(&mut self, block: usize) -> Result<(), Untrusted> {
-        let start = if self.has_all { self.postings.block(block, self.place.lengths).start } else { 0 };
-        self.at = usize::try_from(start).map_err(|_| Untrusted)?;
-        self.next = block * BLOCK;
-        Ok(())
-    }
 }
 
 /// Fewer documents than this are looked up one by one.
@@ -511,8 +310,9 @@ fn score(
         }
         let mut sum = 0.0;
         for (found, place) in found.iter().zip(&mut places) {
-            *place += found.documents[*place..].iter().take_while(|other| **other < document).count();
-            sum += wanted.scale.clause(found.frequencies[*place], facts.length);
+            let often = &found.at_most;
+            *place += often.documents[*place..].iter().take_while(|other| **other < document).count();
+            sum += wanted.scale.clause(often.frequencies[*place], facts.length);
         }
         let score = wanted.scale.document(sum, facts.kind, facts.time);
         on_match(Matched { document, rank, score, facts });

@@ -7,10 +7,10 @@ use sessile_store::StoreError;
 use sessile_store::os::Os;
 
 use super::dictionary::{BlockReader, TermPlace};
-use super::evaluate::Positions;
 use super::page::Untrusted;
+use super::positions::Positions;
 use super::postings::PostingsWriter;
-use super::segment::{DocumentRecord, Run, Segment, SegmentInfo, Terms, write_segment};
+use super::segment::{DocumentRecord, OnTerm, Run, Segment, SegmentInfo, Terms, write_segment};
 
 /// Why segments were not merged.
 #[derive(Debug)]
@@ -88,11 +88,7 @@ struct Merging<'s> {
 }
 
 impl Terms for Merging<'_> {
-    fn write(
-        &mut self,
-        postings: &mut PostingsWriter,
-        on_term: &mut dyn FnMut(&[u8], &mut PostingsWriter) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn write(&mut self, postings: &mut PostingsWriter, on_term: &mut OnTerm<'_>) -> Result<(), StoreError> {
         let stop = |_| StoreError::io("read", Path::new("a segment"))(io::ErrorKind::InvalidData.into());
         for place in 0..self.inputs.len() {
             self.step(place).map_err(stop)?;

@@ -17,6 +17,13 @@ const PAYLOAD: usize = PAGE - 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Untrusted;
 
+impl Untrusted {
+    /// For `map_err`: why something cannot be read makes no difference to what is done about it.
+    pub(super) fn because<E>(_why: E) -> Self {
+        Self
+    }
+}
+
 /// Writes bytes as pages.
 pub(super) struct PageWriter<'w> {
     out: &'w mut dyn Write,
@@ -86,9 +93,9 @@ impl PageReader {
         let first = range.start / PAYLOAD as u64;
         let end = range.end.div_ceil(PAYLOAD as u64).max(first);
         let n_payload = self.length.min(end * PAYLOAD as u64) - first * PAYLOAD as u64;
-        let n_pages = usize::try_from(end - first).map_err(|_| Untrusted)?;
-        let mut bytes = vec![0; usize::try_from(n_payload).map_err(|_| Untrusted)? + 4 * n_pages];
-        let n_read = read_fully(self.file.as_ref(), &mut bytes, first * PAGE as u64).map_err(|_| Untrusted)?;
+        let n_pages = usize::try_from(end - first).map_err(Untrusted::because)?;
+        let mut bytes = vec![0; usize::try_from(n_payload).map_err(Untrusted::because)? + 4 * n_pages];
+        let n_read = read_fully(self.file.as_ref(), &mut bytes, first * PAGE as u64).map_err(Untrusted::because)?;
         if n_read < bytes.len() {
             return Err(Untrusted);
         }
@@ -107,9 +114,9 @@ impl PageReader {
             at += length;
         }
         bytes.truncate(at);
-        let skipped = usize::try_from(range.start - first * PAYLOAD as u64).map_err(|_| Untrusted)?;
+        let skipped = usize::try_from(range.start - first * PAYLOAD as u64).map_err(Untrusted::because)?;
         bytes.drain(..skipped);
-        bytes.truncate(usize::try_from(range.end - range.start).map_err(|_| Untrusted)?);
+        bytes.truncate(usize::try_from(range.end - range.start).map_err(Untrusted::because)?);
         Ok(bytes)
     }
 }

@@ -146,15 +146,16 @@ mod tests {
             let mut writer = PostingsWriter::default();
             let mut out = b"before".to_vec();
             let document = |place: usize| u32::try_from(place * place).unwrap();
+            let frequency = |place: usize| u32::try_from(place % 3 + 1).unwrap();
             for place in 0..n_documents {
-                writer.push(document(place), (0..place as u32 % 3 + 1).map(|at| at * 200));
+                writer.push(document(place), (0..frequency(place)).map(|at| at * 200));
             }
             let lengths = writer.end_term(&mut out);
             assert!(writer.is_empty());
             let documents = &out[6..6 + usize::try_from(lengths.documents).unwrap()];
             let postings = Postings::decode(documents, lengths).unwrap();
             assert_eq!(postings.documents, (0..n_documents).map(document).collect::<Vec<_>>());
-            assert_eq!(postings.frequencies, (0..n_documents).map(|place| place as u32 % 3 + 1).collect::<Vec<_>>());
+            assert_eq!(postings.frequencies, (0..n_documents).map(frequency).collect::<Vec<_>>());
             let last = postings.block((n_documents - 1) / BLOCK, lengths);
             assert_eq!(last.end, lengths.positions);
             assert_eq!(postings.block(0, lengths).start, 0);

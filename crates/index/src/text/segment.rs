@@ -107,14 +107,13 @@ fn seed(name: &str) -> u32 {
     crc32fast::hash(name.as_bytes())
 }
 
+/// Takes a term whose documents have been pushed.
+pub(super) type OnTerm<'t> = dyn FnMut(&[u8], &mut PostingsWriter) -> Result<(), StoreError> + 't;
+
 /// Gives the terms of a segment, in order, to whoever writes it.
 pub(super) trait Terms {
     /// Calls `on_term` with every term once its documents have been pushed into the writer.
-    fn write(
-        &mut self,
-        postings: &mut PostingsWriter,
-        on_term: &mut dyn FnMut(&[u8], &mut PostingsWriter) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError>;
+    fn write(&mut self, postings: &mut PostingsWriter, on_term: &mut OnTerm<'_>) -> Result<(), StoreError>;
 }
 
 /// How many bytes of postings are collected before they are written.
@@ -184,7 +183,7 @@ pub(super) struct Segment<'i> {
 impl<'i> Segment<'i> {
     /// Opens a segment and reads the way into its dictionary.
     pub(super) fn open(os: &dyn Os, path: &Path, info: &'i SegmentInfo) -> Result<Self, Untrusted> {
-        let file = os.open(path, Mode::Read).map_err(|_| Untrusted)?;
+        let file = os.open(path, Mode::Read).map_err(Untrusted::because)?;
         let pages = PageReader::new(file, info.seed(), info.length);
         let index = DictionaryIndex::new(pages.read(info.index_at..info.length)?)?;
         Ok(Self { info, pages, index })

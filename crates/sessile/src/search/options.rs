@@ -51,6 +51,9 @@ pub enum OnPath {
     Entry(EntryId),
 }
 
+/// A function that says whether a session counts, by path and working directory.
+pub(crate) type Admits<'o> = dyn Fn(&Path, &str) -> bool + Sync + 'o;
+
 /// A function that is told how many bytes are done, of how many.
 pub(crate) type OnProgress<'o> = dyn Fn(u64, u64) + Sync + 'o;
 
@@ -65,7 +68,7 @@ pub struct SearchOptions<'o> {
     /// Only this session: its path, its file name, or how its id begins.
     pub session: Option<String>,
     /// Only sessions that this says yes to, by path and working directory: those of a repository, say.
-    pub admits: Option<&'o (dyn Fn(&Path, &str) -> bool + Sync)>,
+    pub admits: Option<&'o Admits<'o>>,
     /// Only entries on one path; all branches otherwise.
     pub on_path: Option<OnPath>,
     /// Whether only the best entry of each session is wanted.

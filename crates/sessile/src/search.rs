@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::location::resolve;
 use sessile_core::search::query::Query;
 use sessile_index::text::{Hit, Progress, Request, Surveyed, TextIndex, Updated, Updating, survey};
+use sessile_store::os::FileKind;
 use sessile_store::subdirectories;
 
 pub use hit::SearchHit;
@@ -42,17 +43,17 @@ impl Sessions {
     /// The answer is the same whatever the index covers; what it does not is read.
     pub fn search(&self, query: &Query, options: &SearchOptions<'_>) -> Result<SearchResult, SessionError> {
         let world = &self.world;
-        let directories = directories(world, &options.scope)?;
         let (mut index, files) = if world.os().has_threads() {
             // Both take a while, and neither needs the other.
             std::thread::scope(|scope| {
                 let index = scope.spawn(|| open(world));
-                let files = survey(world.os(), &directories);
+                let files = files(world, &options.scope);
                 (index.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), files)
             })
         } else {
-            (open(world), survey(world.os(), &directories))
+            (open(world), files(world, &options.scope))
         };
+        let files = files?;
         self.keep_up(&mut index, &files, query, options)?;
         let is_cancelled = || options.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let filter = scope_filter(world, &options.scope);
@@ -94,7 +95,7 @@ impl Sessions {
         if self.world.caches().is_none() {
             return Ok(Updated::Done);
         }
-        let files = survey(self.world.os(), &directories(&self.world, scope)?);
+        let files = files(&self.world, scope)?;
         self.update(&mut open(&self.world), &files, scope, options)
     }
 
@@ -111,6 +112,9 @@ impl Sessions {
             _ => None,
         };
         let is_gone = |path: &Path| {
+            if let SearchScope::Files(files) = scope {
+                return files.iter().any(|file| file == path);
+            }
             let parent = path.parent().unwrap_or(Path::new(""));
             directories.iter().any(|directory| directory == parent)
                 || root.as_ref().is_some_and(|root| parent.parent() == Some(root))
@@ -220,10 +224,21 @@ fn open(world: &World) -> TextIndex {
     world.caches().map_or_else(|| TextIndex::none(std::sync::Arc::clone(&world.os)), TextIndex::open)
 }
 
+/// The files in scope, and what they look like.
+fn files(world: &World, scope: &SearchScope) -> Result<Vec<Surveyed>, SessionError> {
+    let SearchScope::Files(paths) = scope else { return Ok(survey(world.os(), &directories(world, scope)?)) };
+    let look = |path: &PathBuf| {
+        let stat = world.os().stat(path).ok().filter(|stat| stat.kind == FileKind::Regular)?;
+        Some(Surveyed { path: path.clone(), stat })
+    };
+    Ok(paths.iter().filter_map(look).collect())
+}
+
 /// The directories whose sessions are in scope.
 fn directories(world: &World, scope: &SearchScope) -> Result<Vec<PathBuf>, SessionError> {
     let environment = world.environment();
     let one = match scope {
+        SearchScope::Files(_) => return Ok(Vec::new()),
         SearchScope::All { dir } => given_dir(environment, dir.as_deref()),
         SearchScope::Cwd { cwd, dir } => {
             Some(given_dir(environment, dir.as_deref()).unwrap_or_else(|| default_session_dir(environment, cwd)))
@@ -237,7 +252,7 @@ fn directories(world: &World, scope: &SearchScope) -> Result<Vec<PathBuf>, Sessi
 
 fn scope_filter(world: &World, scope: &SearchScope) -> CwdFilter {
     match scope {
-        SearchScope::All { .. } => CwdFilter::All,
+        SearchScope::All { .. } | SearchScope::Files(_) => CwdFilter::All,
         SearchScope::Cwd { cwd, dir } => {
             CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), dir.as_deref()).as_deref())
         }

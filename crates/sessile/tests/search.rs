@@ -106,6 +106,9 @@ fn filters_scopes_and_paths_narrow_a_search() {
     assert_eq!(found(SearchOptions { filter: late, ..all() }), ["l"]);
     let scope = SearchScope::Cwd { cwd: "/other/deep".into(), dir: Some(scene.store()) };
     assert_eq!(found(SearchOptions { scope, ..all() }), ["z"]);
+    let scope = SearchScope::Files(vec![scene.store().join("two.jsonl"), scene.store().join("gone.jsonl")]);
+    assert_eq!(found(SearchOptions { scope, ..all() }), ["z"]);
+    assert_eq!(found(all()).len(), 5, "the others are not forgotten");
     let per_session = SearchOptions { per_session: true, ..all() };
     assert_eq!(search(&scene.sessions, "needle", &per_session).len(), 2);
     assert_eq!(found(SearchOptions { limit: 2, ..all() }).len(), 2);

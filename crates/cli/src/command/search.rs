@@ -201,6 +201,11 @@ fn hint(result: &SearchResult, err: &mut Screen<'_>) -> std::io::Result<()> {
 
 fn scope(surroundings: &Surroundings, args: &SearchArgs) -> SearchScope {
     let dir = surroundings.session_dir(args.session_dir.as_deref());
+    // A session that is given by its path need not be looked for among all others.
+    let path = args.session.as_ref().map(PathBuf::from).filter(|path| path.is_absolute() && path.is_file());
+    if let Some(path) = path {
+        return SearchScope::Files(vec![path]);
+    }
     let everything = args.all
         || args.session.is_some()
         || args.cwd.is_some()

@@ -212,7 +212,7 @@ mod tests {
         name: "Fix the Build",
         id: "019ae047-cf8a",
         text: "why does\n  it fail? E42 quota",
-        cwd: "/home/dev/sessile",
+        cwd: "/proj/dev/sessile",
     };
 
     fn tier(query: &str) -> Option<i64> {
@@ -230,7 +230,7 @@ mod tests {
             ("fail?", Some(1)),
             ("sessile", Some(1)),
             ("ftb", Some(2)),
-            ("hdsess", Some(2)),
+            ("pdsess", Some(2)),
             // Texts and ids are never fuzzy.
             ("wdif", None),
             ("build nothere", None),
@@ -272,7 +272,7 @@ mod tests {
         check("a1b", "b1a", None);
         check("", "abc", Some(0.0));
         check("ftb", "Fix the Build", Some(-21.8));
-        check("hdsess", "/home/dev/sessile", Some(-40.7));
+        check("pdsess", "/proj/dev/sessile", Some(-40.7));
         check("build", "fix the build", Some(-55.0));
         check("the", "fix the build", Some(-23.5));
     }

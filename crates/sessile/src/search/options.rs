@@ -22,6 +22,8 @@ pub enum SearchScope {
         /// The one directory.
         dir: Option<PathBuf>,
     },
+    /// These files and no others. Whoever has just written to a session need not have all of them looked at.
+    Files(Vec<PathBuf>),
 }
 
 impl Default for SearchScope {

@@ -7,6 +7,7 @@ mod list;
 mod llm;
 mod overview;
 mod repair;
+mod search;
 mod tree;
 mod verify;
 mod watch;
@@ -25,6 +26,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(list::ListArgs),
+    Search(search::SearchArgs),
     Tree(tree::TreeArgs),
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),
@@ -49,6 +51,7 @@ pub(crate) fn run(
     match &cli.command {
         None => overview::run(&surroundings, out, err),
         Some(Command::List(args)) => list::run(&surroundings, args, out, err),
+        Some(Command::Search(args)) => search::run(&surroundings, args, out, err),
         Some(Command::Tree(args)) => tree::run(&surroundings, args, out, err),
         Some(Command::Context(args)) => context::run(&surroundings, args, out, err),
         Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),

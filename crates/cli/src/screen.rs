@@ -64,6 +64,11 @@ impl<'s> Screen<'s> {
         self.width
     }
 
+    /// Whether somebody is looking.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
     /// Prints a line, cut to the width.
     pub(crate) fn print(&mut self, line: Line) -> io::Result<()> {
         let line = line.cut(self.width);

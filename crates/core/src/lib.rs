@@ -71,6 +71,7 @@ pub mod migrate;
 pub mod orphan;
 pub mod outline;
 pub mod salvage;
+pub mod search;
 pub mod tree;
 pub mod verify;
 pub mod version;

@@ -9,6 +9,7 @@ mod cache;
 mod catalogue;
 mod mark;
 mod outlines;
+pub mod text;
 
 pub use cache::{Cached, Caches, Kind};
 pub use catalogue::{CATALOGUE, Catalogue, Gathered, Gatherer, NewRow, Row};

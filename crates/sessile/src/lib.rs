@@ -31,6 +31,7 @@
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
 //! | put together what belongs together | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
+//! | find what was said | [`Sessions::search`] with a [`text::query::Query`] |
 //! | see what another program adds, as it does | [`Sessions::follow`] |
 //! | learn of new, changed and deleted sessions | [`Sessions::watch_store`] |
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
@@ -72,6 +73,7 @@ mod place;
 mod remember;
 mod repair;
 mod sample;
+mod search;
 mod session;
 mod splice;
 mod verify;
@@ -91,12 +93,15 @@ pub use manager::{
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use repair::{Change, Repair, RepairOptions};
 pub use sample::{Sample, write_sample};
+pub use search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 pub use sessile_core::salvage::How;
+pub use sessile_core::search as text;
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm, location,
     message, migrate, outline, tree, version,
 };
+pub use sessile_index::text::Updated;
 pub use sessile_store::os;
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};
 pub use session::Acknowledgement;

@@ -117,7 +117,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// Wraps what the system said, for `map_err`.
-    pub(crate) fn io<'p>(action: &'static str, path: &'p Path) -> impl Fn(io::Error) -> Self + 'p {
+    pub fn io<'p>(action: &'static str, path: &'p Path) -> impl Fn(io::Error) -> Self + 'p {
         move |source| Self::io_at(action, path, source)
     }
 

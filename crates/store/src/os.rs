@@ -9,6 +9,7 @@ mod layered;
 mod real;
 mod whole;
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -122,6 +123,15 @@ pub trait Os: fmt::Debug + Send + Sync {
 
     /// What is in a directory, in no order. What cannot be read is left out.
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
+
+    /// What is in a directory under a name that is wanted, and what that leads to, in no order.
+    ///
+    /// What cannot be looked at is left out. A system may know a quicker way than one look at a time.
+    fn list_stats(&self, path: &Path, is_wanted: &dyn Fn(&OsStr) -> bool) -> io::Result<Vec<(PathBuf, Stat)>> {
+        let mut found = self.list(path)?;
+        found.retain(|path| path.file_name().is_some_and(is_wanted));
+        Ok(found.into_iter().filter_map(|path| self.stat(&path).ok().map(|stat| (path, stat))).collect())
+    }
 
     /// Whether appends by several machines or through a translating layer may hit the same file here,
     /// so that `O_APPEND` and locks cannot be relied on.

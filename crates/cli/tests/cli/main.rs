@@ -9,6 +9,7 @@ mod hostile;
 mod people;
 mod repair;
 mod sample;
+mod search;
 mod watch;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! The real operating system.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, FileTimes, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::ops::Range;
@@ -87,6 +88,18 @@ impl Os for RealOs {
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
         // An entry that cannot be read does not hide the others.
         Ok(fs::read_dir(path)?.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect())
+    }
+
+    fn list_stats(&self, path: &Path, is_wanted: &dyn Fn(&OsStr) -> bool) -> io::Result<Vec<(PathBuf, Stat)>> {
+        let look = |entry: fs::DirEntry| {
+            is_wanted(&entry.file_name()).then_some(())?;
+            // Looked up in the directory that is open already, not from the root on; links are not followed.
+            let metadata = entry.metadata().ok()?;
+            let path = entry.path();
+            let stat = if metadata.is_symlink() { self.stat(&path).ok()? } else { stat_of(&metadata) };
+            Some((path, stat))
+        };
+        Ok(fs::read_dir(path)?.filter_map(|entry| entry.ok().and_then(look)).collect())
     }
 
     fn is_shared(&self, path: &Path) -> io::Result<bool> {

@@ -1,0 +1,97 @@
+//! What to show of a text in which something was found.
+
+use std::ops::Range;
+
+/// A piece of a text, and where in it something was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The piece, with an ellipsis where the text goes on.
+    pub text: String,
+    /// The bytes of the piece that were looked for, in order and apart.
+    pub ranges: Vec<Range<usize>>,
+}
+
+/// About how many bytes are shown before the first place.
+const BEFORE: usize = 60;
+
+/// About how many bytes are shown in all.
+const IN_ALL: usize = 240;
+
+const ELLIPSIS: &str = "…";
+
+impl Excerpt {
+    /// The surroundings of the first of these places, which are in order.
+    pub fn new(text: &str, places: &[Range<usize>]) -> Self {
+        let first = places.first().map_or(0, |place| place.start.min(text.len()));
+        let start = text.floor_char_boundary(first.saturating_sub(BEFORE));
+        let start = if start == 0 { 0 } else { behind_space(text, start, first) };
+        let end = text.ceil_char_boundary(start.saturating_add(IN_ALL).min(text.len()));
+        let mut excerpt = Self::default();
+        if start > 0 {
+            excerpt.text.push_str(ELLIPSIS);
+        }
+        let shift = excerpt.text.len();
+        excerpt.text.push_str(text.get(start..end).unwrap_or_default());
+        if end < text.len() {
+            excerpt.text.push_str(ELLIPSIS);
+        }
+        for place in places.iter().filter(|place| place.start < end && place.end > start) {
+            let range = place.start.max(start) - start + shift..place.end.min(end) - start + shift;
+            match excerpt.ranges.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => excerpt.ranges.push(range),
+            }
+        }
+        excerpt
+    }
+
+    /// The ranges in UTF-16 units, which is how JavaScript counts.
+    pub fn utf16_ranges(&self) -> Vec<Range<usize>> {
+        let units = |to: usize| self.text.get(..to).map_or(0, |text| text.encode_utf16().count());
+        self.ranges.iter().map(|range| units(range.start)..units(range.end)).collect()
+    }
+}
+
+/// The beginning of the first word behind `from`, unless that is as far away as `to`.
+fn behind_space(text: &str, from: usize, to: usize) -> usize {
+    let cut = text.get(from..to).unwrap_or_default();
+    let space = cut.char_indices().find(|(_, char)| char.is_whitespace());
+    space.map_or(from, |(at, char)| from + at + char.len_utf8())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn one(start: usize, end: usize) -> Vec<Range<usize>> {
+        std::iter::once(start..end).collect()
+    }
+
+    #[test]
+    fn the_first_place_is_shown_with_its_surroundings() {
+        let all = Excerpt::new("a needle here", &one(2, 8));
+        assert_eq!((all.text.as_str(), all.ranges), ("a needle here", one(2, 8)));
+        let long = format!("{}needle {}", "word ".repeat(50), "more ".repeat(90));
+        let some = Excerpt::new(&long, &[250..256, 253..260, 700..704]);
+        assert!(some.text.starts_with("…word ") && some.text.ends_with('…'), "{}", some.text);
+        let [range] = &some.ranges[..] else { panic!() };
+        assert_eq!(some.text.get(range.clone()), Some("needle mor"));
+        assert_eq!(Excerpt::new("", &[]), Excerpt::default());
+        assert_eq!(Excerpt::new("é👍x", &one(2, 6)).utf16_ranges(), one(1, 3));
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_are_of_the_excerpt(text in ".{0,400}", at in 0usize..400, length in 1usize..20) {
+            let start = text.floor_char_boundary(at);
+            let end = text.ceil_char_boundary((start + length).min(text.len()));
+            let excerpt = Excerpt::new(&text, std::slice::from_ref(&(start..end)));
+            for range in &excerpt.ranges {
+                prop_assert!(excerpt.text.get(range.clone()).is_some_and(|part| text.contains(part)));
+            }
+            prop_assert!(excerpt.text.len() <= IN_ALL + 16);
+        }
+    }
+}

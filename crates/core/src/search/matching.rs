@@ -1,0 +1,260 @@
+//! Whether a document is what is looked for, found out by looking at its texts.
+//!
+//! This is what every index must agree with.
+
+use std::ops::Range;
+
+use hashbrown::HashMap;
+
+use super::filter::Filter;
+use super::query::{Phrase, Query, Term};
+use super::texts::{Document, Texts};
+use super::token::{TokenKind, Tokenizer};
+
+/// How many bytes of text make about one token.
+const USUAL_TOKEN: usize = 6;
+
+/// Looks at documents one after the other.
+#[derive(Debug)]
+pub struct Matcher<'q> {
+    query: &'q Query,
+    filter: &'q Filter,
+    tokenizer: Tokenizer,
+    /// Which slots a term fills. A slot is one term of one phrase.
+    exact: HashMap<&'q [u8], Vec<usize>>,
+    prefixes: Vec<(&'q [u8], usize)>,
+    /// Bytes with which no term that matters begins need no further look.
+    begins: [bool; 256],
+    /// How many terms the phrase of each slot has.
+    n_terms: Vec<usize>,
+    /// Where each slot was found in the document.
+    found: Vec<Vec<Occurrence>>,
+    document: Seen,
+}
+
+/// What was seen of the current document.
+#[derive(Debug, Default)]
+struct Seen {
+    n_texts: usize,
+    position: u32,
+    n_tokens: usize,
+    has_tool: bool,
+    has_model: bool,
+    patterns: Vec<(usize, Vec<Range<usize>>)>,
+}
+
+/// One place where a term stands.
+#[derive(Clone, Copy, Debug)]
+struct Occurrence {
+    position: u32,
+    text: usize,
+    start: usize,
+    end: usize,
+}
+
+/// How a document matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Match {
+    /// How often each clause occurs; for a pattern, how often it matches.
+    pub frequencies: Vec<u32>,
+    /// How many tokens the document has.
+    pub n_tokens: usize,
+}
+
+impl<'q> Matcher<'q> {
+    /// Looks for this in documents that pass the filter.
+    pub fn new(query: &'q Query, filter: &'q Filter) -> Self {
+        let mut matcher = Self {
+            query,
+            filter,
+            tokenizer: Tokenizer::default(),
+            exact: HashMap::new(),
+            prefixes: Vec::new(),
+            begins: [false; 256],
+            n_terms: Vec::new(),
+            found: Vec::new(),
+            document: Seen::default(),
+        };
+        for phrase in phrases(query) {
+            for term in &phrase.terms {
+                matcher.add(term, phrase.terms.len());
+            }
+        }
+        matcher
+    }
+
+    fn add(&mut self, term: &'q Term, n_terms: usize) {
+        let slot = self.found.len();
+        self.found.push(Vec::new());
+        self.n_terms.push(n_terms);
+        if let Some(first) = term.text.first() {
+            self.begins[usize::from(*first)] = true;
+        }
+        if term.is_prefix {
+            self.prefixes.push((&term.text, slot));
+        } else {
+            self.exact.entry(&term.text).or_default().push(slot);
+        }
+    }
+
+    /// Forgets the document before.
+    pub fn begin(&mut self) {
+        self.document = Seen::default();
+        self.found.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Whether the document, whose texts have been seen, passes the filter and matches.
+    pub fn finish(&self, document: Document) -> Option<Match> {
+        if self.document.n_texts == 0 || !self.filter.admits(document, self.document.has_tool, self.document.has_model)
+        {
+            return None;
+        }
+        let frequencies = match self.query {
+            Query::Pattern(_) => {
+                let counts = self.document.patterns.iter().map(|(_, ranges)| ranges.len());
+                vec![u32::try_from(counts.sum::<usize>()).unwrap_or(u32::MAX)]
+            }
+            Query::Clauses(clauses) => {
+                let mut slot = 0;
+                let mut frequency = |phrase: &Phrase| {
+                    let first = slot;
+                    slot += phrase.terms.len();
+                    self.places(first, phrase.terms.len()).count()
+                };
+                let most = clauses.iter().map(|clause| clause.phrases.iter().map(&mut frequency).max().unwrap_or(0));
+                most.map(|count| u32::try_from(count).unwrap_or(u32::MAX)).collect()
+            }
+        };
+        let is_match = frequencies.iter().all(|frequency| *frequency > 0);
+        is_match.then_some(Match { frequencies, n_tokens: self.document.n_tokens })
+    }
+
+    /// Where the query matches: in which text, counted from 0, and in which bytes of it.
+    pub fn places_found(&self) -> Vec<(usize, Range<usize>)> {
+        let mut places: Vec<(usize, Range<usize>)> = Vec::new();
+        for (text, ranges) in &self.document.patterns {
+            places.extend(ranges.iter().map(|range| (*text, range.clone())));
+        }
+        let mut slot = 0;
+        for phrase in phrases(self.query) {
+            places.extend(self.places(slot, phrase.terms.len()));
+            slot += phrase.terms.len();
+        }
+        places.sort_by_key(|(text, range)| (*text, range.start, range.end));
+        places
+    }
+
+    /// Where the terms of the slots from `first` on stand side by side.
+    fn places(&self, first: usize, n_terms: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+        self.found[first].iter().filter_map(move |start| {
+            let mut end = start.end;
+            for place in 1..n_terms {
+                let wanted = start.position + u32::try_from(place).ok()?;
+                let others = &self.found[first + place];
+                let other = others.binary_search_by_key(&wanted, |other| other.position).ok()?;
+                end = end.max(others[other].end);
+            }
+            Some((start.text, start.start..end))
+        })
+    }
+}
+
+fn phrases(query: &Query) -> impl Iterator<Item = &Phrase> {
+    let clauses = match query {
+        Query::Clauses(clauses) => clauses.as_slice(),
+        Query::Pattern(_) => &[],
+    };
+    clauses.iter().flat_map(|clause| &clause.phrases)
+}
+
+impl Texts for Matcher<'_> {
+    fn text(&mut self, text: &str) {
+        let Self { tokenizer, exact, prefixes, begins, n_terms, found, document, query, .. } = self;
+        let number = document.n_texts;
+        document.n_texts += 1;
+        if let Query::Pattern(pattern) = query {
+            let ranges = pattern.find(text);
+            if !ranges.is_empty() {
+                document.patterns.push((number, ranges));
+            }
+            // Nothing is known of it but by looking, so its length need not be that of an index.
+            document.n_tokens += text.len() / USUAL_TOKEN + 1;
+            return;
+        }
+        tokenizer.run(text, |token| {
+            let is_whole = token.kind == TokenKind::Whole;
+            let position = document.position;
+            if !is_whole {
+                document.position += 1;
+                document.n_tokens += 1;
+            }
+            if !begins[usize::from(token.term[0])] {
+                return true;
+            }
+            let occurrence = Occurrence { position, text: number, start: token.start, end: token.end };
+            // A whole has no neighbours.
+            let fits = |slot: usize| !is_whole || n_terms[slot] == 1;
+            for slot in exact.get(token.term).into_iter().flatten().copied().filter(|slot| fits(*slot)) {
+                found[slot].push(occurrence);
+            }
+            for (prefix, slot) in prefixes.iter().filter(|(_, slot)| fits(*slot)) {
+                if token.term.starts_with(prefix) {
+                    found[*slot].push(occurrence);
+                }
+            }
+            true
+        });
+        // No phrase goes from one text into the next.
+        document.position += 1;
+    }
+
+    fn tool(&mut self, name: &str) {
+        self.document.has_tool |= self.filter.is_tool(name);
+    }
+
+    fn model(&mut self, name: &str) {
+        self.document.has_model |= self.filter.is_model(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::texts::DocumentKind;
+    use super::*;
+
+    fn frequencies(query: &str, texts: &[&str]) -> Option<Vec<u32>> {
+        let (query, filter) = (Query::parse(query).unwrap(), Filter::default());
+        let mut matcher = Matcher::new(&query, &filter);
+        // What was seen before must not matter.
+        matcher.text("something foo bar baz");
+        matcher.begin();
+        for text in texts {
+            matcher.text(text);
+        }
+        matcher.finish(Document { kind: DocumentKind::User, time: None }).map(|found| found.frequencies)
+    }
+
+    #[test]
+    fn words_phrases_prefixes_and_patterns_match() {
+        for (query, texts, expected) in [
+            ("foo", vec!["Foo bar", "foo"], Some(vec![2])),
+            ("foo bar", vec!["bar", "foo"], Some(vec![1, 1])),
+            (r#""foo bar""#, vec!["bar foo", "bar"], None),
+            (r#""foo bar""#, vec!["a foo-bar fooBar FOO  bar"], Some(vec![3])),
+            ("fooBar", vec!["foobar", "foo_bar"], Some(vec![1])),
+            ("foobar", vec!["fooBar"], Some(vec![1])),
+            ("foob*", vec!["fooBar foobaz"], Some(vec![2])),
+            ("foo_b*", vec!["fooBar foo.baz foo.car"], Some(vec![2])),
+            ("京都", vec!["東京都"], Some(vec![1])),
+            ("東都", vec!["東京都"], None),
+            ("京", vec!["東京都 京"], Some(vec![2])),
+            ("東京abc", vec!["東京abc"], Some(vec![1])),
+            ("👩‍💻", vec!["by 👩‍💻."], Some(vec![1])),
+            ("re:fo+ b", vec!["x", "a FOO bar"], Some(vec![1])),
+            ("=>", vec!["(a) => b => c"], Some(vec![2])),
+            ("foo", vec![], None),
+        ] {
+            assert_eq!(frequencies(query, &texts), expected, "{query}");
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! What of a line can be searched.
+
+use crate::head::{self, Head, Kind, Parsed, Role};
+use crate::json::{Raw, Shape};
+
+/// What a document is, which decides what it weighs and whether a filter lets it pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DocumentKind {
+    /// What the person said.
+    User,
+    /// What the model said, thought and wanted to have run.
+    Assistant,
+    /// What a tool answered.
+    ToolResult,
+    /// A command that the person ran, and what came of it.
+    BashExecution,
+    /// What an extension said.
+    Custom,
+    /// A summary of a branch, or of what was said before.
+    Summary,
+    /// A name for an entry.
+    Label,
+    /// A name for the session.
+    Name,
+    /// Instructions to the model.
+    System,
+    /// What the model sees instead of something.
+    Edit,
+}
+
+impl DocumentKind {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 10] = [
+        Self::User,
+        Self::Assistant,
+        Self::ToolResult,
+        Self::BashExecution,
+        Self::Custom,
+        Self::Summary,
+        Self::Label,
+        Self::Name,
+        Self::System,
+        Self::Edit,
+    ];
+
+    /// The number it is stored as.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind that is stored as this number.
+    pub fn of_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
+
+    /// What filters call it; for messages the role that files call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::ToolResult => "toolResult",
+            Self::BashExecution => "bashExecution",
+            Self::Custom => "custom",
+            Self::Summary => "summary",
+            Self::Label => "label",
+            Self::Name => "name",
+            Self::System => "system",
+            Self::Edit => "edit",
+        }
+    }
+
+    /// The kind with this name, however its letters are written.
+    pub fn of_word(word: &str) -> Option<Self> {
+        let same = |kind: &&Self| kind.word().eq_ignore_ascii_case(word);
+        match word.to_ascii_lowercase().as_str() {
+            "tool" | "result" => Some(Self::ToolResult),
+            "bash" => Some(Self::BashExecution),
+            _ => Self::ALL.iter().find(same).copied(),
+        }
+    }
+}
+
+/// Takes the texts of a line.
+pub trait Texts {
+    /// A text on its own: no phrase goes from one into the next.
+    fn text(&mut self, text: &str);
+
+    /// A tool that was called, or that answered.
+    fn tool(&mut self, name: &str);
+
+    /// The model that answered, with its provider: `anthropic/claude`.
+    fn model(&mut self, name: &str);
+}
+
+/// What a line is besides its texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// What it is.
+    pub kind: DocumentKind,
+    /// When it was written, in milliseconds, if it says so the way pi does.
+    pub time: Option<i64>,
+}
+
+/// Hands on the texts of a line. None if it is no entry that says anything, or none at all.
+pub fn read_texts(line: &[u8], out: &mut impl Texts) -> Option<Document> {
+    let Parsed::Kept(head) = head::read(line) else { return None };
+    texts_of(&head, Raw::trusted(line.trim_ascii()), out)
+}
+
+/// The same for a line whose head is known.
+pub fn texts_of(head: &Head<'_>, entry: Raw<'_>, out: &mut impl Texts) -> Option<Document> {
+    let kind = match head.kind {
+        Kind::Message => message_texts(head.role, entry.get("message")?, out)?,
+        Kind::Compaction | Kind::BranchSummary => {
+            string(entry.get("summary"), out);
+            DocumentKind::Summary
+        }
+        Kind::CustomMessage => {
+            content(entry.get("content"), out);
+            DocumentKind::Custom
+        }
+        Kind::ContextEdit => {
+            content(entry.get("replacement").and_then(|replacement| replacement.get("content")), out);
+            DocumentKind::Edit
+        }
+        Kind::Label => {
+            string(entry.get("label"), out);
+            DocumentKind::Label
+        }
+        Kind::SessionInfo => {
+            string(entry.get("name"), out);
+            DocumentKind::Name
+        }
+        _ => return None,
+    };
+    Some(Document { kind, time: head.time })
+}
+
+fn message_texts(role: Role, message: Raw<'_>, out: &mut impl Texts) -> Option<DocumentKind> {
+    let kind = match role {
+        Role::User => DocumentKind::User,
+        Role::Assistant => {
+            assistant(message, out);
+            return Some(DocumentKind::Assistant);
+        }
+        Role::ToolResult => {
+            if let Some(name) = message.get("toolName").and_then(Raw::as_text) {
+                out.tool(&name.to_str());
+            }
+            DocumentKind::ToolResult
+        }
+        Role::BashExecution => {
+            string(message.get("command"), out);
+            string(message.get("output"), out);
+            return Some(DocumentKind::BashExecution);
+        }
+        Role::BranchSummary | Role::CompactionSummary => {
+            string(message.get("summary"), out);
+            return Some(DocumentKind::Summary);
+        }
+        Role::Custom | Role::HookMessage => DocumentKind::Custom,
+        Role::System => DocumentKind::System,
+        Role::None | Role::Other => return None,
+    };
+    content(message.get("content"), out);
+    Some(kind)
+}
+
+fn assistant(message: Raw<'_>, out: &mut impl Texts) {
+    let (mut said, mut provider, mut model, mut error) = (None, None, None, None);
+    for member in message.members() {
+        let place = match member.key.as_bytes() {
+            br#""content""# => &mut said,
+            br#""provider""# => &mut provider,
+            br#""model""# => &mut model,
+            br#""errorMessage""# => &mut error,
+            _ => continue,
+        };
+        *place = Some(member.value);
+    }
+    if let Some(model) = model.and_then(Raw::as_text) {
+        let provider = provider.and_then(Raw::as_string).unwrap_or_default();
+        out.model(&format!("{provider}/{}", model.to_str()));
+    }
+    content(said, out);
+    string(error, out);
+}
+
+/// A text, or the texts of blocks: what was said and thought, and what tools are called with.
+fn content(value: Option<Raw<'_>>, out: &mut impl Texts) {
+    let Some(value) = value else { return };
+    if value.shape() == Shape::String {
+        return string(Some(value), out);
+    }
+    for block in value.items() {
+        let (mut kind, mut text, mut thinking, mut name, mut arguments) = (None, None, None, None, None);
+        for member in block.members() {
+            let place = match member.key.as_bytes() {
+                br#""type""# => &mut kind,
+                br#""text""# => &mut text,
+                br#""thinking""# => &mut thinking,
+                br#""name""# => &mut name,
+                br#""arguments""# => &mut arguments,
+                _ => continue,
+            };
+            *place = Some(member.value);
+        }
+        match kind.map(Raw::as_bytes) {
+            Some(br#""text""#) => string(text, out),
+            Some(br#""thinking""#) => string(thinking, out),
+            Some(br#""toolCall""#) => {
+                if let Some(name) = name.and_then(Raw::as_text) {
+                    out.tool(&name.to_str());
+                    out.text(&name.to_str());
+                }
+                scalars(arguments, out);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn string(value: Option<Raw<'_>>, out: &mut impl Texts) {
+    if let Some(text) = value.and_then(Raw::as_text)
+        && !text.is_empty()
+    {
+        out.text(&text.to_str());
+    }
+}
+
+/// Every string and number inside a value, each as a text of its own; keys are none.
+fn scalars(value: Option<Raw<'_>>, out: &mut impl Texts) {
+    let Some(value) = value else { return };
+    let bytes = value.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let end = match byte {
+            b'"' => string_end(bytes, at),
+            b'-' | b'0'..=b'9' => {
+                let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+                bytes[at..].iter().position(|byte| !is_part(byte)).map_or(bytes.len(), |length| at + length)
+            }
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        let scalar = &bytes[at..end];
+        at = end;
+        if byte != b'"' {
+            out.text(&String::from_utf8_lossy(scalar));
+        } else if bytes[at..].trim_ascii_start().first() != Some(&b':') {
+            string(Some(Raw::trusted(scalar)), out);
+        }
+    }
+}
+
+/// Where a string of valid JSON ends, quotes included.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(length) = memchr::memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) {
+        at += length;
+        if bytes[at] == b'"' {
+            return at + 1;
+        }
+        at += 2;
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Kept(Vec<String>);
+
+    impl Texts for Kept {
+        fn text(&mut self, text: &str) {
+            self.0.push(text.to_owned());
+        }
+        fn tool(&mut self, name: &str) {
+            self.0.push(format!("tool {name}"));
+        }
+        fn model(&mut self, name: &str) {
+            self.0.push(format!("model {name}"));
+        }
+    }
+
+    #[track_caller]
+    fn check(line: &str, kind: Option<DocumentKind>, texts: &[&str]) {
+        let mut kept = Kept::default();
+        let document = read_texts(line.as_bytes(), &mut kept);
+        assert_eq!(
+            (document.map(|document| document.kind), kept.0),
+            (kind, texts.iter().map(|it| (*it).to_owned()).collect())
+        );
+    }
+
+    #[test]
+    fn every_kind_of_entry_has_its_texts() {
+        let message = |rest: &str| format!(r#"{{"type":"message","id":"a","message":{{{rest}}}}}"#);
+        check(&message(r#""role":"user","content":"hi""#), Some(DocumentKind::User), &["hi"]);
+        check(
+            &message(r#""role":"user","content":[{"type":"text","text":"a\nb"},{"type":"image","data":"AAAA"},null]"#),
+            Some(DocumentKind::User),
+            &["a\nb"],
+        );
+        check(
+            &message(
+                r#""role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"XX"},{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"a.rs","edits":[{"old":"\"x","n": -1.5e3}],"b":true}}],"provider":"p","model":"m","errorMessage":"oh""#,
+            ),
+            Some(DocumentKind::Assistant),
+            &["model p/m", "hm", "tool edit", "edit", "a.rs", "\"x", "-1.5e3", "oh"],
+        );
+        check(
+            &message(
+                r#""role":"toolResult","toolName":"read","content":[{"type":"text","text":"x"}],"details":{"y":"z"}"#,
+            ),
+            Some(DocumentKind::ToolResult),
+            &["tool read", "x"],
+        );
+        check(
+            &message(r#""role":"bashExecution","command":"ls","output":"a""#),
+            Some(DocumentKind::BashExecution),
+            &["ls", "a"],
+        );
+        check(&message(r#""role":"whoever","content":"a""#), None, &[]);
+        check(r#"{"type":"compaction","summary":"s"}"#, Some(DocumentKind::Summary), &["s"]);
+        check(r#"{"type":"label","label":"l"}"#, Some(DocumentKind::Label), &["l"]);
+        check(r#"{"type":"session_info","name":"n"}"#, Some(DocumentKind::Name), &["n"]);
+        check(r#"{"type":"custom_message","content":"c"}"#, Some(DocumentKind::Custom), &["c"]);
+        check(r#"{"type":"context_edit","replacement":{"content":"c"}}"#, Some(DocumentKind::Edit), &["c"]);
+        check(r#"{"type":"session","id":"c"}"#, None, &[]);
+        check(r#"{"type":"label","label":"l""#, None, &[]);
+        check("", None, &[]);
+    }
+
+    #[test]
+    fn nesting_costs_no_stack() {
+        let deep = format!(
+            r#"{{"type":"message","message":{{"role":"assistant","content":[{{"type":"toolCall","name":"t","arguments":{}"in"{}}}]}}}}"#,
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
+        check(&deep, Some(DocumentKind::Assistant), &["tool t", "t", "in"]);
+    }
+}

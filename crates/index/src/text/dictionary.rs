@@ -1,0 +1,147 @@
+//! The terms of a segment in order, in blocks that share what terms have in common.
+
+use super::codec::{Bytes, put, put_bytes};
+use super::page::Untrusted;
+use super::postings::Lengths;
+
+/// About how many bytes a block has.
+const BLOCK: usize = 2048;
+
+/// Where the postings of a term lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TermPlace {
+    /// Where its documents begin; its positions follow.
+    pub(super) at: u64,
+    /// How long both are.
+    pub(super) lengths: Lengths,
+}
+
+/// Collects the terms of a segment.
+#[derive(Debug, Default)]
+pub(super) struct DictionaryWriter {
+    /// All blocks that are complete, and the current one.
+    blocks: Vec<u8>,
+    /// The first term of each block and its length.
+    index: Vec<u8>,
+    block_start: usize,
+    last: Vec<u8>,
+}
+
+impl DictionaryWriter {
+    /// Adds a term behind all others. The postings of terms follow each other without a gap.
+    pub(super) fn push(&mut self, term: &[u8], place: TermPlace) {
+        if self.blocks.len() - self.block_start >= BLOCK {
+            self.end_block();
+        }
+        if self.blocks.len() == self.block_start {
+            put_bytes(&mut self.index, term);
+            put(&mut self.blocks, place.at);
+            self.last.clear();
+        }
+        let shared = term.iter().zip(&self.last).take_while(|(one, other)| one == other).count();
+        put(&mut self.blocks, shared as u64);
+        put_bytes(&mut self.blocks, &term[shared..]);
+        put(&mut self.blocks, u64::from(place.lengths.n_documents));
+        put(&mut self.blocks, place.lengths.documents);
+        put(&mut self.blocks, place.lengths.positions);
+        self.last.truncate(shared);
+        self.last.extend_from_slice(&term[shared..]);
+    }
+
+    fn end_block(&mut self) {
+        put(&mut self.index, (self.blocks.len() - self.block_start) as u64);
+        self.block_start = self.blocks.len();
+    }
+
+    /// The blocks, and what leads to them.
+    pub(super) fn finish(mut self) -> (Vec<u8>, Vec<u8>) {
+        if self.blocks.len() > self.block_start {
+            self.end_block();
+        }
+        (self.blocks, self.index)
+    }
+}
+
+/// The way to the blocks of a dictionary.
+#[derive(Debug)]
+pub(super) struct DictionaryIndex {
+    bytes: Vec<u8>,
+    /// The first term of each block, as a range of the bytes, and where the block ends.
+    blocks: Vec<(std::ops::Range<usize>, u64)>,
+}
+
+impl DictionaryIndex {
+    pub(super) fn new(bytes: Vec<u8>) -> Result<Self, Untrusted> {
+        let blocks = Self::blocks(&bytes).ok_or(Untrusted)?;
+        Ok(Self { bytes, blocks })
+    }
+
+    fn blocks(bytes: &[u8]) -> Option<Vec<(std::ops::Range<usize>, u64)>> {
+        let mut blocks = Vec::new();
+        let mut rest = Bytes::new(bytes);
+        let mut end = 0u64;
+        while !rest.is_empty() {
+            let term = rest.bytes()?;
+            let after = rest.position();
+            end = end.checked_add(rest.number()?)?;
+            blocks.push((after - term.len()..after, end));
+        }
+        Some(blocks)
+    }
+
+    /// How many blocks there are.
+    pub(super) fn n_blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The last block whose first term is not behind this one; it holds the term if any does.
+    pub(super) fn find(&self, term: &[u8]) -> Option<usize> {
+        self.blocks.partition_point(|(first, _)| self.bytes[first.clone()] <= *term).checked_sub(1)
+    }
+
+    /// Which bytes of the dictionary a block takes.
+    pub(super) fn range(&self, block: usize) -> std::ops::Range<u64> {
+        let start = block.checked_sub(1).and_then(|before| self.blocks.get(before)).map_or(0, |(_, end)| *end);
+        start..self.blocks.get(block).map_or(start, |(_, end)| *end)
+    }
+}
+
+/// The terms of one block, one after the other.
+#[derive(Debug)]
+pub(super) struct BlockReader<'b> {
+    bytes: Bytes<'b>,
+    at: u64,
+    term: Vec<u8>,
+}
+
+impl<'b> BlockReader<'b> {
+    pub(super) fn new(block: &'b [u8]) -> Result<Self, Untrusted> {
+        let mut bytes = Bytes::new(block);
+        let at = bytes.number().ok_or(Untrusted)?;
+        Ok(Self { bytes, at, term: Vec::new() })
+    }
+
+    /// The next term; none at the end.
+    pub(super) fn next(&mut self) -> Result<Option<(&[u8], TermPlace)>, Untrusted> {
+        if self.bytes.is_empty() {
+            return Ok(None);
+        }
+        let place = self.step().ok_or(Untrusted)?;
+        Ok(Some((&self.term, place)))
+    }
+
+    fn step(&mut self) -> Option<TermPlace> {
+        let shared = self.bytes.place().filter(|shared| *shared <= self.term.len())?;
+        let rest = self.bytes.bytes()?;
+        self.term.truncate(shared);
+        self.term.extend_from_slice(rest);
+        let lengths = Lengths {
+            n_documents: self.bytes.small()?,
+            documents: self.bytes.number()?,
+            positions: self.bytes.number()?,
+        };
+        let place = TermPlace { at: self.at, lengths };
+        self.at = self.at.checked_add(lengths.documents)?.checked_add(lengths.positions)?;
+        Some(place)
+    }
+}

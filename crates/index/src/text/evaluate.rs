@@ -1,0 +1,321 @@
+//! A query against one segment.
+
+use sessile_core::search::filter::{Filter, tag};
+use sessile_core::search::query::{Clause, Term};
+use sessile_core::search::score::Scale;
+
+use super::builder::{MODEL, TOOL};
+use super::dictionary::TermPlace;
+use super::page::Untrusted;
+use super::phrase::{UnseenPhrase, of_phrase_with_prefix};
+use super::postings::Postings;
+use super::segment::{Facts, Segment};
+
+/// What is looked for.
+pub(super) struct Wanted<'w> {
+    pub(super) clauses: &'w [Clause],
+    pub(super) filter: &'w Filter,
+    pub(super) scale: &'w Scale,
+}
+
+/// Takes what matches.
+pub(super) trait Matches {
+    /// Whether a document of this rank would count if it had this score.
+    fn wants(&self, score: f32, rank: u32) -> bool;
+
+    /// Takes a document.
+    fn push(&mut self, found: Matched);
+}
+
+/// A document that matches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Matched {
+    pub(super) document: u32,
+    /// The rank of its run.
+    pub(super) rank: u32,
+    pub(super) score: f32,
+    pub(super) facts: Facts,
+}
+
+/// Documents in which something occurs, ascending, and how often.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Often {
+    pub(super) documents: Vec<u32>,
+    pub(super) frequencies: Vec<u32>,
+}
+
+impl Often {
+    fn of(postings: Postings) -> Self {
+        let Postings { documents, frequencies, .. } = postings;
+        Self { documents, frequencies }
+    }
+
+    /// How often in this document.
+    fn at(&self, document: u32) -> u32 {
+        self.documents.binary_search(&document).map_or(0, |place| self.frequencies[place])
+    }
+
+    /// The documents of either, with the greater of the frequencies.
+    fn greatest(self, other: Self) -> Self {
+        if self.documents.is_empty() {
+            return other;
+        }
+        let mut both = Self::default();
+        let (mut left, mut right) = (0, 0);
+        while let Some(document) = self.documents.get(left).into_iter().chain(other.documents.get(right)).min().copied()
+        {
+            let mut frequency = 0;
+            if self.documents.get(left) == Some(&document) {
+                frequency = self.frequencies[left];
+                left += 1;
+            }
+            if other.documents.get(right) == Some(&document) {
+                frequency = frequency.max(other.frequencies[right]);
+                right += 1;
+            }
+            both.documents.push(document);
+            both.frequencies.push(frequency);
+        }
+        both
+    }
+}
+
+/// What is known of a clause.
+#[derive(Default)]
+struct Found<'s> {
+    /// How often it occurs, or, while phrases have not been looked at, how often at most.
+    at_most: Often,
+    /// The phrases that have not been looked at.
+    unseen: Vec<UnseenPhrase<'s>>,
+    /// The other ways in which it may occur, if there are any phrases.
+    seen: Vec<Often>,
+}
+
+/// A run whose documents are not asked for has this rank.
+pub(super) const UNWANTED: u32 = u32::MAX;
+
+/// Hands on the documents that match, all that are wanted among them.
+pub(super) fn evaluate<'s>(
+    segment: &'s Segment<'s>,
+    wanted: &Wanted<'_>,
+    ranks: &[u32],
+    matches: &mut dyn Matches,
+) -> Result<(), Untrusted> {
+    let Some((candidates, mut found)) = matching(segment, wanted)? else { return Ok(()) };
+    if found.iter().all(|found| found.unseen.is_empty()) {
+        return score(segment, wanted, ranks, &candidates, &found, &mut |matched| matches.push(matched));
+    }
+    // What a document could be worth at most is known without its positions. The most promising come first; of what
+    // is left only that which could still count is looked at, in the order in which it is stored.
+    let mut promising = Vec::new();
+    score(segment, wanted, ranks, &candidates, &found, &mut |matched| {
+        if matches.wants(matched.score, matched.rank) {
+            promising.push(matched);
+        }
+    })?;
+    if promising.len() > PROMISING {
+        promising.select_nth_unstable_by(PROMISING, |one, other| other.score.total_cmp(&one.score));
+    }
+    let n_first = PROMISING.min(promising.len());
+    let (first, rest) = promising.split_at_mut(n_first);
+    for part in [first, rest] {
+        part.sort_unstable_by_key(|matched| matched.document);
+        for matched in part {
+            if matches.wants(matched.score, matched.rank) {
+                look_closely(wanted.scale, &mut found, *matched, matches)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// So many documents are looked at before the others.
+const PROMISING: usize = 256;
+
+/// Looks whether the phrases occur in a document that has all their terms.
+fn look_closely(
+    scale: &Scale,
+    found: &mut [Found<'_>],
+    mut promising: Matched,
+    matches: &mut dyn Matches,
+) -> Result<(), Untrusted> {
+    let mut sum = 0.0;
+    for found in found {
+        let frequency = found.look(promising.document)?;
+        if frequency == 0 {
+            return Ok(());
+        }
+        sum += scale.clause(frequency, promising.facts.length);
+    }
+    promising.score = scale.document(sum, promising.facts.kind, promising.facts.time);
+    matches.push(promising);
+    Ok(())
+}
+
+/// Documents, and what is known of each clause.
+type Candidates<'s> = (Vec<u32>, Vec<Found<'s>>);
+
+/// The documents that match or may match, and each clause's part in that; none if there are none.
+fn matching<'s>(segment: &'s Segment<'s>, wanted: &Wanted<'_>) -> Result<Option<Candidates<'s>>, Untrusted> {
+    let mut found: Vec<Found<'s>> = Vec::new();
+    let mut candidates: Option<Vec<u32>> = tagged(segment, wanted.filter)?;
+    for clause in wanted.clauses {
+        let of_clause = of_clause(segment, clause, candidates.as_deref())?;
+        let documents = &of_clause.at_most.documents;
+        let both = candidates.as_ref().map_or_else(|| documents.clone(), |before| intersect(before, documents));
+        if both.is_empty() {
+            return Ok(None);
+        }
+        candidates = Some(both);
+        found.push(of_clause);
+    }
+    Ok(candidates.filter(|left| !left.is_empty()).map(|candidates| (candidates, found)))
+}
+
+/// The documents that have the tool and the model that are asked for; none if nothing is.
+fn tagged(segment: &Segment<'_>, filter: &Filter) -> Result<Option<Vec<u32>>, Untrusted> {
+    let mut candidates = None;
+    if let Some(tool) = &filter.tool {
+        let place = segment.find(&[TOOL, tag(tool).as_bytes()].concat())?;
+        candidates = Some(place.map(|place| segment.postings(place)).transpose()?.unwrap_or_default().documents);
+    }
+    if filter.model.is_some() {
+        let models = segment.find_all(MODEL)?;
+        let is_wanted = |name: &[u8]| filter.is_model(&String::from_utf8_lossy(name));
+        let places: Vec<TermPlace> =
+            models.into_iter().filter(|(name, _)| is_wanted(name)).map(|(_, place)| place).collect();
+        let documents = union(segment, &places)?.documents;
+        candidates =
+            Some(candidates.map_or_else(|| documents.clone(), |before: Vec<u32>| intersect(&before, &documents)));
+    }
+    Ok(candidates)
+}
+
+fn of_clause<'s>(
+    segment: &'s Segment<'s>,
+    clause: &Clause,
+    candidates: Option<&[u32]>,
+) -> Result<Found<'s>, Untrusted> {
+    let mut found = Found::default();
+    for phrase in &clause.phrases {
+        let often = match &phrase.terms[..] {
+            [term] => of_term(segment, term)?,
+            [.., last] if last.is_prefix => of_phrase_with_prefix(segment, phrase, candidates)?,
+            _ => {
+                if let Some((unseen, at_most)) = UnseenPhrase::new(segment, phrase, candidates)? {
+                    found.unseen.push(unseen);
+                    found.at_most = found.at_most.greatest(at_most);
+                }
+                continue;
+            }
+        };
+        if clause.phrases.len() > 1 {
+            found.seen.push(often.clone());
+        }
+        found.at_most = found.at_most.greatest(often);
+    }
+    Ok(found)
+}
+
+impl Found<'_> {
+    /// How often the clause occurs in a document that it may occur in.
+    fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
+        if self.unseen.is_empty() {
+            return Ok(self.at_most.at(document));
+        }
+        let mut most = self.seen.iter().map(|seen| seen.at(document)).max().unwrap_or(0);
+        for phrase in &mut self.unseen {
+            most = most.max(phrase.look(document)?);
+        }
+        Ok(most)
+    }
+}
+
+fn of_term(segment: &Segment<'_>, term: &Term) -> Result<Often, Untrusted> {
+    if term.is_prefix {
+        let places: Vec<TermPlace> = segment.find_all(&term.text)?.into_iter().map(|(_, place)| place).collect();
+        return union(segment, &places);
+    }
+    let place = segment.find(&term.text)?;
+    Ok(place.map(|place| segment.postings(place)).transpose()?.map(Often::of).unwrap_or_default())
+}
+
+/// The documents of several terms, with the sum of their frequencies.
+fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<Often, Untrusted> {
+    if let [place] = places {
+        return Ok(Often::of(segment.postings(*place)?));
+    }
+    let mut sums = vec![0u32; segment.info.n_documents() as usize];
+    for place in places {
+        let postings = segment.postings(*place)?;
+        for (document, frequency) in postings.documents.iter().zip(&postings.frequencies) {
+            let sum = sums.get_mut(*document as usize).ok_or(Untrusted)?;
+            *sum = sum.saturating_add(*frequency);
+        }
+    }
+    let (documents, frequencies) = (0..).zip(sums).filter(|(_, sum)| *sum > 0).unzip();
+    Ok(Often { documents, frequencies })
+}
+
+/// What is in both of two ascending lists.
+pub(super) fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
+    let (few, mut many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    let mut both = Vec::new();
+    let leaps = few.len().saturating_mul(16) < many.len();
+    for document in few {
+        let skipped = if leaps {
+            many.partition_point(|other| other < document)
+        } else {
+            many.iter().take_while(|other| *other < document).count()
+        };
+        many = &many[skipped..];
+        if many.first() == Some(document) {
+            both.push(*document);
+        }
+    }
+    both
+}
+
+/// Fewer documents than this are looked up one by one.
+const FEW: usize = 32;
+
+fn score(
+    segment: &Segment<'_>,
+    wanted: &Wanted<'_>,
+    ranks: &[u32],
+    candidates: &[u32],
+    found: &[Found<'_>],
+    on_match: &mut dyn FnMut(Matched),
+) -> Result<(), Untrusted> {
+    let all_facts = if candidates.len() < FEW { None } else { Some(segment.facts(0..segment.info.n_documents())?) };
+    let times = wanted.filter.seconds();
+    let mut places = vec![0; found.len()];
+    let (mut run, mut run_end) = (0, segment.info.runs.first().map_or(0, |run| run.n_documents));
+    for document in candidates.iter().copied() {
+        while document >= run_end {
+            run += 1;
+            run_end += segment.info.runs.get(run).ok_or(Untrusted)?.n_documents;
+        }
+        let rank = ranks.get(run).copied().unwrap_or(UNWANTED);
+        if rank == UNWANTED {
+            continue;
+        }
+        let facts = match &all_facts {
+            Some(facts) => facts.get(document as usize).copied(),
+            None => segment.facts(document..document + 1)?.first().copied(),
+        };
+        let facts = facts.ok_or(Untrusted)?;
+        if !wanted.filter.admits_kind(facts.kind) || !times.contains(&facts.time) {
+            continue;
+        }
+        let mut sum = 0.0;
+        for (found, place) in found.iter().zip(&mut places) {
+            let often = &found.at_most;
+            *place += often.documents[*place..].iter().take_while(|other| **other < document).count();
+            sum += wanted.scale.clause(often.frequencies[*place], facts.length);
+        }
+        let score = wanted.scale.document(sum, facts.kind, facts.time);
+        on_match(Matched { document, rank, score, facts });
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! What was found, and which of it is best.
+
+use std::cmp;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sessile_core::line::Span;
+
+/// A document that matches. The greater, the better.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) score: f32,
+    pub(super) time: u32,
+    /// The place of its session among those that are searched.
+    pub(super) rank: u32,
+    pub(super) place: Place,
+    pub(super) kind: u8,
+}
+
+/// Where a document was found. The order is that of the lines in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// In a segment.
+    Indexed { segment: u32, document: u32 },
+    /// By reading the session.
+    Scanned { offset: u64, length: u64 },
+}
+
+impl Place {
+    pub(super) fn scanned(span: Span) -> Self {
+        Self::Scanned { offset: span.offset, length: span.len }
+    }
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> cmp::Ordering {
+        (self.score.total_cmp(&other.score))
+            .then(self.time.cmp(&other.time))
+            .then(other.rank.cmp(&self.rank))
+            .then(other.place.cmp(&self.place))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == cmp::Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}
+
+/// Keeps the best.
+#[derive(Debug)]
+pub(super) enum Collector {
+    /// So many of all documents; the worst of them on top, and a score that so many have reached already.
+    Documents(usize, BinaryHeap<cmp::Reverse<Candidate>>, Arc<Floor>),
+    /// The best of each session, by its rank.
+    Sessions(Vec<Option<Candidate>>),
+}
+
+/// A score that enough documents have reached, whoever has found them. Scores are not negative.
+#[derive(Debug, Default)]
+pub(super) struct Floor(AtomicU32);
+
+impl Floor {
+    fn raise(&self, score: f32) {
+        // The bits of floats that are not negative are in the order of the floats.
+        self.0.fetch_max(score.to_bits(), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> f32 {
+        f32::from_bits(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl Collector {
+    /// Keeps so many documents, or one of each of so many sessions.
+    pub(super) fn new(n_best: usize, per_session: bool, n_sessions: usize, floor: &Arc<Floor>) -> Self {
+        if per_session {
+            Self::Sessions(vec![None; n_sessions])
+        } else {
+            Self::Documents(n_best, BinaryHeap::new(), Arc::clone(floor))
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, candidate: Candidate) {
+        match self {
+            Self::Documents(n_best, heap, floor) => {
+                if heap.len() < *n_best {
+                    heap.push(cmp::Reverse(candidate));
+                } else if let Some(mut worst) = heap.peek_mut()
+                    && candidate > worst.0
+                {
+                    worst.0 = candidate;
+                } else {
+                    return;
+                }
+                if heap.len() == *n_best
+                    && let Some(worst) = heap.peek()
+                {
+                    floor.raise(worst.0.score);
+                }
+            }
+            Self::Sessions(best) => {
+                if let Some(place) = best.get_mut(candidate.rank as usize) {
+                    *place = Some(place.map_or(candidate, |before| before.max(candidate)));
+                }
+            }
+        }
+    }
+
+    /// Whether a document of this score and session could be among the best.
+    pub(super) fn wants(&self, score: f32, rank: u32) -> bool {
+        match self {
+            Self::Documents(_, _, floor) => score >= floor.get(),
+            Self::Sessions(best) => {
+                best.get(rank as usize).is_some_and(|best| best.is_none_or(|best| score >= best.score))
+            }
+        }
+    }
+
+    /// All of another's.
+    pub(super) fn merge(&mut self, other: Self) {
+        other.into_vec().into_iter().for_each(|candidate| self.push(candidate));
+    }
+
+    /// What was kept, the best first.
+    pub(super) fn finish(self) -> Vec<Candidate> {
+        let mut all = self.into_vec();
+        all.sort_unstable_by(|one, other| other.cmp(one));
+        all
+    }
+
+    fn into_vec(self) -> Vec<Candidate> {
+        match self {
+            Self::Documents(_, heap, _) => heap.into_iter().map(|candidate| candidate.0).collect(),
+            Self::Sessions(best) => best.into_iter().flatten().collect(),
+        }
+    }
+}

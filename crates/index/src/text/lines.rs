@@ -1,0 +1,76 @@
+//! The lines of a session file, from anywhere on.
+
+use std::io;
+
+use sessile_core::head::{self, Kind, Parsed};
+use sessile_core::json::Raw;
+use sessile_core::line::{Line, LineSplitter};
+use sessile_store::os::{OsFile, read_fully};
+
+/// How much is read at a time.
+const CHUNK: u64 = 256 << 10;
+
+/// Hands on the lines between two offsets, the first of which is a beginning of a line, until `on_line` answers false.
+pub(super) fn read_lines(
+    file: &dyn OsFile,
+    from: u64,
+    to: u64,
+    on_line: &mut dyn FnMut(Line<'_>) -> bool,
+) -> io::Result<()> {
+    let mut splitter = LineSplitter::starting_at(from);
+    let mut goes_on = true;
+    let mut offset = from;
+    let mut take = |line: Line<'_>| goes_on = goes_on && on_line(line.without_bom());
+    let mut buffer = vec![0; usize::try_from(CHUNK.min(to.saturating_sub(from))).unwrap_or(usize::MAX)];
+    while offset < to {
+        let wanted = usize::try_from(CHUNK.min(to - offset)).unwrap_or(usize::MAX);
+        let n_read = read_fully(file, &mut buffer[..wanted], offset)?;
+        splitter.feed(&buffer[..n_read], &mut take);
+        offset += n_read as u64;
+        if n_read < wanted {
+            break;
+        }
+    }
+    splitter.finish(&mut take);
+    Ok(())
+}
+
+/// What a header says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Heading {
+    pub(super) id: String,
+    pub(super) cwd: String,
+}
+
+/// Finds out whether lines are those of a session: the first value must be a header with an id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// Nothing but blank and damaged lines so far.
+    Awaited,
+    /// No session.
+    NoSession,
+    /// A session.
+    Session(Heading),
+}
+
+impl Opening {
+    /// Looks at a line if none has decided yet. True if the line is part of a session that has begun before.
+    pub(super) fn take(&mut self, line: &[u8]) -> bool {
+        match self {
+            Self::Session(_) => return true,
+            Self::NoSession => return false,
+            Self::Awaited => {}
+        }
+        if let Parsed::Kept(head) = head::read(line) {
+            let is_header = head.kind == Kind::Header && head.id.is_some();
+            let heading = is_header.then(|| Raw::parse(line).ok().and_then(heading)).flatten();
+            *self = heading.map_or(Self::NoSession, Self::Session);
+        }
+        false
+    }
+}
+
+fn heading(header: Raw<'_>) -> Option<Heading> {
+    let text = |key| header.get(key).and_then(Raw::as_string);
+    Some(Heading { id: text("id")?, cwd: text("cwd").unwrap_or_default() })
+}

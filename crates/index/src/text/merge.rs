@@ -1,0 +1,167 @@
+//! Several segments to one, without what is gone.
+
+use std::io;
+use std::path::Path;
+
+use sessile_store::StoreError;
+use sessile_store::os::Os;
+
+use super::dictionary::{BlockReader, TermPlace};
+use super::page::Untrusted;
+use super::positions::Positions;
+use super::postings::PostingsWriter;
+use super::segment::{DocumentRecord, OnTerm, Run, Segment, SegmentInfo, Terms, write_segment};
+
+/// Why segments were not merged.
+#[derive(Debug)]
+pub(super) enum Unmerged {
+    /// The segment at this place cannot be believed.
+    Untrusted(usize),
+    /// The new one could not be written.
+    Store(StoreError),
+}
+
+/// Writes a segment of all documents of others, in their order, whose sessions are alive. None if no document is left.
+pub(super) fn merge(
+    os: &dyn Os,
+    segments: &[Segment<'_>],
+    is_alive: &dyn Fn(u32) -> bool,
+    path: &Path,
+    name: String,
+) -> Result<Option<SegmentInfo>, Unmerged> {
+    let mut documents = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
+    let mut inputs = Vec::new();
+    for (place, segment) in segments.iter().enumerate() {
+        let numbers = take_documents(segment, is_alive, &mut documents, &mut runs);
+        let numbers = numbers.map_err(|Untrusted| Unmerged::Untrusted(place))?;
+        inputs.push(Input { terms: TermWalk::new(segment), numbers });
+    }
+    if documents.is_empty() {
+        return Ok(None);
+    }
+    let mut merging = Merging { inputs, untrusted: None };
+    let written = write_segment(os, path, name, runs, &documents, &mut merging);
+    match (merging.untrusted, written) {
+        (Some(place), _) => Err(Unmerged::Untrusted(place)),
+        (None, written) => written.map(Some).map_err(Unmerged::Store),
+    }
+}
+
+/// Adds the living documents of a segment, and returns the new number of each.
+fn take_documents(
+    segment: &Segment<'_>,
+    is_alive: &dyn Fn(u32) -> bool,
+    documents: &mut Vec<DocumentRecord>,
+    runs: &mut Vec<Run>,
+) -> Result<Vec<Option<u32>>, Untrusted> {
+    let n_documents = segment.info.n_documents();
+    let records = segment.facts(0..n_documents)?.into_iter().zip(segment.spans(0..n_documents)?);
+    let mut records = records.map(|(facts, span)| DocumentRecord { span, facts });
+    let mut numbers = Vec::with_capacity(n_documents as usize);
+    for run in &segment.info.runs {
+        let records = records.by_ref().take(run.n_documents as usize);
+        if !is_alive(run.session) {
+            numbers.extend(records.map(|_| None));
+            continue;
+        }
+        for record in records {
+            numbers.push(u32::try_from(documents.len()).ok());
+            documents.push(record);
+        }
+        match runs.last_mut() {
+            Some(last) if last.session == run.session => last.n_documents += run.n_documents,
+            _ => runs.push(*run),
+        }
+    }
+    Ok(numbers)
+}
+
+struct Input<'s> {
+    terms: TermWalk<'s>,
+    numbers: Vec<Option<u32>>,
+}
+
+struct Merging<'s> {
+    inputs: Vec<Input<'s>>,
+    untrusted: Option<usize>,
+}
+
+impl Terms for Merging<'_> {
+    fn write(&mut self, postings: &mut PostingsWriter, on_term: &mut OnTerm<'_>) -> Result<(), StoreError> {
+        let stop = |_| StoreError::io("read", Path::new("a segment"))(io::ErrorKind::InvalidData.into());
+        for place in 0..self.inputs.len() {
+            self.step(place).map_err(stop)?;
+        }
+        let mut term = Vec::new();
+        loop {
+            let current = self.inputs.iter().filter_map(|input| input.terms.current.as_ref());
+            let Some((least, _)) = current.min_by(|one, other| one.0.cmp(&other.0)) else { return Ok(()) };
+            term.clone_from(least);
+            for place in 0..self.inputs.len() {
+                if self.inputs[place].terms.current.as_ref().is_some_and(|(current, _)| *current == term) {
+                    let copied = self.inputs[place].copy(postings);
+                    copied.inspect_err(|_| self.untrusted = Some(place)).map_err(stop)?;
+                    self.step(place).map_err(stop)?;
+                }
+            }
+            if !postings.is_empty() {
+                on_term(&term, postings)?;
+            }
+        }
+    }
+}
+
+impl Merging<'_> {
+    fn step(&mut self, place: usize) -> Result<(), Untrusted> {
+        self.inputs[place].terms.step().inspect_err(|_| self.untrusted = Some(place))
+    }
+}
+
+impl Input<'_> {
+    /// Adds the documents of the current term that are alive.
+    fn copy(&self, out: &mut PostingsWriter) -> Result<(), Untrusted> {
+        let Some((_, place)) = self.terms.current else { return Ok(()) };
+        let postings = self.terms.segment.postings(place)?;
+        let documents = postings.documents.clone();
+        let mut reader = Positions::new(self.terms.segment, place, postings);
+        let mut positions = Vec::new();
+        for document in documents {
+            let number = self.numbers.get(document as usize).ok_or(Untrusted)?;
+            if let Some(number) = number {
+                reader.of(document, &mut positions)?;
+                out.push(*number, positions.iter().copied());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The terms of a segment, one after the other.
+struct TermWalk<'s> {
+    segment: &'s Segment<'s>,
+    next_block: usize,
+    /// The terms of the current block, the next one last.
+    block: Vec<(Vec<u8>, TermPlace)>,
+    current: Option<(Vec<u8>, TermPlace)>,
+}
+
+impl<'s> TermWalk<'s> {
+    fn new(segment: &'s Segment<'s>) -> Self {
+        Self { segment, next_block: 0, block: Vec::new(), current: None }
+    }
+
+    fn step(&mut self) -> Result<(), Untrusted> {
+        if self.block.is_empty() && self.next_block < self.segment.n_blocks() {
+            let bytes = self.segment.block(self.next_block)?;
+            let mut terms = BlockReader::new(&bytes)?;
+            while let Some((term, place)) = terms.next()? {
+                self.block.push((term.to_vec(), place));
+            }
+            self.block.reverse();
+            self.next_block += 1;
+        }
+        self.current = self.block.pop();
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! A file in pages, each with its own checksum: nothing is believed that was not checked when it was read.
+
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+
+use sessile_store::StoreError;
+use sessile_store::os::{OsFile, read_fully};
+
+/// The bytes of a page on disk.
+const PAGE: usize = 4096;
+
+/// The bytes of a page that carry something.
+const PAYLOAD: usize = PAGE - 4;
+
+/// Something in a file is not what was written there, or cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Untrusted;
+
+impl Untrusted {
+    /// For `map_err`: why something cannot be read makes no difference to what is done about it.
+    pub(super) fn because<E>(_why: E) -> Self {
+        Self
+    }
+}
+
+/// Writes bytes as pages.
+pub(super) struct PageWriter<'w> {
+    out: &'w mut dyn Write,
+    path: &'w Path,
+    seed: u32,
+    page: Vec<u8>,
+    n_pages: u64,
+}
+
+impl<'w> PageWriter<'w> {
+    /// Pages that are told from those of other files by their seed.
+    pub(super) fn new(out: &'w mut dyn Write, path: &'w Path, seed: u32) -> Self {
+        Self { out, path, seed, page: Vec::with_capacity(PAGE), n_pages: 0 }
+    }
+
+    /// How many bytes have been written.
+    pub(super) fn position(&self) -> u64 {
+        self.n_pages * PAYLOAD as u64 + self.page.len() as u64
+    }
+
+    pub(super) fn write(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(PAYLOAD - self.page.len()));
+            self.page.extend_from_slice(now);
+            bytes = later;
+            if self.page.len() == PAYLOAD {
+                self.end_page()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the last page, which may be short.
+    pub(super) fn finish(mut self) -> Result<(), StoreError> {
+        if self.page.is_empty() { Ok(()) } else { self.end_page() }
+    }
+
+    fn end_page(&mut self) -> Result<(), StoreError> {
+        let checksum = checksum(self.seed, self.n_pages, &self.page);
+        self.page.extend_from_slice(&checksum.to_le_bytes());
+        self.out.write_all(&self.page).map_err(StoreError::io("write", self.path))?;
+        self.page.clear();
+        self.n_pages += 1;
+        Ok(())
+    }
+}
+
+/// Reads bytes that were written as pages.
+#[derive(Debug)]
+pub(super) struct PageReader {
+    file: Box<dyn OsFile>,
+    seed: u32,
+    length: u64,
+}
+
+impl PageReader {
+    /// Pages of a file that holds so many bytes.
+    pub(super) fn new(file: Box<dyn OsFile>, seed: u32, length: u64) -> Self {
+        Self { file, seed, length }
+    }
+
+    /// The bytes in a range, all of which were written.
+    pub(super) fn read(&self, range: Range<u64>) -> Result<Vec<u8>, Untrusted> {
+        if range.end > self.length || range.start > range.end {
+            return Err(Untrusted);
+        }
+        let first = range.start / PAYLOAD as u64;
+        let end = range.end.div_ceil(PAYLOAD as u64).max(first);
+        let n_payload = self.length.min(end * PAYLOAD as u64) - first * PAYLOAD as u64;
+        let n_pages = usize::try_from(end - first).map_err(Untrusted::because)?;
+        let mut bytes = vec![0; usize::try_from(n_payload).map_err(Untrusted::because)? + 4 * n_pages];
+        let n_read = read_fully(self.file.as_ref(), &mut bytes, first * PAGE as u64).map_err(Untrusted::because)?;
+        if n_read < bytes.len() {
+            return Err(Untrusted);
+        }
+        // The payloads move together over the checksums, once those are found right.
+        let mut at = 0;
+        for place in 0..n_pages {
+            let start = place * PAGE;
+            let end = bytes.len().min(start + PAGE);
+            let payload = start..end - 4;
+            let expected = checksum(self.seed, first + place as u64, &bytes[payload.clone()]);
+            if bytes[payload.end..end] != expected.to_le_bytes() {
+                return Err(Untrusted);
+            }
+            let length = payload.len();
+            bytes.copy_within(payload, at);
+            at += length;
+        }
+        bytes.truncate(at);
+        let skipped = usize::try_from(range.start - first * PAYLOAD as u64).map_err(Untrusted::because)?;
+        bytes.drain(..skipped);
+        bytes.truncate(usize::try_from(range.end - range.start).map_err(Untrusted::because)?);
+        Ok(bytes)
+    }
+}
+
+/// How long a file with so many bytes in pages is.
+pub(super) fn file_length(length: u64) -> u64 {
+    length + 4 * length.div_ceil(PAYLOAD as u64)
+}
+
+fn checksum(seed: u32, page: u64, payload: &[u8]) -> u32 {
+    let mut checksum = crc32fast::Hasher::new_with_initial(seed);
+    checksum.update(&page.to_le_bytes());
+    checksum.update(payload);
+    checksum.finalize()
+}

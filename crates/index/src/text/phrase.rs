@@ -1,0 +1,139 @@
+//! Terms that stand side by side.
+
+use sessile_core::search::query::{Phrase, Term};
+
+use super::dictionary::TermPlace;
+use super::evaluate::{Often, intersect};
+use super::page::Untrusted;
+use super::positions::Positions;
+use super::postings::Postings;
+use super::segment::Segment;
+
+/// A phrase of which only the documents are known that have all of its terms.
+pub(super) struct UnseenPhrase<'s> {
+    /// The distance of each term from the first, and its positions; the rarest first.
+    terms: Vec<(u32, Positions<'s>)>,
+    starts: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl<'s> UnseenPhrase<'s> {
+    /// The phrase, the documents in which it may occur, and how often at most; none if it cannot occur.
+    pub(super) fn new(
+        segment: &'s Segment<'s>,
+        phrase: &Phrase,
+        candidates: Option<&[u32]>,
+    ) -> Result<Option<(Self, Often)>, Untrusted> {
+        let mut lists = Vec::new();
+        for (distance, term) in (0..).zip(&phrase.terms) {
+            let Some(place) = segment.find(&term.text)? else { return Ok(None) };
+            lists.push((distance, place, segment.postings(place)?));
+        }
+        lists.sort_by_key(|(_, _, postings)| postings.documents.len());
+        let common = common(&lists, candidates);
+        if common.is_empty() {
+            return Ok(None);
+        }
+        let mut bounds = vec![u32::MAX; common.len()];
+        for (_, _, postings) in &lists {
+            let mut place = 0;
+            for (document, bound) in common.iter().zip(&mut bounds) {
+                place += postings.documents[place..].iter().take_while(|other| *other < document).count();
+                *bound = (*bound).min(postings.frequencies[place]);
+            }
+        }
+        let terms =
+            lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
+        let phrase = Self { terms: terms.collect(), starts: Vec::new(), next: Vec::new() };
+        Ok(Some((phrase, Often { documents: common, frequencies: bounds })))
+    }
+
+    /// How often it occurs in a document.
+    pub(super) fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
+        self.starts.clear();
+        for (place, (distance, positions)) in self.terms.iter_mut().enumerate() {
+            if !positions.of(document, &mut self.next)? {
+                return Ok(0);
+            }
+            let shifted = self.next.iter().filter_map(|position| position.checked_sub(*distance));
+            if place == 0 {
+                self.starts.extend(shifted);
+            } else {
+                keep_common(&mut self.starts, shifted);
+            }
+            if self.starts.is_empty() {
+                return Ok(0);
+            }
+        }
+        Ok(u32::try_from(self.starts.len()).unwrap_or(u32::MAX))
+    }
+}
+
+/// The documents that are candidates and in all lists.
+fn common(lists: &[(u32, TermPlace, Postings)], candidates: Option<&[u32]>) -> Vec<u32> {
+    let mut common = candidates.map(<[u32]>::to_vec);
+    for (_, _, postings) in lists {
+        let documents = &postings.documents;
+        common = Some(common.map_or_else(|| documents.clone(), |before| intersect(&before, documents)));
+    }
+    common.unwrap_or_default()
+}
+
+/// The documents in which the terms of a phrase stand side by side, the last of which is the beginning of a word.
+pub(super) fn of_phrase_with_prefix(
+    segment: &Segment<'_>,
+    phrase: &Phrase,
+    candidates: Option<&[u32]>,
+) -> Result<Often, Untrusted> {
+    let Some((last, before)) = phrase.terms.split_last() else { return Ok(Often::default()) };
+    let mut lists = Vec::new();
+    for (distance, term) in (0..).zip(before) {
+        let Some(place) = segment.find(&term.text)? else { return Ok(Often::default()) };
+        lists.push((distance, place, segment.postings(place)?));
+    }
+    lists.sort_by_key(|(_, _, postings)| postings.documents.len());
+    let common = common(&lists, candidates);
+    let distance = u32::try_from(before.len()).unwrap_or(u32::MAX);
+    let ends = positions_of_prefix(segment, last, &common)?;
+    let terms =
+        lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
+    let mut start = UnseenPhrase { terms: terms.collect(), starts: Vec::new(), next: Vec::new() };
+    let mut found = Often::default();
+    for here in ends.chunk_by(|one, other| one.0 == other.0) {
+        let document = here[0].0;
+        if start.look(document)? > 0 {
+            keep_common(&mut start.starts, here.iter().filter_map(|(_, position)| position.checked_sub(distance)));
+            if !start.starts.is_empty() {
+                found.documents.push(document);
+                found.frequencies.push(u32::try_from(start.starts.len()).unwrap_or(u32::MAX));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Keeps of an ascending list what another one has too.
+fn keep_common(list: &mut Vec<u32>, other: impl Iterator<Item = u32>) {
+    let mut other = other.peekable();
+    list.retain(|position| {
+        while other.next_if(|next| next < position).is_some() {}
+        other.peek() == Some(position)
+    });
+}
+
+/// Where words that begin like this stand in these documents, ascending.
+fn positions_of_prefix(segment: &Segment<'_>, term: &Term, documents: &[u32]) -> Result<Vec<(u32, u32)>, Untrusted> {
+    let mut found = Vec::new();
+    let mut positions = Vec::new();
+    for (_, place) in segment.find_all(&term.text)? {
+        let postings = segment.postings(place)?;
+        let common = intersect(documents, &postings.documents);
+        let mut reader = Positions::new(segment, place, postings);
+        for document in common {
+            reader.of(document, &mut positions)?;
+            found.extend(positions.iter().map(|position| (document, *position)));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}

@@ -1,0 +1,89 @@
+//! Where a term stands in the documents it occurs in.
+
+use super::codec::Bytes;
+use super::dictionary::TermPlace;
+use super::page::Untrusted;
+use super::postings::{BLOCK, Postings};
+use super::segment::Segment;
+
+/// The positions of one term, read document by document, in whatever order.
+pub(super) struct Positions<'s> {
+    segment: &'s Segment<'s>,
+    place: TermPlace,
+    postings: Postings,
+    /// The positions of one block, or of all.
+    bytes: Vec<u8>,
+    /// Whether they are of all blocks.
+    has_all: bool,
+    n_loaded: usize,
+    /// The current block.
+    block: Option<usize>,
+    /// The next document of it, counted among those of the term, and where its positions begin.
+    next: usize,
+    at: usize,
+}
+
+/// After so many blocks it is quicker to read all of them at once.
+const PIECEMEAL: usize = 16;
+
+impl<'s> Positions<'s> {
+    pub(super) fn new(segment: &'s Segment<'s>, place: TermPlace, postings: Postings) -> Self {
+        Self { segment, place, postings, bytes: Vec::new(), has_all: false, n_loaded: 0, block: None, next: 0, at: 0 }
+    }
+
+    /// The positions in a document. False if the term does not occur in it.
+    pub(super) fn of(&mut self, document: u32, out: &mut Vec<u32>) -> Result<bool, Untrusted> {
+        out.clear();
+        let Some(index) = self.index_of(document) else { return Ok(false) };
+        self.go_to(index / BLOCK)?;
+        if index < self.next {
+            self.rewind(index / BLOCK)?;
+        }
+        let mut rest = Bytes::new(self.bytes.get(self.at..).ok_or(Untrusted)?);
+        for frequency in &self.postings.frequencies[self.next..index] {
+            rest.skip(*frequency).ok_or(Untrusted)?;
+        }
+        let mut position = 0u32;
+        for _ in 0..self.postings.frequencies[index] {
+            position = position.wrapping_add(rest.small().ok_or(Untrusted)?);
+            out.push(position);
+        }
+        self.at += rest.position();
+        self.next = index + 1;
+        Ok(true)
+    }
+
+    /// The place of a document among those of the term. Mostly it is not far behind the one before.
+    fn index_of(&self, document: u32) -> Option<usize> {
+        let near = self.postings.documents.get(self.next..).unwrap_or_default();
+        let near = &near[..near.len().min(16)];
+        match near.iter().position(|other| *other >= document) {
+            Some(place) if near[place] == document => Some(self.next + place),
+            _ => self.postings.documents.binary_search(&document).ok(),
+        }
+    }
+
+    /// Makes a block the current one.
+    fn go_to(&mut self, block: usize) -> Result<(), Untrusted> {
+        if self.block == Some(block) {
+            return Ok(());
+        }
+        if !self.has_all {
+            self.n_loaded += 1;
+            self.has_all = self.n_loaded > PIECEMEAL || self.postings.blocks.is_empty();
+            let all = 0..self.place.lengths.positions;
+            let range = if self.has_all { all } else { self.postings.block(block, self.place.lengths) };
+            self.bytes = self.segment.positions(self.place, range)?;
+        }
+        self.block = Some(block);
+        self.rewind(block)
+    }
+
+    /// Goes to the beginning of the current block.
+    fn rewind(&mut self, block: usize) -> Result<(), Untrusted> {
+        let start = if self.has_all { self.postings.block(block, self.place.lengths).start } else { 0 };
+        self.at = usize::try_from(start).map_err(Untrusted::because)?;
+        self.next = block * BLOCK;
+        Ok(())
+    }
+}

@@ -1,0 +1,267 @@
+//! A segment: documents and their terms in one file that never changes.
+//!
+//! In this order, in pages: what scoring needs of each document, where each
+//! document lies, the postings of all terms, the dictionary, the way to its
+//! blocks. Where those begin is kept in the manifest.
+
+use std::path::Path;
+
+use sessile_core::line::Span;
+use sessile_store::os::{Mode, Os};
+use sessile_store::{StoreError, create_file};
+
+use super::codec::{Bytes, put, put_bytes};
+use super::dictionary::{BlockReader, DictionaryIndex, DictionaryWriter, TermPlace};
+use super::page::{PageReader, PageWriter, Untrusted, file_length};
+use super::postings::{Postings, PostingsWriter};
+
+/// What is kept of a document besides its terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DocumentRecord {
+    /// Where its line lies in the session.
+    pub(super) span: Span,
+    /// What scoring needs.
+    pub(super) facts: Facts,
+}
+
+/// What scoring needs of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// When it was written, in seconds; 0 if nobody knows.
+    pub(super) time: u32,
+    /// The number of its kind.
+    pub(super) kind: u8,
+    /// Its length, see [`length_code`](sessile_core::search::score::length_code).
+    pub(super) length: u8,
+}
+
+const FACTS: u64 = 6;
+const SPAN: u64 = 12;
+
+/// Documents of one session that follow each other in a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// The number of the session.
+    pub(super) session: u32,
+    /// How many documents.
+    pub(super) n_documents: u32,
+}
+
+/// A segment as the manifest knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SegmentInfo {
+    /// The name of its file, which no other segment ever had.
+    pub(super) name: String,
+    /// Its documents in order, by session.
+    pub(super) runs: Vec<Run>,
+    n_documents: u32,
+    dictionary_at: u64,
+    index_at: u64,
+    /// How many bytes it has, not counting checksums.
+    length: u64,
+}
+
+impl SegmentInfo {
+    /// How long its file is.
+    pub(super) fn file_length(&self) -> u64 {
+        file_length(self.length)
+    }
+
+    /// How many documents it has.
+    pub(super) fn n_documents(&self) -> u32 {
+        self.n_documents
+    }
+
+    fn seed(&self) -> u32 {
+        seed(&self.name)
+    }
+
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        put_bytes(out, self.name.as_bytes());
+        put(out, self.runs.len() as u64);
+        for run in &self.runs {
+            put(out, u64::from(run.session));
+            put(out, u64::from(run.n_documents));
+        }
+        for number in [self.dictionary_at, self.index_at, self.length] {
+            put(out, number);
+        }
+    }
+
+    pub(super) fn decode(bytes: &mut Bytes<'_>) -> Option<Self> {
+        let name = String::from_utf8(bytes.bytes()?.to_vec()).ok()?;
+        let n_runs = bytes.place()?;
+        let mut runs = Vec::new();
+        let mut n_documents = 0u32;
+        for _ in 0..n_runs {
+            let run = Run { session: bytes.small()?, n_documents: bytes.small()? };
+            n_documents = n_documents.checked_add(run.n_documents)?;
+            runs.push(run);
+        }
+        let (dictionary_at, index_at, length) = (bytes.number()?, bytes.number()?, bytes.number()?);
+        Some(Self { name, runs, n_documents, dictionary_at, index_at, length })
+    }
+}
+
+fn seed(name: &str) -> u32 {
+    crc32fast::hash(name.as_bytes())
+}
+
+/// Takes a term whose documents have been pushed.
+pub(super) type OnTerm<'t> = dyn FnMut(&[u8], &mut PostingsWriter) -> Result<(), StoreError> + 't;
+
+/// Gives the terms of a segment, in order, to whoever writes it.
+pub(super) trait Terms {
+    /// Calls `on_term` with every term once its documents have been pushed into the writer.
+    fn write(&mut self, postings: &mut PostingsWriter, on_term: &mut OnTerm<'_>) -> Result<(), StoreError>;
+}
+
+/// How many bytes of postings are collected before they are written.
+const CHUNK: usize = 256 << 10;
+
+/// Writes a segment to a new file.
+pub(super) fn write_segment(
+    os: &dyn Os,
+    path: &Path,
+    name: String,
+    runs: Vec<Run>,
+    documents: &[DocumentRecord],
+    terms: &mut dyn Terms,
+) -> Result<SegmentInfo, StoreError> {
+    let n_documents = u32::try_from(documents.len()).unwrap_or(u32::MAX);
+    let mut info = SegmentInfo { name, runs, n_documents, dictionary_at: 0, index_at: 0, length: 0 };
+    create_file(os, path, false, &mut |out| {
+        let mut pages = PageWriter::new(out, path, info.seed());
+        write_documents(&mut pages, documents)?;
+        let mut dictionary = DictionaryWriter::default();
+        let mut chunk = Vec::with_capacity(CHUNK + (CHUNK >> 2));
+        let mut chunk_at = pages.position();
+        terms.write(&mut PostingsWriter::default(), &mut |term, postings| {
+            let at = chunk_at + chunk.len() as u64;
+            let lengths = postings.end_term(&mut chunk);
+            dictionary.push(term, TermPlace { at, lengths });
+            if chunk.len() >= CHUNK {
+                pages.write(&chunk)?;
+                chunk_at += chunk.len() as u64;
+                chunk.clear();
+            }
+            Ok(())
+        })?;
+        pages.write(&chunk)?;
+        let (blocks, index) = dictionary.finish();
+        info.dictionary_at = pages.position();
+        pages.write(&blocks)?;
+        info.index_at = pages.position();
+        pages.write(&index)?;
+        info.length = pages.position();
+        pages.finish()
+    })?;
+    Ok(info)
+}
+
+fn write_documents(pages: &mut PageWriter<'_>, documents: &[DocumentRecord]) -> Result<(), StoreError> {
+    let mut bytes = Vec::with_capacity(documents.len() * 18);
+    for DocumentRecord { facts, .. } in documents {
+        bytes.extend_from_slice(&facts.time.to_le_bytes());
+        bytes.extend_from_slice(&[facts.kind, facts.length]);
+    }
+    for DocumentRecord { span, .. } in documents {
+        bytes.extend_from_slice(&span.offset.to_le_bytes());
+        bytes.extend_from_slice(&u32::try_from(span.len).unwrap_or(u32::MAX).to_le_bytes());
+    }
+    pages.write(&bytes)
+}
+
+/// An open segment.
+#[derive(Debug)]
+pub(super) struct Segment<'i> {
+    pub(super) info: &'i SegmentInfo,
+    pages: PageReader,
+    index: DictionaryIndex,
+}
+
+impl<'i> Segment<'i> {
+    /// Opens a segment and reads the way into its dictionary.
+    pub(super) fn open(os: &dyn Os, path: &Path, info: &'i SegmentInfo) -> Result<Self, Untrusted> {
+        let file = os.open(path, Mode::Read).map_err(Untrusted::because)?;
+        let pages = PageReader::new(file, info.seed(), info.length);
+        let index = DictionaryIndex::new(pages.read(info.index_at..info.length)?)?;
+        Ok(Self { info, pages, index })
+    }
+
+    /// Where a term's postings lie, if it occurs.
+    pub(super) fn find(&self, term: &[u8]) -> Result<Option<TermPlace>, Untrusted> {
+        let Some(block) = self.index.find(term) else { return Ok(None) };
+        let bytes = self.block(block)?;
+        let mut terms = BlockReader::new(&bytes)?;
+        while let Some((found, place)) = terms.next()? {
+            if found >= term {
+                return Ok((found == term).then_some(place));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The postings of all terms that begin like this, and the rest of each.
+    pub(super) fn find_all(&self, prefix: &[u8]) -> Result<Vec<(Vec<u8>, TermPlace)>, Untrusted> {
+        let mut found = Vec::new();
+        for block in self.index.find(prefix).unwrap_or(0)..self.index.n_blocks() {
+            let bytes = self.block(block)?;
+            let mut terms = BlockReader::new(&bytes)?;
+            while let Some((term, place)) = terms.next()? {
+                if let Some(rest) = term.strip_prefix(prefix) {
+                    found.push((rest.to_vec(), place));
+                } else if term > prefix {
+                    return Ok(found);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many blocks of terms there are.
+    pub(super) fn n_blocks(&self) -> usize {
+        self.index.n_blocks()
+    }
+
+    /// A block of terms.
+    pub(super) fn block(&self, block: usize) -> Result<Vec<u8>, Untrusted> {
+        let range = self.index.range(block);
+        self.pages.read(self.info.dictionary_at + range.start..self.info.dictionary_at + range.end)
+    }
+
+    /// The documents in which a term occurs.
+    pub(super) fn postings(&self, place: TermPlace) -> Result<Postings, Untrusted> {
+        Postings::decode(&self.pages.read(place.at..place.at + place.lengths.documents)?, place.lengths)
+    }
+
+    /// Some bytes of a term's positions.
+    pub(super) fn positions(&self, place: TermPlace, range: std::ops::Range<u64>) -> Result<Vec<u8>, Untrusted> {
+        let start = place.at + place.lengths.documents;
+        self.pages.read(start + range.start..start + range.end)
+    }
+
+    /// What scoring needs of these documents, which follow each other.
+    pub(super) fn facts(&self, documents: std::ops::Range<u32>) -> Result<Vec<Facts>, Untrusted> {
+        let bytes = self.pages.read(u64::from(documents.start) * FACTS..u64::from(documents.end) * FACTS)?;
+        let fact = |bytes: &[u8]| Facts {
+            time: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            kind: bytes[4],
+            length: bytes[5],
+        };
+        Ok(bytes.chunks_exact(6).map(fact).collect())
+    }
+
+    /// Where these documents lie, which follow each other.
+    pub(super) fn spans(&self, documents: std::ops::Range<u32>) -> Result<Vec<Span>, Untrusted> {
+        let start = u64::from(self.info.n_documents) * FACTS;
+        let range = start + u64::from(documents.start) * SPAN..start + u64::from(documents.end) * SPAN;
+        let span = |bytes: &[u8]| {
+            let (mut offset, mut length) = ([0; 8], [0; 4]);
+            offset.copy_from_slice(&bytes[..8]);
+            length.copy_from_slice(&bytes[8..]);
+            Span { offset: u64::from_le_bytes(offset), len: u64::from(u32::from_le_bytes(length)) }
+        };
+        Ok(self.pages.read(range)?.chunks_exact(12).map(span).collect())
+    }
+}

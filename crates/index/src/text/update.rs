@@ -1,0 +1,244 @@
+//! Bringing the index up to date: reading what it does not cover, and keeping it in few segments.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use sessile_store::os::{Lock, Mode};
+use sessile_store::{StoreError, create_directory};
+
+use super::TextIndex;
+use super::find::Coverage;
+use super::manifest::{KIND, path_bytes};
+use super::merge::{Unmerged, merge};
+use super::segment::{Segment, SegmentInfo};
+use super::survey::Surveyed;
+use super::worker::{State, Workers};
+use crate::Caches;
+
+/// How an update is done.
+pub struct Updating<'u> {
+    /// Whether a session that is no longer among the files is gone, rather than not asked for.
+    pub is_gone: &'u (dyn Fn(&Path) -> bool + Sync),
+    /// Asked now and then; true to stop. What is done by then stays done.
+    pub is_cancelled: &'u (dyn Fn() -> bool + Sync),
+    /// Told now and then.
+    pub on_progress: &'u (dyn Fn(Progress) + Sync),
+    /// About how many bytes of memory to use.
+    pub memory: usize,
+    /// Whether to merge segments however large they are.
+    pub merges_all: bool,
+}
+
+/// How much memory an update uses by default.
+pub(super) const MEMORY: usize = 96 << 20;
+
+impl Default for Updating<'_> {
+    fn default() -> Self {
+        Self { is_gone: &|_| false, is_cancelled: &|| false, on_progress: &|_| {}, memory: MEMORY, merges_all: false }
+    }
+}
+
+/// How far an update has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of sessions read.
+    pub n_done: u64,
+    /// Bytes of sessions in all.
+    pub n_bytes: u64,
+}
+
+/// What became of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Updated {
+    /// The index covers the files as they were.
+    Done,
+    /// It was cancelled; what was done by then stays done.
+    Cancelled,
+    /// Somebody else is at it.
+    Busy,
+}
+
+impl TextIndex {
+    /// Covers what these files hold.
+    ///
+    /// One at a time: if somebody else is updating, nothing happens. Readers
+    /// are never waited for, nor do they wait.
+    pub fn update(&mut self, files: &[Surveyed], updating: &Updating<'_>) -> Result<Updated, StoreError> {
+        create_directory(self.caches.os().as_ref(), &self.caches.root().join(KIND.directory), false)?;
+        let path = self.caches.path(KIND, LOCK);
+        let lock = self.caches.os().open(&path, Mode::Sidecar).map_err(StoreError::io("open", &path))?;
+        if !lock.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &path))? {
+            return Ok(Updated::Busy);
+        }
+        *self = Self::open(self.caches.clone());
+        let is_changed = self.forget(files, updating);
+        let jobs = self.jobs(files);
+        let updated = self.index(files, &jobs, is_changed, updating);
+        drop(lock);
+        updated
+    }
+
+    fn index(
+        &mut self,
+        files: &[Surveyed],
+        jobs: &[Job],
+        is_changed: bool,
+        updating: &Updating<'_>,
+    ) -> Result<Updated, StoreError> {
+        let manifest = std::mem::take(&mut self.manifest);
+        let state = State::new(manifest, is_changed);
+        let workers = Workers {
+            caches: &self.caches,
+            files,
+            jobs,
+            updating,
+            next: AtomicUsize::new(0),
+            next_number: AtomicU32::new(state.manifest.next_number),
+            n_done: AtomicU64::new(0),
+            n_bytes: jobs.iter().map(|job| job.to - job.from).sum(),
+            state: Mutex::new(state),
+        };
+        let done = workers.run();
+        let mut state = workers.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        state.manifest.next_number = workers.next_number.into_inner();
+        self.manifest = state.manifest;
+        let is_changed = state.is_changed | self.merge_some(updating)?;
+        if is_changed {
+            self.manifest.sessions.sort_by(|one, other| path_bytes(&one.path).cmp(path_bytes(&other.path)));
+            self.manifest.write(&self.caches)?;
+        }
+        self.sweep();
+        done?;
+        Ok(if (updating.is_cancelled)() { Updated::Cancelled } else { Updated::Done })
+    }
+
+    /// Drops what is damaged and what is gone. True if there was any of it.
+    fn forget(&mut self, files: &[Surveyed], updating: &Updating<'_>) -> bool {
+        let os = self.caches.os();
+        let is_whole = |segment: &SegmentInfo| {
+            let stat = os.stat(&self.caches.path(KIND, &segment.name));
+            stat.is_ok_and(|stat| stat.length == segment.file_length())
+        };
+        let (whole, damaged): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.manifest.segments).into_iter().partition(is_whole);
+        self.manifest.segments = whole;
+        let lost: HashSet<u32> = damaged.iter().flat_map(|segment| &segment.runs).map(|run| run.session).collect();
+        let found: HashSet<&[u8]> = files.iter().map(|file| path_bytes(&file.path)).collect();
+        let n_before = self.manifest.sessions.len();
+        self.manifest.sessions.retain(|known| {
+            let is_there = found.contains(path_bytes(&known.path)) || !(updating.is_gone)(&known.path);
+            is_there && !lost.contains(&known.number)
+        });
+        !damaged.is_empty() || n_before > self.manifest.sessions.len()
+    }
+
+    /// What has to be read, what was written to longest ago first.
+    fn jobs(&self, files: &[Surveyed]) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        for (file, coverage) in self.coverage(files).into_iter().enumerate() {
+            let (known, from, to) = match coverage {
+                Coverage::Unknown => (None, 0, files[file].stat.length),
+                Coverage::Known { place, end, length } => (Some(place), end, length),
+            };
+            let is_same = known.is_some_and(|place| self.manifest.sessions[place].mark.is_same(&files[file].stat));
+            if !is_same && (from < to || known.is_some()) {
+                jobs.push(Job { file, known, from, to });
+            }
+        }
+        jobs.sort_by_key(|job| files[job.file].stat.modified_ms);
+        jobs
+    }
+
+    /// Merges segments while there are many small ones. True if any were.
+    fn merge_some(&mut self, updating: &Updating<'_>) -> Result<bool, StoreError> {
+        let alive: HashSet<u32> = self.manifest.sessions.iter().map(|known| known.number).collect();
+        let n_before = self.manifest.segments.len();
+        self.manifest.segments.retain(|segment| segment.runs.iter().any(|run| alive.contains(&run.session)));
+        let mut is_changed = self.manifest.segments.len() < n_before;
+        for limit in TIERS.into_iter().chain(updating.merges_all.then_some(u64::MAX)) {
+            let small = |segment: &&SegmentInfo| segment.file_length() < limit;
+            let n_small = self.manifest.segments.iter().rev().take_while(small).count();
+            let is_due = n_small >= FAN || (limit == u64::MAX && n_small > 1);
+            if is_due && !(updating.is_cancelled)() {
+                let start = self.manifest.segments.len() - n_small;
+                self.merge_from(start, &alive)?;
+                is_changed = true;
+            }
+        }
+        Ok(is_changed)
+    }
+
+    /// Merges all segments from one on.
+    fn merge_from(&mut self, start: usize, alive: &HashSet<u32>) -> Result<(), StoreError> {
+        let infos = self.manifest.segments.split_off(start);
+        let os = self.caches.os().as_ref();
+        let name = new_name(&self.caches);
+        let mut segments = Vec::new();
+        let mut merged = Ok(None);
+        for (place, info) in infos.iter().enumerate() {
+            match Segment::open(os, &self.caches.path(KIND, &info.name), info) {
+                Ok(segment) => segments.push(segment),
+                Err(_) => merged = Err(Unmerged::Untrusted(place)),
+            }
+        }
+        if merged.is_ok() {
+            let path = self.caches.path(KIND, &name);
+            merged = merge(os, &segments, &|session| alive.contains(&session), &path, name);
+        }
+        match merged {
+            Ok(segment) => self.manifest.segments.extend(segment),
+            Err(Unmerged::Untrusted(place)) => {
+                let lost: HashSet<u32> = infos[place].runs.iter().map(|run| run.session).collect();
+                self.manifest.sessions.retain(|known| !lost.contains(&known.number));
+                let others = infos.into_iter().enumerate().filter(|(other, _)| *other != place);
+                self.manifest.segments.extend(others.map(|(_, info)| info));
+            }
+            Err(Unmerged::Store(error)) => {
+                self.manifest.segments.extend(infos);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes files that the manifest does not name: what was merged, and what an interruption left behind.
+    fn sweep(&self) {
+        let named: HashSet<PathBuf> = (self.manifest.segments.iter().map(|segment| segment.name.as_str()))
+            .chain([LOCK, super::manifest::NAME])
+            .map(|name| self.caches.path(KIND, name))
+            .collect();
+        let os = self.caches.os();
+        let there = os.list(&self.caches.root().join(KIND.directory)).unwrap_or_default();
+        for path in there.into_iter().filter(|path| !named.contains(path)) {
+            drop(os.remove(&path));
+        }
+    }
+}
+
+/// The file that whoever updates holds locked.
+const LOCK: &str = "lock";
+
+/// So many segments at the end that are smaller than this are merged at once. What is larger waits until asked for.
+const TIERS: [u64; 3] = [64 << 10, 512 << 10, 4 << 20];
+
+/// How many segments of a size there may be.
+const FAN: usize = 8;
+
+/// A file, or its end, that has to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) file: usize,
+    /// The place in the manifest of what is known of it.
+    pub(super) known: Option<usize>,
+    pub(super) from: u64,
+    pub(super) to: u64,
+}
+
+/// A name that no segment ever had.
+pub(super) fn new_name(caches: &Caches) -> String {
+    static N_NAMED: AtomicU32 = AtomicU32::new(0);
+    let (now, pid) = (caches.os().now_ms(), caches.os().whoami().0);
+    format!("{now:x}-{pid:x}-{:x}.segment", N_NAMED.fetch_add(1, Ordering::Relaxed))
+}

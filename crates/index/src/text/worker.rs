@@ -1,0 +1,210 @@
+//! Those who read sessions and write segments.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+use sessile_store::StoreError;
+use sessile_store::os::{Mode, OsFile, Stat};
+
+use super::builder::Builder;
+use super::lines::{Heading, Opening, read_lines};
+use super::manifest::{KIND, Known, Manifest, path_bytes};
+use super::segment::write_segment;
+use super::survey::Surveyed;
+use super::update::{Job, Progress, Updating, new_name};
+use crate::{Caches, Mark};
+
+/// The manifest while it is being changed.
+pub(super) struct State {
+    pub(super) manifest: Manifest,
+    places: HashMap<Vec<u8>, usize, FxBuildHasher>,
+    pub(super) is_changed: bool,
+}
+
+impl State {
+    pub(super) fn new(manifest: Manifest, is_changed: bool) -> Self {
+        let places = manifest.sessions.iter().enumerate();
+        let places = places.map(|(place, known)| (path_bytes(&known.path).to_vec(), place)).collect();
+        Self { manifest, places, is_changed }
+    }
+
+    /// Notes how far sessions are covered.
+    fn cover(&mut self, covered: Vec<Known>) {
+        for known in covered {
+            self.is_changed = true;
+            if let Some(place) = self.places.get(path_bytes(&known.path)) {
+                self.manifest.sessions[*place] = known;
+            } else {
+                self.places.insert(path_bytes(&known.path).to_vec(), self.manifest.sessions.len());
+                self.manifest.sessions.push(known);
+            }
+        }
+    }
+}
+
+/// All who read.
+pub(super) struct Workers<'w> {
+    pub(super) caches: &'w Caches,
+    pub(super) files: &'w [Surveyed],
+    pub(super) jobs: &'w [Job],
+    pub(super) updating: &'w Updating<'w>,
+    pub(super) next: AtomicUsize,
+    pub(super) next_number: AtomicU32,
+    pub(super) n_done: AtomicU64,
+    pub(super) n_bytes: u64,
+    pub(super) state: Mutex<State>,
+}
+
+/// From how many bytes on a second thread is worth its while.
+const MANY: u64 = 4 << 20;
+
+impl Workers<'_> {
+    /// Reads everything, with two threads if that is worth their while.
+    pub(super) fn run(&self) -> Result<(), StoreError> {
+        if self.n_bytes < MANY || self.jobs.len() < 2 || !self.caches.os().has_threads() {
+            return Worker::new(self, self.updating.memory).run();
+        }
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| Worker::new(self, self.updating.memory / 2).run());
+            let mine = Worker::new(self, self.updating.memory / 2).run();
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(mine)
+        })
+    }
+}
+
+/// One who reads.
+struct Worker<'w> {
+    workers: &'w Workers<'w>,
+    memory: usize,
+    builder: Builder,
+    /// The sessions whose lines are in the builder, with how far they are.
+    covered: Vec<Known>,
+}
+
+/// A session that is being read.
+struct Reading<'r> {
+    file: &'r dyn OsFile,
+    stat: Stat,
+    path: &'r Path,
+    number: u32,
+    heading: Heading,
+}
+
+impl<'w> Worker<'w> {
+    fn new(workers: &'w Workers<'w>, memory: usize) -> Self {
+        Self { workers, memory, builder: Builder::default(), covered: Vec::new() }
+    }
+
+    fn run(mut self) -> Result<(), StoreError> {
+        while let Some(job) = self.workers.jobs.get(self.workers.next.fetch_add(1, Ordering::Relaxed)) {
+            if (self.workers.updating.is_cancelled)() {
+                break;
+            }
+            self.read(*job)?;
+            let n_done = self.workers.n_done.fetch_add(job.to - job.from, Ordering::Relaxed) + job.to - job.from;
+            (self.workers.updating.on_progress)(Progress { n_done, n_bytes: self.workers.n_bytes });
+        }
+        self.flush()
+    }
+
+    /// Reads one file. One that cannot be read stays uncovered.
+    fn read(&mut self, job: Job) -> Result<(), StoreError> {
+        let path = &self.workers.files[job.file].path;
+        let Ok(file) = self.workers.caches.os().open(path, Mode::Read) else { return Ok(()) };
+        let Ok(stat) = file.stat() else { return Ok(()) };
+        let known = job.known.map(|place| {
+            let state = self.workers.state.lock().unwrap_or_else(PoisonError::into_inner);
+            // Places stay while files are read: sessions are replaced or added.
+            state.manifest.sessions[place].clone()
+        });
+        let number = known
+            .as_ref()
+            .map_or_else(|| self.workers.next_number.fetch_add(1, Ordering::Relaxed), |known| known.number);
+        let mut opening = match known {
+            None => Opening::Awaited,
+            Some(known) if known.is_session => Opening::Session(Heading { id: known.id, cwd: known.cwd }),
+            Some(_) => Opening::NoSession,
+        };
+        let mut reading = Reading { file: file.as_ref(), stat, path, number, heading: Heading::default() };
+        let mut end = job.from;
+        let mut failed = Ok(());
+        let mut is_lost = false;
+        let mut checkpoint = self.builder.checkpoint();
+        let read = read_lines(file.as_ref(), job.from, stat.length, &mut |line| {
+            if !line.terminated {
+                // It may not be whole yet, so it is read again each time.
+                return true;
+            }
+            if let Some(bytes) = line.bytes
+                && opening.take(bytes)
+            {
+                self.builder.push(number, bytes, line.span);
+            }
+            end = line.span.end() + 1;
+            if self.builder.memory() >= self.memory {
+                if let Opening::Session(heading) = &opening {
+                    reading.heading.clone_from(heading);
+                }
+                if !self.cover(&reading, end, true) {
+                    is_lost = true;
+                    return false;
+                }
+                failed = self.flush();
+                checkpoint = self.builder.checkpoint();
+            }
+            let is_over = opening == Opening::NoSession || failed.is_err();
+            !is_over && !(self.workers.updating.is_cancelled)()
+        });
+        failed?;
+        let is_covered = match opening {
+            _ if is_lost || read.is_err() => false,
+            Opening::Session(heading) => {
+                reading.heading = heading;
+                self.cover(&reading, end, true)
+            }
+            Opening::NoSession => self.cover(&reading, stat.length, false),
+            Opening::Awaited => true,
+        };
+        if !is_covered {
+            // What is not known to be covered must not be found as if it were.
+            self.builder.rewind(checkpoint);
+        }
+        Ok(())
+    }
+
+    /// Notes how far a session has been read. False if it cannot be read any more.
+    fn cover(&mut self, reading: &Reading<'_>, end: u64, is_session: bool) -> bool {
+        let now_ms = self.workers.caches.os().now_ms();
+        let Some(mark) = Mark::of(reading.file, &reading.stat, end, now_ms) else { return false };
+        let Heading { id, cwd } = reading.heading.clone();
+        let path = reading.path.to_path_buf();
+        self.covered.push(Known { number: reading.number, path, mark, is_session, id, cwd });
+        true
+    }
+
+    /// Writes a segment of what has been read, and then that it is covered.
+    fn flush(&mut self) -> Result<(), StoreError> {
+        let caches = self.workers.caches;
+        let mut segment = None;
+        if !self.builder.is_empty() {
+            let name = new_name(caches);
+            let path = caches.path(KIND, &name);
+            let (runs, documents) = (self.builder.runs().to_vec(), self.builder.documents().to_vec());
+            segment = Some(write_segment(caches.os().as_ref(), &path, name, runs, &documents, &mut self.builder)?);
+            self.builder.clear();
+        }
+        let covered = std::mem::take(&mut self.covered);
+        if segment.is_none() && covered.is_empty() {
+            return Ok(());
+        }
+        let mut state = self.workers.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.manifest.segments.extend(segment);
+        state.manifest.next_number = self.workers.next_number.load(Ordering::Relaxed);
+        state.cover(covered);
+        // What is read takes so long that it must not be lost; a small update is written once, at its end.
+        if self.workers.n_bytes >= MANY { state.manifest.write(caches) } else { Ok(()) }
+    }
+}

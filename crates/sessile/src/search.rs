@@ -1,0 +1,274 @@
+//! Searching the texts of sessions.
+
+mod hit;
+mod options;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use sessile_core::location::resolve;
+use sessile_core::search::query::Query;
+use sessile_index::text::{Hit, Progress, Request, Surveyed, TextIndex, Updated, Updating, survey};
+use sessile_store::os::FileKind;
+use sessile_store::subdirectories;
+
+pub use hit::SearchHit;
+pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
+
+use crate::error::SessionError;
+use crate::list::Cancel;
+use crate::manager::Sessions;
+use crate::place::{CwdFilter, default_session_dir, given_dir, sessions_root};
+use crate::world::World;
+use hit::{Checked, Checker};
+
+/// More than this is read each time rather than not at all: an update is worth its while.
+const WORTHWHILE: u64 = 128 << 10;
+
+/// What can be indexed while somebody waits for an answer.
+const CHEAP: u64 = 32 << 20;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchResult {
+    /// The best first.
+    pub hits: Vec<SearchHit>,
+    /// How many bytes had to be read because the index does not cover them.
+    pub unindexed_bytes: u64,
+}
+
+impl Sessions {
+    /// Finds entries by what they say, in all branches of the sessions in scope.
+    ///
+    /// The answer is the same whatever the index covers; what it does not is read.
+    pub fn search(&self, query: &Query, options: &SearchOptions<'_>) -> Result<SearchResult, SessionError> {
+        let world = &self.world;
+        let (mut index, files) = if world.os().has_threads() {
+            // Both take a while, and neither needs the other.
+            std::thread::scope(|scope| {
+                let index = scope.spawn(|| open(world));
+                let files = files(world, &options.scope);
+                (index.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), files)
+            })
+        } else {
+            (open(world), files(world, &options.scope))
+        };
+        let files = files?;
+        self.keep_up(&mut index, &files, query, options)?;
+        let is_cancelled = || options.cancel.as_ref().is_some_and(Cancel::is_cancelled);
+        let filter = scope_filter(world, &options.scope);
+        let admits = |path: &Path, id: &str, cwd: &str| {
+            // Nothing has to be found out about a working directory if all of them count.
+            (matches!(filter, CwdFilter::All) || filter.admits(world.environment(), cwd))
+                && options.cwd.as_ref().is_none_or(|wanted| is_within(world, cwd, wanted))
+                && options.session.as_ref().is_none_or(|wanted| is_session(path, id, wanted))
+                && options.admits.is_none_or(|admits| admits(path, cwd))
+        };
+        let request = Request {
+            query,
+            filter: &options.filter,
+            admits: &admits,
+            // Which entries are on a path is found out one by one.
+            limit: if options.on_path.is_some() { usize::MAX } else { options.limit },
+            per_session: options.per_session && options.on_path.is_none(),
+            now_ms: world.environment().now_ms(),
+            is_cancelled: &is_cancelled,
+            on_progress: options.on_progress.unwrap_or(&|_, _| {}),
+        };
+        let mut doubted = HashSet::new();
+        loop {
+            let findings = index.find(&files, &request).ok_or(SessionError::Cancelled)?;
+            let shown = Shown { sessions: self, files: &files, query, options, doubted: &doubted };
+            match shown.all(&findings.hits)? {
+                Ok(hits) => return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned }),
+                Err(file) => {
+                    // The file is not what the index says, so it is read; once, for it may be changing all the time.
+                    index.doubt(&files[file].path);
+                    doubted.insert(file);
+                }
+            }
+        }
+    }
+
+    /// Brings the index of all texts up to date, for the sessions in scope.
+    pub fn update_text_index(&self, scope: &SearchScope, options: &IndexOptions<'_>) -> Result<Updated, SessionError> {
+        if self.world.caches().is_none() {
+            return Ok(Updated::Done);
+        }
+        let files = files(&self.world, scope)?;
+        self.update(&mut open(&self.world), &files, scope, options)
+    }
+
+    fn update(
+        &self,
+        index: &mut TextIndex,
+        files: &[Surveyed],
+        scope: &SearchScope,
+        options: &IndexOptions<'_>,
+    ) -> Result<Updated, SessionError> {
+        let directories = directories(&self.world, scope)?;
+        let root = match scope {
+            SearchScope::All { dir: None } => Some(sessions_root(self.world.environment())),
+            _ => None,
+        };
+        let is_gone = |path: &Path| {
+            if let SearchScope::Files(files) = scope {
+                return files.iter().any(|file| file == path);
+            }
+            let parent = path.parent().unwrap_or(Path::new(""));
+            directories.iter().any(|directory| directory == parent)
+                || root.as_ref().is_some_and(|root| parent.parent() == Some(root))
+        };
+        let is_cancelled = || options.cancel.as_ref().is_some_and(Cancel::is_cancelled);
+        let on_progress = |progress: Progress| {
+            if let Some(on_progress) = options.on_progress {
+                on_progress(progress.n_done, progress.n_bytes);
+            }
+        };
+        let updating = Updating {
+            is_gone: &is_gone,
+            is_cancelled: &is_cancelled,
+            on_progress: &on_progress,
+            merges_all: options.merges_all,
+            ..Updating::default()
+        };
+        Ok(index.update(files, &updating)?)
+    }
+
+    /// Brings the index up to date before a search, if that is wanted.
+    fn keep_up(
+        &self,
+        index: &mut TextIndex,
+        files: &[Surveyed],
+        query: &Query,
+        options: &SearchOptions<'_>,
+    ) -> Result<(), SessionError> {
+        let is_possible = self.world.caches().is_some() && matches!(query, Query::Clauses(_));
+        let is_wanted = is_possible
+            && match options.upkeep {
+                Upkeep::Never => false,
+                Upkeep::Always => true,
+                Upkeep::IfCheap => (WORTHWHILE..=CHEAP).contains(&index.n_uncovered(files)),
+            };
+        if !is_wanted {
+            return Ok(());
+        }
+        let how = IndexOptions { cancel: options.cancel.clone(), on_progress: options.on_progress, merges_all: false };
+        match self.update(index, files, &options.scope, &how) {
+            Ok(_) => Ok(()),
+            // An index that cannot be written is one that is not used.
+            Err(SessionError::Store(_)) => {
+                *index = open(&self.world);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What is needed to show hits.
+#[derive(Clone, Copy)]
+struct Shown<'s> {
+    sessions: &'s Sessions,
+    files: &'s [Surveyed],
+    query: &'s Query,
+    options: &'s SearchOptions<'s>,
+    /// Files that have been read instead of believing the index. What is not right even so is left out.
+    doubted: &'s HashSet<usize>,
+}
+
+impl Shown<'_> {
+    /// The hits as they are shown; or the file whose index is wrong.
+    fn all(self, hits: &[Hit]) -> Result<Result<Vec<SearchHit>, usize>, SessionError> {
+        if self.options.on_path.is_some() || hits.len() < MANY || !self.sessions.world.os().has_threads() {
+            return self.in_order(hits);
+        }
+        let (first, second) = hits.split_at(hits.len() / 2);
+        std::thread::scope(|scope| {
+            let later = scope.spawn(|| self.in_order(second));
+            let hits = self.in_order(first)?;
+            let later = later.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok(hits.and_then(|mut hits| {
+                hits.append(&mut later?);
+                Ok(hits)
+            }))
+        })
+    }
+
+    fn in_order(self, findings: &[Hit]) -> Result<Result<Vec<SearchHit>, usize>, SessionError> {
+        let mut checker = Checker::new(self.sessions, self.query, self.options);
+        let mut hits = Vec::new();
+        for hit in findings {
+            if hits.len() == self.options.limit {
+                break;
+            }
+            let path = &self.files[hit.file].path;
+            if !self.options.excerpts && self.options.on_path.is_none() {
+                hits.push(SearchHit::unseen(path, hit));
+                continue;
+            }
+            match checker.check(path, hit)? {
+                Checked::Right(hit) => hits.push(*hit),
+                Checked::Wrong if !self.doubted.contains(&hit.file) => return Ok(Err(hit.file)),
+                Checked::Elsewhere | Checked::Wrong => {}
+            }
+        }
+        Ok(Ok(hits))
+    }
+}
+
+/// From how many hits on a second thread is worth its while.
+const MANY: usize = 8;
+
+fn open(world: &World) -> TextIndex {
+    world.caches().map_or_else(|| TextIndex::none(std::sync::Arc::clone(&world.os)), TextIndex::open)
+}
+
+/// The files in scope, and what they look like.
+fn files(world: &World, scope: &SearchScope) -> Result<Vec<Surveyed>, SessionError> {
+    let SearchScope::Files(paths) = scope else { return Ok(survey(world.os(), &directories(world, scope)?)) };
+    let look = |path: &PathBuf| {
+        let stat = world.os().stat(path).ok().filter(|stat| stat.kind == FileKind::Regular)?;
+        Some(Surveyed { path: path.clone(), stat })
+    };
+    Ok(paths.iter().filter_map(look).collect())
+}
+
+/// The directories whose sessions are in scope.
+fn directories(world: &World, scope: &SearchScope) -> Result<Vec<PathBuf>, SessionError> {
+    let environment = world.environment();
+    let one = match scope {
+        SearchScope::Files(_) => return Ok(Vec::new()),
+        SearchScope::All { dir } => given_dir(environment, dir.as_deref()),
+        SearchScope::Cwd { cwd, dir } => {
+            Some(given_dir(environment, dir.as_deref()).unwrap_or_else(|| default_session_dir(environment, cwd)))
+        }
+    };
+    match one {
+        Some(directory) => Ok(vec![directory]),
+        None => Ok(subdirectories(world.os(), &sessions_root(environment))?),
+    }
+}
+
+fn scope_filter(world: &World, scope: &SearchScope) -> CwdFilter {
+    match scope {
+        SearchScope::All { .. } | SearchScope::Files(_) => CwdFilter::All,
+        SearchScope::Cwd { cwd, dir } => {
+            CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), dir.as_deref()).as_deref())
+        }
+    }
+}
+
+/// Whether a working directory is another one or lies in it.
+fn is_within(world: &World, cwd: &str, wanted: &Path) -> bool {
+    let environment = world.environment();
+    let clean = |path: &Path| resolve(path, &environment.current_dir(), &environment.home());
+    !cwd.is_empty() && clean(Path::new(cwd)).starts_with(clean(wanted))
+}
+
+/// Whether a session is meant: by its path, its file name, or how its id begins.
+fn is_session(path: &Path, id: &str, wanted: &str) -> bool {
+    path == Path::new(wanted)
+        || path.file_name().is_some_and(|name| name.to_string_lossy() == wanted)
+        || (!wanted.is_empty() && id.starts_with(wanted))
+}

@@ -1,0 +1,230 @@
+//! What was found, looked at once more and made ready to be shown.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use sessile_core::EntryId;
+use sessile_core::head::{self, Kind, Parsed, Role};
+use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::outline::Outline;
+use sessile_core::search::excerpt::Excerpt;
+use sessile_core::search::filter::Filter;
+use sessile_core::search::matching::Matcher;
+use sessile_core::search::query::Query;
+use sessile_core::search::texts::{Texts, texts_of};
+use sessile_index::text::Hit;
+use sessile_store::os::{Mode, OsFile, read_upto};
+
+use super::options::{OnPath, SearchOptions};
+use crate::error::SessionError;
+use crate::manager::Sessions;
+
+/// An entry that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchHit {
+    /// The session's file.
+    pub session_path: PathBuf,
+    /// The entry's id, if it has one.
+    pub entry_id: Option<EntryId>,
+    /// What the entry is.
+    pub kind: Kind,
+    /// The role of its message.
+    pub role: Role,
+    /// When it was written, in milliseconds, if it says so the way pi does.
+    pub time: Option<i64>,
+    /// Where its line begins in the file.
+    pub offset: u64,
+    /// The greater, the better.
+    pub score: f32,
+    /// What was found, with its surroundings.
+    pub excerpt: Excerpt,
+}
+
+impl SearchHit {
+    /// A hit of which only the place is known.
+    pub(super) fn unseen(path: &Path, hit: &Hit) -> Self {
+        Self {
+            session_path: path.to_path_buf(),
+            entry_id: None,
+            kind: Kind::Unknown,
+            role: Role::None,
+            time: None,
+            offset: hit.span.offset,
+            score: hit.score,
+            excerpt: Excerpt::default(),
+        }
+    }
+
+    /// The hit as JSON. Ranges are pairs of begin and end in UTF-16 units of the excerpt.
+    pub fn to_json(&self) -> Json {
+        let mut hit = ObjectWriter::new();
+        hit.string("sessionPath", &self.session_path.to_string_lossy());
+        if let Some(id) = &self.entry_id {
+            hit.text("entryId", id.as_text());
+        }
+        if let Some(role) = self.role.word() {
+            hit.string("role", role);
+        }
+        hit.number("score", (f64::from(self.score) * 1e4).round() / 1e4).string("excerpt", &self.excerpt.text);
+        let ranges: Vec<Json> = (self.excerpt.utf16_ranges().iter())
+            .filter_map(|range| Json::parse(format!("[{},{}]", range.start, range.end)).ok())
+            .collect();
+        hit.array("ranges", ranges.iter().map(Json::raw));
+        if let Some(kind) = self.kind.word() {
+            hit.string("type", kind);
+        }
+        if let Some(time) = self.time {
+            hit.string("timestamp", &sessile_core::date::to_iso(time));
+        }
+        hit.integer("offset", i64::try_from(self.offset).unwrap_or(i64::MAX));
+        hit.finish()
+    }
+}
+
+/// What became of a hit that was looked at.
+pub(super) enum Checked {
+    /// It is one.
+    Right(Box<SearchHit>),
+    /// It is one, but not on the path that was asked for.
+    Elsewhere,
+    /// There is nothing like it in the file.
+    Wrong,
+}
+
+/// Looks at hits in the files themselves.
+pub(super) struct Checker<'c> {
+    sessions: &'c Sessions,
+    on_path: Option<&'c OnPath>,
+    per_session: bool,
+    matcher: Matcher<'c>,
+    files: HashMap<PathBuf, Box<dyn OsFile>>,
+    outlines: HashMap<PathBuf, Option<OutlineFacts>>,
+}
+
+/// What is known of a session whose outline was read.
+struct OutlineFacts {
+    /// The ids of entries by the offsets of their lines.
+    ids: HashMap<u64, EntryId>,
+    /// The offsets of the entries on the path.
+    on_path: HashSet<u64>,
+    is_hit: bool,
+}
+
+/// What a line may match whose kind and time passed the filter before.
+static ANYTHING: Filter = Filter { kinds: Vec::new(), tool: None, model: None, since: None, until: None };
+
+impl<'c> Checker<'c> {
+    pub(super) fn new(sessions: &'c Sessions, query: &'c Query, options: &'c SearchOptions<'_>) -> Self {
+        Self {
+            sessions,
+            on_path: options.on_path.as_ref(),
+            per_session: options.per_session,
+            matcher: Matcher::new(query, &ANYTHING),
+            files: HashMap::new(),
+            outlines: HashMap::new(),
+        }
+    }
+
+    pub(super) fn check(&mut self, path: &Path, hit: &Hit) -> Result<Checked, SessionError> {
+        if let Some(on_path) = self.on_path {
+            let on_path = on_path.clone();
+            let per_session = self.per_session;
+            let Some(facts) = self.outline(path, Some(&on_path))? else { return Ok(Checked::Elsewhere) };
+            if !facts.on_path.contains(&hit.span.offset) || (per_session && facts.is_hit) {
+                return Ok(Checked::Elsewhere);
+            }
+            facts.is_hit = true;
+        }
+        let Some(line) = self.line(path, hit) else { return Ok(Checked::Wrong) };
+        let Parsed::Kept(head) = head::read(&line) else { return Ok(Checked::Wrong) };
+        let Ok(raw) = Raw::parse(&line) else { return Ok(Checked::Wrong) };
+        self.matcher.begin();
+        let mut texts = Kept { matcher: &mut self.matcher, texts: Vec::new() };
+        let document = texts_of(&head, raw, &mut texts);
+        let texts = texts.texts;
+        if document.is_none_or(|document| self.matcher.finish(document).is_none()) {
+            return Ok(Checked::Wrong);
+        }
+        let entry_id = match head.id {
+            Some(id) => Some(EntryId::from(id.into_owned())),
+            // Files of version 1 have none; they get theirs when they are opened.
+            None => self.outline(path, None)?.and_then(|facts| facts.ids.get(&hit.span.offset).cloned()),
+        };
+        let (kind, role, time) = (head.kind, head.role, head.time);
+        Ok(Checked::Right(Box::new(SearchHit {
+            session_path: path.to_path_buf(),
+            entry_id,
+            kind,
+            role,
+            time,
+            offset: hit.span.offset,
+            score: hit.score,
+            excerpt: self.excerpt(&texts),
+        })))
+    }
+
+    /// The line of a hit, if it is still there.
+    fn line(&mut self, path: &Path, hit: &Hit) -> Option<Vec<u8>> {
+        if !self.files.contains_key(path) {
+            let file = self.sessions.world.os().open(path, Mode::Read).ok()?;
+            self.files.insert(path.to_path_buf(), file);
+        }
+        let line = read_upto(self.files.get(path)?.as_ref(), hit.span.offset, hit.span.len).ok()?;
+        (line.len() as u64 == hit.span.len).then_some(line)
+    }
+
+    fn excerpt(&self, texts: &[String]) -> Excerpt {
+        let places = self.matcher.places_found();
+        let Some(first) = places.first().map(|(text, _)| *text) else { return Excerpt::default() };
+        let here: Vec<_> = places.into_iter().filter(|(text, _)| *text == first).map(|(_, range)| range).collect();
+        texts.get(first).map(|text| Excerpt::new(text, &here)).unwrap_or_default()
+    }
+
+    /// What a session's outline says; none if it cannot be opened.
+    fn outline(&mut self, path: &Path, on_path: Option<&OnPath>) -> Result<Option<&mut OutlineFacts>, SessionError> {
+        if !self.outlines.contains_key(path) {
+            let facts = match self.sessions.clone().read_only().open(path, None, None) {
+                Ok(session) => Some(OutlineFacts::new(session.outline(), on_path.or(self.on_path))),
+                // Gone since it was searched, or no session any more: it hides only itself.
+                Err(SessionError::Store(_) | SessionError::NotASession { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            self.outlines.insert(path.to_path_buf(), facts);
+        }
+        Ok(self.outlines.get_mut(path).and_then(Option::as_mut))
+    }
+}
+
+impl OutlineFacts {
+    fn new(outline: &Outline, on_path: Option<&OnPath>) -> Self {
+        let end = match on_path {
+            None => None,
+            Some(OnPath::Leaf) => outline.leaf(),
+            Some(OnPath::Entry(id)) => outline.find(id),
+        };
+        let path = end.map(|end| outline.path(end)).unwrap_or_default();
+        let offset = |row| outline.span(row).offset;
+        Self {
+            ids: outline.entries().filter_map(|row| Some((offset(row), outline.id(row)?))).collect(),
+            on_path: path.into_iter().map(offset).collect(),
+            is_hit: false,
+        }
+    }
+}
+
+/// Keeps the texts that a matcher sees.
+struct Kept<'k, 'q> {
+    matcher: &'k mut Matcher<'q>,
+    texts: Vec<String>,
+}
+
+impl Texts for Kept<'_, '_> {
+    fn text(&mut self, text: &str) {
+        self.texts.push(text.to_owned());
+        self.matcher.text(text);
+    }
+
+    fn tool(&mut self, _name: &str) {}
+
+    fn model(&mut self, _name: &str) {}
+}

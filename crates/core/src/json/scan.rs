@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::wide::{self, Reached};
+use super::wide;
 
 /// Hears about the members of the two outermost object levels, and where objects begin and end.
 pub(crate) trait Members {
@@ -51,6 +51,36 @@ pub(crate) fn scan<M: Members>(bytes: &[u8], members: &mut M) -> Result<Range<us
 /// whatever follows; or the offset of the first offence.
 #[inline]
 pub(crate) fn scan_value<M: Members>(bytes: &[u8], start: usize, members: &mut M) -> Result<usize, usize> {
+    match wide::scan_value(bytes, start, members) {
+        Some(scanned) => scanned,
+        None => scan_value_with::<Simple, M>(bytes, start, members),
+    }
+}
+
+/// How the ends of strings are found, which is most of the work.
+pub(super) trait Strings {
+    /// The offset just behind the closing quote of the string at `start`, or that of the first offence.
+    fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize>;
+}
+
+/// Word by word.
+struct Simple;
+
+impl Strings for Simple {
+    #[inline]
+    fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
+        string_end_simple(bytes, start + 1)
+    }
+}
+
+/// The one reader of values, compiled for each way to find the ends of strings.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it has to be compiled with the instructions of its caller")]
+pub(super) fn scan_value_with<S: Strings, M: Members>(
+    bytes: &[u8],
+    start: usize,
+    members: &mut M,
+) -> Result<usize, usize> {
     let mut open = Containers::default();
     let mut pending: Pending = [(0..0, 0), (0..0, 0)];
     let mut at = start;
@@ -61,7 +91,7 @@ pub(crate) fn scan_value<M: Members>(bytes: &[u8], start: usize, members: &mut M
                 members.opened(open.depth, at);
                 at = skip_space(bytes, at + 1);
                 if bytes.get(at) != Some(&b'}') {
-                    at = key(bytes, at, &open, &mut pending)?;
+                    at = key::<S>(bytes, at, &open, &mut pending)?;
                     continue 'value;
                 }
                 members.closed(open.depth, at + 1);
@@ -77,7 +107,7 @@ pub(crate) fn scan_value<M: Members>(bytes: &[u8], start: usize, members: &mut M
                 open.pop();
                 at + 1
             }
-            Some(b'"') => string_end(bytes, at)?,
+            Some(b'"') => S::string_end(bytes, at)?,
             Some(b't') => literal(bytes, at, b"true")?,
             Some(b'f') => literal(bytes, at, b"false")?,
             Some(b'n') => literal(bytes, at, b"null")?,
@@ -95,7 +125,7 @@ pub(crate) fn scan_value<M: Members>(bytes: &[u8], start: usize, members: &mut M
             match (bytes.get(at), in_object) {
                 (Some(b','), true) => {
                     at = skip_space(bytes, at + 1);
-                    at = key(bytes, at, &open, &mut pending)?;
+                    at = key::<S>(bytes, at, &open, &mut pending)?;
                     continue 'value;
                 }
                 (Some(b','), false) => {
@@ -118,12 +148,13 @@ pub(crate) fn scan_value<M: Members>(bytes: &[u8], start: usize, members: &mut M
 }
 
 /// Reads `"key" :` and returns where the value starts.
-#[inline]
-fn key(bytes: &[u8], at: usize, open: &Containers, pending: &mut Pending) -> Result<usize, usize> {
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it has to be compiled with the instructions of its caller")]
+fn key<S: Strings>(bytes: &[u8], at: usize, open: &Containers, pending: &mut Pending) -> Result<usize, usize> {
     if bytes.get(at) != Some(&b'"') {
         return Err(at);
     }
-    let end = string_end(bytes, at)?;
+    let end = S::string_end(bytes, at)?;
     let colon = skip_space(bytes, end);
     if bytes.get(colon) != Some(&b':') {
         return Err(colon);
@@ -204,32 +235,13 @@ fn number_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// Strings up to this length are read byte by byte or word by word: most are keys, ids and short values.
-const SHORT_STRING: usize = 32;
-
 /// Returns the offset just behind the closing quote of the string at `start`.
 #[inline]
 pub(super) fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
-    let at = start + 1;
-    if let Some(short) = bytes.get(at..at + SHORT_STRING) {
-        let is_special = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
-        match short.iter().position(is_special) {
-            Some(length) if short[length] == b'"' => return Ok(at + length + 1),
-            _ => {}
-        }
-    }
-    long_string_end(bytes, at)
+    wide::string_end(bytes, start).unwrap_or_else(|| string_end_simple(bytes, start + 1))
 }
 
-/// The end of a string that is not short and plain, from inside of it.
-fn long_string_end(bytes: &[u8], at: usize) -> Result<usize, usize> {
-    match wide::string_end(bytes, at)? {
-        Reached::End(end) => Ok(end),
-        Reached::Inside(at) => string_end_simple(bytes, at),
-    }
-}
-
-/// The simple twin of [`wide::string_end`], also used for what is left behind the last whole block.
+/// The simple twin of [`wide::string_end`], from inside of the string. Also used for what is left behind the last whole block.
 pub(super) fn string_end_simple(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
     loop {
         at = plain_run_end(bytes, at);
@@ -426,8 +438,8 @@ mod tests {
                 0..40,
             ),
         ) {
-            let bytes = pieces.concat().into_bytes();
-            prop_assert_eq!(long_string_end(&bytes, 0), string_end_simple(&bytes, 0));
+            let bytes = format!("\"{}", pieces.concat()).into_bytes();
+            prop_assert_eq!(string_end(&bytes, 0), string_end_simple(&bytes, 1));
         }
 
         #[test]

@@ -11,22 +11,23 @@
 //! calling a function compiled for instructions that were just found to exist.
 #![expect(unsafe_code, reason = "instructions of the machine are chosen at run time")]
 
-#[cfg(target_arch = "x86_64")]
-pub(super) use x86::string_end;
-
-/// Goes on from inside a string at `at`, where no escape is pending, as far as whole blocks reach.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn string_end(_bytes: &[u8], at: usize) -> Result<Reached, usize> {
-    Ok(Reached::Inside(at))
-}
+pub(super) use other::{scan_value, string_end};
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::{scan_value, string_end};
 
-/// How far a string was followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reached {
-    /// To just behind its closing quote.
-    End(usize),
-    /// To a place inside of it, where no escape is pending.
-    Inside(usize),
+/// Machines for which there are no instructions here: everything is left to the simple twin.
+#[cfg(not(target_arch = "x86_64"))]
+mod other {
+    use super::super::scan::Members;
+
+    pub(in super::super) fn string_end(_bytes: &[u8], _start: usize) -> Option<Result<usize, usize>> {
+        None
+    }
+
+    pub(in super::super) fn scan_value<M: Members>(_: &[u8], _: usize, _: &mut M) -> Option<Result<usize, usize>> {
+        None
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -36,20 +37,62 @@ mod x86 {
         _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
     };
 
-    use super::Reached;
+    use super::super::scan::{Members, Strings, scan_value_with, string_end_simple};
 
     const BLOCK: usize = 64;
 
-    /// Goes on from inside a string at `at`, where no escape is pending, as far as whole blocks reach.
-    ///
-    /// The error is the offset of the first offence: a control character, or the backslash of a wrong escape.
+    /// Most strings are keys, ids and words, and end within so many bytes.
+    const SHORT: usize = 32;
+
+    /// The offset just behind the closing quote of the string at `start`, or that of the first offence: a
+    /// control character, or the backslash of a wrong escape. None on machines without the instructions.
     #[inline]
-    pub(in super::super) fn string_end(bytes: &[u8], at: usize) -> Result<Reached, usize> {
-        if !is_x86_feature_detected!("avx2") {
-            return Ok(Reached::Inside(at));
-        }
+    pub(in super::super) fn string_end(bytes: &[u8], start: usize) -> Option<Result<usize, usize>> {
         // SAFETY: the machine has the instructions this function is compiled for, as was just found out.
-        unsafe { string_end_avx2(bytes, at) }
+        is_x86_feature_detected!("avx2").then(|| unsafe { string_end_avx2(bytes, start + 1) })
+    }
+
+    /// Reads one value. None on machines without the instructions.
+    #[inline]
+    pub(in super::super) fn scan_value<M: Members>(
+        bytes: &[u8],
+        start: usize,
+        members: &mut M,
+    ) -> Option<Result<usize, usize>> {
+        // SAFETY: the machine has the instructions this function is compiled for, as was just found out.
+        is_x86_feature_detected!("avx2").then(|| unsafe { scan_value_avx2(bytes, start, members) })
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn scan_value_avx2<M: Members>(bytes: &[u8], start: usize, members: &mut M) -> Result<usize, usize> {
+        scan_value_with::<Avx2, M>(bytes, start, members)
+    }
+
+    /// Strings are read with AVX2. Used by [`scan_value_avx2`] alone.
+    struct Avx2;
+
+    impl Strings for Avx2 {
+        #[inline(always)]
+        #[expect(clippy::inline_always, reason = "it has to be compiled with the instructions of its caller")]
+        fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
+            // SAFETY: nobody but a function that is compiled for these instructions names this type.
+            unsafe { string_end_avx2(bytes, start + 1) }
+        }
+    }
+
+    /// The end of a string from inside of it: at once if it is short and plain.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn string_end_avx2(bytes: &[u8], at: usize) -> Result<usize, usize> {
+        if let Some(short) = bytes.get(at..).and_then(|rest| rest.first_chunk::<SHORT>()) {
+            let short = half(short);
+            let special = equal_half(short, b'"') | equal_half(short, b'\\') | controls(short);
+            let length = special.trailing_zeros() as usize;
+            if special != 0 && bytes.get(at + length) == Some(&b'"') {
+                return Ok(at + length + 1);
+            }
+        }
+        long_string_end(bytes, at)
     }
 
     /// What is in a block of a string, a bit for each byte.
@@ -59,8 +102,10 @@ mod x86 {
         controls: u64,
     }
 
+    /// The end of a string that is long or holds escapes, from inside of it.
+    #[inline(never)]
     #[target_feature(enable = "avx2")]
-    fn string_end_avx2(bytes: &[u8], mut at: usize) -> Result<Reached, usize> {
+    fn long_string_end(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
         let mut is_escape_pending = false;
         while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
             let halves = halves(block);
@@ -85,12 +130,12 @@ mod x86 {
                 return match (is_control, is_escaped) {
                     (true, true) => Err(offset - 1),
                     (true, false) => Err(offset),
-                    (false, _) => Ok(Reached::End(offset + 1)),
+                    (false, _) => Ok(offset + 1),
                 };
             }
             at += BLOCK;
         }
-        Ok(Reached::Inside(at - usize::from(is_escape_pending)))
+        string_end_simple(bytes, at - usize::from(is_escape_pending))
     }
 
     /// Which bytes are escaped: each one behind a backslash that is not escaped itself.
@@ -157,16 +202,32 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn masks(halves: [__m256i; 2]) -> Masks {
+        let [first, second] = [controls(halves[0]), controls(halves[1])];
+        Masks {
+            quotes: equal(halves, b'"'),
+            backslashes: equal(halves, b'\\'),
+            controls: u64::from(first) | u64::from(second) << 32,
+        }
+    }
+
+    /// Which bytes are below a space.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn controls(half: __m256i) -> u32 {
         let last_control = _mm256_set1_epi8(0x1f);
-        let controls = halves.map(|half| _mm256_cmpeq_epi8(_mm256_min_epu8(half, last_control), half));
-        Masks { quotes: equal(halves, b'"'), backslashes: equal(halves, b'\\'), controls: bits(controls) }
+        _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(half, last_control), half)).cast_unsigned()
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn equal(halves: [__m256i; 2], byte: u8) -> u64 {
-        let wanted = _mm256_set1_epi8(byte.cast_signed());
-        bits(halves.map(|half| _mm256_cmpeq_epi8(half, wanted)))
+    fn equal_half(half: __m256i, byte: u8) -> u32 {
+        _mm256_movemask_epi8(_mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte.cast_signed()))).cast_unsigned()
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn equal([first, second]: [__m256i; 2], byte: u8) -> u64 {
+        u64::from(equal_half(first, byte)) | u64::from(equal_half(second, byte)) << 32
     }
 
     /// The upper bit of each byte.
@@ -180,11 +241,19 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn halves(block: &[u8; BLOCK]) -> [__m256i; 2] {
+        let (first, second) = block.split_at(SHORT);
+        let filled = |part: &[u8]| part.first_chunk().map_or_else(|| _mm256_setzero_si256(), |part| half(part));
+        [filled(first), filled(second)]
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn half(bytes: &[u8; SHORT]) -> __m256i {
         let word = |place: usize| {
             let mut word = [0; 8];
-            word.copy_from_slice(&block[place * 8..place * 8 + 8]);
+            word.copy_from_slice(&bytes[place * 8..place * 8 + 8]);
             i64::from_le_bytes(word)
         };
-        [_mm256_set_epi64x(word(3), word(2), word(1), word(0)), _mm256_set_epi64x(word(7), word(6), word(5), word(4))]
+        _mm256_set_epi64x(word(3), word(2), word(1), word(0))
     }
 }

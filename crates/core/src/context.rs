@@ -12,11 +12,35 @@ use crate::date::LocalZone;
 use crate::entry::js_time;
 use crate::head::{Kind, Role};
 use crate::id::EntryId;
-use crate::json::{self, Edit, Json, Members, ObjectWriter, Raw, Shape};
+use crate::json::{self, Edit, Json, Members, NotJson, ObjectWriter, Raw, Shape};
 use crate::outline::{Outline, Row};
 
 /// Gives the value of a row, brought to the current version.
 pub type ReadRow<'r, E> = dyn FnMut(Row) -> Result<Json, E> + 'r;
+
+/// Gives values of rows, and messages of rows for less where whoever reads can.
+pub trait ReadContext<E> {
+    /// The value of a row, brought to the current version.
+    fn value(&mut self, row: Row) -> Result<Json, E>;
+
+    /// The message that a message entry contributes, if it has one.
+    fn message(&mut self, row: Row) -> Result<Option<Json>, E> {
+        Ok(StoredMessage::of(self.value(row)?.raw()).map(|message| message.with_content()))
+    }
+}
+
+impl<E, F: FnMut(Row) -> Result<Json, E>> ReadContext<E> for F {
+    fn value(&mut self, row: Row) -> Result<Json, E> {
+        self(row)
+    }
+}
+
+/// The message that the line of a message entry contributes, if it has one.
+///
+/// Checks the line and finds the message in one pass, and copies nothing but the message.
+pub fn stored_message(line: &[u8]) -> Result<Option<Json>, NotJson> {
+    Ok(StoredMessage::read(line)?.map(|message| message.with_content()))
+}
 
 /// The rows of a path that the context is made of, as pi's `buildContextEntries`.
 ///
@@ -52,13 +76,16 @@ pub fn project<E>(
     outline: &Outline,
     rows: &[Row],
     zone: &dyn LocalZone,
-    read: &mut ReadRow<'_, E>,
+    read: &mut impl ReadContext<E>,
 ) -> Result<Vec<Projected>, E> {
-    let edits = collect_edits(outline, rows, read)?;
+    let edits = collect_edits(outline, rows, &mut |row| read.value(row))?;
     let mut projected = Vec::with_capacity(rows.len());
     for (place, row) in rows.iter().enumerate() {
         let messages = if contributes(outline.kind(*row)) && (outline.kind(*row) != Kind::Compaction || place == 0) {
-            let messages = entry_messages(outline.kind(*row), read(*row)?.raw(), zone);
+            let messages = match outline.kind(*row) {
+                Kind::Message => read.message(*row)?.into_iter().collect(),
+                kind => entry_messages(kind, read.value(*row)?.raw(), zone),
+            };
             let edit = if edits.is_empty() { None } else { outline.id(*row).and_then(|id| edits.get(&id)) };
             match edit {
                 Some(replacement) => apply_edit(messages, replacement.raw()),
@@ -123,12 +150,17 @@ struct StoredMessage<'e> {
 impl<'e> StoredMessage<'e> {
     /// The message of an entry, unless it has none or `null`.
     fn of(entry: Raw<'e>) -> Option<Self> {
-        let text = entry.as_bytes();
+        Self::read(entry.as_bytes()).ok().flatten()
+    }
+
+    /// The same for text that may be no JSON.
+    fn read(text: &'e [u8]) -> Result<Option<Self>, NotJson> {
         let mut found = MessageMembers { text, message: None, content: None, role: None, inner: (None, None) };
-        json::scan(text, &mut found).ok()?;
+        json::scan(text, &mut found).map_err(|at| NotJson { at })?;
         let raw = |range: Option<Range<usize>>| range.map(|range| Raw::trusted(&text[range]));
-        let message = raw(found.message).filter(|message| !message.is_null())?;
-        Some(Self { message, content: raw(found.content), role: Role::of(raw(found.role)) })
+        let message = raw(found.message).filter(|message| !message.is_null());
+        let (content, role) = (raw(found.content), Role::of(raw(found.role)));
+        Ok(message.map(|message| Self { message, content, role }))
     }
 
     /// The message, in which missing content reads as empty.
@@ -319,12 +351,12 @@ pub fn build<E>(
     outline: &Outline,
     path: &[Row],
     zone: &dyn LocalZone,
-    read: &mut ReadRow<'_, E>,
+    read: &mut impl ReadContext<E>,
 ) -> Result<SessionContext, E> {
-    let rows = select(outline, path, read)?;
+    let rows = select(outline, path, &mut |row| read.value(row))?;
     let projected = project(outline, &rows, zone, read)?;
     let messages = projected.into_iter().flat_map(|projected| projected.messages).collect();
-    Ok(SessionContext { messages, settings: settings(outline, path, read)? })
+    Ok(SessionContext { messages, settings: settings(outline, path, &mut |row| read.value(row))? })
 }
 
 #[cfg(test)]

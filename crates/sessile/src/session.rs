@@ -14,7 +14,7 @@ use self::outlined::{outline_of, scan};
 use sessile_core::EntryId;
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
-use sessile_core::json::{Json, Raw, print};
+use sessile_core::json::{Json, NotJson, Raw, print};
 use sessile_core::label::Labels;
 use sessile_core::migrate::upgrade_value;
 use sessile_core::outline::{Outline, Row};
@@ -214,11 +214,12 @@ impl Session {
 
     /// The value of a line that was read for a row, which was valid when the file was opened.
     pub(crate) fn parsed<'l>(&self, row: Row, line: &'l [u8]) -> Result<Raw<'l>, SessionError> {
-        Raw::parse(line).map_err(|source| SessionError::Changed {
-            path: self.backing.shown_path(),
-            line: self.outline.line_number(row),
-            source,
-        })
+        Raw::parse(line).map_err(|source| self.changed(row, source))
+    }
+
+    /// Says that a line that was valid when the file was opened is so no longer.
+    fn changed(&self, row: Row, source: NotJson) -> SessionError {
+        SessionError::Changed { path: self.backing.shown_path(), line: self.outline.line_number(row), source }
     }
 
     /// The labels of the whole file.

@@ -1,7 +1,7 @@
 //! Looking at a session.
 
 use sessile_core::EntryId;
-use sessile_core::context::{self, Projected, SessionContext};
+use sessile_core::context::{self, Projected, ReadContext, SessionContext};
 use sessile_core::diagnostic::Diagnostic;
 use sessile_core::entry::{Entry, js_time};
 use sessile_core::head::Kind;
@@ -216,7 +216,7 @@ impl SessionManager {
         let rows = self.context_rows()?;
         let zone = Zone(self.world.environment());
         let mut reading = self.session.reading();
-        context::project(&self.session.outline, &rows, &zone, &mut |row| reading.value(row))
+        context::project(&self.session.outline, &rows, &zone, &mut reading)
     }
 
     /// What the model would see at the leaf: pi's `buildSessionContext`.
@@ -233,7 +233,7 @@ impl SessionManager {
     fn context_of(&self, path: &[Row]) -> Result<SessionContext, SessionError> {
         let zone = Zone(self.world.environment());
         let mut rows = self.session.reading();
-        context::build(&self.session.outline, path, &zone, &mut |row| rows.value(row))
+        context::build(&self.session.outline, path, &zone, &mut rows)
     }
 
     /// The messages of the context in the form a model takes them: pi's `convertToLlm`.

@@ -1,5 +1,6 @@
 //! Values of rows that mostly lie close together, read many at a time.
 
+use sessile_core::context::{ReadContext, stored_message};
 use sessile_core::json::{Json, Raw};
 use sessile_core::line::Span;
 use sessile_core::migrate::upgrade_value;
@@ -34,17 +35,6 @@ impl Session {
 }
 
 impl Rows<'_> {
-    /// The value of a row, in the current version's form.
-    pub(crate) fn value(&mut self, row: Row) -> Result<Json, SessionError> {
-        let session = self.session;
-        let line = self.line(row)?;
-        let value = session.parsed(row, line)?;
-        if !session.outline.upgrade().is_needed() {
-            return Ok(value.to_json());
-        }
-        upgrade_value(&session.outline, row, value, &mut |row| session.stored_value(row))
-    }
-
     /// The line of a row for a copy: byte for byte, unless it has to be brought to the current version.
     pub(crate) fn copied_line(&mut self, row: Row) -> Result<Vec<u8>, SessionError> {
         let session = self.session;
@@ -75,6 +65,26 @@ impl Rows<'_> {
         };
         self.start = span.offset;
         Ok(())
+    }
+}
+
+impl ReadContext<SessionError> for Rows<'_> {
+    fn value(&mut self, row: Row) -> Result<Json, SessionError> {
+        let session = self.session;
+        let line = self.line(row)?;
+        let value = session.parsed(row, line)?;
+        if !session.outline.upgrade().is_needed() {
+            return Ok(value.to_json());
+        }
+        upgrade_value(&session.outline, row, value, &mut |row| session.stored_value(row))
+    }
+
+    fn message(&mut self, row: Row) -> Result<Option<Json>, SessionError> {
+        if self.session.outline.upgrade().is_needed() {
+            return Ok(stored_message(self.value(row)?.raw().as_bytes()).unwrap_or_default());
+        }
+        let session = self.session;
+        stored_message(self.line(row)?).map_err(|source| session.changed(row, source))
     }
 }
 

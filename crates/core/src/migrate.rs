@@ -5,8 +5,10 @@
 //! `hookMessage`. Both are upgraded in memory, one line at a time and only
 //! when a line is asked for; the file changes at the first write.
 
+use std::ops::Range;
+
 use crate::head::{Kind, Role};
-use crate::json::{Edit, Json, Raw, Shape};
+use crate::json::{self, Edit, Json, Members, Raw, Shape};
 use crate::outline::{Outline, Row};
 use crate::version::{CURRENT_VERSION, Upgrade};
 
@@ -33,6 +35,76 @@ pub fn upgrade_value<E>(
         _ => value.to_json(),
     };
     Ok(rename_hook_message(linked))
+}
+
+/// Brings the line of a version 1 entry to the current version in one pass, where that is all it takes.
+///
+/// The same as [`upgrade_value`], its simple twin, which has to do what this
+/// does not: headers, compactions, roles of old names, lines that are no JSON.
+pub fn upgrade_line(outline: &Outline, row: Row, line: &[u8]) -> Option<Vec<u8>> {
+    let is_plain =
+        outline.upgrade() == Upgrade::FromV1 && !matches!(outline.kind(row), Kind::Header | Kind::Compaction);
+    if !is_plain || may_name_hook_message(line) {
+        return None;
+    }
+    let mut links = Links { line, id: None, parent: None, is_empty: true };
+    let range = json::scan(line, &mut links).ok().filter(|range| line.get(range.start) == Some(&b'{'))?;
+    let Links { id: old_id, parent: old_parent, is_empty, .. } = links;
+    let spelled = |id: Option<crate::EntryId>| id.map_or_else(Json::null, |id| id.to_json());
+    let (id, parent) = (spelled(outline.id(row)), spelled(outline.parent_id(row)));
+    let mut out = Vec::with_capacity(range.len() + 64);
+    let mut copied = range.start;
+    let mut replaced: Vec<_> = [(&old_id, &id), (&old_parent, &parent)]
+        .into_iter()
+        .filter_map(|(old, new)| old.clone().map(|old| (old, new)))
+        .collect();
+    replaced.sort_by_key(|(old, _)| old.start);
+    for (old, new) in replaced {
+        out.extend_from_slice(&line[copied..old.start]);
+        out.extend_from_slice(new.raw().as_bytes());
+        copied = old.end;
+    }
+    out.extend_from_slice(&line[copied..range.end - 1]);
+    let mut separator: &[u8] = if is_empty { b"" } else { b"," };
+    for (key, old, new) in [(b"\"id\":".as_slice(), old_id, id), (b"\"parentId\":", old_parent, parent)] {
+        if old.is_none() {
+            out.extend_from_slice(&[separator, key, new.raw().as_bytes()].concat());
+            separator = b",";
+        }
+    }
+    out.push(b'}');
+    // White space around a value that does not change stays.
+    Some(if out == line[range] { line.to_vec() } else { out })
+}
+
+/// Notes where an object's own `id` and `parentId` lie, the last of several.
+struct Links<'l> {
+    line: &'l [u8],
+    id: Option<Range<usize>>,
+    parent: Option<Range<usize>>,
+    is_empty: bool,
+}
+
+impl Members for Links<'_> {
+    #[inline]
+    fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
+        if depth != 1 {
+            return;
+        }
+        self.is_empty = false;
+        let key = &self.line[key];
+        if json::key_is(key, "id") {
+            self.id = Some(value);
+        } else if json::key_is(key, "parentId") {
+            self.parent = Some(value);
+        }
+    }
+}
+
+/// Whether a role may be the old one. It may be spelled with escapes; without any, the word itself must be there.
+fn may_name_hook_message(text: &[u8]) -> bool {
+    let holds = |part: &[u8]| memchr::memmem::find(text, part).is_some();
+    holds(b"hookMessage") || holds(b"\\u")
 }
 
 /// Version 1 to 2: the id, the parent, and the kept entry by id.
@@ -81,9 +153,7 @@ fn row_at(outline: &Outline, index: f64) -> Option<Row> {
 
 /// Version 2 to 3.
 fn rename_hook_message(entry: Json) -> Json {
-    let holds = |part: &[u8]| memchr::memmem::find(entry.raw().as_bytes(), part).is_some();
-    // The role may be spelled with escapes; without any, the word itself must be there.
-    if !holds(b"hookMessage") && !holds(b"\\u") {
+    if !may_name_hook_message(entry.raw().as_bytes()) {
         return entry;
     }
     let message = match entry.raw().get("message") {
@@ -96,4 +166,57 @@ fn rename_hook_message(entry: Json) -> Json {
     let custom = Json::string("custom");
     let message = message.edited(&[Edit::Set("role", custom.raw())]);
     entry.raw().edited(&[Edit::Set("message", message.raw())])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::fmt::Write;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::line::split;
+    use crate::version::StableIds;
+
+    proptest! {
+        #[test]
+        fn one_pass_gives_what_editing_gives(
+            entries in proptest::collection::vec(
+                (
+                    "message|custom|compaction|\\\\u006d",
+                    proptest::collection::vec(
+                        (
+                            r"id|parentId|x|firstKeptEntryIndex|\\u0069d",
+                            r#"1|null|"y"|\{"id":"z"\}|\[\]|\{"role":"hookMessage"\}"#,
+                        ),
+                        0..4,
+                    ),
+                    " ?",
+                ),
+                1..8,
+            ),
+        ) {
+            let mut text = "{\"type\":\"session\",\"id\":\"s\"}\n".to_owned();
+            for (kind, members, space) in &entries {
+                let members: Vec<_> = members.iter().map(|(key, value)| format!("{space},{space}\"{key}\":{value}")).collect();
+                writeln!(text, "{space}{{\"type\":\"{kind}\"{}{space}}}{space}", members.concat()).unwrap();
+            }
+            text += "{}\n{ }\n[1]\n";
+            let mut outline = Outline::new();
+            for line in split(text.as_bytes()) {
+                outline.push(line, &mut StableIds);
+            }
+            prop_assert_eq!(outline.upgrade(), Upgrade::FromV1);
+            for row in outline.rows() {
+                let span = outline.span(row);
+                let line = &text.as_bytes()[usize::try_from(span.offset).unwrap()..usize::try_from(span.end()).unwrap()];
+                let Some(fast) = upgrade_line(&outline, row, line) else { continue };
+                let value = Raw::parse(line).unwrap();
+                let Ok(slow) = upgrade_value(&outline, row, value, &mut |_| Ok::<_, Infallible>(Json::null()));
+                let expected = if slow.raw().as_bytes() == value.as_bytes() { line } else { slow.raw().as_bytes() };
+                prop_assert_eq!(String::from_utf8_lossy(&fast), String::from_utf8_lossy(expected));
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use sessile_core::context::{ReadContext, stored_message};
 use sessile_core::json::{Json, Raw};
 use sessile_core::line::Span;
-use sessile_core::migrate::upgrade_value;
+use sessile_core::migrate::{upgrade_line, upgrade_value};
 use sessile_core::outline::Row;
 
 use super::Session;
@@ -93,6 +93,9 @@ impl Session {
     pub(crate) fn upgraded_line(&self, row: Row, line: &[u8]) -> Result<Vec<u8>, SessionError> {
         if !self.outline.upgrade().is_needed() {
             return Ok(line.to_vec());
+        }
+        if let Some(upgraded) = upgrade_line(&self.outline, row, line) {
+            return Ok(upgraded);
         }
         let value: Raw<'_> = self.parsed(row, line)?;
         let upgraded = upgrade_value(&self.outline, row, value, &mut |row| self.stored_value(row))?;

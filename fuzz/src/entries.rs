@@ -20,6 +20,8 @@ fn line(line: &[u8], switch: u8) {
     let parsed = head::read(line);
     assert_eq!(parsed, head::read_simple(line));
     let raw = Raw::parse(line);
+    assert_eq!(raw, Raw::parse_simple(line));
+    wide_strings(line);
     grammar_is_that_of_serde(line, raw);
     let Ok(raw) = raw else {
         assert!(matches!(parsed, Parsed::Blank | Parsed::Malformed { .. }));
@@ -31,6 +33,14 @@ fn line(line: &[u8], switch: u8) {
     coercion(raw);
     editing(raw, switch);
     typed(raw, &parsed);
+}
+
+/// Wide instructions agree with the simple reader wherever in a block the bytes come to lie.
+fn wide_strings(line: &[u8]) {
+    for n_before in [0, 31, 62, 63, 64, 127] {
+        let text = [b"\"", "a".repeat(n_before).as_bytes(), line, b"\""].concat();
+        assert_eq!(Raw::parse(&text), Raw::parse_simple(&text));
+    }
 }
 
 /// Serde reads the same grammar, except for what JavaScript takes beyond it.

@@ -47,6 +47,14 @@ pub(crate) fn scan<M: Members>(bytes: &[u8], members: &mut M) -> Result<Range<us
     if end == bytes.len() { Ok(start..at) } else { Err(end) }
 }
 
+/// The simple twin of [`scan`], which never uses wide instructions.
+pub(super) fn scan_simple(bytes: &[u8]) -> Result<Range<usize>, usize> {
+    let start = skip_space(bytes, 0);
+    let at = scan_value_with::<Simple, _>(bytes, start, &mut NoMembers)?;
+    let end = skip_space(bytes, at);
+    if end == bytes.len() { Ok(start..at) } else { Err(end) }
+}
+
 /// Reads the one value that begins at `start` and returns where it ends,
 /// whatever follows; or the offset of the first offence.
 #[inline]

@@ -7,7 +7,6 @@
 #![expect(clippy::disallowed_methods, reason = "not part of the product")]
 
 mod size;
-#[cfg(feature = "text-index")]
 mod text;
 
 use std::path::Path;
@@ -43,9 +42,7 @@ fn main() {
         ["migrate", file] => timed(|| migrate(file), |session, _| json!({ "file": session.session_file().unwrap() })),
         ["append", file, count, bytes] => append(file, count.parse().unwrap(), bytes.parse().unwrap()),
         ["text-size", dir] => timed(|| size::text_below(Path::new(dir)), |bytes, _| json!({ "text_bytes": bytes })),
-        #[cfg(feature = "text-index")]
         ["text-append", "--probe"] => json!({}),
-        #[cfg(feature = "text-index")]
         ["text-append"] => text::append(),
         _ => panic!("no such operation: {}", words.join(" ")),
     };

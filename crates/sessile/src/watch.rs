@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sessile_core::info::Info;
 use sessile_index::{Catalogue, Gatherer, NewRow};
 use sessile_store::os::Stat;
-use sessile_store::{Found, Watch, Woken, look_at, session_names, subdirectories};
+use sessile_store::{Found, Watch, Woken, find_sessions, subdirectories};
 
 use crate::environment::Zone;
 use crate::error::SessionError;
@@ -248,9 +248,8 @@ const RUN: usize = 16;
 /// All files of some directories that may be sessions. A directory that cannot be listed holds none.
 fn find(world: &World, directories: Vec<PathBuf>) -> HashMap<PathBuf, Found> {
     let listed =
-        each(world.os(), directories, 1, |directory| session_names(world.os(), &directory).unwrap_or_default());
-    let found = each(world.os(), listed.into_iter().flatten().collect(), RUN, |path| look_at(world.os(), path));
-    found.into_iter().flatten().map(|found| (found.path.clone(), found)).collect()
+        each(world.os(), directories, 1, |directory| find_sessions(world.os(), &directory).unwrap_or_default());
+    listed.into_iter().flatten().map(|found| (found.path.clone(), found)).collect()
 }
 
 /// Reads what a row does not cover yet of a file.

@@ -26,22 +26,15 @@ pub struct Found {
 /// and whatever cannot be looked at are passed over. A directory that is not
 /// there holds nothing.
 pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<Found>, StoreError> {
-    Ok(session_names(os, directory)?.into_iter().filter_map(|path| look_at(os, path)).collect())
-}
-
-/// What in a directory is named like a session, by name, without a look at any of it.
-pub fn session_names(os: &dyn Os, directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let mut paths = entries(os, directory)?;
-    // They differ in their last part alone, so a path ends and compares as its name does, without being taken apart.
-    paths.retain(|path| is_session_file_name(path.as_os_str()));
-    paths.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
-    Ok(paths)
-}
-
-/// Looks at what may be a session; none if it is no regular file, or cannot be looked at.
-pub fn look_at(os: &dyn Os, path: PathBuf) -> Option<Found> {
-    let stat = os.stat(&path).ok().filter(|stat| stat.kind == FileKind::Regular)?;
-    Some(Found { path, stat })
+    let listed = match os.list_stats(directory, &is_session_file_name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        listed => listed.map_err(StoreError::io("list", directory))?,
+    };
+    let is_file = |(_, stat): &(PathBuf, Stat)| stat.kind == FileKind::Regular;
+    let mut found: Vec<Found> = listed.into_iter().filter(is_file).map(|(path, stat)| Found { path, stat }).collect();
+    // They differ in their last part alone, so a path compares as its name does, without being taken apart.
+    found.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
+    Ok(found)
 }
 
 /// The directories directly in a directory, symbolic links to directories included, by name.

@@ -39,7 +39,7 @@ mod tail;
 mod watch;
 
 pub use commit::Ticket;
-pub use discover::{Found, LineReader, find_sessions, look_at, read_head, session_names, subdirectories};
+pub use discover::{Found, LineReader, find_sessions, read_head, subdirectories};
 pub use error::{StoreError, chain};
 pub use file::{FileLog, FileState, file_state};
 pub use lock::Holder;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::info::Info;
 use sessile_index::{Caches, Catalogue, Gathered, Gatherer, NewRow};
-use sessile_store::{Found, StoreError, look_at, session_names};
+use sessile_store::{Found, StoreError, find_sessions};
 
 use super::spread::{each, stream};
 use super::{ListOptions, Progress, SessionInfo};
@@ -33,8 +33,8 @@ pub(super) struct Survey<'w> {
 struct Directory {
     path: PathBuf,
     catalogue: Catalogue,
-    /// What in it is named like a session, until somebody has looked at it.
-    paths: Vec<PathBuf>,
+    /// The files in it that may be sessions, until somebody takes them.
+    found: Vec<Found>,
 }
 
 /// A file that may be a session.
@@ -71,16 +71,15 @@ impl<'w> Survey<'w> {
     }
 
     fn look(world: &'w World, mut directories: Vec<Directory>, caches: Option<Caches>) -> Self {
-        let mut paths = Vec::new();
+        let mut found = Vec::new();
         for (index, directory) in directories.iter_mut().enumerate() {
-            paths.extend(std::mem::take(&mut directory.paths).into_iter().map(|path| (index, path)));
+            found.extend(std::mem::take(&mut directory.found).into_iter().map(|file| (index, file)));
         }
-        let files = each(world.os(), paths, RUN, |(directory, path)| {
-            let found = look_at(world.os(), path)?;
+        let files = each(world.os(), found, RUN, |(directory, found)| {
             let known = directories[directory].known(&found);
-            Some(File { directory, found, known })
+            File { directory, found, known }
         });
-        Self { world, caches, directories, files: files.into_iter().flatten().collect() }
+        Self { world, caches, directories, files }
     }
 
     /// Reads what is not known, in the order of the files, and returns the rows with the most recently active first.
@@ -193,9 +192,9 @@ impl<'w> Survey<'w> {
 
 impl Directory {
     fn list(world: &World, path: &Path, caches: Option<&Caches>) -> Result<Self, StoreError> {
-        let paths = session_names(world.os(), path)?;
+        let found = find_sessions(world.os(), path)?;
         let catalogue = caches.map(|caches| Catalogue::load(caches, path)).unwrap_or_default();
-        Ok(Self { path: path.to_path_buf(), catalogue, paths })
+        Ok(Self { path: path.to_path_buf(), catalogue, found })
     }
 
     /// What the catalogue says of a file.

@@ -66,6 +66,17 @@ impl<'b> Bytes<'b> {
         self.number().and_then(|number| usize::try_from(number).ok())
     }
 
+    /// A number of four bytes.
+    pub(super) fn fixed(&mut self) -> Option<u32> {
+        self.take(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    /// A number of eight bytes.
+    pub(super) fn fixed_long(&mut self) -> Option<u64> {
+        let (low, high) = (self.fixed()?, self.fixed()?);
+        Some(u64::from(low) | u64::from(high) << 32)
+    }
+
     /// Passes over so many numbers.
     #[inline]
     pub(super) fn skip(&mut self, n_numbers: u32) -> Option<()> {

@@ -66,7 +66,7 @@ impl Sessions {
         };
         let mut index = open(world);
         let region = region(world, &options.scope);
-        if let Some(recalled) = region.as_ref().and_then(|region| self.recall(&index, region, options))
+        if let Some(recalled) = region.as_ref().and_then(|region| recall(&index, region, options))
             && let Some(findings) = index.find_recalled(&recalled, &request)
         {
             let findings = findings.ok_or(SessionError::Cancelled)?;
@@ -102,18 +102,6 @@ impl Sessions {
                 }
             }
         }
-    }
-
-    /// The files of a region without listing every directory, if that can be, and if the index need not be updated.
-    fn recall(&self, index: &TextIndex, region: &Region, options: &SearchOptions<'_>) -> Option<Recalled> {
-        let max_age_ms = i64::try_from(options.max_age.as_millis()).unwrap_or(i64::MAX);
-        let recalled = index.recall(region, max_age_ms)?;
-        let is_enough = match options.upkeep {
-            Upkeep::Never => true,
-            Upkeep::Always => false,
-            Upkeep::IfCheap => !(WORTHWHILE..=CHEAP).contains(&recalled.n_uncovered()),
-        };
-        is_enough.then_some(recalled)
     }
 
     /// Brings the index of all texts up to date, for the sessions in scope.
@@ -248,6 +236,18 @@ const MANY: usize = 8;
 
 fn open(world: &World) -> TextIndex {
     world.caches().map_or_else(|| TextIndex::none(std::sync::Arc::clone(&world.os)), TextIndex::open)
+}
+
+/// The files of a region without listing every directory, if that can be, and if the index need not be updated.
+fn recall(index: &TextIndex, region: &Region, options: &SearchOptions<'_>) -> Option<Recalled> {
+    let max_age_ms = i64::try_from(options.max_age.as_millis()).unwrap_or(i64::MAX);
+    let recalled = index.recall(region, max_age_ms)?;
+    let is_enough = match options.upkeep {
+        Upkeep::Never => true,
+        Upkeep::Always => false,
+        Upkeep::IfCheap => !(WORTHWHILE..=CHEAP).contains(&recalled.n_uncovered()),
+    };
+    is_enough.then_some(recalled)
 }
 
 /// Where the sessions in scope are looked for; none if they are given one by one.

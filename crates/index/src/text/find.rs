@@ -307,6 +307,10 @@ impl Matches for Asked<'_> {
         self.collector.wants(score, rank)
     }
 
+    fn floor(&self) -> Option<f32> {
+        self.collector.floor()
+    }
+
     fn push(&mut self, found: Matched) {
         let Matched { document, rank, score, facts } = found;
         let place = Place::Indexed { segment: self.number, document };

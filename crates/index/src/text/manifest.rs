@@ -17,7 +17,7 @@ use crate::cache::Cached;
 use crate::{Caches, Kind, Mark};
 
 /// The index. A change of the tokenizer or of what is taken from a line is another version as well.
-pub(super) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 2 };
+pub(super) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 3 };
 
 /// The name of the manifest's file.
 pub(super) const NAME: &str = "manifest";
@@ -273,7 +273,9 @@ impl Manifest {
         let mut out = Vec::with_capacity(ordered.len() * (RECORD + 80) + 1024);
         let counts = [ordered.len(), self.directories.len(), self.cwds.len()];
         put_u32(&mut out, self.next_number);
-        counts.iter().for_each(|count| put_u32(&mut out, u32::try_from(*count).unwrap_or(u32::MAX)));
+        for count in counts {
+            put_u32(&mut out, u32::try_from(count).unwrap_or(u32::MAX));
+        }
         for text in self.directories.iter().chain(&self.cwds) {
             put_text(&mut out, copy(self.texts.get(*text)));
         }
@@ -305,7 +307,7 @@ impl Manifest {
             (bytes.fixed()? as usize, bytes.fixed()? as usize, bytes.fixed()? as usize);
         let mut texts = |n_texts: usize| -> Option<Vec<Text>> {
             let texts = bytes.take(n_texts.checked_mul(8)?)?;
-            Some(texts.as_chunks().0.iter().map(read_text).collect())
+            Some(texts.as_chunks().0.iter().copied().map(read_text).collect())
         };
         let (directories, cwds) = (texts(n_directories)?, texts(n_cwds)?);
         let records = bytes.take(n_records.checked_mul(RECORD)?)?;
@@ -364,8 +366,8 @@ fn read_u32(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(number)
 }
 
-fn read_text(bytes: &[u8; 8]) -> Text {
-    Text { at: read_u32(bytes, 0), length: read_u32(bytes, 4) }
+fn read_text(bytes: [u8; 8]) -> Text {
+    Text { at: read_u32(&bytes, 0), length: read_u32(&bytes, 4) }
 }
 
 fn read_record(bytes: &[u8; RECORD]) -> Record {

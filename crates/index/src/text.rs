@@ -62,7 +62,11 @@ impl TextIndex {
 
     /// No index: everything is read.
     pub fn none(os: Arc<dyn Os>) -> Self {
-        let caches = Caches::new(os, PathBuf::new());
+        Self::unread(Caches::new(os, PathBuf::new()))
+    }
+
+    /// An index that is only to be updated: an update reads it anyway.
+    pub fn unread(caches: Caches) -> Self {
         Self {
             caches,
             manifest: Manifest::default(),

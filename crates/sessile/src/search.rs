@@ -106,11 +106,9 @@ impl Sessions {
 
     /// Brings the index of all texts up to date, for the sessions in scope.
     pub fn update_text_index(&self, scope: &SearchScope, options: &IndexOptions<'_>) -> Result<Updated, SessionError> {
-        if self.world.caches().is_none() {
-            return Ok(Updated::Done);
-        }
+        let Some(caches) = self.world.caches() else { return Ok(Updated::Done) };
         let files = files(&self.world, scope)?;
-        self.update(&mut open(&self.world), &files, scope, options)
+        self.update(&mut TextIndex::unread(caches), &files, scope, options)
     }
 
     fn update(

@@ -82,6 +82,14 @@ impl Caches {
 #[derive(Debug, Default)]
 pub struct Cached(Vec<u8>);
 
+impl Cached {
+    /// The checksum of the file; none if there is no file.
+    pub fn checksum(&self) -> Option<u32> {
+        let bytes = self.0.get(HEAD - 4..HEAD)?;
+        Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+}
+
 impl Deref for Cached {
     type Target = [u8];
 

@@ -47,13 +47,12 @@ impl Mark {
     ///
     /// None if they cannot be read any more.
     pub fn of(file: &dyn OsFile, stat: &Stat, end: u64, now_ms: i64) -> Option<Self> {
-        let age_ns = now_ms.saturating_mul(1_000_000).saturating_sub(stat.changed_ns);
         Some(Self {
             identity: stat.identity,
             end,
             length: stat.length,
             changed_ns: stat.changed_ns,
-            is_racy: age_ns < RACY_NS,
+            is_racy: is_racy(stat, now_ms),
             checksum: checksum(file, end)?,
         })
     }
@@ -129,6 +128,11 @@ impl Mark {
             checksum: u32::from_le_bytes(checksum),
         }
     }
+}
+
+/// Whether something is so new that it may change again without its time showing it.
+pub(crate) fn is_racy(stat: &Stat, now_ms: i64) -> bool {
+    now_ms.saturating_mul(1_000_000).saturating_sub(stat.changed_ns) < RACY_NS
 }
 
 /// The checksum of a prefix: of the whole if it is small, else of its first and last block and a few between.

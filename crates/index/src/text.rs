@@ -15,6 +15,7 @@ mod hits;
 mod lines;
 mod manifest;
 mod merge;
+mod note;
 mod page;
 mod phrase;
 mod positions;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use sessile_store::os::Os;
 
 pub use find::{Findings, Hit, Request};
+pub use note::{Recalled, Region, Seen};
 pub use survey::{Surveyed, survey};
 pub use update::{Progress, Updated, Updating};
 
@@ -60,7 +62,11 @@ impl TextIndex {
 
     /// No index: everything is read.
     pub fn none(os: Arc<dyn Os>) -> Self {
-        let caches = Caches::new(os, PathBuf::new());
+        Self::unread(Caches::new(os, PathBuf::new()))
+    }
+
+    /// An index that is only to be updated: an update reads it anyway.
+    pub fn unread(caches: Caches) -> Self {
         Self {
             caches,
             manifest: Manifest::default(),
@@ -72,8 +78,8 @@ impl TextIndex {
 
     /// Does not believe any more what the index says of a session.
     pub fn doubt(&mut self, path: &Path) {
-        let known = self.manifest.sessions.iter().find(|known| known.path == path);
-        self.distrusted.extend(known.map(|known| known.number));
+        let known = self.manifest.find(path).map(|place| self.manifest.records[place].number);
+        self.distrusted.extend(known);
     }
 
     /// How many bytes the index takes on disk, its manifest not counted.

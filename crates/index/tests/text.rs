@@ -439,3 +439,45 @@ fn a_cancelled_update_keeps_what_was_done() {
     assert_eq!(TextIndex::open(store.caches.clone()).n_uncovered(&files), 0);
     store.check("in the end");
 }
+
+/// Enough entries that only the most promising of them are looked at.
+#[test]
+fn the_best_of_many_are_the_same_with_and_without_an_index() {
+    let store = Store::new();
+    let mut state = 12345u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    for number in 0..3 {
+        let mut text = format!("{HEADER}\n");
+        for place in 0..1500 {
+            let n_words = 1 + random(6) * random(12);
+            let words: Vec<&str> =
+                (0..=n_words).map(|_| ["of", "the", "a", "of the", "word", "rare"][random(6)]).collect();
+            let role = ["user", "assistant", "toolResult"][random(3)];
+            let (minute, second) = (random(60), random(60));
+            let said = words.join(" ");
+            let line = format!(
+                r#"{{"type":"message","id":"{place:08x}","timestamp":"2024-12-{:02}T00:{minute:02}:{second:02}.000Z","message":{{"role":"{role}","content":[{{"type":"text","text":"{said}"}}]}}}}"#,
+                1 + random(28)
+            );
+            text.push_str(&line);
+            text.push('\n');
+        }
+        std::fs::write(store.file(number), text).unwrap();
+    }
+    store.update(1 << 20, false);
+    let files = store.files();
+    let (mut index, mut none) = (TextIndex::open(store.caches.clone()), TextIndex::none(Arc::new(RealOs)));
+    let since = Filter { since: Some(1_734_000_000_000), kinds: vec![DocumentKind::User], ..Filter::default() };
+    for query in ["the", "of", "rare", "\"of the\"", "\"the of the\"", "of rare", "\"a word\" \"of the\"", "th*"] {
+        for filter in [Filter::default(), since.clone()] {
+            for (limit, per_session) in [(1, false), (10, false), (50, false), (usize::MAX, false), (2, true)] {
+                let expected = find(&mut none, &files, query, &filter, limit, per_session);
+                let found = find(&mut index, &files, query, &filter, limit, per_session);
+                assert_eq!(found, expected, "{query}, {limit} {per_session}");
+            }
+        }
+    }
+}

@@ -3,12 +3,13 @@
 mod hit;
 mod options;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use sessile_core::location::resolve;
 use sessile_core::search::query::Query;
-use sessile_index::text::{Hit, Progress, Request, Surveyed, TextIndex, Updated, Updating, survey};
+use sessile_index::text::{Hit, Progress, Recalled, Region, Request, Surveyed, TextIndex, Updated, Updating, survey};
 use sessile_store::os::FileKind;
 use sessile_store::subdirectories;
 
@@ -43,18 +44,6 @@ impl Sessions {
     /// The answer is the same whatever the index covers; what it does not is read.
     pub fn search(&self, query: &Query, options: &SearchOptions<'_>) -> Result<SearchResult, SessionError> {
         let world = &self.world;
-        let (mut index, files) = if world.os().has_threads() {
-            // Both take a while, and neither needs the other.
-            std::thread::scope(|scope| {
-                let index = scope.spawn(|| open(world));
-                let files = files(world, &options.scope);
-                (index.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), files)
-            })
-        } else {
-            (open(world), files(world, &options.scope))
-        };
-        let files = files?;
-        self.keep_up(&mut index, &files, query, options)?;
         let is_cancelled = || options.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let filter = scope_filter(world, &options.scope);
         let admits = |path: &Path, id: &str, cwd: &str| {
@@ -75,10 +64,35 @@ impl Sessions {
             is_cancelled: &is_cancelled,
             on_progress: options.on_progress.unwrap_or(&|_, _| {}),
         };
+        let mut index = open(world);
+        let region = region(world, &options.scope);
+        if let Some(recalled) = region.as_ref().and_then(|region| recall(&index, region, options))
+            && let Some(findings) = index.find_recalled(&recalled, &request)
+        {
+            let findings = findings.ok_or(SessionError::Cancelled)?;
+            let path = |file| Cow::Owned(index.recalled_path(&recalled, file));
+            let shown = Shown { sessions: self, path: &path, query, options, doubted: &HashSet::new() };
+            // If anything is not as it was, every file is looked at.
+            if let Ok(hits) = shown.all(&findings.hits)? {
+                return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned });
+            }
+        }
+        let (files, seen) = match &region {
+            Some(region) => {
+                let (files, seen) = region.survey(world.os())?;
+                (files, Some((region, seen)))
+            }
+            None => (files(world, &options.scope)?, None),
+        };
+        self.keep_up(&mut index, &files, query, options)?;
+        if let Some((region, seen)) = seen.filter(|_| !options.max_age.is_zero()) {
+            index.note(region, seen, &files);
+        }
         let mut doubted = HashSet::new();
         loop {
             let findings = index.find(&files, &request).ok_or(SessionError::Cancelled)?;
-            let shown = Shown { sessions: self, files: &files, query, options, doubted: &doubted };
+            let path = |file: usize| Cow::Borrowed(files[file].path.as_path());
+            let shown = Shown { sessions: self, path: &path, query, options, doubted: &doubted };
             match shown.all(&findings.hits)? {
                 Ok(hits) => return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned }),
                 Err(file) => {
@@ -92,11 +106,9 @@ impl Sessions {
 
     /// Brings the index of all texts up to date, for the sessions in scope.
     pub fn update_text_index(&self, scope: &SearchScope, options: &IndexOptions<'_>) -> Result<Updated, SessionError> {
-        if self.world.caches().is_none() {
-            return Ok(Updated::Done);
-        }
+        let Some(caches) = self.world.caches() else { return Ok(Updated::Done) };
         let files = files(&self.world, scope)?;
-        self.update(&mut open(&self.world), &files, scope, options)
+        self.update(&mut TextIndex::unread(caches), &files, scope, options)
     }
 
     fn update(
@@ -113,7 +125,7 @@ impl Sessions {
         };
         let is_gone = |path: &Path| {
             if let SearchScope::Files(files) = scope {
-                return files.iter().any(|file| file == path);
+                return files.iter().any(|file| file.as_os_str() == path.as_os_str());
             }
             let parent = path.parent().unwrap_or(Path::new(""));
             directories.iter().any(|directory| directory == parent)
@@ -170,7 +182,7 @@ impl Sessions {
 #[derive(Clone, Copy)]
 struct Shown<'s> {
     sessions: &'s Sessions,
-    files: &'s [Surveyed],
+    path: &'s (dyn Fn(usize) -> Cow<'s, Path> + Sync),
     query: &'s Query,
     options: &'s SearchOptions<'s>,
     /// Files that have been read instead of believing the index. What is not right even so is left out.
@@ -202,12 +214,12 @@ impl Shown<'_> {
             if hits.len() == self.options.limit {
                 break;
             }
-            let path = &self.files[hit.file].path;
+            let path = (self.path)(hit.file);
             if !self.options.excerpts && self.options.on_path.is_none() {
-                hits.push(SearchHit::unseen(path, hit));
+                hits.push(SearchHit::unseen(&path, hit));
                 continue;
             }
-            match checker.check(path, hit)? {
+            match checker.check(&path, hit)? {
                 Checked::Right(hit) => hits.push(*hit),
                 Checked::Wrong if !self.doubted.contains(&hit.file) => return Ok(Err(hit.file)),
                 Checked::Elsewhere | Checked::Wrong => {}
@@ -224,6 +236,34 @@ fn open(world: &World) -> TextIndex {
     world.caches().map_or_else(|| TextIndex::none(std::sync::Arc::clone(&world.os)), TextIndex::open)
 }
 
+/// The files of a region without listing every directory, if that can be, and if the index need not be updated.
+fn recall(index: &TextIndex, region: &Region, options: &SearchOptions<'_>) -> Option<Recalled> {
+    let max_age_ms = i64::try_from(options.max_age.as_millis()).unwrap_or(i64::MAX);
+    let recalled = index.recall(region, max_age_ms)?;
+    let is_enough = match options.upkeep {
+        Upkeep::Never => true,
+        Upkeep::Always => false,
+        Upkeep::IfCheap => !(WORTHWHILE..=CHEAP).contains(&recalled.n_uncovered()),
+    };
+    is_enough.then_some(recalled)
+}
+
+/// Where the sessions in scope are looked for; none if they are given one by one.
+fn region(world: &World, scope: &SearchScope) -> Option<Region> {
+    let environment = world.environment();
+    match scope {
+        SearchScope::Files(_) => None,
+        SearchScope::All { dir } => Some(match given_dir(environment, dir.as_deref()) {
+            Some(directory) => Region::In(directory),
+            None => Region::Below(sessions_root(environment)),
+        }),
+        SearchScope::Cwd { cwd, dir } => {
+            let given = given_dir(environment, dir.as_deref());
+            Some(Region::In(given.unwrap_or_else(|| default_session_dir(environment, cwd))))
+        }
+    }
+}
+
 /// The files in scope, and what they look like.
 fn files(world: &World, scope: &SearchScope) -> Result<Vec<Surveyed>, SessionError> {
     let SearchScope::Files(paths) = scope else { return Ok(survey(world.os(), &directories(world, scope)?)) };
@@ -236,17 +276,10 @@ fn files(world: &World, scope: &SearchScope) -> Result<Vec<Surveyed>, SessionErr
 
 /// The directories whose sessions are in scope.
 fn directories(world: &World, scope: &SearchScope) -> Result<Vec<PathBuf>, SessionError> {
-    let environment = world.environment();
-    let one = match scope {
-        SearchScope::Files(_) => return Ok(Vec::new()),
-        SearchScope::All { dir } => given_dir(environment, dir.as_deref()),
-        SearchScope::Cwd { cwd, dir } => {
-            Some(given_dir(environment, dir.as_deref()).unwrap_or_else(|| default_session_dir(environment, cwd)))
-        }
-    };
-    match one {
-        Some(directory) => Ok(vec![directory]),
-        None => Ok(subdirectories(world.os(), &sessions_root(environment))?),
+    match region(world, scope) {
+        None => Ok(Vec::new()),
+        Some(Region::In(directory)) => Ok(vec![directory]),
+        Some(Region::Below(root)) => Ok(subdirectories(world.os(), &root)?),
     }
 }
 

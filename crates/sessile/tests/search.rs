@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sessile::text::filter::Filter;
 use sessile::text::query::Query;
@@ -206,5 +207,77 @@ fn an_interrupted_second_update_does_no_harm() {
         os.crash_at(call, Tear::Half);
         drop(update(&os));
         assert_eq!(answers(&os.process(2000)), expected, "call {call}");
+    }
+}
+
+fn append(path: &Path, line: &str) {
+    use std::io::Write;
+    let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+    writeln!(file, "{line}").unwrap();
+}
+
+#[test]
+fn what_was_looked_at_lately_is_not_looked_at_again_unless_it_must_be() {
+    let scene = Scene::new();
+    for (name, id) in [("one.jsonl", "a"), ("two.jsonl", "b"), ("three.jsonl", "c")] {
+        scene.write(name, &session(&[user(id, "", "needle")]));
+    }
+    let exact = SearchOptions { upkeep: Upkeep::Never, ..options(&scene.store()) };
+    let lately = SearchOptions {
+        max_age: Duration::from_secs(1000),
+        ..SearchOptions { upkeep: Upkeep::Never, ..options(&scene.store()) }
+    };
+    let found = |options: &SearchOptions<'_>| ids(&search(&scene.sessions, "needle", options));
+    search(&scene.sessions, "needle", &options(&scene.store()));
+    assert_eq!(found(&lately), ["a", "b", "c"]);
+    append(&scene.store().join("one.jsonl"), &user("d", "a", "another needle"));
+    scene.write("four.jsonl", &session(&[user("e", "", "needle")]));
+    assert_eq!(found(&lately), ["a", "b", "c"], "nothing is looked at");
+    assert_eq!(found(&exact), ["a", "b", "c", "d", "e"]);
+    // A hit that is gone is no hit, and then everything is looked at.
+    std::fs::remove_file(scene.store().join("two.jsonl")).unwrap();
+    assert_eq!(found(&lately), ["a", "c", "d", "e"]);
+    // What is damaged is no note.
+    search(&scene.sessions, "needle", &options(&scene.store()));
+    assert_eq!(found(&lately), ["a", "c", "d", "e"]);
+    scene.write("five.jsonl", &session(&[user("f", "", "needle")]));
+    assert_eq!(found(&lately), ["a", "c", "d", "e"], "there is a note again");
+    for note in std::fs::read_dir(scene.dir.path().join("cache/survey")).unwrap() {
+        let path = note.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(found(&lately), ["a", "c", "d", "e", "f"]);
+}
+
+#[test]
+fn directories_that_have_not_changed_are_not_listed_again() {
+    let scene = Scene::new();
+    scene.write("one.jsonl", &session(&[user("a", "", "needle")]));
+    scene.write("two.jsonl", &session(&[user("b", "", "needle")]));
+    let update = options(&scene.store());
+    let exact = SearchOptions { upkeep: Upkeep::Never, ..options(&scene.store()) };
+    let lately = SearchOptions { max_age: Duration::from_millis(1), upkeep: Upkeep::Never, ..options(&scene.store()) };
+    let found = |options: &SearchOptions<'_>| ids(&search(&scene.sessions, "needle", options));
+    // Until then the times of files and directories prove nothing.
+    std::thread::sleep(Duration::from_millis(2100));
+    found(&update);
+    for expected in
+        [&["a", "b"][..], &["a", "b", "c"], &["a", "b", "c", "d"], &["b", "d"], &["b", "d", "e"], &["d", "e"]]
+    {
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(found(&lately), expected);
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(found(&lately), expected, "as noted");
+        assert_eq!(found(&exact), expected, "as noted, and now");
+        match expected.len() {
+            2 if expected[0] == "a" => append(&scene.store().join("one.jsonl"), &user("c", "a", "needle")),
+            3 if expected[0] == "a" => scene.write("three.jsonl", &session(&[user("d", "", "needle")])),
+            4 => scene.write("one.jsonl", &session(&[user("c", "", "hay")])),
+            2 if expected[0] == "b" => append(&scene.store().join("three.jsonl"), &user("e", "d", "needle")),
+            _ => drop(std::fs::remove_file(scene.store().join("two.jsonl"))),
+        }
     }
 }

@@ -126,11 +126,32 @@ pub trait Os: fmt::Debug + Send + Sync {
 
     /// What is in a directory under a name that is wanted, and what that leads to, in no order.
     ///
-    /// What cannot be looked at is left out. A system may know a quicker way than one look at a time.
-    fn list_stats(&self, path: &Path, is_wanted: &dyn Fn(&OsStr) -> bool) -> io::Result<Vec<(PathBuf, Stat)>> {
+    /// What cannot be looked at has no stat. A system may know a quicker way than one look at a time.
+    fn list_stats(&self, path: &Path, is_wanted: &dyn Fn(&OsStr) -> bool) -> io::Result<Vec<(PathBuf, Option<Stat>)>> {
         let mut found = self.list(path)?;
         found.retain(|path| path.file_name().is_some_and(is_wanted));
-        Ok(found.into_iter().filter_map(|path| self.stat(&path).ok().map(|stat| (path, stat))).collect())
+        let look = |path: PathBuf| {
+            let stat = self.stat(&path).ok();
+            (path, stat)
+        };
+        Ok(found.into_iter().map(look).collect())
+    }
+
+    /// Looks at what these names in a directory lead to, one after the other, until `on_stat` answers false.
+    ///
+    /// The first that cannot be looked at is an error. A system may know a quicker way than one path at a time.
+    fn stat_names(
+        &self,
+        directory: &Path,
+        names: &[&OsStr],
+        on_stat: &mut dyn FnMut(usize, Stat) -> bool,
+    ) -> io::Result<()> {
+        for (at, name) in names.iter().enumerate() {
+            if !on_stat(at, self.stat(&directory.join(name))?) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Whether appends by several machines or through a translating layer may hit the same file here,

@@ -96,9 +96,16 @@ pub(crate) struct SearchArgs {
     #[arg(long, conflicts_with = "update")]
     no_update: bool,
 
+    /// Look at every session file now; otherwise only what was written at least a second ago is sure to be seen
+    #[arg(long)]
+    fresh: bool,
+
     #[command(flatten)]
     format: ListFormat,
 }
+
+/// How long ago the files may have been looked at last, unless somebody wants them to be looked at now.
+const MAX_AGE: Duration = Duration::from_secs(1);
 
 fn parse_role(word: &str) -> Result<DocumentKind, String> {
     let known = || DocumentKind::ALL.map(DocumentKind::word).join(", ");
@@ -136,6 +143,7 @@ pub(super) fn run(
         excerpts: !args.sessions,
         limit: if args.sessions { usize::MAX } else { args.limit },
         upkeep: if args.no_update || args.update { Upkeep::Never } else { Upkeep::IfCheap },
+        max_age: if args.fresh || args.update { Duration::ZERO } else { MAX_AGE },
         on_progress: Some(&note),
         ..SearchOptions::default()
     };

@@ -72,13 +72,30 @@ impl Scale {
         frequency / (frequency + self.lengths[usize::from(length_code)])
     }
 
-    /// What the sum of all clauses is worth in a document of this kind and time.
+    /// What one clause is worth in a document that is as good as new.
+    #[inline]
+    pub fn impact(&self, frequency: u32, length_code: u8, kind: u8) -> f32 {
+        self.clause(frequency, length_code) * WEIGHTS.get(usize::from(kind)).copied().unwrap_or(1.0)
+    }
+
+    /// No document of this impact or less and of this time or before is worth more.
+    ///
+    /// A little more than it comes to, since a score is computed in another order.
+    pub fn bound(&self, impact: f32, time: u32) -> f32 {
+        impact * self.recency(time) * 1.0001
+    }
+
     #[inline]
     #[expect(clippy::cast_precision_loss, reason = "ages need no precision")]
-    pub fn document(&self, sum: f32, kind: u8, time: u32) -> f32 {
+    fn recency(&self, time: u32) -> f32 {
         let days = self.now.saturating_sub(time) as f32 / 86_400.0;
-        let recency = TIMELESS + (1.0 - TIMELESS) / (1.0 + days / HALF_AGE_DAYS);
-        sum * WEIGHTS.get(usize::from(kind)).copied().unwrap_or(1.0) * recency
+        TIMELESS + (1.0 - TIMELESS) / (1.0 + days / HALF_AGE_DAYS)
+    }
+
+    /// What the sum of all clauses is worth in a document of this kind and time.
+    #[inline]
+    pub fn document(&self, sum: f32, kind: u8, time: u32) -> f32 {
+        sum * WEIGHTS.get(usize::from(kind)).copied().unwrap_or(1.0) * self.recency(time)
     }
 }
 

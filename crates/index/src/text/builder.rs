@@ -152,7 +152,7 @@ pub(super) struct Checkpoint {
 const STRIDE: u32 = 128;
 
 impl Terms for Builder {
-    fn write(&mut self, postings: &mut PostingsWriter, on_term: &mut OnTerm<'_>) -> Result<(), StoreError> {
+    fn write(&mut self, postings: &mut PostingsWriter<'_>, on_term: &mut OnTerm<'_>) -> Result<(), StoreError> {
         let (places, ends) = self.sorted();
         let nearby = nearby(&self.starts, self.tokens.len());
         for term in self.vocabulary.in_order() {

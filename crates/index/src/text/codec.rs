@@ -41,8 +41,16 @@ impl<'b> Bytes<'b> {
     pub(super) fn number(&mut self) -> Option<u64> {
         let first = *self.bytes.get(self.at)?;
         self.at += 1;
-        if first < 0x80 {
-            return Some(u64::from(first));
+        if first < 0x80 { Some(u64::from(first)) } else { self.number_from(first) }
+    }
+
+    /// A number of several bytes, of which the first has been taken.
+    #[inline(never)]
+    fn number_from(&mut self, first: u8) -> Option<u64> {
+        let second = *self.bytes.get(self.at)?;
+        if second < 0x80 {
+            self.at += 1;
+            return Some(u64::from(first & 0x7f) | u64::from(second) << 7);
         }
         let mut number = u64::from(first & 0x7f);
         let mut shift = 7;
@@ -66,10 +74,28 @@ impl<'b> Bytes<'b> {
         self.number().and_then(|number| usize::try_from(number).ok())
     }
 
+    /// A number of four bytes.
+    pub(super) fn fixed(&mut self) -> Option<u32> {
+        self.take(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    /// A number of eight bytes.
+    pub(super) fn fixed_long(&mut self) -> Option<u64> {
+        let (low, high) = (self.fixed()?, self.fixed()?);
+        Some(u64::from(low) | u64::from(high) << 32)
+    }
+
     /// Passes over so many numbers.
     #[inline]
     pub(super) fn skip(&mut self, n_numbers: u32) -> Option<()> {
         let mut left = n_numbers;
+        // Eight bytes at a time while no more numbers can end in them than are to be passed over.
+        while left >= 8
+            && let Some(eight) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>)
+        {
+            left -= (!u64::from_le_bytes(*eight) & 0x8080_8080_8080_8080).count_ones();
+            self.at += 8;
+        }
         while left > 0 {
             left -= u32::from(*self.bytes.get(self.at)? < 0x80);
             self.at += 1;

@@ -1,14 +1,14 @@
 //! A query against one segment.
 
 use sessile_core::search::filter::{Filter, tag};
-use sessile_core::search::query::{Clause, Term};
+use sessile_core::search::query::{Clause, Phrase, Term};
 use sessile_core::search::score::Scale;
 
 use super::builder::{MODEL, TOOL};
 use super::dictionary::TermPlace;
 use super::page::Untrusted;
 use super::phrase::{UnseenPhrase, of_phrase_with_prefix};
-use super::postings::Postings;
+use super::postings::{BLOCK, Entry, Postings};
 use super::segment::{Facts, Segment};
 
 /// What is looked for.
@@ -22,6 +22,9 @@ pub(super) struct Wanted<'w> {
 pub(super) trait Matches {
     /// Whether a document of this rank would count if it had this score.
     fn wants(&self, score: f32, rank: u32) -> bool;
+
+    /// Documents of a lower score do not count, whatever their rank; none if that is not known.
+    fn floor(&self) -> Option<f32>;
 
     /// Takes a document.
     fn push(&mut self, found: Matched);
@@ -101,6 +104,11 @@ pub(super) fn evaluate<'s>(
     ranks: &[u32],
     matches: &mut dyn Matches,
 ) -> Result<(), Untrusted> {
+    if matches.floor().is_some()
+        && let Some(place) = only_term(segment, wanted)?
+    {
+        return best_blocks(segment, wanted, place, ranks, matches);
+    }
     let Some((candidates, mut found)) = matching(segment, wanted)? else { return Ok(()) };
     if found.iter().all(|found| found.unseen.is_empty()) {
         return score(segment, wanted, ranks, &candidates, &found, &mut |matched| matches.push(matched));
@@ -116,20 +124,28 @@ pub(super) fn evaluate<'s>(
     if promising.len() > PROMISING {
         promising.select_nth_unstable_by(PROMISING, |one, other| other.score.total_cmp(&one.score));
     }
-    let n_first = PROMISING.min(promising.len());
-    let (first, rest) = promising.split_at_mut(n_first);
-    for part in [first, rest] {
-        part.sort_unstable_by_key(|matched| matched.document);
-        for matched in part {
-            if matches.wants(matched.score, matched.rank) {
-                look_closely(wanted.scale, &mut found, *matched, matches)?;
-            }
+    let mut rest = promising.split_off(PROMISING.min(promising.len()));
+    look_at_all(wanted.scale, &mut found, promising, matches)?;
+    rest.retain(|matched| matches.wants(matched.score, matched.rank));
+    look_at_all(wanted.scale, &mut found, rest, matches)
+}
+
+fn look_at_all(
+    scale: &Scale,
+    found: &mut [Found<'_>],
+    mut promising: Vec<Matched>,
+    matches: &mut dyn Matches,
+) -> Result<(), Untrusted> {
+    promising.sort_unstable_by_key(|matched| matched.document);
+    for matched in promising {
+        if matches.wants(matched.score, matched.rank) {
+            look_closely(scale, found, matched, matches)?;
         }
     }
     Ok(())
 }
 
-/// So many documents are looked at before the others.
+/// So many documents of a segment are looked at before the others.
 const PROMISING: usize = 256;
 
 /// Looks whether the phrases occur in a document that has all their terms.
@@ -149,6 +165,71 @@ fn look_closely(
     }
     promising.score = scale.document(sum, promising.facts.kind, promising.facts.time);
     matches.push(promising);
+    Ok(())
+}
+
+/// Where the postings of a term lie that is all that is looked for, if there are enough of them to pass some over.
+fn only_term(segment: &Segment<'_>, wanted: &Wanted<'_>) -> Result<Option<TermPlace>, Untrusted> {
+    let [Clause { phrases }] = wanted.clauses else { return Ok(None) };
+    let [Phrase { terms }] = &phrases[..] else { return Ok(None) };
+    let [Term { text, is_prefix: false }] = &terms[..] else { return Ok(None) };
+    if wanted.filter.tool.is_some() || wanted.filter.model.is_some() {
+        return Ok(None);
+    }
+    Ok(segment.find(text)?.filter(|place| place.lengths.n_documents as usize > 4 * BLOCK))
+}
+
+/// Documents that lie further apart are not read in one piece.
+const NEAR: u32 = 16 << 10;
+
+/// Reads the blocks of one term, the most promising first, as long as anything in them may count.
+fn best_blocks(
+    segment: &Segment<'_>,
+    wanted: &Wanted<'_>,
+    place: TermPlace,
+    ranks: &[u32],
+    matches: &mut dyn Matches,
+) -> Result<(), Untrusted> {
+    let table = segment.table(place)?;
+    let bound = |(block, entry): (usize, &Entry)| (wanted.scale.bound(entry.impact(), entry.time()), block);
+    let mut blocks: Vec<(f32, usize)> = table.iter().enumerate().map(bound).collect();
+    blocks.sort_unstable_by(|one, other| other.0.total_cmp(&one.0));
+    let mut run_ends = Vec::with_capacity(ranks.len());
+    let mut end = 0u32;
+    for run in &segment.info.runs {
+        end += run.n_documents;
+        run_ends.push(end);
+    }
+    let times = wanted.filter.seconds();
+    let mut postings = Postings::default();
+    for (bound, block) in blocks {
+        if matches.floor().is_some_and(|floor| bound < floor) {
+            break;
+        }
+        segment.read_block(place, &table, block, &mut postings)?;
+        let (Some(first), Some(last)) = (postings.documents.first(), postings.documents.last()) else { continue };
+        let all = if last - first < NEAR { Some(segment.facts(*first..last.saturating_add(1))?) } else { None };
+        for (document, frequency) in postings.documents.iter().zip(&postings.frequencies) {
+            let run = run_ends.partition_point(|end| end <= document);
+            let rank = ranks.get(run).copied().unwrap_or(UNWANTED);
+            if rank == UNWANTED {
+                continue;
+            }
+            let facts = match &all {
+                Some(all) => all.get((document - first) as usize).copied(),
+                None => segment.facts(*document..document + 1)?.first().copied(),
+            };
+            let facts = facts.ok_or(Untrusted)?;
+            if !wanted.filter.admits_kind(facts.kind) || !times.contains(&facts.time) {
+                continue;
+            }
+            let sum = 0.0 + wanted.scale.clause(*frequency, facts.length);
+            let score = wanted.scale.document(sum, facts.kind, facts.time);
+            if matches.wants(score, rank) {
+                matches.push(Matched { document: *document, rank, score, facts });
+            }
+        }
+    }
     Ok(())
 }
 
@@ -260,18 +341,23 @@ fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<Often, Untrusted
 /// What is in both of two ascending lists.
 pub(super) fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
     let (few, mut many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-    let mut both = Vec::new();
-    let leaps = few.len().saturating_mul(16) < many.len();
-    for document in few {
-        let skipped = if leaps {
-            many.partition_point(|other| other < document)
-        } else {
-            many.iter().take_while(|other| *other < document).count()
-        };
-        many = &many[skipped..];
-        if many.first() == Some(document) {
-            both.push(*document);
+    let mut both = Vec::with_capacity(few.len());
+    if few.len().saturating_mul(16) < many.len() {
+        for document in few {
+            many = &many[many.partition_point(|other| other < document)..];
+            if many.first() == Some(document) {
+                both.push(*document);
+            }
         }
+        return both;
+    }
+    let (mut left, mut right) = (0, 0);
+    while let (Some(one), Some(other)) = (few.get(left), many.get(right)) {
+        if one == other {
+            both.push(*one);
+        }
+        left += usize::from(one <= other);
+        right += usize::from(other <= one);
     }
     both
 }
@@ -311,7 +397,9 @@ fn score(
         let mut sum = 0.0;
         for (found, place) in found.iter().zip(&mut places) {
             let often = &found.at_most;
-            *place += often.documents[*place..].iter().take_while(|other| **other < document).count();
+            while often.documents.get(*place).is_some_and(|other| *other < document) {
+                *place += 1;
+            }
             sum += wanted.scale.clause(often.frequencies[*place], facts.length);
         }
         let score = wanted.scale.document(sum, facts.kind, facts.time);

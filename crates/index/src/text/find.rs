@@ -16,6 +16,7 @@ use super::TextIndex;
 use super::evaluate::{Matched, Matches, UNWANTED, Wanted, evaluate};
 use super::hits::{Candidate, Collector, Floor, Place};
 use super::lines::{Opening, read_lines};
+use super::note::Recalled;
 use super::page::Untrusted;
 use super::segment::Segment;
 use super::survey::Surveyed;
@@ -96,6 +97,13 @@ impl TextIndex {
         }
     }
 
+    /// Finds what is looked for in files that were recalled.
+    ///
+    /// None if the index cannot be believed, and within that none if it was cancelled.
+    pub fn find_recalled(&self, recalled: &Recalled, request: &Request<'_>) -> Option<Option<Findings>> {
+        self.attempt(&[], &recalled.coverage, request).ok()
+    }
+
     /// One attempt; the place of a segment if that cannot be believed.
     fn attempt(
         &self,
@@ -116,7 +124,7 @@ impl TextIndex {
         let n_done = AtomicU64::new(0);
         let floor = Arc::new(Floor::default());
         let work = || -> Result<Collector, usize> {
-            let mut collector = Collector::new(request.limit, request.per_session, files.len(), &floor);
+            let mut collector = Collector::new(request.limit, request.per_session, coverage.len(), &floor);
             let mut matcher = Matcher::new(request.query, request.filter);
             while let Some(job) = plan.jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if (request.is_cancelled)() {
@@ -130,7 +138,13 @@ impl TextIndex {
                         asked.map_err(|Untrusted| place)?;
                     }
                     Job::Scan { file, from, to } => {
-                        scan(os, &files[file].path, (file, from, to), request, &scale, &mut matcher, &mut collector);
+                        let known = match coverage[file] {
+                            Coverage::Known { place, .. } => Some(self.manifest.path_at(place)),
+                            Coverage::Unknown => None,
+                        };
+                        let path = known.as_deref().or_else(|| Some(files.get(file)?.path.as_path()));
+                        let path = path.unwrap_or(Path::new(""));
+                        scan(os, path, (file, from, to), request, &scale, &mut matcher, &mut collector);
                         let done = n_done.fetch_add(to - from, Ordering::Relaxed) + to - from;
                         (request.on_progress)(done, plan.n_scanned);
                     }
@@ -179,11 +193,12 @@ impl TextIndex {
 
     /// How far the index covers each file.
     pub(super) fn coverage(&self, files: &[Surveyed]) -> Vec<Coverage> {
-        let places = self.manifest.by_path();
         let os = self.caches.os().as_ref();
+        let mut near = 0;
         let cover = |file: &Surveyed| {
-            let Some(&place) = places.get(super::manifest::path_bytes(&file.path)) else { return Coverage::Unknown };
-            let known = &self.manifest.sessions[place];
+            let Some(place) = self.manifest.find_near(&file.path, near) else { return Coverage::Unknown };
+            near = place + 1;
+            let known = &self.manifest.records[place];
             if self.distrusted.contains(&known.number) {
                 return Coverage::Unknown;
             }
@@ -207,7 +222,7 @@ impl TextIndex {
     }
 }
 
-fn coverage_of(os: &dyn Os, file: &Surveyed, place: usize, mark: &Mark) -> Coverage {
+pub(super) fn coverage_of(os: &dyn Os, file: &Surveyed, place: usize, mark: &Mark) -> Coverage {
     if mark.is_same(&file.stat) {
         return Coverage::Known { place, end: mark.end(), length: file.stat.length };
     }
@@ -233,13 +248,15 @@ impl Plan {
         let manifest = &index.manifest;
         let mut rank_of = vec![UNWANTED; manifest.next_number as usize];
         let mut scans = Vec::new();
+        let mut buffer = Vec::new();
         let is_by_reading = matches!(request.query, Query::Pattern(_));
         for (file, coverage) in coverage.iter().enumerate() {
             let (from, to) = match *coverage {
                 Coverage::Unknown => (0, files[file].stat.length),
                 Coverage::Known { place, end, length } => {
-                    let known = &manifest.sessions[place];
-                    if !known.is_session || !(request.admits)(&known.path, &known.id, &known.cwd) {
+                    let known = &manifest.records[place];
+                    let path = manifest.path(known, &mut buffer);
+                    if !known.is_session || !(request.admits)(path, manifest.id(known), manifest.cwd(known)) {
                         continue;
                     }
                     if let (Some(rank), false) = (rank_of.get_mut(known.number as usize), is_by_reading) {
@@ -288,6 +305,10 @@ struct Asked<'a> {
 impl Matches for Asked<'_> {
     fn wants(&self, score: f32, rank: u32) -> bool {
         self.collector.wants(score, rank)
+    }
+
+    fn floor(&self) -> Option<f32> {
+        self.collector.floor()
     }
 
     fn push(&mut self, found: Matched) {

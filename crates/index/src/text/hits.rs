@@ -80,6 +80,9 @@ impl Floor {
     }
 }
 
+/// Among so many the best are worth looking for first.
+const FEW: usize = 1000;
+
 impl Collector {
     /// Keeps so many documents, or one of each of so many sessions.
     pub(super) fn new(n_best: usize, per_session: bool, n_sessions: usize, floor: &Arc<Floor>) -> Self {
@@ -114,6 +117,14 @@ impl Collector {
                     *place = Some(place.map_or(candidate, |before| before.max(candidate)));
                 }
             }
+        }
+    }
+
+    /// Documents of a lower score are not wanted, if that does not depend on their sessions and may spare some work.
+    pub(super) fn floor(&self) -> Option<f32> {
+        match self {
+            Self::Documents(n_best, _, floor) if *n_best <= FEW => Some(floor.get()),
+            _ => None,
         }
     }
 

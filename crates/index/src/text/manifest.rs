@@ -1,18 +1,23 @@
 //! Which sessions the index covers how far, and of which segments it is made.
+//!
+//! Thousands of sessions are read for every search, and a few of them are
+//! asked about: so their records have a fixed length, their texts stay where
+//! they were read, and nothing is allocated for any of them.
 
+use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::FxHashMap;
 
-use super::codec::{Bytes, put, put_bytes};
+use super::codec::{Bytes, put};
 use super::segment::SegmentInfo;
+use crate::cache::Cached;
 use crate::{Caches, Kind, Mark};
 
 /// The index. A change of the tokenizer or of what is taken from a line is another version as well.
-pub(super) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 1 };
+pub(super) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 3 };
 
 /// The name of the manifest's file.
 pub(super) const NAME: &str = "manifest";
@@ -34,77 +39,349 @@ pub(super) struct Known {
     pub(super) cwd: String,
 }
 
+/// What is kept of a session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    /// See [`Known::number`].
+    pub(super) number: u32,
+    /// See [`Known::is_session`].
+    pub(super) is_session: bool,
+    /// See [`Known::mark`].
+    pub(super) mark: Mark,
+    /// The place of its directory among all, and of its working directory.
+    directory: u32,
+    cwd: u32,
+    name: Text,
+    /// Mostly a part of the name.
+    id: Text,
+}
+
+/// Where a text lies among all texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Text {
+    at: u32,
+    length: u32,
+}
+
+/// How many bytes a record has.
+const RECORD: usize = 7 * 4 + Mark::LEN;
+
 /// All of it. Segments are in the order in which they were made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Manifest {
     pub(super) next_number: u32,
-    pub(super) sessions: Vec<Known>,
+    /// By directory and name, except for those that were added since.
+    pub(super) records: Vec<Record>,
+    /// How many of them are in order.
+    n_ordered: usize,
+    /// The directories of sessions, each with a slash at its end.
+    directories: Vec<Text>,
+    cwds: Vec<Text>,
+    texts: Texts,
     pub(super) segments: Vec<SegmentInfo>,
+    /// Whether it is another one than was read.
+    is_changed: bool,
+}
+
+/// The names, ids and directories of sessions: as they were read, and behind that what was added.
+#[derive(Debug, Default)]
+struct Texts {
+    stored: Cached,
+    start: usize,
+    length: usize,
+    added: Vec<u8>,
+}
+
+impl Texts {
+    fn get(&self, text: Text) -> &[u8] {
+        let (at, length) = (text.at as usize, text.length as usize);
+        let found = match at.checked_sub(self.length) {
+            None => self.stored.get(self.start + at..self.start + at + length),
+            Some(at) => self.added.get(at..at + length),
+        };
+        found.unwrap_or_default()
+    }
+
+    fn add(&mut self, text: &[u8]) -> Text {
+        let at = u32::try_from(self.length + self.added.len()).unwrap_or(u32::MAX);
+        self.added.extend_from_slice(text);
+        Text { at, length: u32::try_from(text.len()).unwrap_or(u32::MAX) }
+    }
+}
+
+/// A path as the directory, with the slash at its end, and the name in it.
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    path.split_at(memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1))
 }
 
 impl Manifest {
     /// The manifest, or an empty one if there is none that can be believed.
     pub(super) fn read(caches: &Caches) -> Self {
-        caches.read(KIND, NAME).and_then(|bytes| Self::decode(&bytes)).unwrap_or_default()
+        caches.read(KIND, NAME).and_then(Self::decode).unwrap_or_default()
     }
 
-    pub(super) fn write(&self, caches: &Caches) -> Result<(), sessile_store::StoreError> {
+    pub(super) fn write(&mut self, caches: &Caches) -> Result<(), sessile_store::StoreError> {
+        self.is_changed = true;
         caches.write(KIND, NAME, &self.encode())
     }
 
-    /// The sessions by their paths.
-    pub(super) fn by_path(&self) -> HashMap<&[u8], usize, FxBuildHasher> {
-        let mut places = HashMap::with_capacity_and_hasher(self.sessions.len(), FxBuildHasher);
-        for (place, known) in self.sessions.iter().enumerate() {
-            places.insert(path_bytes(&known.path), place);
+    /// Tells the manifest that was read from all others; none if there was none.
+    pub(super) fn checksum(&self) -> Option<u32> {
+        self.texts.stored.checksum().filter(|_| !self.is_changed)
+    }
+
+    /// The place of a session, unless it was added since all were in order.
+    pub(super) fn find(&self, path: &Path) -> Option<usize> {
+        let (directory, name) = split(path_bytes(path));
+        self.records[..self.n_ordered].binary_search_by(|record| self.compare(record, directory, name)).ok()
+    }
+
+    /// The place of a session that mostly is the one behind another.
+    pub(super) fn find_near(&self, path: &Path, near: usize) -> Option<usize> {
+        let (directory, name) = split(path_bytes(path));
+        let is_here = self.records.get(near).is_some_and(|record| self.is_at(record, directory, name));
+        if is_here { Some(near) } else { self.find(path) }
+    }
+
+    /// The sessions in a directory, which is given without a slash at its end. Only while all are in order.
+    pub(super) fn in_directory(&self, directory: &Path) -> std::ops::Range<usize> {
+        let with_slash = [path_bytes(directory), if directory == Path::new("/") { b"" } else { b"/" }].concat();
+        let end = |is_before: &dyn Fn(Ordering) -> bool| {
+            self.records.partition_point(|record| is_before(self.directory(record).cmp(&with_slash)))
+        };
+        end(&Ordering::is_lt)..end(&Ordering::is_le)
+    }
+
+    fn is_at(&self, record: &Record, directory: &[u8], name: &[u8]) -> bool {
+        self.name(record) == name && self.directory(record) == directory
+    }
+
+    fn compare(&self, record: &Record, directory: &[u8], name: &[u8]) -> Ordering {
+        self.directory(record).cmp(directory).then_with(|| self.name(record).cmp(name))
+    }
+
+    fn directory(&self, record: &Record) -> &[u8] {
+        self.texts.get(self.directories.get(record.directory as usize).copied().unwrap_or_default())
+    }
+
+    /// The name of a session's file.
+    pub(super) fn name(&self, record: &Record) -> &[u8] {
+        self.texts.get(record.name)
+    }
+
+    /// The id of a session.
+    pub(super) fn id(&self, record: &Record) -> &str {
+        std::str::from_utf8(self.texts.get(record.id)).unwrap_or_default()
+    }
+
+    /// The working directory of a session.
+    pub(super) fn cwd(&self, record: &Record) -> &str {
+        let cwd = self.cwds.get(record.cwd as usize).copied().unwrap_or_default();
+        std::str::from_utf8(self.texts.get(cwd)).unwrap_or_default()
+    }
+
+    /// The path of a session, in a buffer that can be used again.
+    pub(super) fn path<'b>(&self, record: &Record, buffer: &'b mut Vec<u8>) -> &'b Path {
+        buffer.clear();
+        buffer.extend_from_slice(self.directory(record));
+        buffer.extend_from_slice(self.name(record));
+        Path::new(OsStr::from_bytes(buffer))
+    }
+
+    /// The path of the session at a place.
+    pub(super) fn path_at(&self, place: usize) -> PathBuf {
+        let record = self.records.get(place);
+        record.map(|record| self.path(record, &mut Vec::new()).to_path_buf()).unwrap_or_default()
+    }
+
+    /// Keeps some of the sessions.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(usize, &Self) -> bool) {
+        let kept: Vec<bool> = (0..self.records.len()).map(|place| is_kept(place, self)).collect();
+        self.n_ordered = kept.iter().take(self.n_ordered).filter(|kept| **kept).count();
+        let mut kept = kept.into_iter();
+        self.records.retain(|_| kept.next().unwrap_or(false));
+    }
+
+    /// Numbers the directories of sessions, so that adding sessions need not look for them one by one.
+    pub(super) fn directory_numbers(&self) -> Interned {
+        let number =
+            |texts: &[Text]| (0..).zip(texts).map(|(place, text)| (self.texts.get(*text).to_vec(), place)).collect();
+        Interned { directories: number(&self.directories), cwds: number(&self.cwds) }
+    }
+
+    /// Puts a session in the place of another, or behind all; and says where it is then.
+    pub(super) fn put(&mut self, place: Option<usize>, known: &Known, interned: &mut Interned) -> usize {
+        let (directory, name) = split(path_bytes(&known.path));
+        let directory = intern(&mut interned.directories, &mut self.directories, &mut self.texts, directory);
+        let cwd = intern(&mut interned.cwds, &mut self.cwds, &mut self.texts, known.cwd.as_bytes());
+        let before = place.and_then(|place| self.records.get(place)).map(|record| record.name);
+        let same = before.filter(|before| self.texts.get(*before) == name);
+        let name_at = same.unwrap_or_else(|| self.texts.add(name));
+        let id = match memchr::memmem::find(name, known.id.as_bytes()) {
+            Some(at) => Text {
+                at: name_at.at.saturating_add(u32::try_from(at).unwrap_or(u32::MAX)),
+                length: u32::try_from(known.id.len()).unwrap_or(u32::MAX),
+            },
+            None => self.texts.add(known.id.as_bytes()),
+        };
+        let Known { number, is_session, mark, .. } = *known;
+        let record = Record { number, is_session, mark, directory, cwd, name: name_at, id };
+        if let Some(place) = place {
+            self.records[place] = record;
+            return place;
         }
-        places
+        self.records.push(record);
+        self.records.len() - 1
+    }
+
+    /// The session at a place, with all that is known of it.
+    pub(super) fn known(&self, place: usize) -> Option<Known> {
+        let record = self.records.get(place)?;
+        Some(Known {
+            number: record.number,
+            path: self.path_at(place),
+            mark: record.mark,
+            is_session: record.is_session,
+            id: self.id(record).to_owned(),
+            cwd: self.cwd(record).to_owned(),
+        })
+    }
+
+    /// Puts all sessions in order.
+    pub(super) fn arrange(&mut self) {
+        let mut records = std::mem::take(&mut self.records);
+        records.sort_by(|one, other| self.order(one, other));
+        self.n_ordered = records.len();
+        self.records = records;
+    }
+
+    fn order(&self, one: &Record, other: &Record) -> Ordering {
+        let is_same = one.directory == other.directory;
+        let directories = if is_same { Ordering::Equal } else { self.directory(one).cmp(self.directory(other)) };
+        directories.then_with(|| self.name(one).cmp(self.name(other)))
     }
 
     fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.sessions.len() * 200);
-        put(&mut out, u64::from(self.next_number));
-        put(&mut out, self.sessions.len() as u64);
-        let mut directory: &[u8] = b"";
-        for known in &self.sessions {
-            let parent = path_bytes(known.path.parent().unwrap_or(Path::new("")));
-            // Most sessions lie where the one before lies.
-            put_bytes(&mut out, if parent == directory { b"" } else { parent });
-            directory = parent;
-            put_bytes(&mut out, known.path.file_name().unwrap_or_default().as_bytes());
-            put(&mut out, u64::from(known.number) << 1 | u64::from(known.is_session));
-            out.extend_from_slice(&known.mark.to_bytes());
-            put_bytes(&mut out, known.id.as_bytes());
-            put_bytes(&mut out, known.cwd.as_bytes());
+        let mut ordered: Vec<&Record> = self.records.iter().collect();
+        ordered.sort_by(|one, other| self.order(one, other));
+        let mut texts = Vec::with_capacity(ordered.len() * 80);
+        let mut copy = |text: &[u8]| {
+            let at = u32::try_from(texts.len()).unwrap_or(u32::MAX);
+            texts.extend_from_slice(text);
+            Text { at, length: u32::try_from(text.len()).unwrap_or(u32::MAX) }
+        };
+        let mut out = Vec::with_capacity(ordered.len() * (RECORD + 80) + 1024);
+        let counts = [ordered.len(), self.directories.len(), self.cwds.len()];
+        put_u32(&mut out, self.next_number);
+        for count in counts {
+            put_u32(&mut out, u32::try_from(count).unwrap_or(u32::MAX));
         }
+        for text in self.directories.iter().chain(&self.cwds) {
+            put_text(&mut out, copy(self.texts.get(*text)));
+        }
+        for record in ordered {
+            let Record { number, is_session, directory, cwd, name, id, mark } = record;
+            let new_name = copy(self.texts.get(*name));
+            let end = |text: &Text| u64::from(text.at) + u64::from(text.length);
+            let is_part = name.at <= id.at && end(id) <= end(name);
+            let id =
+                if is_part { Text { at: new_name.at + id.at - name.at, ..*id } } else { copy(self.texts.get(*id)) };
+            put_u32(&mut out, *number << 1 | u32::from(*is_session));
+            put_u32(&mut out, *directory);
+            put_u32(&mut out, *cwd);
+            put_text(&mut out, new_name);
+            put_text(&mut out, id);
+            out.extend_from_slice(&mark.to_bytes());
+        }
+        put_u32(&mut out, u32::try_from(texts.len()).unwrap_or(u32::MAX));
+        out.extend_from_slice(&texts);
         put(&mut out, self.segments.len() as u64);
         self.segments.iter().for_each(|segment| segment.encode(&mut out));
         out
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut bytes = Bytes::new(bytes);
-        let mut manifest = Self { next_number: bytes.small()?, ..Self::default() };
-        let mut directory = PathBuf::new();
-        let n_sessions = bytes.place()?;
-        manifest.sessions.reserve(n_sessions.min(1 << 20));
-        for _ in 0..n_sessions {
-            let parent = bytes.bytes()?;
-            if !parent.is_empty() {
-                directory = PathBuf::from(OsStr::from_bytes(parent));
-            }
-            let path = directory.join(OsStr::from_bytes(bytes.bytes()?));
-            let code = bytes.number()?;
-            let (number, is_session) = (u32::try_from(code >> 1).ok()?, code & 1 == 1);
-            let mark = Mark::from_bytes(bytes.take(Mark::LEN)?.try_into().ok()?);
-            let mut text = || Some(std::str::from_utf8(bytes.bytes()?).ok()?.to_owned());
-            let (id, cwd) = (text()?, text()?);
-            manifest.sessions.push(Known { number, path, mark, is_session, id, cwd });
-        }
+    fn decode(stored: Cached) -> Option<Self> {
+        let mut bytes = Bytes::new(&stored);
+        let next_number = bytes.fixed()?;
+        let (n_records, n_directories, n_cwds) =
+            (bytes.fixed()? as usize, bytes.fixed()? as usize, bytes.fixed()? as usize);
+        let mut texts = |n_texts: usize| -> Option<Vec<Text>> {
+            let texts = bytes.take(n_texts.checked_mul(8)?)?;
+            Some(texts.as_chunks().0.iter().copied().map(read_text).collect())
+        };
+        let (directories, cwds) = (texts(n_directories)?, texts(n_cwds)?);
+        let records = bytes.take(n_records.checked_mul(RECORD)?)?;
+        let records: Vec<Record> = records.as_chunks().0.iter().map(read_record).collect();
+        let length = bytes.fixed()? as usize;
+        let start = bytes.position();
+        bytes.take(length)?;
+        let mut segments = Vec::new();
         for _ in 0..bytes.place()? {
-            manifest.segments.push(SegmentInfo::decode(&mut bytes)?);
+            segments.push(SegmentInfo::decode(&mut bytes)?);
         }
-        bytes.is_empty().then_some(manifest)
+        bytes.is_empty().then_some(())?;
+        let texts = Texts { stored, start, length, added: Vec::new() };
+        Some(Self {
+            next_number,
+            n_ordered: records.len(),
+            records,
+            directories,
+            cwds,
+            texts,
+            segments,
+            is_changed: false,
+        })
+    }
+}
+
+/// The numbers of directories and working directories.
+#[derive(Debug, Default)]
+pub(super) struct Interned {
+    directories: FxHashMap<Vec<u8>, u32>,
+    cwds: FxHashMap<Vec<u8>, u32>,
+}
+
+fn intern(numbers: &mut FxHashMap<Vec<u8>, u32>, all: &mut Vec<Text>, texts: &mut Texts, text: &[u8]) -> u32 {
+    if let Some(number) = numbers.get(text) {
+        return *number;
+    }
+    let number = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    all.push(texts.add(text));
+    numbers.insert(text.to_vec(), number);
+    number
+}
+
+fn put_u32(out: &mut Vec<u8>, number: u32) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+fn put_text(out: &mut Vec<u8>, text: Text) {
+    put_u32(out, text.at);
+    put_u32(out, text.length);
+}
+
+fn read_u32(bytes: &[u8], at: usize) -> u32 {
+    let mut number = [0; 4];
+    number.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(number)
+}
+
+fn read_text(bytes: [u8; 8]) -> Text {
+    Text { at: read_u32(&bytes, 0), length: read_u32(&bytes, 4) }
+}
+
+fn read_record(bytes: &[u8; RECORD]) -> Record {
+    let mut mark = [0; Mark::LEN];
+    mark.copy_from_slice(&bytes[28..]);
+    let code = read_u32(bytes, 0);
+    Record {
+        number: code >> 1,
+        is_session: code & 1 == 1,
+        directory: read_u32(bytes, 4),
+        cwd: read_u32(bytes, 8),
+        name: Text { at: read_u32(bytes, 12), length: read_u32(bytes, 16) },
+        id: Text { at: read_u32(bytes, 20), length: read_u32(bytes, 24) },
+        mark: Mark::from_bytes(&mark),
     }
 }
 

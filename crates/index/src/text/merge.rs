@@ -88,7 +88,7 @@ struct Merging<'s> {
 }
 
 impl Terms for Merging<'_> {
-    fn write(&mut self, postings: &mut PostingsWriter, on_term: &mut OnTerm<'_>) -> Result<(), StoreError> {
+    fn write(&mut self, postings: &mut PostingsWriter<'_>, on_term: &mut OnTerm<'_>) -> Result<(), StoreError> {
         let stop = |_| StoreError::io("read", Path::new("a segment"))(io::ErrorKind::InvalidData.into());
         for place in 0..self.inputs.len() {
             self.step(place).map_err(stop)?;
@@ -120,7 +120,7 @@ impl Merging<'_> {
 
 impl Input<'_> {
     /// Adds the documents of the current term that are alive.
-    fn copy(&self, out: &mut PostingsWriter) -> Result<(), Untrusted> {
+    fn copy(&self, out: &mut PostingsWriter<'_>) -> Result<(), Untrusted> {
         let Some((_, place)) = self.terms.current else { return Ok(()) };
         let postings = self.terms.segment.postings(place)?;
         let documents = postings.documents.clone();

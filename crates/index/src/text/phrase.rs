@@ -38,7 +38,9 @@ impl<'s> UnseenPhrase<'s> {
         for (_, _, postings) in &lists {
             let mut place = 0;
             for (document, bound) in common.iter().zip(&mut bounds) {
-                place += postings.documents[place..].iter().take_while(|other| *other < document).count();
+                while postings.documents.get(place).is_some_and(|other| other < document) {
+                    place += 1;
+                }
                 *bound = (*bound).min(postings.frequencies[place]);
             }
         }

@@ -40,9 +40,8 @@ impl<'s> Positions<'s> {
             self.rewind(index / BLOCK)?;
         }
         let mut rest = Bytes::new(self.bytes.get(self.at..).ok_or(Untrusted)?);
-        for frequency in &self.postings.frequencies[self.next..index] {
-            rest.skip(*frequency).ok_or(Untrusted)?;
-        }
+        let n_skipped = self.postings.frequencies[self.next..index].iter().fold(0u32, |sum, n| sum.wrapping_add(*n));
+        rest.skip(n_skipped).ok_or(Untrusted)?;
         let mut position = 0u32;
         for _ in 0..self.postings.frequencies[index] {
             position = position.wrapping_add(rest.small().ok_or(Untrusted)?);
@@ -56,11 +55,17 @@ impl<'s> Positions<'s> {
     /// The place of a document among those of the term. Mostly it is not far behind the one before.
     fn index_of(&self, document: u32) -> Option<usize> {
         let near = self.postings.documents.get(self.next..).unwrap_or_default();
-        let near = &near[..near.len().min(16)];
-        match near.iter().position(|other| *other >= document) {
-            Some(place) if near[place] == document => Some(self.next + place),
-            _ => self.postings.documents.binary_search(&document).ok(),
+        // Steps that double until the document is passed, if it is not before.
+        let before = near.first().is_none_or(|first| *first > document);
+        if before {
+            return self.postings.documents.binary_search(&document).ok();
         }
+        let mut step = 1;
+        while near.get(step).is_some_and(|other| *other <= document) {
+            step *= 2;
+        }
+        let within = &near[step / 2..near.len().min(step)];
+        within.binary_search(&document).ok().map(|place| self.next + step / 2 + place)
     }
 
     /// Makes a block the current one.

@@ -1,25 +1,80 @@
 //! In which documents a term occurs, how often, and where.
 //!
-//! Documents come in blocks of [`BLOCK`], so that the positions of most of
-//! them need not be read. Of each document the distance to the one before and
+//! Documents come in blocks of [`BLOCK`]. Before the first it says where each
+//! of them ends, where its positions end, and what the best document in it may
+//! be worth, so that most need not be read. Of each document the distance to the one before and
 //! the frequency are kept in one number if the frequency is one, and in two
 //! otherwise; positions are kept apart, as distances.
 
+use sessile_core::search::score::Scale;
+
 use super::codec::{Bytes, put};
 use super::page::Untrusted;
+use super::segment::DocumentRecord;
 
 /// How many documents make a block.
 pub(super) const BLOCK: usize = 128;
 
+/// How many bytes say what is in a block.
+pub(super) const ENTRY: usize = 16;
+
 /// Encodes the documents of one term after the other.
 #[derive(Debug, Default)]
-pub(super) struct PostingsWriter {
+pub(super) struct PostingsWriter<'d> {
+    records: &'d [DocumentRecord],
+    scale: Option<Scale>,
     documents: Vec<u8>,
     positions: Vec<u8>,
-    /// Where the blocks end, in both.
-    blocks: Vec<(usize, usize)>,
+    /// The blocks that are complete.
+    blocks: Vec<Entry>,
+    /// The greatest impact and the latest time in the current block.
+    impact: f32,
+    time: u32,
     n_documents: u32,
     last: Option<u32>,
+}
+
+/// What is known of a block without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Its last document.
+    pub(super) last: u32,
+    /// Where it ends among the documents, and where its positions end.
+    pub(super) documents_end: u32,
+    pub(super) positions_end: u32,
+    /// The greatest impact, rounded up.
+    impact: u16,
+    /// The latest time, rounded up.
+    time: u16,
+}
+
+/// What an impact of one is.
+const IMPACT: f32 = 16_384.0;
+
+impl Entry {
+    /// No document in the block has a greater impact.
+    pub(super) fn impact(self) -> f32 {
+        f32::from(self.impact) / IMPACT
+    }
+
+    /// No document in the block is newer.
+    pub(super) fn time(self) -> u32 {
+        u32::from(self.time) << 16 | 0xffff
+    }
+
+    fn encode(self, out: &mut Vec<u8>) {
+        for number in [self.last, self.documents_end, self.positions_end] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(&self.impact.to_le_bytes());
+        out.extend_from_slice(&self.time.to_le_bytes());
+    }
+
+    fn decode(bytes: &[u8; ENTRY]) -> Self {
+        let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        Self { last: number(0), documents_end: number(4), positions_end: number(8), impact: short(12), time: short(14) }
+    }
 }
 
 /// What was encoded of a term.
@@ -33,7 +88,21 @@ pub(super) struct Lengths {
     pub(super) positions: u64,
 }
 
-impl PostingsWriter {
+impl Lengths {
+    /// How many bytes say what is in the blocks: none if there is but one.
+    pub(super) fn table(self) -> u64 {
+        let n_blocks = u64::from(self.n_documents).div_ceil(BLOCK as u64);
+        if n_blocks > 1 { n_blocks * ENTRY as u64 } else { 0 }
+    }
+}
+
+impl<'d> PostingsWriter<'d> {
+    /// For terms of these documents.
+    pub(super) fn new(records: &'d [DocumentRecord]) -> Self {
+        // Impacts do not depend on the time.
+        Self { records, scale: Some(Scale::new(0)), ..Self::default() }
+    }
+
     /// Adds a document behind all others, with the ascending positions of the term, of which there is at least one.
     pub(super) fn push(&mut self, document: u32, positions: impl ExactSizeIterator<Item = u32>) {
         let distance = u64::from(document) + 1 - self.last.map_or(0, |last| u64::from(last) + 1);
@@ -47,11 +116,30 @@ impl PostingsWriter {
             put(&mut self.positions, u64::from(position.wrapping_sub(before)));
             before = position;
         }
+        if let (Some(scale), Some(record)) = (&self.scale, self.records.get(document as usize)) {
+            let frequency = u32::try_from(frequency).unwrap_or(u32::MAX);
+            self.impact = self.impact.max(scale.impact(frequency, record.facts.length, record.facts.kind));
+            self.time = self.time.max(record.facts.time);
+        }
         self.last = Some(document);
         self.n_documents += 1;
         if (self.n_documents as usize).is_multiple_of(BLOCK) {
-            self.blocks.push((self.documents.len(), self.positions.len()));
+            self.end_block();
         }
+    }
+
+    fn end_block(&mut self) {
+        let end = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is cut to what fits")]
+        let impact = (self.impact * IMPACT + 1.0).ceil().clamp(0.0, f32::from(u16::MAX)) as u16;
+        self.blocks.push(Entry {
+            last: self.last.unwrap_or_default(),
+            documents_end: end(&self.documents),
+            positions_end: end(&self.positions),
+            impact,
+            time: u16::try_from(self.time >> 16).unwrap_or(u16::MAX),
+        });
+        (self.impact, self.time) = (0.0, 0);
     }
 
     /// Whether the term occurs nowhere.
@@ -63,19 +151,12 @@ impl PostingsWriter {
     pub(super) fn end_term(&mut self, out: &mut Vec<u8>) -> Lengths {
         let start = out.len();
         if self.n_documents as usize > BLOCK {
-            // Each block says how many bytes its positions take.
-            let mut before = (0, 0);
-            let rest = (self.documents.len(), self.positions.len());
-            for end in self.blocks.iter().copied().chain([rest]) {
-                if end.0 > before.0 {
-                    put(out, (end.1 - before.1) as u64);
-                    out.extend_from_slice(&self.documents[before.0..end.0]);
-                }
-                before = end;
+            if !(self.n_documents as usize).is_multiple_of(BLOCK) {
+                self.end_block();
             }
-        } else {
-            out.extend_from_slice(&self.documents);
+            self.blocks.iter().for_each(|block| block.encode(out));
         }
+        out.extend_from_slice(&self.documents);
         let lengths = Lengths {
             n_documents: self.n_documents,
             documents: (out.len() - start) as u64,
@@ -85,6 +166,7 @@ impl PostingsWriter {
         self.documents.clear();
         self.positions.clear();
         self.blocks.clear();
+        (self.impact, self.time) = (0.0, 0);
         (self.n_documents, self.last) = (0, None);
         lengths
     }
@@ -97,8 +179,13 @@ pub(super) struct Postings {
     pub(super) documents: Vec<u32>,
     /// How often the term occurs in each.
     pub(super) frequencies: Vec<u32>,
-    /// Where the positions of each block end; empty if there is but one.
-    pub(super) blocks: Vec<u64>,
+    /// What is known of each block; empty if there is but one.
+    pub(super) blocks: Vec<Entry>,
+}
+
+/// What is in the blocks of a term.
+pub(super) fn decode_table(bytes: &[u8]) -> Vec<Entry> {
+    bytes.as_chunks().0.iter().map(Entry::decode).collect()
 }
 
 impl Postings {
@@ -109,30 +196,33 @@ impl Postings {
 
     fn try_decode(bytes: &[u8], lengths: Lengths) -> Option<Self> {
         let n_documents = usize::try_from(lengths.n_documents).ok()?;
+        let (table, bytes) = bytes.split_at_checked(usize::try_from(lengths.table()).ok()?)?;
+        let mut postings = Self { blocks: decode_table(table), ..Self::default() };
+        postings.append(bytes, n_documents, None)?;
+        Some(postings)
+    }
+
+    /// Decodes so many documents that follow another, all of which are in these bytes and nothing else.
+    pub(super) fn append(&mut self, bytes: &[u8], n_documents: usize, before: Option<u32>) -> Option<()> {
+        self.documents.reserve_exact(n_documents.min(1 << 24));
+        self.frequencies.reserve_exact(n_documents.min(1 << 24));
         let mut bytes = Bytes::new(bytes);
-        let mut postings = Self::default();
-        postings.documents.reserve_exact(n_documents.min(1 << 24));
-        postings.frequencies.reserve_exact(n_documents.min(1 << 24));
-        let has_blocks = n_documents > BLOCK;
-        let (mut next, mut end) = (0u64, 0u64);
-        for place in 0..n_documents {
-            if has_blocks && place % BLOCK == 0 {
-                end += bytes.number()?;
-                postings.blocks.push(end);
-            }
+        let mut next = before.map_or(0, |before| u64::from(before) + 1);
+        for _ in 0..n_documents {
             let code = bytes.number()?;
-            next += code >> 1;
+            next = next.checked_add(code >> 1)?;
             let frequency = if code & 1 == 1 { 1 } else { bytes.small()? };
-            postings.documents.push(u32::try_from(next.checked_sub(1)?).ok()?);
-            postings.frequencies.push(frequency);
+            self.documents.push(u32::try_from(next.checked_sub(1)?).ok()?);
+            self.frequencies.push(frequency);
         }
-        bytes.is_empty().then_some(postings)
+        bytes.is_empty().then_some(())
     }
 
     /// Which bytes of the positions a block takes.
     pub(super) fn block(&self, block: usize, lengths: Lengths) -> std::ops::Range<u64> {
-        let start = block.checked_sub(1).and_then(|before| self.blocks.get(before)).copied().unwrap_or(0);
-        start..self.blocks.get(block).copied().unwrap_or(lengths.positions)
+        let end = |entry: &Entry| u64::from(entry.positions_end);
+        let start = block.checked_sub(1).and_then(|before| self.blocks.get(before)).map_or(0, end);
+        start..self.blocks.get(block).map_or(lengths.positions, end)
     }
 }
 

@@ -13,7 +13,7 @@ use sessile_store::{StoreError, create_file};
 use super::codec::{Bytes, put, put_bytes};
 use super::dictionary::{BlockReader, DictionaryIndex, DictionaryWriter, TermPlace};
 use super::page::{PageReader, PageWriter, Untrusted, file_length};
-use super::postings::{Postings, PostingsWriter};
+use super::postings::{BLOCK, Entry, Postings, PostingsWriter, decode_table};
 
 /// What is kept of a document besides its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,12 +108,12 @@ fn seed(name: &str) -> u32 {
 }
 
 /// Takes a term whose documents have been pushed.
-pub(super) type OnTerm<'t> = dyn FnMut(&[u8], &mut PostingsWriter) -> Result<(), StoreError> + 't;
+pub(super) type OnTerm<'t> = dyn FnMut(&[u8], &mut PostingsWriter<'_>) -> Result<(), StoreError> + 't;
 
 /// Gives the terms of a segment, in order, to whoever writes it.
 pub(super) trait Terms {
     /// Calls `on_term` with every term once its documents have been pushed into the writer.
-    fn write(&mut self, postings: &mut PostingsWriter, on_term: &mut OnTerm<'_>) -> Result<(), StoreError>;
+    fn write(&mut self, postings: &mut PostingsWriter<'_>, on_term: &mut OnTerm<'_>) -> Result<(), StoreError>;
 }
 
 /// How many bytes of postings are collected before they are written.
@@ -136,7 +136,7 @@ pub(super) fn write_segment(
         let mut dictionary = DictionaryWriter::default();
         let mut chunk = Vec::with_capacity(CHUNK + (CHUNK >> 2));
         let mut chunk_at = pages.position();
-        terms.write(&mut PostingsWriter::default(), &mut |term, postings| {
+        terms.write(&mut PostingsWriter::new(documents), &mut |term, postings| {
             let at = chunk_at + chunk.len() as u64;
             let lengths = postings.end_term(&mut chunk);
             dictionary.push(term, TermPlace { at, lengths });
@@ -233,6 +233,30 @@ impl<'i> Segment<'i> {
     /// The documents in which a term occurs.
     pub(super) fn postings(&self, place: TermPlace) -> Result<Postings, Untrusted> {
         Postings::decode(&self.pages.read(place.at..place.at + place.lengths.documents)?, place.lengths)
+    }
+
+    /// What is in the blocks of a term that has several.
+    pub(super) fn table(&self, place: TermPlace) -> Result<Vec<Entry>, Untrusted> {
+        Ok(decode_table(&self.pages.read(place.at..place.at + place.lengths.table())?))
+    }
+
+    /// Reads one block of a term in place of what the postings held.
+    pub(super) fn read_block(
+        &self,
+        place: TermPlace,
+        table: &[Entry],
+        block: usize,
+        out: &mut Postings,
+    ) -> Result<(), Untrusted> {
+        let before = block.checked_sub(1).and_then(|before| table.get(before));
+        let here = table.get(block).ok_or(Untrusted)?;
+        let start = place.at + place.lengths.table();
+        let (from, to) = (before.map_or(0, |before| before.documents_end), here.documents_end);
+        let bytes = self.pages.read(start + u64::from(from)..start + u64::from(to))?;
+        let n_documents = (place.lengths.n_documents as usize).saturating_sub(block * BLOCK).min(BLOCK);
+        out.documents.clear();
+        out.frequencies.clear();
+        out.append(&bytes, n_documents, before.map(|before| before.last)).ok_or(Untrusted)
     }
 
     /// Some bytes of a term's positions.

@@ -24,6 +24,11 @@ const MANY: usize = 8;
 ///
 /// What cannot be looked at is passed over.
 pub fn survey(os: &dyn Os, directories: &[PathBuf]) -> Vec<Surveyed> {
+    survey_all(os, directories).0
+}
+
+/// The same, and whether nothing was passed over.
+pub(super) fn survey_all(os: &dyn Os, directories: &[PathBuf]) -> (Vec<Surveyed>, bool) {
     let next = AtomicUsize::new(0);
     let look = || {
         let mut found = Vec::new();
@@ -42,14 +47,23 @@ pub fn survey(os: &dyn Os, directories: &[PathBuf]) -> Vec<Surveyed> {
             mine
         })
     };
-    found.sort_unstable_by_key(|(directory, _)| path_bytes(directory));
-    found.into_iter().flat_map(|(_, files)| files).collect()
+    // As the manifest orders them: by directory with a slash at its end, and then by name.
+    found.sort_unstable_by(|(one, _), (other, _)| {
+        path_bytes(one).iter().chain(b"/").cmp(path_bytes(other).iter().chain(b"/"))
+    });
+    let is_all = found.iter().all(|(_, (_, is_all))| *is_all);
+    (found.into_iter().flat_map(|(_, (files, _))| files).collect(), is_all)
 }
 
-fn look_into(os: &dyn Os, directory: &Path) -> Vec<Surveyed> {
-    let mut found = os.list_stats(directory, &is_session_file_name).unwrap_or_default();
-    found.retain(|(_, stat)| stat.kind == FileKind::Regular);
+fn look_into(os: &dyn Os, directory: &Path) -> (Vec<Surveyed>, bool) {
+    let Ok(listed) = os.list_stats(directory, &is_session_file_name) else { return (Vec::new(), false) };
+    let n_listed = listed.len();
+    let regular = |(path, stat): (PathBuf, Option<Stat>)| {
+        stat.filter(|stat| stat.kind == FileKind::Regular).map(|stat| Surveyed { path, stat })
+    };
+    let mut found: Vec<Surveyed> = listed.into_iter().filter_map(regular).collect();
     // Comparing bytes is much quicker than comparing paths, and as good within one directory.
-    found.sort_unstable_by(|(one, _), (other, _)| path_bytes(one).cmp(path_bytes(other)));
-    found.into_iter().map(|(path, stat)| Surveyed { path, stat }).collect()
+    found.sort_unstable_by(|one, other| path_bytes(&one.path).cmp(path_bytes(&other.path)));
+    let is_all = found.len() == n_listed;
+    (found, is_all)
 }

@@ -10,7 +10,7 @@ use sessile_store::{StoreError, create_directory};
 
 use super::TextIndex;
 use super::find::Coverage;
-use super::manifest::{KIND, path_bytes};
+use super::manifest::KIND;
 use super::merge::{Unmerged, merge};
 use super::segment::{Segment, SegmentInfo};
 use super::survey::Surveyed;
@@ -32,7 +32,7 @@ pub struct Updating<'u> {
 }
 
 /// How much memory an update uses by default.
-pub(super) const MEMORY: usize = 96 << 20;
+pub(super) const MEMORY: usize = 192 << 20;
 
 impl Default for Updating<'_> {
     fn default() -> Self {
@@ -106,7 +106,7 @@ impl TextIndex {
         self.manifest = state.manifest;
         let is_changed = state.is_changed | self.merge_some(updating)?;
         if is_changed {
-            self.manifest.sessions.sort_by(|one, other| path_bytes(&one.path).cmp(path_bytes(&other.path)));
+            self.manifest.arrange();
             self.manifest.write(&self.caches)?;
         }
         self.sweep();
@@ -124,14 +124,36 @@ impl TextIndex {
         let (whole, damaged): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.manifest.segments).into_iter().partition(is_whole);
         self.manifest.segments = whole;
-        let lost: HashSet<u32> = damaged.iter().flat_map(|segment| &segment.runs).map(|run| run.session).collect();
-        let found: HashSet<&[u8]> = files.iter().map(|file| path_bytes(&file.path)).collect();
-        let n_before = self.manifest.sessions.len();
-        self.manifest.sessions.retain(|known| {
-            let is_there = found.contains(path_bytes(&known.path)) || !(updating.is_gone)(&known.path);
-            is_there && !lost.contains(&known.number)
-        });
-        !damaged.is_empty() || n_before > self.manifest.sessions.len()
+        let lost = self.sessions_in(&damaged);
+        let n_before = self.manifest.records.len();
+        let mut is_kept = vec![false; n_before];
+        let mut near = 0;
+        for file in files {
+            if let Some(place) = self.manifest.find_near(&file.path, near) {
+                is_kept[place] = true;
+                near = place + 1;
+            }
+        }
+        let mut buffer = Vec::new();
+        for (place, record) in self.manifest.records.iter().enumerate() {
+            let is_there = is_kept[place] || !(updating.is_gone)(self.manifest.path(record, &mut buffer));
+            is_kept[place] = is_there && !is_set(&lost, record.number);
+        }
+        if is_kept.iter().any(|kept| !kept) {
+            self.manifest.retain(|place, _| is_kept[place]);
+        }
+        !damaged.is_empty() || n_before > self.manifest.records.len()
+    }
+
+    /// For every number whether it is that of a session in one of these segments.
+    fn sessions_in(&self, segments: &[SegmentInfo]) -> Vec<bool> {
+        let mut is_in = vec![false; self.manifest.next_number as usize];
+        for run in segments.iter().flat_map(|segment| &segment.runs) {
+            if let Some(is_in) = is_in.get_mut(run.session as usize) {
+                *is_in = true;
+            }
+        }
+        is_in
     }
 
     /// What has to be read, what was written to longest ago first.
@@ -142,7 +164,7 @@ impl TextIndex {
                 Coverage::Unknown => (None, 0, files[file].stat.length),
                 Coverage::Known { place, end, length } => (Some(place), end, length),
             };
-            let is_same = known.is_some_and(|place| self.manifest.sessions[place].mark.is_same(&files[file].stat));
+            let is_same = known.is_some_and(|place| self.manifest.records[place].mark.is_same(&files[file].stat));
             if !is_same && (from < to || known.is_some()) {
                 jobs.push(Job { file, known, from, to });
             }
@@ -153,9 +175,14 @@ impl TextIndex {
 
     /// Merges segments while there are many small ones. True if any were.
     fn merge_some(&mut self, updating: &Updating<'_>) -> Result<bool, StoreError> {
-        let alive: HashSet<u32> = self.manifest.sessions.iter().map(|known| known.number).collect();
+        let mut alive = vec![false; self.manifest.next_number as usize];
+        for record in &self.manifest.records {
+            if let Some(alive) = alive.get_mut(record.number as usize) {
+                *alive = true;
+            }
+        }
         let n_before = self.manifest.segments.len();
-        self.manifest.segments.retain(|segment| segment.runs.iter().any(|run| alive.contains(&run.session)));
+        self.manifest.segments.retain(|segment| segment.runs.iter().any(|run| is_set(&alive, run.session)));
         let mut is_changed = self.manifest.segments.len() < n_before;
         for limit in TIERS.into_iter().chain(updating.merges_all.then_some(u64::MAX)) {
             let small = |segment: &&SegmentInfo| segment.file_length() < limit;
@@ -171,7 +198,7 @@ impl TextIndex {
     }
 
     /// Merges all segments from one on.
-    fn merge_from(&mut self, start: usize, alive: &HashSet<u32>) -> Result<(), StoreError> {
+    fn merge_from(&mut self, start: usize, alive: &[bool]) -> Result<(), StoreError> {
         let infos = self.manifest.segments.split_off(start);
         let os = self.caches.os().as_ref();
         let name = new_name(&self.caches);
@@ -185,13 +212,13 @@ impl TextIndex {
         }
         if merged.is_ok() {
             let path = self.caches.path(KIND, &name);
-            merged = merge(os, &segments, &|session| alive.contains(&session), &path, name);
+            merged = merge(os, &segments, &|session| is_set(alive, session), &path, name);
         }
         match merged {
             Ok(segment) => self.manifest.segments.extend(segment),
             Err(Unmerged::Untrusted(place)) => {
-                let lost: HashSet<u32> = infos[place].runs.iter().map(|run| run.session).collect();
-                self.manifest.sessions.retain(|known| !lost.contains(&known.number));
+                let lost = self.sessions_in(&infos[place..=place]);
+                self.manifest.retain(|place, manifest| !is_set(&lost, manifest.records[place].number));
                 let others = infos.into_iter().enumerate().filter(|(other, _)| *other != place);
                 self.manifest.segments.extend(others.map(|(_, info)| info));
             }
@@ -215,6 +242,10 @@ impl TextIndex {
             drop(os.remove(&path));
         }
     }
+}
+
+fn is_set(flags: &[bool], number: u32) -> bool {
+    flags.get(number as usize).copied().unwrap_or(false)
 }
 
 /// The file that whoever updates holds locked.

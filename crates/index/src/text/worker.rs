@@ -1,17 +1,16 @@
 //! Those who read sessions and write segments.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::FxHashMap;
 use sessile_store::StoreError;
 use sessile_store::os::{Mode, OsFile, Stat};
 
 use super::builder::Builder;
 use super::lines::{Heading, Opening, read_lines};
-use super::manifest::{KIND, Known, Manifest, path_bytes};
+use super::manifest::{Interned, KIND, Known, Manifest};
 use super::segment::write_segment;
 use super::survey::Surveyed;
 use super::update::{Job, Progress, Updating, new_name};
@@ -20,26 +19,26 @@ use crate::{Caches, Mark};
 /// The manifest while it is being changed.
 pub(super) struct State {
     pub(super) manifest: Manifest,
-    places: HashMap<Vec<u8>, usize, FxBuildHasher>,
+    /// The places of sessions that were not known before.
+    added: FxHashMap<PathBuf, usize>,
+    interned: Interned,
     pub(super) is_changed: bool,
 }
 
 impl State {
     pub(super) fn new(manifest: Manifest, is_changed: bool) -> Self {
-        let places = manifest.sessions.iter().enumerate();
-        let places = places.map(|(place, known)| (path_bytes(&known.path).to_vec(), place)).collect();
-        Self { manifest, places, is_changed }
+        let interned = manifest.directory_numbers();
+        Self { manifest, added: FxHashMap::default(), interned, is_changed }
     }
 
     /// Notes how far sessions are covered.
     fn cover(&mut self, covered: Vec<Known>) {
         for known in covered {
             self.is_changed = true;
-            if let Some(place) = self.places.get(path_bytes(&known.path)) {
-                self.manifest.sessions[*place] = known;
-            } else {
-                self.places.insert(path_bytes(&known.path).to_vec(), self.manifest.sessions.len());
-                self.manifest.sessions.push(known);
+            let before = self.added.get(&known.path).copied().or_else(|| self.manifest.find(&known.path));
+            let place = self.manifest.put(before, &known, &mut self.interned);
+            if before.is_none() {
+                self.added.insert(known.path, place);
             }
         }
     }
@@ -118,8 +117,9 @@ impl<'w> Worker<'w> {
         let known = job.known.map(|place| {
             let state = self.workers.state.lock().unwrap_or_else(PoisonError::into_inner);
             // Places stay while files are read: sessions are replaced or added.
-            state.manifest.sessions[place].clone()
+            state.manifest.known(place)
         });
+        let known = known.flatten();
         let number = known
             .as_ref()
             .map_or_else(|| self.workers.next_number.fetch_add(1, Ordering::Relaxed), |known| known.number);

@@ -1,6 +1,7 @@
 //! What a caller may choose about searching.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sessile_core::EntryId;
 use sessile_core::search::filter::Filter;
@@ -81,6 +82,10 @@ pub struct SearchOptions<'o> {
     pub limit: usize,
     /// Whether to bring the index up to date first.
     pub upkeep: Upkeep,
+    /// How long ago all files may have been looked at last; zero to look at each of them now.
+    ///
+    /// Everything that was written longer ago is seen. What was written since may be; what was removed is not shown.
+    pub max_age: Duration,
     /// Stops the search from any thread.
     pub cancel: Option<Cancel>,
     /// Told how many bytes have been read of those that the index does not cover.
@@ -100,6 +105,7 @@ impl Default for SearchOptions<'_> {
             excerpts: true,
             limit: 50,
             upkeep: Upkeep::default(),
+            max_age: Duration::ZERO,
             cancel: None,
             on_progress: None,
         }

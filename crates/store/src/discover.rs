@@ -30,8 +30,9 @@ pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<Found>, StoreE
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         listed => listed.map_err(StoreError::io("list", directory))?,
     };
-    let is_file = |(_, stat): &(PathBuf, Stat)| stat.kind == FileKind::Regular;
-    let mut found: Vec<Found> = listed.into_iter().filter(is_file).map(|(path, stat)| Found { path, stat }).collect();
+    let is_file = |stat: &Stat| stat.kind == FileKind::Regular;
+    let found = |(path, stat): (PathBuf, Option<Stat>)| Some(Found { path, stat: stat.filter(is_file)? });
+    let mut found: Vec<Found> = listed.into_iter().filter_map(found).collect();
     // They differ in their last part alone, so a path compares as its name does, without being taken apart.
     found.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
     Ok(found)

@@ -26,7 +26,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(list::ListArgs),
-    Search(search::SearchArgs),
+    Search(Box<search::SearchArgs>),
     Tree(tree::TreeArgs),
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),

@@ -6,6 +6,7 @@ mod repository;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use sessile_store::os::{FileKind, Identity};
 
@@ -100,6 +101,27 @@ pub fn group_by_cwd(sessions: &[SessionInfo]) -> Vec<CwdGroup> {
     groups
 }
 
+/// A project, and which working directories belong to it: see [`Sessions::project_of`].
+pub struct ProjectOf<'s> {
+    sessions: &'s Sessions,
+    wanted: ProjectKey,
+    /// What was found out about a directory, because many sessions share one.
+    known: Mutex<HashMap<String, bool>>,
+}
+
+impl ProjectOf<'_> {
+    /// Whether a working directory, as a session's header names it, belongs to the project.
+    pub fn holds(&self, cwd: &str) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(holds) = known.get(cwd) {
+            return *holds;
+        }
+        let holds = self.sessions.locate(cwd).key == self.wanted;
+        known.insert(cwd.to_owned(), holds);
+        holds
+    }
+}
+
 impl Sessions {
     /// Groups sessions by repository, worktrees together, the most recently active project first.
     ///
@@ -132,14 +154,16 @@ impl Sessions {
         session_dir: Option<&Path>,
         options: &mut ListOptions<'_>,
     ) -> Result<Vec<SessionInfo>, SessionError> {
-        let cwd = absolute(self.environment(), cwd.as_ref());
-        let wanted = self.locate(&cwd.to_string_lossy()).key;
-        let mut known: HashMap<String, bool> = HashMap::new();
+        let project = self.project_of(cwd);
         let mut sessions = self.list_all(session_dir, options)?;
-        sessions.retain(|session| {
-            *known.entry(session.cwd.clone()).or_insert_with_key(|cwd| self.locate(cwd).key == wanted)
-        });
+        sessions.retain(|session| project.holds(&session.cwd));
         Ok(sessions)
+    }
+
+    /// The repository around a working directory with all its worktrees, or the directory if there is none.
+    pub fn project_of(&self, cwd: impl AsRef<Path>) -> ProjectOf<'_> {
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        ProjectOf { wanted: self.locate(&cwd.to_string_lossy()).key, sessions: self, known: Mutex::default() }
     }
 
     fn locate(&self, cwd: &str) -> Located {

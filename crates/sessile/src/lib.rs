@@ -84,7 +84,7 @@ pub use environment::{Environment, System};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
-pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectPlace, Relative, Who, group_by_cwd};
+pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who, group_by_cwd};
 pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionInfo, SortBy};
 pub use manager::{
     BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,

@@ -1,6 +1,6 @@
 //! `sessile search`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -39,6 +39,10 @@ pub(crate) struct SearchArgs {
     /// Search the sessions of all directories
     #[arg(long)]
     all: bool,
+
+    /// Search the sessions of all worktrees of this repository
+    #[arg(long, conflicts_with = "all")]
+    repo: bool,
 
     /// Look for sessions in DIR instead of where pi keeps them
     #[arg(long, value_name = "DIR")]
@@ -133,7 +137,10 @@ pub(super) fn run(
         }
     }
     let query = Query::parse(&args.query.join(" ")).map_err(|error| usage(&error))?;
+    let project = args.repo.then(|| sessions.project_of(surroundings.cwd()));
+    let is_ours = |_: &Path, cwd: &str| project.as_ref().is_none_or(|project| project.holds(cwd));
     let options = SearchOptions {
+        admits: Some(&is_ours),
         scope,
         filter: filter(surroundings, args)?,
         cwd: args.cwd.clone(),
@@ -215,6 +222,7 @@ fn scope(surroundings: &Surroundings, args: &SearchArgs) -> SearchScope {
         return SearchScope::Files(vec![path]);
     }
     let everything = args.all
+        || args.repo
         || args.session.is_some()
         || args.cwd.is_some()
         || (surroundings.sample().is_some() && args.session_dir.is_none());

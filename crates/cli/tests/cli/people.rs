@@ -124,6 +124,8 @@ fn the_worktrees_of_a_repository_are_listed_together() {
     ran.expect(0, "");
     assert_eq!(ran.out.lines().count(), 3);
     assert!(ran.out.contains("~/project [main]") && ran.out.contains("~/w [topic]"), "{}", ran.out);
+    let found = |scope: &str| home.run(&["search", "-l", scope, "question"]).out.lines().count();
+    assert_eq!((found("--repo"), found("--all")), (2, 3));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use sessile_core::entry::js_time;
 use sessile_core::head::{Kind, Role};
 use sessile_core::header::Header;
 use sessile_core::info::InfoScan;
-use sessile_core::json::{Json, Raw};
+use sessile_core::json::{Json, Raw, print};
 use sessile_core::label::Labels;
 use sessile_core::line::{Line, LineSplitter, Span, is_js_space, split};
 use sessile_core::migrate::upgrade_value;
@@ -325,7 +325,9 @@ fn extraction(file: &File<'_>, path: &[Row], labels: &Labels) {
         let entry = extract::label_entry(&"x".into(), None, target, label);
         let mut again = Labels::default();
         again.push(entry.raw());
-        assert!(again.get(target).is_some());
+        // A number beyond all floats is a label, but JavaScript prints it as `null`, so pi's copy has none either.
+        let is_infinite = print(label.value.raw()).raw().is_null();
+        assert!(again.get(target).is_some() || is_infinite, "{entry:?}");
     }
 }
 

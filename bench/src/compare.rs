@@ -1,6 +1,6 @@
 //! Sessile, pi and the machine, measured in one run on the same files.
 //!
-//! A [`Row`] is one piece of work with several contestants, who take turns.
+//! A row is one piece of work with several contestants, who take turns.
 //! Each turn is a fresh process with a warm page cache. Contestants that give an
 //! answer must all give the same one; then medians, memory and ratios are shown
 //! beside what is demanded.

@@ -1,15 +1,14 @@
 //! Finding session files.
 
-use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sessile_core::line::{Line, LineSplitter};
+use sessile_core::line::Line;
 use sessile_core::location::is_session_file_name;
 
 use crate::error::StoreError;
-use crate::file::scan_file;
-use crate::os::{FileKind, Mode, Os, OsFile, Stat};
+use crate::lines::scan_file;
+use crate::os::{FileKind, Mode, Os, Stat};
 
 /// A file that may be a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,45 +57,4 @@ fn entries(os: &dyn Os, directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
 pub fn read_head(os: &dyn Os, path: &Path, on_line: &mut dyn FnMut(Line<'_>) -> bool) -> Result<(), StoreError> {
     let file = os.open(path, Mode::Read).map_err(StoreError::io("open", path))?;
     scan_file(file.as_ref(), path, 0, on_line).map(drop)
-}
-
-/// How much is read at a time.
-const CHUNK: usize = 256 << 10;
-
-/// Reads the lines of one file after the other, with one buffer for all of them.
-#[derive(Debug, Default)]
-pub struct LineReader {
-    buffer: Vec<u8>,
-}
-
-impl LineReader {
-    /// Hands on the lines of a file from an offset, where one must begin, until `on_line` answers false.
-    pub fn read(
-        &mut self,
-        file: &dyn OsFile,
-        path: &Path,
-        from: u64,
-        on_line: &mut dyn FnMut(Line<'_>) -> bool,
-    ) -> Result<(), StoreError> {
-        self.buffer.resize(CHUNK, 0);
-        let mut splitter = LineSplitter::starting_at(from);
-        let mut offset = from;
-        let goes_on = Cell::new(true);
-        let mut relay = |line: Line<'_>| goes_on.set(goes_on.get() && on_line(line));
-        while goes_on.get() {
-            match file.read_at(&mut self.buffer, offset) {
-                Ok(0) => {
-                    splitter.finish(&mut relay);
-                    break;
-                }
-                Ok(n_read) => {
-                    offset += n_read as u64;
-                    splitter.feed(&self.buffer[..n_read], &mut relay);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(StoreError::io("read", path)(error)),
-            }
-        }
-        Ok(())
-    }
 }

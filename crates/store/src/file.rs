@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sessile_core::line::{Line, LineSplitter, Span};
+use sessile_core::line::{Line, Span};
 use sessile_core::outline::Part;
 
 use self::guarding::Guarding;
@@ -18,6 +18,7 @@ use crate::append::{Seen, append_lines};
 use crate::commit::{Committer, Ticket};
 use crate::error::StoreError;
 use crate::guard::Guard;
+use crate::lines::scan_file;
 use crate::lock::TurnLock;
 use crate::log::{Appended, Expect, Log, Notice, Turn, scan_as_one};
 use crate::options::{Busy, Durability, Durable, WriteOptions};
@@ -27,9 +28,6 @@ use crate::place::{create_exclusively, sync_parent};
 use crate::planted::{self, Bug};
 use crate::sentinel::{Flusher, Sentinel};
 use crate::space::Space;
-
-/// How much is read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
-const CHUNK: usize = 256 << 10;
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -459,36 +457,6 @@ fn check_expectation(path: &Path, actual: u64, expect: Expect) -> Result<(), Sto
         std::cmp::Ordering::Less => Err(StoreError::Truncated { path: path(), expected, actual }),
         std::cmp::Ordering::Greater => Err(StoreError::Grown { path: path(), expected, actual }),
         std::cmp::Ordering::Equal => Ok(()),
-    }
-}
-
-/// Reads a file by chunks and hands on its lines until `on_line` says to stop. Returns where it stopped reading.
-pub(crate) fn scan_file(
-    file: &dyn OsFile,
-    path: &Path,
-    from: u64,
-    on_line: &mut dyn FnMut(Line<'_>) -> bool,
-) -> Result<u64, StoreError> {
-    let mut splitter = LineSplitter::starting_at(from);
-    let mut buffer = vec![0; CHUNK];
-    let mut offset = from;
-    let goes_on = Cell::new(true);
-    let mut relay = |line: Line<'_>| goes_on.set(goes_on.get() && on_line(line));
-    loop {
-        let n_read = match file.read_at(&mut buffer, offset) {
-            Ok(n_read) => n_read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(StoreError::io("read", path)(error)),
-        };
-        if n_read == 0 {
-            splitter.finish(&mut relay);
-            return Ok(offset);
-        }
-        offset += n_read as u64;
-        splitter.feed(&buffer[..n_read], &mut relay);
-        if !goes_on.get() {
-            return Ok(offset);
-        }
     }
 }
 

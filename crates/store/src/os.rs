@@ -20,8 +20,8 @@ use std::time::Duration;
 
 pub use layered::{Layer, Layered};
 pub use real::{RealOs, outlive_file_size_limit};
-pub(crate) use whole::write_fully;
 pub use whole::{append_fully, read_fully, read_upto};
+pub(crate) use whole::{read_some, write_fully};
 
 /// What a path or an open file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,13 +14,11 @@ use sessile_core::line::LineSplitter;
 use sessile_core::outline::Part;
 
 use crate::error::StoreError;
-use crate::os::OsFile;
+use crate::lines::CHUNK;
+use crate::os::{OsFile, read_some};
 
 /// How many bytes make a part: enough that starting on one is nothing, few enough that every core gets some.
 const PART: u64 = 4 << 20;
-
-/// How much is read at a time.
-const CHUNK: usize = 256 << 10;
 
 /// More threads than this wait for memory, not for work.
 const MAX_THREADS: usize = 8;
@@ -175,15 +173,6 @@ fn line_start(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8]
         offset += n_read as u64;
     }
     Ok(None)
-}
-
-fn read_some(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    loop {
-        match file.read_at(buffer, offset) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            read => return read,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -52,19 +52,31 @@ pub fn create_file<E: From<StoreError>>(
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
     let file = create_exclusively(os, path)?;
-    let finish = || -> Result<(), StoreError> {
+    let written = write_buffered(file.as_ref(), path, write);
+    finished(os, path, file.as_ref(), is_durable, written)
+}
+
+/// What came of writing to a new file: made durable if it is to be, removed if anything failed.
+fn finished<E: From<StoreError>>(
+    os: &dyn Os,
+    path: &Path,
+    file: &dyn OsFile,
+    is_durable: bool,
+    written: Result<(), E>,
+) -> Result<(), E> {
+    let sync = || -> Result<(), StoreError> {
         if is_durable {
             file.sync_all().map_err(StoreError::io("sync", path))?;
             sync_parent(os, path)?;
         }
         Ok(())
     };
-    let written = write_buffered(file.as_ref(), path, write).and_then(|()| finish().map_err(E::from));
-    if written.is_err() {
+    let finished = written.and_then(|()| Ok(sync()?));
+    if finished.is_err() {
         // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
         drop(os.remove(path));
     }
-    written
+    finished
 }
 
 /// Makes a new file of mode 0600 from a first line and a part of another file. A name that is taken is refused.
@@ -81,18 +93,7 @@ pub fn create_copy(
 ) -> Result<(), StoreError> {
     let file = create_exclusively(os, path)?;
     let written = append_fully(file.as_ref(), first_line).and_then(|()| copy_range(source, range, file.as_ref()));
-    let finished = written.map_err(StoreError::io("write", path)).and_then(|()| {
-        if is_durable {
-            file.sync_all().map_err(StoreError::io("sync", path))?;
-            sync_parent(os, path)?;
-        }
-        Ok(())
-    });
-    if finished.is_err() {
-        // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
-        drop(os.remove(path));
-    }
-    finished
+    finished(os, path, file.as_ref(), is_durable, written.map_err(StoreError::io("write", path)))
 }
 
 /// Appends a part of a file to another one that nobody else knows of yet.

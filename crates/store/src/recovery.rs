@@ -9,8 +9,8 @@ use sessile_core::line::Line;
 
 use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
-use crate::file::scan_file;
 use crate::guard::{self, Confirmed, Guard, Record, peek};
+use crate::lines::scan_file;
 use crate::os::{Identity, Mode, Os, OsFile, Stat};
 use crate::planted::{self, Bug};
 

@@ -33,11 +33,9 @@ use memchr::{memchr, memrchr};
 use sessile_core::line::{LINE_CAP, Line, LineSplitter};
 
 use crate::error::StoreError;
+use crate::lines::CHUNK;
 use crate::os::{FileKind, Mode, Os, OsFile, Stat, read_fully, read_upto};
 use fingerprint::Fingerprint;
-
-/// How much is read at a time, as in a scan.
-const CHUNK: usize = 256 << 10;
 
 /// How long a file must not have changed until its time of change tells every later one.
 ///

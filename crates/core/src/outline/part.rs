@@ -7,6 +7,30 @@ use crate::head::{self, Head, Kind, ParentRef, Parsed, Role};
 use crate::line::{Line, Span};
 use crate::version::FreshIds;
 
+/// What one line means for an outline.
+pub(super) enum ReadLine<'a> {
+    /// It is no row, but there may be something to tell about it.
+    PassedOver { offset: u64, oddity: Option<Oddity> },
+    /// It is a row.
+    Kept { bytes: &'a [u8], span: Span, head: Head<'a> },
+}
+
+impl<'a> ReadLine<'a> {
+    pub(super) fn of(line: Line<'a>) -> Self {
+        let Line { span, bytes, .. } = line.without_bom();
+        let passed_over = |offset, oddity| Self::PassedOver { offset, oddity };
+        let Some(bytes) = bytes else {
+            return passed_over(span.offset, Some(Oddity::TooLong { len: span.len }));
+        };
+        match head::read(bytes) {
+            Parsed::Blank => passed_over(span.offset, None),
+            Parsed::Malformed { at } => passed_over(span.offset + at as u64, Some(Oddity::Malformed)),
+            Parsed::Falsy => passed_over(span.offset, Some(Oddity::Empty)),
+            Parsed::Kept(head) => Self::Kept { bytes, span, head },
+        }
+    }
+}
+
 /// What the outline needs of a head.
 pub(super) struct Found<'a> {
     pub(super) kind: Kind,
@@ -101,15 +125,9 @@ impl Part {
         self.end = line.span.end() + u64::from(line.terminated);
         self.unterminated = !line.terminated;
         self.has_bom |= line.has_bom();
-        let Line { span, bytes, .. } = line.without_bom();
-        let Some(bytes) = bytes else {
-            return self.pass_over(span.offset, Some(Oddity::TooLong { len: span.len }));
-        };
-        match head::read(bytes) {
-            Parsed::Blank => self.pass_over(span.offset, None),
-            Parsed::Malformed { at } => self.pass_over(span.offset + at as u64, Some(Oddity::Malformed)),
-            Parsed::Falsy => self.pass_over(span.offset, Some(Oddity::Empty)),
-            Parsed::Kept(head) => self.keep(bytes, span, &Found::of(&head)),
+        match ReadLine::of(line) {
+            ReadLine::PassedOver { offset, oddity } => self.pass_over(offset, oddity),
+            ReadLine::Kept { bytes, span, head } => self.keep(bytes, span, &Found::of(&head)),
         }
     }
 

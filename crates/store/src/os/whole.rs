@@ -4,15 +4,23 @@ use std::io;
 
 use super::OsFile;
 
+/// Reads once, whatever interrupts. Returns how much that was; nothing only at the end of the file.
+pub(crate) fn read_some(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    loop {
+        match file.read_at(buffer, offset) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
 /// Reads until the buffer is full or the file ends. Returns how much that was.
 pub fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut n_read = 0;
     while n_read < buffer.len() {
-        match file.read_at(&mut buffer[n_read..], offset + n_read as u64) {
-            Ok(0) => break,
-            Ok(n_more) => n_read += n_more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        match read_some(file, &mut buffer[n_read..], offset + n_read as u64)? {
+            0 => break,
+            n_more => n_read += n_more,
         }
     }
     Ok(n_read)

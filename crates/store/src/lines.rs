@@ -1,0 +1,57 @@
+//! Reading files line by line, in memory bounded by the longest line.
+
+use std::cell::Cell;
+use std::path::Path;
+
+use sessile_core::line::{Line, LineSplitter};
+
+use crate::error::StoreError;
+use crate::os::{OsFile, read_some};
+
+/// How much is read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
+pub(crate) const CHUNK: usize = 256 << 10;
+
+/// Reads the lines of one file after the other, with one buffer for all of them.
+#[derive(Debug, Default)]
+pub struct LineReader {
+    buffer: Vec<u8>,
+}
+
+impl LineReader {
+    /// Hands on the lines of a file from an offset, where one must begin, until `on_line` answers false.
+    ///
+    /// The last line is handed on also if it lacks its newline. Returns where it stopped reading.
+    pub fn read(
+        &mut self,
+        file: &dyn OsFile,
+        path: &Path,
+        from: u64,
+        on_line: &mut dyn FnMut(Line<'_>) -> bool,
+    ) -> Result<u64, StoreError> {
+        self.buffer.resize(CHUNK, 0);
+        let mut splitter = LineSplitter::starting_at(from);
+        let mut offset = from;
+        let goes_on = Cell::new(true);
+        let mut relay = |line: Line<'_>| goes_on.set(goes_on.get() && on_line(line));
+        while goes_on.get() {
+            let n_read = read_some(file, &mut self.buffer, offset).map_err(StoreError::io("read", path))?;
+            if n_read == 0 {
+                splitter.finish(&mut relay);
+                break;
+            }
+            offset += n_read as u64;
+            splitter.feed(&self.buffer[..n_read], &mut relay);
+        }
+        Ok(offset)
+    }
+}
+
+/// The same for one file.
+pub(crate) fn scan_file(
+    file: &dyn OsFile,
+    path: &Path,
+    from: u64,
+    on_line: &mut dyn FnMut(Line<'_>) -> bool,
+) -> Result<u64, StoreError> {
+    LineReader::default().read(file, path, from, on_line)
+}

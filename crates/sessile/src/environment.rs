@@ -33,6 +33,16 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// Where notes about sessions are kept, if at all (operations, the last list, remembered leaves): by default, nowhere.
+    fn state_dir(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Where the user's own settings are, if anywhere: by default, nowhere.
+    fn config_dir(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// How far local time is ahead of UTC at this local time, in milliseconds.
     fn local_offset_ms(&self, local_ms: i64) -> i64;
 
@@ -77,17 +87,28 @@ impl Environment for System {
     }
 
     fn cache_dir(&self) -> Option<PathBuf> {
-        let place = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|place| place.is_absolute());
-        let own = place("SESSILE_CACHE_DIR");
-        Some(
-            own.unwrap_or_else(|| {
-                place("XDG_CACHE_HOME").unwrap_or_else(|| self.home().join(".cache")).join("sessile")
-            }),
-        )
+        Some(self.own_dir("SESSILE_CACHE_DIR", "XDG_CACHE_HOME", ".cache"))
+    }
+
+    fn state_dir(&self) -> Option<PathBuf> {
+        Some(self.own_dir("SESSILE_STATE_DIR", "XDG_STATE_HOME", ".local/state"))
+    }
+
+    fn config_dir(&self) -> Option<PathBuf> {
+        Some(self.own_dir("SESSILE_CONFIG_DIR", "XDG_CONFIG_HOME", ".config"))
     }
 
     fn local_offset_ms(&self, local_ms: i64) -> i64 {
         local_offset_ms(&jiff::tz::TimeZone::system(), local_ms)
+    }
+}
+
+impl System {
+    /// A directory of ours: where our variable says, else in the place for its kind that the desktop or the home has.
+    #[expect(clippy::disallowed_methods, reason = "this is the place that asks the real world")]
+    fn own_dir(self, own: &str, shared: &str, in_home: &str) -> PathBuf {
+        let place = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|place| place.is_absolute());
+        place(own).unwrap_or_else(|| place(shared).unwrap_or_else(|| self.home().join(in_home)).join("sessile"))
     }
 }
 

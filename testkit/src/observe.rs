@@ -118,7 +118,7 @@ fn text(json: &Json) -> String {
 
 /// An id as JSON; none as null.
 pub fn id_text(id: Option<&EntryId>) -> String {
-    id.map_or_else(|| "null".to_owned(), |id| js_text(id.as_text()))
+    id.map_or_else(|| "null".to_owned(), |id| js_text(&id.as_text()))
 }
 
 fn js_text(value: &JsText<'_>) -> String {

@@ -1,6 +1,8 @@
 //! Names of entries.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use crate::json::{JsText, Json, write_text};
 
@@ -13,32 +15,76 @@ use crate::json::{JsText, Json, write_text};
 /// let id = EntryId::from("a1b2c3d4");
 /// assert_eq!(id, "a1b2c3d4");
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EntryId(JsText<'static>);
+#[derive(Clone)]
+pub struct EntryId(Held);
+
+/// An id of a few bytes lies in place: a tree of a million entries then needs no allocation for each.
+///
+/// One form per id, so that equal ids are equal however they came to be.
+#[derive(Clone)]
+enum Held {
+    Short { len: u8, bytes: [u8; MAX_SHORT] },
+    // Boxed twice, because a thin pointer keeps every id at two words.
+    Long(Box<JsText<'static>>),
+}
+
+/// The most bytes that lie in place.
+const MAX_SHORT: usize = 14;
 
 impl EntryId {
+    /// Eight lower-case hexadecimal digits, the form of nearly all ids.
+    pub(crate) fn of_hex(value: u32) -> Self {
+        let mut bytes = [0; MAX_SHORT];
+        for (place, digit) in bytes[..8].iter_mut().enumerate() {
+            *digit = b"0123456789abcdef"[(value >> (28 - 4 * place) & 15) as usize];
+        }
+        Self(Held::Short { len: 8, bytes })
+    }
+
+    /// The id as WTF-8: see [`JsText::as_wtf8`].
+    pub fn as_wtf8(&self) -> &[u8] {
+        match &self.0 {
+            Held::Short { len, bytes } => &bytes[..usize::from(*len)],
+            Held::Long(text) => text.as_wtf8(),
+        }
+    }
+
     /// The id as JavaScript text, lone surrogates included.
-    pub fn as_text(&self) -> &JsText<'static> {
-        &self.0
+    pub fn as_text(&self) -> JsText<'_> {
+        JsText::from_wtf8(self.as_wtf8())
     }
 
     /// The id as a JSON string.
     pub fn to_json(&self) -> Json {
         let mut text = Vec::with_capacity(10);
-        write_text(&self.0, &mut text);
+        write_text(&self.as_text(), &mut text);
         Json::trusted(text)
+    }
+}
+
+impl From<JsText<'_>> for EntryId {
+    fn from(id: JsText<'_>) -> Self {
+        let given = id.as_wtf8();
+        let mut bytes = [0; MAX_SHORT];
+        match (bytes.get_mut(..given.len()), u8::try_from(given.len())) {
+            (Some(place), Ok(len)) => {
+                place.copy_from_slice(given);
+                Self(Held::Short { len, bytes })
+            }
+            _ => Self(Held::Long(Box::new(id.into_owned()))),
+        }
     }
 }
 
 impl From<&str> for EntryId {
     fn from(id: &str) -> Self {
-        Self(id.to_owned().into())
+        JsText::from(id).into()
     }
 }
 
 impl From<String> for EntryId {
     fn from(id: String) -> Self {
-        Self(id.into())
+        JsText::from(id).into()
     }
 }
 
@@ -48,38 +94,80 @@ impl From<&String> for EntryId {
     }
 }
 
-impl From<JsText<'_>> for EntryId {
-    fn from(id: JsText<'_>) -> Self {
-        Self(id.into_owned())
-    }
-}
-
 impl From<&Self> for EntryId {
     fn from(id: &Self) -> Self {
         id.clone()
     }
 }
 
+impl PartialEq for EntryId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_wtf8() == other.as_wtf8()
+    }
+}
+
+impl Eq for EntryId {}
+
+impl Hash for EntryId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_wtf8().hash(state);
+    }
+}
+
+impl PartialOrd for EntryId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for EntryId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_wtf8().cmp(other.as_wtf8())
+    }
+}
+
 impl PartialEq<str> for EntryId {
     fn eq(&self, other: &str) -> bool {
-        self.0 == *other
+        self.as_wtf8() == other.as_bytes()
     }
 }
 
 impl PartialEq<&str> for EntryId {
     fn eq(&self, other: &&str) -> bool {
-        self.0 == **other
+        *self == **other
     }
 }
 
 impl fmt::Debug for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Debug::fmt(&self.as_text(), f)
     }
 }
 
 impl fmt::Display for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
+        fmt::Display::fmt(&self.as_text(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_any_length_keep_their_text_and_order() {
+        let words: Vec<String> = (0..40).map(|len| "aé".chars().cycle().take(len).collect()).collect();
+        for (len, word) in words.iter().enumerate() {
+            let id = EntryId::from(word);
+            assert_eq!((id.to_string(), &id), (word.clone(), &EntryId::from(word.clone())));
+            assert_eq!(id.as_text().as_wtf8(), word.as_bytes());
+            assert!(words[..len].iter().all(|shorter| EntryId::from(shorter) < id && EntryId::from(shorter) != id));
+        }
+        assert_eq!(EntryId::of_hex(0x00c0_ffee), "00c0ffee");
+    }
+
+    #[test]
+    fn an_id_is_two_words() {
+        assert_eq!(size_of::<Option<EntryId>>(), 16);
     }
 }

@@ -27,6 +27,36 @@ pub struct Labels {
     labels: HashMap<EntryId, (u64, Label)>,
     /// Orders targets by when they were first labelled since they last had no label.
     next: u64,
+    seen: Seen,
+}
+
+/// Which ids may have a label. Nearly all entries have none, and of those it nearly always knows, without a hash.
+#[derive(Clone, Debug)]
+struct Seen([u64; 64]);
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self([0; 64])
+    }
+}
+
+impl Seen {
+    fn insert(&mut self, id: &EntryId) {
+        let (word, bit) = Self::place(id);
+        self.0[word] |= bit;
+    }
+
+    fn may_contain(&self, id: &EntryId) -> bool {
+        let (word, bit) = Self::place(id);
+        self.0[word] & bit != 0
+    }
+
+    /// The bit of an id: one of 4096, by its last four bytes.
+    fn place(id: &EntryId) -> (usize, u64) {
+        let end = id.as_wtf8().last_chunk::<4>().map_or(0, |end| u32::from_le_bytes(*end));
+        let mixed = end.wrapping_mul(0x9e37_79b1) >> 20;
+        ((mixed >> 6) as usize, 1 << (mixed & 63))
+    }
 }
 
 impl Labels {
@@ -41,12 +71,16 @@ impl Labels {
         };
         let label = Label { value: value.to_json(), timestamp: entry.get("timestamp").map(Raw::to_json) };
         let order = self.labels.get(&target).map_or(self.next, |(order, _)| *order);
+        self.seen.insert(&target);
         self.labels.insert(target, (order, label));
         self.next += 1;
     }
 
     /// The label of an entry, also of one that is not in the file.
     pub fn get(&self, target: &EntryId) -> Option<&Label> {
+        if !self.seen.may_contain(target) {
+            return None;
+        }
         self.labels.get(target).map(|(_, label)| label)
     }
 
@@ -77,5 +111,18 @@ mod tests {
         labels.push(Raw::parse(br#"{"targetId":"c"}"#).unwrap());
         labels.push(Raw::parse(br#"{"targetId":7,"label":"x"}"#).unwrap());
         assert_eq!(labels.iter().count(), 1);
+    }
+
+    #[test]
+    fn every_label_is_found_by_its_target() {
+        let mut labels = Labels::default();
+        let targets: Vec<String> = (0..500).map(|n| "é7x".repeat(n % 9) + &n.to_string()).collect();
+        for (n, target) in targets.iter().enumerate() {
+            labels.push(Raw::parse(format!(r#"{{"targetId":"{target}","label":"{n}"}}"#).as_bytes()).unwrap());
+        }
+        for (n, target) in targets.iter().enumerate() {
+            assert_eq!(labels.get(&EntryId::from(target)).map(Label::text), Some(n.to_string()));
+        }
+        assert_eq!(labels.get(&EntryId::from("none")), None);
     }
 }

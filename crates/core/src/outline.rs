@@ -19,7 +19,6 @@ use std::sync::OnceLock;
 use crate::diagnostic::{Diagnostic, Oddity, Severity};
 use crate::head::{self, Kind, Parsed, Role};
 use crate::id::EntryId;
-use crate::json::JsText;
 use crate::line::{Line, Span};
 use crate::version::{FreshIds, Upgrade};
 use ids::{IdTable, NONE, Spelled};
@@ -37,6 +36,16 @@ impl Row {
     /// The row's place among all rows.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+
+    /// The same, as narrow as it is held.
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The row at a place that a row has said is its own.
+    pub(crate) fn numbered(number: u32) -> Self {
+        Self(number)
     }
 }
 
@@ -341,7 +350,7 @@ impl Outline {
 
     /// The entry with this id, the last one if there are several.
     pub fn find(&self, id: &EntryId) -> Option<Row> {
-        let key = self.names.find(Spelled::of(id.as_text().as_wtf8()))?;
+        let key = self.names.find(Spelled::of(id.as_wtf8()))?;
         self.last_row(key)
     }
 
@@ -352,7 +361,7 @@ impl Outline {
 
     /// Whether the id is carried by an entry, or was in the lines in any other role.
     pub fn mentions(&self, id: &EntryId) -> bool {
-        self.names.find(Spelled::of(id.as_text().as_wtf8())).is_some()
+        self.names.find(Spelled::of(id.as_wtf8())).is_some()
     }
 
     /// The row whose content counts for the row's id: the row itself unless a later one has the same id.
@@ -399,7 +408,7 @@ impl Outline {
     pub fn children(&self, parent: Option<&EntryId>) -> Vec<Row> {
         let wanted = match parent {
             None => PARENT_NULL,
-            Some(id) => match self.names.find(Spelled::of(id.as_text().as_wtf8())) {
+            Some(id) => match self.names.find(Spelled::of(id.as_wtf8())) {
                 Some(key) => key,
                 None => return Vec::new(),
             },
@@ -409,6 +418,11 @@ impl Outline {
             id != NONE && self.names.first_row(id) == row.0
         });
         firsts.map(|row| self.current(row)).filter(|row| self.parents[row.index()] == wanted).collect()
+    }
+
+    /// Whether some id may stand in several lines, or before its parent's: if not, no loop and no repetition is possible.
+    pub(crate) fn may_loop(&self) -> bool {
+        self.may_loop
     }
 
     /// Where a row hangs in the tree, also one whose id a later row took over.
@@ -439,7 +453,7 @@ impl Outline {
 
     fn spelled(&self, key: u32) -> Option<EntryId> {
         let is_mark = matches!(key, PARENT_NULL | PARENT_ABSENT | PARENT_ODD);
-        (!is_mark).then(|| JsText::from_wtf8(self.names.bytes(key)).into())
+        (!is_mark).then(|| self.names.id(key))
     }
 
     fn cuts(&self) -> &HashSet<u32> {

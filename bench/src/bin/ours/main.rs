@@ -99,7 +99,7 @@ fn look_at_tree(nodes: &[TreeNode], digest: &mut Digest) -> Value {
         let id = node.id.as_ref().map(ToString::to_string).unwrap_or_default();
         digest.field(id).field(node.depth.to_string());
         let label = node.label.as_ref();
-        digest.optional(label.map(sessile::label::Label::text));
+        digest.optional(label.map(|label| label.text()));
         digest.optional(label.and_then(|label| label.timestamp.as_ref()?.raw().as_string()));
     }
     json!({})

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use crate::id::EntryId;
+use crate::json::JsText;
+
 /// Stands for no row and no id.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -153,13 +156,11 @@ impl IdTable {
         spelled(&self.hexes, &self.texts, &self.arena, key)
     }
 
-    /// The id as WTF-8.
-    pub(super) fn bytes(&self, key: u32) -> Vec<u8> {
+    /// The id itself.
+    pub(super) fn id(&self, key: u32) -> EntryId {
         match self.spelled(key) {
-            Spelled::Hex(value) => {
-                (0..8).rev().map(|place| b"0123456789abcdef"[(value >> (4 * place) & 15) as usize]).collect()
-            }
-            Spelled::Text(text) => text.to_vec(),
+            Spelled::Hex(value) => EntryId::of_hex(value),
+            Spelled::Text(text) => JsText::from_wtf8(text).into(),
         }
     }
 
@@ -249,7 +250,7 @@ mod tests {
                 let next = u32::try_from(map.len()).unwrap();
                 let expected = *map.entry(id.clone()).or_insert(next);
                 prop_assert_eq!(table.intern(Spelled::of(id.as_bytes())), expected);
-                prop_assert_eq!(table.bytes(expected), id.as_bytes());
+                prop_assert_eq!(table.id(expected), id.as_str());
             }
             let (hexes, texts, arena) = table.to_save();
             let saved = IdTable::saved(hexes.to_vec(), texts.to_vec(), arena.to_vec()).unwrap();

@@ -26,8 +26,8 @@ pub struct TreeNode {
     pub id: Option<EntryId>,
     /// How many ancestors it has.
     pub depth: usize,
-    /// Its label.
-    pub label: Option<Label>,
+    /// Its label. Boxed, since few entries have one.
+    pub label: Option<Box<Label>>,
     /// Whether it is on the path to the leaf.
     pub on_path: bool,
     /// Whether it stands at another place too, because two lines share its id.
@@ -160,22 +160,24 @@ impl SessionManager {
         let labels = self.session.labels()?;
         let on_path = self.on_path();
         let zone = Zone(self.world.environment());
-        let forest = tree::forest(outline, &mut |row| {
+        let mut odd_time = |row| {
             let value = self.session.value(row)?;
             Ok::<_, SessionError>(js_time(value.raw().get("timestamp"), &zone))
-        })?;
-        let node = |node: tree::Node| {
+        };
+        let mut nodes = Vec::with_capacity(outline.n_entries());
+        tree::walk(outline, &mut odd_time, |node| {
             let id = outline.id(node.row);
-            TreeNode {
+            let label = id.as_ref().and_then(|id| labels.get(id));
+            nodes.push(TreeNode {
                 row: node.row,
-                label: id.as_ref().and_then(|id| labels.get(id)).cloned(),
+                label: label.cloned().map(Box::new),
                 id,
                 depth: node.depth,
                 on_path: on_path[node.row.index()],
                 repeated: node.repeated,
-            }
-        };
-        Ok(forest.into_iter().map(node).collect())
+            });
+        })?;
+        Ok(nodes)
     }
 
     /// For each row, whether it is on the path to the leaf.

@@ -24,7 +24,7 @@ impl Label {
 /// The labels of a session, whichever branch they were set on: the last word in file order counts.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
-    labels: HashMap<EntryId, (u64, Label)>,
+    by_target: HashMap<EntryId, (u64, Label)>,
     /// Orders targets by when they were first labelled since they last had no label.
     next: u64,
     seen: Seen,
@@ -66,13 +66,13 @@ impl Labels {
     pub fn push(&mut self, entry: Raw<'_>) {
         let Some(target) = entry.get("targetId").and_then(Raw::as_text).map(EntryId::from) else { return };
         let Some(value) = entry.get("label").filter(|label| label.is_truthy()) else {
-            self.labels.remove(&target);
+            self.by_target.remove(&target);
             return;
         };
         let label = Label { value: value.to_json(), timestamp: entry.get("timestamp").map(Raw::to_json) };
-        let order = self.labels.get(&target).map_or(self.next, |(order, _)| *order);
+        let order = self.by_target.get(&target).map_or(self.next, |(order, _)| *order);
         self.seen.insert(&target);
-        self.labels.insert(target, (order, label));
+        self.by_target.insert(target, (order, label));
         self.next += 1;
     }
 
@@ -81,14 +81,14 @@ impl Labels {
         if !self.seen.may_contain(target) {
             return None;
         }
-        self.labels.get(target).map(|(_, label)| label)
+        self.by_target.get(target).map(|(_, label)| label)
     }
 
     /// All labelled entries, in the order in which they were labelled.
     ///
     /// Changing a label keeps its place; clearing and setting it again moves it to the end.
     pub fn iter(&self) -> impl Iterator<Item = (&EntryId, &Label)> {
-        let mut labels: Vec<_> = self.labels.iter().collect();
+        let mut labels: Vec<_> = self.by_target.iter().collect();
         labels.sort_by_key(|(_, (order, _))| *order);
         labels.into_iter().map(|(target, (_, label))| (target, label))
     }

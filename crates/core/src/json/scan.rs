@@ -226,9 +226,9 @@ fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Result<usize, usize> {
 }
 
 fn number_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
-    let some_digits = |at: usize| {
-        let n_digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if n_digits > 0 { Ok(at + n_digits) } else { Err(at) }
+    let some_digits = |at: usize| match digits_end(bytes, at) {
+        end if end > at => Ok(end),
+        _ => Err(at),
     };
     let mut at = start + usize::from(bytes[start] == b'-');
     at = if bytes.get(at) == Some(&b'0') { at + 1 } else { some_digits(at)? };
@@ -241,6 +241,30 @@ fn number_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
         at = some_digits(at)?;
     }
     Ok(at)
+}
+
+/// Where a run of digits ends: eight bytes at a time, since the usual number is a time in milliseconds.
+#[inline]
+fn digits_end(bytes: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*word);
+        // The digits are 0x30 to 0x39: their upper half is 3, and still is when 6 is added. What is added can carry
+        // from a byte that is no digit into the next one, so only the lowest mark counts.
+        let upper = |word: u64| (word & (ONES * 0xf0)) ^ (ONES * 0x30);
+        let other = upper(word) | upper(word.wrapping_add(ONES * 6));
+        if other != 0 {
+            return at + (other.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    digits_end_simple(bytes, at)
+}
+
+/// The simple twin of [`digits_end`], also used for the last few bytes.
+fn digits_end_simple(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len())
 }
 
 /// Returns the offset just behind the closing quote of the string at `start`.
@@ -447,7 +471,20 @@ mod tests {
             ),
         ) {
             let bytes = format!("\"{}", pieces.concat()).into_bytes();
-            prop_assert_eq!(string_end(&bytes, 0), string_end_simple(&bytes, 1));
+            let simple = string_end_simple(&bytes, 1);
+            prop_assert_eq!(string_end(&bytes, 0), simple);
+            #[cfg(target_arch = "x86_64")]
+            for wide in wide::string_ends(&bytes, 0) {
+                prop_assert_eq!(wide, simple);
+            }
+        }
+
+        #[test]
+        fn digits_end_where_they_end(bytes in prop_oneof![
+            "[0-9]{0,20}[0-9a-z,./:\u{0}]{0,12}".prop_map(String::into_bytes),
+            proptest::collection::vec(prop_oneof![9 => 0x2eu8..0x3c, 1 => any::<u8>()], 0..40),
+        ]) {
+            prop_assert_eq!(digits_end(&bytes, 0), digits_end_simple(&bytes, 0));
         }
 
         #[test]

@@ -13,6 +13,8 @@
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use other::{scan_value, string_end};
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(super) use x86::string_ends;
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{scan_value, string_end};
 
@@ -31,10 +33,13 @@ mod other {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[expect(clippy::inline_always, reason = "functions have to be compiled with the instructions of their callers")]
 mod x86 {
     use std::arch::x86_64::{
-        __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set_epi64x,
-        _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
+        __m256i, __m512i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8,
+        _mm256_set_epi64x, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
+        _mm512_and_si512, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_set_epi64, _mm512_set1_epi8,
+        _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_test_epi8_mask,
     };
 
     use super::super::scan::{Members, Strings, scan_value_with, string_end_simple};
@@ -49,7 +54,7 @@ mod x86 {
     #[inline]
     pub(in super::super) fn string_end(bytes: &[u8], start: usize) -> Option<Result<usize, usize>> {
         // SAFETY: the machine has the instructions this function is compiled for, as was just found out.
-        is_x86_feature_detected!("avx2").then(|| unsafe { string_end_avx2(bytes, start + 1) })
+        is_x86_feature_detected!("avx2").then(|| unsafe { string_end_avx2(bytes, start) })
     }
 
     /// Reads one value. None on machines without the instructions.
@@ -59,8 +64,23 @@ mod x86 {
         start: usize,
         members: &mut M,
     ) -> Option<Result<usize, usize>> {
-        // SAFETY: the machine has the instructions this function is compiled for, as was just found out.
+        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has the instructions this function is compiled for, as was just found out.
+            return Some(unsafe { scan_value_avx512(bytes, start, members) });
+        }
+        // SAFETY: the same.
         is_x86_feature_detected!("avx2").then(|| unsafe { scan_value_avx2(bytes, start, members) })
+    }
+
+    /// The widest way the machine has, and the next, for the test that both agree with the simple one.
+    #[cfg(test)]
+    pub(in super::super) fn string_ends(bytes: &[u8], start: usize) -> Vec<Result<usize, usize>> {
+        let mut ends: Vec<_> = string_end(bytes, start).into_iter().collect();
+        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has the instructions this function is compiled for, as was just found out.
+            ends.push(unsafe { long_string_end_avx512(bytes, start + 1) });
+        }
+        ends
     }
 
     #[target_feature(enable = "avx2")]
@@ -68,63 +88,112 @@ mod x86 {
         scan_value_with::<Avx2, M>(bytes, start, members)
     }
 
-    /// Strings are read with AVX2. Used by [`scan_value_avx2`] alone.
+    #[target_feature(enable = "avx2,avx512bw")]
+    fn scan_value_avx512<M: Members>(bytes: &[u8], start: usize, members: &mut M) -> Result<usize, usize> {
+        scan_value_with::<Avx512, M>(bytes, start, members)
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn string_end_avx2(bytes: &[u8], start: usize) -> Result<usize, usize> {
+        Avx2::string_end(bytes, start)
+    }
+
+    /// Strings are read with AVX2. Named by functions that are compiled for it alone.
     struct Avx2;
 
     impl Strings for Avx2 {
         #[inline(always)]
-        #[expect(clippy::inline_always, reason = "it has to be compiled with the instructions of its caller")]
         fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
             // SAFETY: nobody but a function that is compiled for these instructions names this type.
-            unsafe { string_end_avx2(bytes, start + 1) }
-        }
-    }
-
-    /// The end of a string from inside of it: at once if it is short and plain.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn string_end_avx2(bytes: &[u8], at: usize) -> Result<usize, usize> {
-        if let Some(short) = bytes.get(at..).and_then(|rest| rest.first_chunk::<SHORT>()) {
-            let short = half(short);
-            let special = equal_half(short, b'"') | equal_half(short, b'\\') | controls(short);
-            let length = special.trailing_zeros() as usize;
-            if special != 0 && bytes.get(at + length) == Some(&b'"') {
-                return Ok(at + length + 1);
+            unsafe {
+                match short_string_end(bytes, start + 1) {
+                    Some(end) => Ok(end),
+                    None => long_string_end_avx2(bytes, start + 1),
+                }
             }
         }
-        long_string_end(bytes, at)
     }
 
-    /// What is in a block of a string, a bit for each byte.
-    struct Masks {
-        quotes: u64,
-        backslashes: u64,
-        controls: u64,
+    /// Strings are read with AVX-512 as well. Named by functions that are compiled for it alone.
+    struct Avx512;
+
+    impl Strings for Avx512 {
+        #[inline(always)]
+        fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
+            // SAFETY: nobody but a function that is compiled for these instructions names this type.
+            unsafe {
+                match short_string_end(bytes, start + 1) {
+                    Some(end) => Ok(end),
+                    None => long_string_end_avx512(bytes, start + 1),
+                }
+            }
+        }
+    }
+
+    /// The end of a string from inside of it, if it is short and plain.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn short_string_end(bytes: &[u8], at: usize) -> Option<usize> {
+        let short = half(bytes.get(at..)?.first_chunk()?);
+        let special = equal_half(short, b'"') | equal_half(short, b'\\') | controls_half(short);
+        let length = special.trailing_zeros() as usize;
+        (special != 0 && bytes.get(at + length) == Some(&b'"')).then_some(at + length + 1)
+    }
+
+    #[inline(never)]
+    #[target_feature(enable = "avx2")]
+    fn long_string_end_avx2(bytes: &[u8], at: usize) -> Result<usize, usize> {
+        // SAFETY: this function is compiled for the instructions that halves need.
+        unsafe { long_string_end::<Halves>(bytes, at) }
+    }
+
+    #[inline(never)]
+    #[target_feature(enable = "avx2,avx512bw")]
+    fn long_string_end_avx512(bytes: &[u8], at: usize) -> Result<usize, usize> {
+        // SAFETY: this function is compiled for the instructions that a whole block needs.
+        unsafe { long_string_end::<Whole>(bytes, at) }
+    }
+
+    /// 64 bytes of a string in registers; answers have a bit for each byte.
+    ///
+    /// Its functions are inlined into ones that are compiled for the instructions they need, as nobody else may
+    /// call them: that is what makes them unsafe.
+    trait Block: Copy {
+        unsafe fn load(bytes: &[u8; BLOCK]) -> Self;
+        unsafe fn equal(self, byte: u8) -> u64;
+        /// Which bytes are below a space.
+        unsafe fn controls(self) -> u64;
+        /// Which bytes may stand behind a backslash: `"`, `\`, `/`, `b`, `f`, `n`, `r`, `t` and `u`.
+        unsafe fn known_escapes(self) -> u64;
     }
 
     /// The end of a string that is long or holds escapes, from inside of it.
-    #[inline(never)]
-    #[target_feature(enable = "avx2")]
-    fn long_string_end(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
+    #[inline(always)]
+    unsafe fn long_string_end<B: Block>(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
         let mut is_escape_pending = false;
-        while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
-            let halves = halves(block);
-            let masks = masks(halves);
-            let escaped = if masks.backslashes == 0 && !is_escape_pending {
-                0
-            } else {
-                escaped(masks.backslashes, &mut is_escape_pending)
+        while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            // SAFETY: the caller is compiled for the instructions of the block.
+            let (block, quotes, backslashes, controls) = unsafe {
+                let block = B::load(block);
+                (block, block.equal(b'"'), block.equal(b'\\'), block.controls())
             };
-            let ends = (masks.quotes & !escaped) | masks.controls;
+            let escaped =
+                if backslashes == 0 && !is_escape_pending { 0 } else { escaped(backslashes, &mut is_escape_pending) };
+            let ends = (quotes & !escaped) | controls;
             if escaped != 0 {
                 // Only what stands before the end is part of the string.
                 let inside = ends.wrapping_sub(1) & !ends;
-                check_escapes(bytes, at, escaped & if ends == 0 { u64::MAX } else { inside }, halves)?;
+                let inside = escaped & if ends == 0 { u64::MAX } else { inside };
+                // SAFETY: as above.
+                let (wrong, long) = unsafe { (inside & !block.known_escapes(), inside & block.equal(b'u')) };
+                if wrong | long != 0 {
+                    check_escapes(bytes, at, wrong, long)?;
+                }
             }
             if ends != 0 {
                 let end = ends.trailing_zeros();
                 let offset = at + end as usize;
-                let is_control = masks.controls >> end & 1 == 1;
+                let is_control = controls >> end & 1 == 1;
                 // A backslash before a control character is the first offence, and then the character is escaped.
                 let is_escaped = escaped >> end & 1 == 1;
                 return match (is_control, is_escaped) {
@@ -138,30 +207,27 @@ mod x86 {
         string_end_simple(bytes, at - usize::from(is_escape_pending))
     }
 
-    /// Which bytes are escaped: each one behind a backslash that is not escaped itself.
+    /// Which bytes that are no backslashes are escaped: those behind a run of backslashes of odd length.
     ///
-    /// A block has three backslashes on average, so they are taken one after the other.
+    /// Adding a run's first bit to it carries to the bit behind its last, all runs
+    /// at once; runs that begin at even places and at odd ones are told apart, and
+    /// the place they end at says whether they are odd.
     #[inline]
     fn escaped(backslashes: u64, is_escape_pending: &mut bool) -> u64 {
-        let mut escaped = u64::from(*is_escape_pending);
-        let mut rest = backslashes & !escaped;
-        *is_escape_pending = false;
-        while rest != 0 {
-            let backslash = rest & rest.wrapping_neg();
-            let behind = backslash << 1;
-            *is_escape_pending = behind == 0;
-            escaped |= behind;
-            rest &= !(backslash | behind);
-        }
-        escaped
+        const EVEN: u64 = 0x5555_5555_5555_5555;
+        let first = u64::from(*is_escape_pending);
+        let runs = backslashes & !first;
+        let starts = runs & !(runs << 1);
+        let behind_even_starts = runs.wrapping_add(starts & EVEN);
+        // A run up to the end of the block that began at an odd place is an odd one.
+        let (behind_odd_starts, is_odd_at_end) = runs.overflowing_add(starts & !EVEN);
+        *is_escape_pending = is_odd_at_end;
+        ((behind_even_starts & !EVEN) | (behind_odd_starts & EVEN)) & !runs | first
     }
 
-    /// Fails at the first escape that JSON does not know.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn check_escapes(bytes: &[u8], block: usize, escaped: u64, halves: [__m256i; 2]) -> Result<(), usize> {
-        let wrong = escaped & !known_escapes(halves);
-        let mut long = escaped & equal(halves, b'u');
+    /// Fails at the first escape that JSON does not know, given those that are wrong and those of four digits.
+    #[cold]
+    fn check_escapes(bytes: &[u8], block: usize, wrong: u64, mut long: u64) -> Result<(), usize> {
         while long != 0 {
             let at = block + long.trailing_zeros() as usize;
             let is_before_wrong = wrong.trailing_zeros() > long.trailing_zeros();
@@ -174,46 +240,69 @@ mod x86 {
         if wrong == 0 { Ok(()) } else { Err(block + wrong.trailing_zeros() as usize - 1) }
     }
 
-    /// Which bytes may stand behind a backslash: `"`, `\`, `/`, `b`, `f`, `n`, `r`, `t` and `u`.
-    ///
-    /// Each has a bit for its upper half; a byte is one of them if the bit is in the row of its lower half.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn known_escapes(halves: [__m256i; 2]) -> u64 {
-        let upper = both([[0, 0, 1, 0, 0, 2, 4, 8], [0; 8]]);
-        let lower = both([[0, 0, 1 | 4 | 8, 0, 8, 8, 4, 0], [0, 0, 0, 0, 2, 0, 4, 1]]);
-        let low_bits = _mm256_set1_epi8(0x0f);
-        let [first, second] = halves.map(|half| {
-            let low = _mm256_shuffle_epi8(lower, _mm256_and_si256(half, low_bits));
-            let high = _mm256_shuffle_epi8(upper, _mm256_and_si256(_mm256_srli_epi16::<4>(half), low_bits));
-            _mm256_cmpeq_epi8(_mm256_and_si256(low, high), _mm256_setzero_si256())
-        });
-        !bits([first, second])
+    /// For the upper half of a byte that may stand behind a backslash, a bit; for its lower half, the bits of all
+    /// upper halves it may go with. Eight bytes each of tables of sixteen.
+    const UPPER: [[u8; 8]; 2] = [[0, 0, 1, 0, 0, 2, 4, 8], [0; 8]];
+    const LOWER: [[u8; 8]; 2] = [[0, 0, 1 | 4 | 8, 0, 8, 8, 4, 0], [0, 0, 0, 0, 2, 0, 4, 1]];
+
+    /// A block in two registers of AVX2.
+    #[derive(Clone, Copy)]
+    struct Halves(__m256i, __m256i);
+
+    impl Block for Halves {
+        #[inline(always)]
+        unsafe fn load(bytes: &[u8; BLOCK]) -> Self {
+            let mut halves = [[0; SHORT]; 2];
+            halves[0].copy_from_slice(&bytes[..SHORT]);
+            halves[1].copy_from_slice(&bytes[SHORT..]);
+            // SAFETY: as the trait demands.
+            unsafe { Self(half(&halves[0]), half(&halves[1])) }
+        }
+
+        #[inline(always)]
+        unsafe fn equal(self, byte: u8) -> u64 {
+            // SAFETY: as the trait demands.
+            unsafe { together(equal_half(self.0, byte), equal_half(self.1, byte)) }
+        }
+
+        #[inline(always)]
+        unsafe fn controls(self) -> u64 {
+            // SAFETY: as the trait demands.
+            unsafe { together(controls_half(self.0), controls_half(self.1)) }
+        }
+
+        #[inline(always)]
+        unsafe fn known_escapes(self) -> u64 {
+            // SAFETY: as the trait demands.
+            unsafe { together(known_escapes_half(self.0), known_escapes_half(self.1)) }
+        }
     }
 
-    /// A table of 16 bytes for each half of a register, from its lower and upper eight.
+    fn together(first: u32, second: u32) -> u64 {
+        u64::from(first) | u64::from(second) << 32
+    }
+
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn both([lower, upper]: [[u8; 8]; 2]) -> __m256i {
+    fn known_escapes_half(half: __m256i) -> u32 {
+        let low_bits = _mm256_set1_epi8(0x0f);
+        let low = _mm256_shuffle_epi8(table(LOWER), _mm256_and_si256(half, low_bits));
+        let high = _mm256_shuffle_epi8(table(UPPER), _mm256_and_si256(_mm256_srli_epi16::<4>(half), low_bits));
+        let unknown = _mm256_cmpeq_epi8(_mm256_and_si256(low, high), _mm256_setzero_si256());
+        !_mm256_movemask_epi8(unknown).cast_unsigned()
+    }
+
+    /// A table of 16 bytes, once for each half of a register, from its lower and upper eight.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn table([lower, upper]: [[u8; 8]; 2]) -> __m256i {
         let [lower, upper] = [lower, upper].map(i64::from_le_bytes);
         _mm256_set_epi64x(upper, lower, upper, lower)
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn masks(halves: [__m256i; 2]) -> Masks {
-        let [first, second] = [controls(halves[0]), controls(halves[1])];
-        Masks {
-            quotes: equal(halves, b'"'),
-            backslashes: equal(halves, b'\\'),
-            controls: u64::from(first) | u64::from(second) << 32,
-        }
-    }
-
-    /// Which bytes are below a space.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn controls(half: __m256i) -> u32 {
+    fn controls_half(half: __m256i) -> u32 {
         let last_control = _mm256_set1_epi8(0x1f);
         _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(half, last_control), half)).cast_unsigned()
     }
@@ -226,34 +315,62 @@ mod x86 {
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn equal([first, second]: [__m256i; 2], byte: u8) -> u64 {
-        u64::from(equal_half(first, byte)) | u64::from(equal_half(second, byte)) << 32
-    }
-
-    /// The upper bit of each byte.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn bits([first, second]: [__m256i; 2]) -> u64 {
-        let bits = |half| u64::from(_mm256_movemask_epi8(half).cast_unsigned());
-        bits(first) | bits(second) << 32
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn halves(block: &[u8; BLOCK]) -> [__m256i; 2] {
-        let (first, second) = block.split_at(SHORT);
-        let filled = |part: &[u8]| part.first_chunk().map_or_else(|| _mm256_setzero_si256(), |part| half(part));
-        [filled(first), filled(second)]
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
     fn half(bytes: &[u8; SHORT]) -> __m256i {
-        let word = |place: usize| {
+        let [first, second, third, fourth] = words(bytes);
+        _mm256_set_epi64x(fourth, third, second, first)
+    }
+
+    /// A block in one register of AVX-512.
+    #[derive(Clone, Copy)]
+    struct Whole(__m512i);
+
+    impl Block for Whole {
+        #[inline(always)]
+        unsafe fn load(bytes: &[u8; BLOCK]) -> Self {
+            let [first, second, third, fourth, fifth, sixth, seventh, eighth] = words(bytes);
+            // SAFETY: as the trait demands.
+            unsafe { Self(_mm512_set_epi64(eighth, seventh, sixth, fifth, fourth, third, second, first)) }
+        }
+
+        #[inline(always)]
+        unsafe fn equal(self, byte: u8) -> u64 {
+            // SAFETY: as the trait demands.
+            unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte.cast_signed())) }
+        }
+
+        #[inline(always)]
+        unsafe fn controls(self) -> u64 {
+            // SAFETY: as the trait demands.
+            unsafe { _mm512_cmplt_epu8_mask(self.0, _mm512_set1_epi8(0x20)) }
+        }
+
+        #[inline(always)]
+        unsafe fn known_escapes(self) -> u64 {
+            // SAFETY: as the trait demands.
+            unsafe {
+                let low_bits = _mm512_set1_epi8(0x0f);
+                let high = _mm512_and_si512(_mm512_srli_epi16::<4>(self.0), low_bits);
+                let low = _mm512_shuffle_epi8(wide_table(LOWER), _mm512_and_si512(self.0, low_bits));
+                _mm512_test_epi8_mask(low, _mm512_shuffle_epi8(wide_table(UPPER), high))
+            }
+        }
+    }
+
+    /// A table of 16 bytes, once for each quarter of a register, from its lower and upper eight.
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    fn wide_table([lower, upper]: [[u8; 8]; 2]) -> __m512i {
+        let [lower, upper] = [lower, upper].map(i64::from_le_bytes);
+        _mm512_set_epi64(upper, lower, upper, lower, upper, lower, upper, lower)
+    }
+
+    /// Bytes as the words they are, of which the compiler makes one load.
+    #[inline(always)]
+    fn words<const N_BYTES: usize, const N_WORDS: usize>(bytes: &[u8; N_BYTES]) -> [i64; N_WORDS] {
+        std::array::from_fn(|place| {
             let mut word = [0; 8];
             word.copy_from_slice(&bytes[place * 8..place * 8 + 8]);
             i64::from_le_bytes(word)
-        };
-        _mm256_set_epi64x(word(3), word(2), word(1), word(0))
+        })
     }
 }

@@ -308,7 +308,8 @@ mod tests {
             let outline = outline(&entries.collect::<Vec<_>>().join(" "));
             prop_assert!(!outline.may_loop());
             // Times beyond the minute are odd ones; some of them mean something.
-            let mut odd_time = |row: Row| Ok::<_, Infallible>((row.index() % 3 == 0).then_some(row.index() as i64));
+            let mut odd_time =
+                |row: Row| Ok::<_, Infallible>(row.number().is_multiple_of(3).then_some(i64::from(row.number())));
             let Ok(chains) = forest(&outline, &mut odd_time);
             let Ok(slices) = walk_repeating(&outline, &mut odd_time);
             prop_assert_eq!(chains, slices);

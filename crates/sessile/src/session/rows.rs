@@ -38,7 +38,9 @@ impl Rows<'_> {
     /// The line of a row for a copy: byte for byte, unless it has to be brought to the current version.
     pub(crate) fn copied_line(&mut self, row: Row) -> Result<Vec<u8>, SessionError> {
         let session = self.session;
-        session.upgraded_line(row, self.line(row)?)
+        let mut copied = Vec::new();
+        session.put_upgraded_line(row, self.line(row)?, &mut copied)?;
+        Ok(copied)
     }
 
     fn line(&mut self, row: Row) -> Result<&[u8], SessionError> {
@@ -89,16 +91,16 @@ impl ReadContext<SessionError> for Rows<'_> {
 }
 
 impl Session {
-    /// A row's line for a copy: as it is, unless it has to be brought to the current version.
-    pub(crate) fn upgraded_line(&self, row: Row, line: &[u8]) -> Result<Vec<u8>, SessionError> {
+    /// Adds a row's line to a copy: as it is, unless it has to be brought to the current version.
+    pub(crate) fn put_upgraded_line(&self, row: Row, line: &[u8], out: &mut Vec<u8>) -> Result<(), SessionError> {
         if !self.outline.upgrade().is_needed() {
-            return Ok(line.to_vec());
+            out.extend_from_slice(line);
+        } else if !upgrade_line(&self.outline, row, line, out) {
+            let value: Raw<'_> = self.parsed(row, line)?;
+            let upgraded = upgrade_value(&self.outline, row, value, &mut |row| self.stored_value(row))?;
+            let is_changed = upgraded.raw().as_bytes() != value.as_bytes();
+            out.extend_from_slice(if is_changed { upgraded.raw().as_bytes() } else { line });
         }
-        if let Some(upgraded) = upgrade_line(&self.outline, row, line) {
-            return Ok(upgraded);
-        }
-        let value: Raw<'_> = self.parsed(row, line)?;
-        let upgraded = upgrade_value(&self.outline, row, value, &mut |row| self.stored_value(row))?;
-        Ok(if upgraded.raw().as_bytes() == value.as_bytes() { line.to_vec() } else { upgraded.into_bytes() })
+        Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! Bringing an old file to the current version, and copying lines.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
@@ -115,19 +114,20 @@ impl Session {
     ) -> Result<(), SessionError> {
         let mut rows = self.outline.rows().peekable();
         let mut result = Ok(());
+        let mut written = Vec::new();
         let mut write = |line: Line<'_>| -> Result<(), SessionError> {
             let row = rows.next_if(|row| self.outline.span(*row).end() == line.span.end());
-            let bytes = match (row, line.bytes) {
+            written.clear();
+            match (row, line.bytes) {
                 (Some(row), _) if !keep(row) => return Ok(()),
                 (Some(row), Some(_)) => {
-                    Cow::Owned(self.upgraded_line(row, line.without_bom().bytes.unwrap_or_default())?)
+                    self.put_upgraded_line(row, line.without_bom().bytes.unwrap_or_default(), &mut written)?;
                 }
-                (_, Some(bytes)) => Cow::Borrowed(bytes),
-                (_, None) => Cow::Owned(self.backing.log().read(line.span)?),
-            };
-            let failed = |source| StoreError::io_at("write", path, source);
-            out.write_all(&bytes).and_then(|()| out.write_all(b"\n")).map_err(failed)?;
-            Ok(())
+                (_, Some(bytes)) => written.extend_from_slice(bytes),
+                (_, None) => written = self.backing.log().read(line.span)?,
+            }
+            written.push(b'\n');
+            Ok(out.write_all(&written).map_err(|source| StoreError::io_at("write", path, source))?)
         };
         self.backing.log().scan(0, &mut |line| {
             // What came after the outline was made is not ours to copy: `replace` carries it over.

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use sessile_store::os::Os;
 
-pub use find::{Findings, Hit, Request};
+pub use find::{Admits, Findings, Hit, Request};
 pub use note::{Recalled, Region, Seen};
 pub use survey::{Surveyed, survey};
 pub use update::{Progress, Updated, Updating};

@@ -133,7 +133,7 @@ fn find(
     let request = Request {
         query: &query,
         filter,
-        admits: &|_: &Path, id: &str, cwd: &str| !id.is_empty() && cwd != "/elsewhere",
+        admits: Some(&|_: &Path, id: &str, cwd: &str| !id.is_empty() && cwd != "/elsewhere"),
         limit,
         per_session,
         now_ms: 1_735_700_000_000,

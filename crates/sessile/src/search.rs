@@ -53,10 +53,14 @@ impl Sessions {
                 && options.session.as_ref().is_none_or(|wanted| is_session(path, id, wanted))
                 && options.admits.is_none_or(|admits| admits(path, cwd))
         };
+        let is_of_all = matches!(filter, CwdFilter::All)
+            && options.cwd.is_none()
+            && options.session.is_none()
+            && options.admits.is_none();
         let request = Request {
             query,
             filter: &options.filter,
-            admits: &admits,
+            admits: if is_of_all { None } else { Some(&admits) },
             // Which entries are on a path is found out one by one.
             limit: if options.on_path.is_some() { usize::MAX } else { options.limit },
             per_session: options.per_session && options.on_path.is_none(),

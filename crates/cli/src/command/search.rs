@@ -138,9 +138,9 @@ pub(super) fn run(
     }
     let query = Query::parse(&args.query.join(" ")).map_err(|error| usage(&error))?;
     let project = args.repo.then(|| sessions.project_of(surroundings.cwd()));
-    let is_ours = |_: &Path, cwd: &str| project.as_ref().is_none_or(|project| project.holds(cwd));
+    let is_ours = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
     let options = SearchOptions {
-        admits: Some(&is_ours),
+        admits: is_ours.as_ref().map(|is_ours| is_ours as _),
         scope,
         filter: filter(surroundings, args)?,
         cwd: args.cwd.clone(),

@@ -22,14 +22,17 @@ use super::segment::Segment;
 use super::survey::Surveyed;
 use crate::{Freshness, Mark};
 
+/// Decides about a session, by path, id and working directory.
+pub type Admits<'r> = dyn Fn(&Path, &str, &str) -> bool + Sync + 'r;
+
 /// What to look for, and where.
 pub struct Request<'r> {
     /// What to look for.
     pub query: &'r Query,
     /// Which entries count.
     pub filter: &'r Filter,
-    /// Which sessions count: by path, id and working directory.
-    pub admits: &'r (dyn Fn(&Path, &str, &str) -> bool + Sync),
+    /// Which sessions count, by path, id and working directory; without it, all.
+    pub admits: Option<&'r Admits<'r>>,
     /// How many are wanted.
     pub limit: usize,
     /// Whether only the best entry of each session counts.
@@ -255,8 +258,11 @@ impl Plan {
                 Coverage::Unknown => (0, files[file].stat.length),
                 Coverage::Known { place, end, length } => {
                     let known = &manifest.records[place];
-                    let path = manifest.path(known, &mut buffer);
-                    if !known.is_session || !(request.admits)(path, manifest.id(known), manifest.cwd(known)) {
+                    let mut is_admitted = |admits: &Admits<'_>| {
+                        admits(manifest.path(known, &mut buffer), manifest.id(known), manifest.cwd(known))
+                    };
+                    // Most searches are of everything, and then nothing has to be found out about thousands of sessions.
+                    if !known.is_session || !request.admits.is_none_or(&mut is_admitted) {
                         continue;
                     }
                     if let (Some(rank), false) = (rank_of.get_mut(known.number as usize), is_by_reading) {
@@ -337,7 +343,7 @@ fn scan(
         let Some(bytes) = line.bytes else { return true };
         if !opening.take(bytes) {
             if let Opening::Session(heading) = &opening {
-                is_admitted = (request.admits)(path, &heading.id, &heading.cwd);
+                is_admitted = request.admits.is_none_or(|admits| admits(path, &heading.id, &heading.cwd));
             }
             return matches!(opening, Opening::Awaited) || is_admitted;
         }

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use sessile_store::StoreError;
 use sessile_store::os::{OsFile, read_fully};
@@ -78,17 +77,12 @@ pub(super) struct PageReader {
     file: Box<dyn OsFile>,
     seed: u32,
     length: u64,
-    /// The payloads of the last few pages that were read alone, since what is read next is often on one of them.
-    recent: Mutex<Vec<(u64, Vec<u8>)>>,
 }
-
-/// How many pages are remembered.
-const MAX_RECENT: usize = 4;
 
 impl PageReader {
     /// Pages of a file that holds so many bytes.
     pub(super) fn new(file: Box<dyn OsFile>, seed: u32, length: u64) -> Self {
-        Self { file, seed, length, recent: Mutex::default() }
+        Self { file, seed, length }
     }
 
     /// The bytes in a range, all of which were written.
@@ -98,58 +92,31 @@ impl PageReader {
         }
         let first = range.start / PAYLOAD as u64;
         let end = range.end.div_ceil(PAYLOAD as u64).max(first);
-        let place = |at: u64| usize::try_from(at - first * PAYLOAD as u64).map_err(Untrusted::because);
-        let wanted = place(range.start)?..place(range.end)?;
-        if end - first == 1 {
-            return self.with_page(first, |page| page.get(wanted).map(<[u8]>::to_vec))?.ok_or(Untrusted);
-        }
-        let mut bytes = self.read_pages(first..end)?;
-        bytes.truncate(wanted.end);
-        bytes.drain(..wanted.start);
-        Ok(bytes)
-    }
-
-    /// Looks at a page that may have been read a moment ago.
-    fn with_page<T>(&self, page: u64, look: impl FnOnce(&[u8]) -> T) -> Result<T, Untrusted> {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = recent.iter().position(|(known, _)| *known == page);
-        let held = match known {
-            Some(place) => recent.remove(place),
-            None => (page, self.read_pages(page..page + 1)?),
-        };
-        if recent.len() == MAX_RECENT {
-            recent.remove(0);
-        }
-        let found = look(&held.1);
-        recent.push(held);
-        Ok(found)
-    }
-
-    /// The payloads of some pages, once their checksums are found right.
-    fn read_pages(&self, pages: Range<u64>) -> Result<Vec<u8>, Untrusted> {
-        let n_payload = self.length.min(pages.end * PAYLOAD as u64) - pages.start * PAYLOAD as u64;
-        let n_pages = usize::try_from(pages.end - pages.start).map_err(Untrusted::because)?;
+        let n_payload = self.length.min(end * PAYLOAD as u64) - first * PAYLOAD as u64;
+        let n_pages = usize::try_from(end - first).map_err(Untrusted::because)?;
         let mut bytes = vec![0; usize::try_from(n_payload).map_err(Untrusted::because)? + 4 * n_pages];
-        let n_read =
-            read_fully(self.file.as_ref(), &mut bytes, pages.start * PAGE as u64).map_err(Untrusted::because)?;
+        let n_read = read_fully(self.file.as_ref(), &mut bytes, first * PAGE as u64).map_err(Untrusted::because)?;
         if n_read < bytes.len() {
             return Err(Untrusted);
         }
+        // The payloads move together over the checksums, once those are found right.
         let mut at = 0;
         for place in 0..n_pages {
             let start = place * PAGE;
             let end = bytes.len().min(start + PAGE);
             let payload = start..end - 4;
-            let expected = checksum(self.seed, pages.start + place as u64, &bytes[payload.clone()]);
+            let expected = checksum(self.seed, first + place as u64, &bytes[payload.clone()]);
             if bytes[payload.end..end] != expected.to_le_bytes() {
                 return Err(Untrusted);
             }
             let length = payload.len();
-            // The payloads move together over the checksums.
             bytes.copy_within(payload, at);
             at += length;
         }
         bytes.truncate(at);
+        let skipped = usize::try_from(range.start - first * PAYLOAD as u64).map_err(Untrusted::because)?;
+        bytes.drain(..skipped);
+        bytes.truncate(usize::try_from(range.end - range.start).map_err(Untrusted::because)?);
         Ok(bytes)
     }
 }

@@ -61,14 +61,17 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod begin;
 mod compose;
 mod environment;
 mod error;
 mod event;
 mod follow;
 mod group;
+mod import;
 mod list;
 mod manager;
+mod operations;
 mod place;
 mod remember;
 mod repair;
@@ -80,15 +83,21 @@ mod verify;
 mod watch;
 mod world;
 
+pub use begin::{Begin, Begun};
 pub use environment::{Environment, System};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who, group_by_cwd};
+pub use import::Imported;
 pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionInfo, SortBy};
 pub use manager::{
     BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
     SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
+};
+pub use operations::{
+    Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, Moved, Moving, Operation, OperationKind,
+    OperationState, Pruned, Pruning, Reason, SessionPlace, Step, TrashedTo, Undone,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use repair::{Change, Repair, RepairOptions};
@@ -103,7 +112,7 @@ pub use sessile_core::{
 };
 pub use sessile_index::text::Updated;
 pub use sessile_store::os;
-pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};
+pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, TrashPlace, WriteOptions};
 pub use session::Acknowledgement;
 pub use verify::{HiddenRecord, Report};
 pub use watch::{StoreEvent, StoreWatcher, WatchOptions};

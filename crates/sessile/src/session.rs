@@ -103,6 +103,8 @@ pub(crate) struct Session {
     unsettled: Vec<(u64, Option<EntryId>)>,
     /// What happened and was not told yet.
     pub(crate) events: Vec<Event>,
+    /// Where the file is kept as it was before it was upgraded.
+    pub(crate) original: Option<PathBuf>,
 }
 
 /// What a caller expects of the file's last entry.
@@ -194,6 +196,7 @@ impl Session {
             deferred: None,
             unsettled: Vec::new(),
             events: Vec::new(),
+            original: None,
         })
     }
 

@@ -173,7 +173,7 @@ impl SessionManager {
     }
 
     /// The row of an entry that must be there.
-    pub(super) fn require(&self, id: &EntryId) -> Result<Row, SessionError> {
+    pub(crate) fn require(&self, id: &EntryId) -> Result<Row, SessionError> {
         self.session.outline.find(id).ok_or_else(|| SessionError::not_found(id))
     }
 }

@@ -192,6 +192,31 @@ impl SessionManager {
         Ok(self.session.labels()?.get(&id.into()).map(Label::text))
     }
 
+    /// Whether any entry has a label.
+    pub fn has_labels(&self) -> Result<bool, SessionError> {
+        Ok(!self.labels()?.is_empty())
+    }
+
+    /// Every label with its entry, in the order of the entries in the file.
+    pub fn labels(&self) -> Result<Vec<(EntryId, Label)>, SessionError> {
+        let labels = self.session.labels()?;
+        let outline = &self.session.outline;
+        let current = outline.entries().filter(|row| outline.current(*row) == *row);
+        let labelled = current.filter_map(|row| outline.id(row)).filter_map(|id| {
+            let label = labels.get(&id).cloned()?;
+            Some((id, label))
+        });
+        Ok(labelled.collect())
+    }
+
+    /// Fails if the session cannot be written to, for reasons that do not change.
+    pub fn check_writable(&self) -> Result<(), SessionError> {
+        if self.world.is_read_only {
+            return Err(SessionError::ReadOnly);
+        }
+        self.session.check_writable()
+    }
+
     /// The name somebody gave the session last, on whichever branch.
     pub fn session_name(&self) -> Result<Option<String>, SessionError> {
         let named = self.session.outline.entries().rfind(|row| self.session.outline.kind(*row) == Kind::SessionInfo);

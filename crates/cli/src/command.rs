@@ -1,14 +1,29 @@
 //! The commands, one file each.
 
+mod append;
+mod branch;
+mod clone;
 mod completions;
 mod context;
+mod delete;
+mod edit_context;
 mod entries;
+mod fork;
+mod import;
+mod label;
 mod list;
 mod llm;
+mod migrate;
+mod move_session;
+mod name;
+mod new;
 mod overview;
+mod prune;
 mod repair;
+mod restore;
 mod search;
 mod tree;
+mod undo;
 mod verify;
 mod watch;
 
@@ -32,6 +47,21 @@ pub(crate) enum Command {
     Llm(llm::LlmArgs),
     Entries(entries::EntriesArgs),
     Watch(watch::WatchArgs),
+    New(new::NewArgs),
+    Append(Box<append::AppendArgs>),
+    Name(name::NameArgs),
+    Label(label::LabelArgs),
+    Branch(branch::BranchArgs),
+    Fork(fork::ForkArgs),
+    Clone(clone::CloneArgs),
+    EditContext(edit_context::EditContextArgs),
+    Import(import::ImportArgs),
+    Migrate(migrate::MigrateArgs),
+    Move(move_session::MoveArgs),
+    Delete(delete::DeleteArgs),
+    Restore(restore::RestoreArgs),
+    Prune(prune::PruneArgs),
+    Undo(undo::UndoArgs),
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
     Completions(completions::CompletionsArgs),
@@ -57,6 +87,21 @@ pub(crate) fn run(
         Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
         Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),
         Some(Command::Watch(args)) => watch::run(&surroundings, args, out, err),
+        Some(Command::New(args)) => new::run(&surroundings, args, out, err),
+        Some(Command::Append(args)) => append::run(&surroundings, args, out, err),
+        Some(Command::Name(args)) => name::run(&surroundings, args, out, err),
+        Some(Command::Label(args)) => label::run(&surroundings, args, out, err),
+        Some(Command::Branch(args)) => branch::run(&surroundings, args, out, err),
+        Some(Command::Fork(args)) => fork::run(&surroundings, args, out, err),
+        Some(Command::Clone(args)) => clone::run(&surroundings, args, out, err),
+        Some(Command::EditContext(args)) => edit_context::run(&surroundings, args, out, err),
+        Some(Command::Import(args)) => import::run(&surroundings, args, out, err),
+        Some(Command::Migrate(args)) => migrate::run(&surroundings, args, out, err),
+        Some(Command::Move(args)) => move_session::run(&surroundings, args, out, err),
+        Some(Command::Delete(args)) => delete::run(&surroundings, args, out, err),
+        Some(Command::Restore(args)) => restore::run(&surroundings, args, out),
+        Some(Command::Prune(args)) => prune::run(&surroundings, args, out),
+        Some(Command::Undo(args)) => undo::run(&surroundings, args, out),
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
         Some(Command::Completions(args)) => completions::run(args, out),

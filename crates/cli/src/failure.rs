@@ -24,6 +24,18 @@ pub(crate) enum Failure {
     NoTemporary(#[source] io::Error),
     #[error("cannot ask to be told of Ctrl-C")]
     NoSignals(#[source] io::Error),
+    #[error("{what} is missing: give it as an argument or on standard input")]
+    NoInput { what: &'static str },
+    #[error("cannot read standard input")]
+    Input(#[source] io::Error),
+    #[error("this is no JSON")]
+    NotJson { source: sessile::json::NotJson },
+    #[error("a message is a JSON object with a role")]
+    NotAMessage,
+    #[error("there is no message of the user on the active branch")]
+    NoQuestion,
+    #[error("nothing was deleted, because nobody could be asked")]
+    Unconfirmed,
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
     #[error(transparent)]
@@ -36,7 +48,11 @@ impl Failure {
         match self {
             Self::Output(error) if is_broken_pipe(error) => Exit::Done,
             Self::Usage(error) if !error.use_stderr() => Exit::Done,
-            Self::Usage(_) => Exit::Usage,
+            Self::Usage(_) | Self::NoInput { .. } | Self::NotJson { .. } | Self::NotAMessage | Self::Unconfirmed => {
+                Exit::Usage
+            }
+            Self::Session(SessionError::BlankName | SessionError::BadSessionId { .. }) => Exit::Usage,
+            Self::Session(SessionError::NothingToUndo | SessionError::NotInTrash { .. }) => Exit::Nothing,
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
             Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::LeafMoved { .. }) => Exit::Busy,
             _ => Exit::Error,
@@ -51,6 +67,17 @@ impl Failure {
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
             Self::Session(SessionError::Store(StoreError::Busy { .. })) => {
                 Some("try again once the other program has finished".to_owned())
+            }
+            Self::Unconfirmed => Some("--yes deletes without asking, --dry-run shows what".to_owned()),
+            Self::Session(SessionError::NoTrash { .. }) => Some("--permanent deletes it for good".to_owned()),
+            Self::Session(SessionError::BlankName) => Some("--clear takes a name away".to_owned()),
+            Self::Session(SessionError::NotInTrash { .. }) => Some("`sessile restore --list` shows them".to_owned()),
+            Self::Session(SessionError::NoSuchOperation { .. } | SessionError::ChangedSince { .. }) => {
+                Some("`sessile undo --list` shows what was done".to_owned())
+            }
+            Self::Session(SessionError::UndoneAlready { by, .. }) => Some(format!("`sessile undo {by}` does it again")),
+            Self::Session(SessionError::LeafMoved { .. }) => {
+                Some("another program has added to the session; look at it and try again".to_owned())
             }
             Self::Session(SessionError::Store(StoreError::SharedFileSystem { .. })) => {
                 Some("copy the session to a local disk first".to_owned())

@@ -96,6 +96,13 @@ impl<'s> Screen<'s> {
         self.writer.flush()
     }
 
+    /// Prints a question, behind which the answer is typed.
+    pub(crate) fn ask(&mut self, line: &Line) -> io::Result<()> {
+        self.write(line)?;
+        self.writer.write_all(b" ")?;
+        self.writer.flush()
+    }
+
     /// The stream itself, for data that is no text for people.
     pub(crate) fn data(&mut self) -> &mut dyn Write {
         self.writer

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use sessile::{Environment, ListOptions, Sample, SessionInfo, SessionManager, Sessions};
+use sessile::{Durability, EntryId, Environment, ListOptions, Sample, SessionError, SessionInfo};
+use sessile::{SessionManager, Sessions, WriteOptions};
 use tempfile::TempDir;
 
 use crate::args::{Cli, SamplePlace, SessionArg};
@@ -34,6 +35,11 @@ impl Surroundings {
         let sessions = match &sample {
             Some(store) => store.sample.sessions(),
             None => Sessions::shared(Arc::clone(&environment)),
+        };
+        // Where the leaf was moved to, by this program, is where it goes on.
+        let sessions = match sessions.environment().state_dir() {
+            Some(dir) => sessions.remembering_leaves(dir),
+            None => sessions,
         };
         Ok(Self { environment, sessions, sample })
     }
@@ -117,6 +123,36 @@ impl Surroundings {
             return Err(Failure::NoSuchFile { path: file.clone(), hint });
         }
         Ok(path)
+    }
+
+    /// The file of a session that a command changes.
+    pub(crate) fn session(&self, session: &Path) -> Result<PathBuf, Failure> {
+        self.find(&SessionArg { file: Some(session.to_path_buf()) })
+    }
+
+    /// Opens a session that a command changes, only to look at it before that.
+    pub(crate) fn look(&self, session: &Path, err: &mut Screen<'_>) -> Result<SessionManager, Failure> {
+        self.open(&SessionArg { file: Some(session.to_path_buf()) }, err)
+    }
+
+    /// The entry of a session that a command is about.
+    pub(crate) fn entry(&self, session: &SessionManager, entry: &str) -> Result<EntryId, Failure> {
+        let id = EntryId::from(entry);
+        match session.outline().find(&id) {
+            Some(_) => Ok(id),
+            None => Err(SessionError::EntryNotFound { id }.into()),
+        }
+    }
+
+    /// A path as seen from where the user is; without one, the working directory whose sessions are meant.
+    pub(crate) fn directory(&self, path: Option<&Path>) -> PathBuf {
+        path.map_or_else(|| self.cwd(), |path| self.environment.current_dir().join(path))
+    }
+
+    /// The sessions, in which everything that is written stays in memory.
+    pub(crate) fn dry_sessions(&self) -> Sessions {
+        let writing = WriteOptions { durability: Durability::Memory, ..WriteOptions::default() };
+        self.sessions.clone().writing(writing).noting_operations(None).forgetting_leaves()
     }
 
     /// What the user may have meant by a path that leads nowhere.

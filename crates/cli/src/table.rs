@@ -105,7 +105,7 @@ fn cwd_width(rows: &[Row<'_>], available: usize) -> usize {
 }
 
 /// How long ago something was, in the largest unit that fits.
-fn age(now_ms: i64, then_ms: i64) -> String {
+pub(crate) fn age(now_ms: i64, then_ms: i64) -> String {
     let minutes = now_ms.saturating_sub(then_ms) / 60_000;
     let (hours, days) = (minutes / 60, minutes / 60 / 24);
     match (minutes, hours, days) {

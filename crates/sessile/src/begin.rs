@@ -20,6 +20,8 @@ pub struct Begin {
     pub name: Option<String>,
     /// Whether it stays in memory.
     pub in_memory: bool,
+    /// Whether everything is only checked: what would be written stays in memory.
+    pub dry_run: bool,
 }
 
 /// A session that was started.
@@ -45,7 +47,15 @@ impl Sessions {
         let dir = choice.session_dir.as_deref();
         let options = NewSession { id: choice.id.clone(), parent_session: None };
         let there = || choice.id.as_ref().and_then(|id| self.find_by_id(&cwd, id, dir));
-        let (mut session, is_new) = if choice.in_memory {
+        let (mut session, is_new) = if choice.dry_run {
+            let there = there();
+            if let (Some(_), Some(path), Some(id)) = (&choice.fork, &there, &choice.id) {
+                return Err(SessionError::SessionExists { id: id.clone(), path: path.clone() });
+            }
+            let source = choice.fork.as_ref().map(|source| self.clone().read_only().open(source, None, None));
+            let parent_session = source.transpose()?.and_then(|source| source.file_text());
+            (self.in_memory(&cwd, NewSession { parent_session, ..options })?, there.is_none())
+        } else if choice.in_memory {
             (self.in_memory(&cwd, options)?, true)
         } else if let Some(source) = &choice.fork {
             if let (Some(path), Some(id)) = (there(), &choice.id) {
@@ -60,7 +70,7 @@ impl Sessions {
         if let Some(name) = name {
             session.append_session_info(&name)?;
         }
-        if is_new && !choice.in_memory {
+        if is_new && !choice.in_memory && !choice.dry_run {
             session.persist_now()?;
         }
         Ok(Begun { session, is_new })

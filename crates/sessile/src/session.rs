@@ -245,6 +245,13 @@ impl Session {
         self.leaf.map(|leaf| self.outline.path(leaf)).unwrap_or_default()
     }
 
+    /// The version in the header's line as it was when it was read; 1 if there is none.
+    pub(crate) fn stored_version(&self) -> String {
+        let header = Raw::parse(&self.header_line).ok();
+        let version = header.and_then(|header| header.get("version")).map(|version| version.to_text().into_owned());
+        version.unwrap_or_else(|| "1".to_owned())
+    }
+
     /// Refuses to write to what a newer version wrote.
     pub(crate) fn check_writable(&self) -> Result<(), SessionError> {
         let Some(path) = self.backing.path().filter(|_| self.outline.upgrade().is_newer()) else { return Ok(()) };

@@ -92,7 +92,7 @@ impl SessionManager {
     }
 
     /// The session's file as a header names it.
-    fn file_text(&self) -> Option<String> {
+    pub(crate) fn file_text(&self) -> Option<String> {
         self.session_file().map(|file| file.to_string_lossy().into_owned())
     }
 

@@ -78,6 +78,13 @@ impl Sessions {
         self
     }
 
+    /// The same sessions, opened at their last entries, as in pi.
+    #[must_use]
+    pub fn forgetting_leaves(mut self) -> Self {
+        self.world.state_dir = None;
+        self
+    }
+
     /// The same sessions, with what their owner does to them written down in this directory; none to write nothing down.
     ///
     /// What is not written down cannot be undone. In the real world the

@@ -82,6 +82,11 @@ impl SessionManager {
         &self.session.header
     }
 
+    /// The version that the file says it has.
+    pub fn stored_version(&self) -> String {
+        self.session.stored_version()
+    }
+
     /// What is odd about the file, if anything.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.session.outline.diagnostics()

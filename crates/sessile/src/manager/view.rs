@@ -7,7 +7,7 @@ use sessile_core::entry::{Entry, js_time};
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
-use sessile_core::label::Label;
+use sessile_core::label::{Label, Labels};
 use sessile_core::line::js_trim;
 use sessile_core::llm;
 use sessile_core::outline::{Outline, Row};
@@ -106,6 +106,11 @@ impl SessionManager {
         self.session.leaf_id()
     }
 
+    /// The row of the entry we stand at.
+    pub(crate) fn leaf_row(&self) -> Option<Row> {
+        self.session.leaf
+    }
+
     /// The entry we stand at.
     pub fn leaf_entry(&self) -> Result<Option<Entry>, SessionError> {
         self.session.leaf.map(|leaf| self.entry_at(leaf)).transpose()
@@ -192,6 +197,11 @@ impl SessionManager {
         Ok(self.session.labels()?.get(&id.into()).map(Label::text))
     }
 
+    /// The labels of all entries.
+    pub fn labels(&self) -> Result<&Labels, SessionError> {
+        self.session.labels()
+    }
+
     /// The name somebody gave the session last, on whichever branch.
     pub fn session_name(&self) -> Result<Option<String>, SessionError> {
         let named = self.session.outline.entries().rfind(|row| self.session.outline.kind(*row) == Kind::SessionInfo);
@@ -239,6 +249,12 @@ impl SessionManager {
     /// The messages of the context in the form a model takes them: pi's `convertToLlm`.
     pub fn llm_messages(&self) -> Result<Vec<Json>, SessionError> {
         let context = self.build_session_context()?;
+        Ok(llm::convert(context.messages.iter().map(Json::raw)))
+    }
+
+    /// The same for another entry.
+    pub fn llm_messages_at(&self, leaf: impl Into<EntryId>) -> Result<Vec<Json>, SessionError> {
+        let context = self.build_session_context_at(leaf)?;
         Ok(llm::convert(context.messages.iter().map(Json::raw)))
     }
 

@@ -50,9 +50,8 @@ fn what_could_be_several_names_them() {
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
     let cwd = home.project().display().to_string();
     let expected = format!(
-        "error: \"0198\" could be any of 2 sessions\n  0198aaaa-1  Tide tables  {0}\n  0198bbbb-2  Other  {0}\n\
+        "error: \"0198\" could be any of 2 sessions\n  0198aaaa-1  Tide tables  {cwd}\n  0198bbbb-2  Other  {cwd}\n\
          hint: give more of its id, or its path\n",
-        cwd
     );
     let whole = |text: &str| text.lines().map(|line| line.get(..40).unwrap_or(line).to_owned()).collect::<Vec<_>>();
     assert_eq!(whole(&ran.err), whole(&expected));

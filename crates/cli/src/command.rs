@@ -77,7 +77,7 @@ pub(crate) fn run(
     if let Some(Command::Completions(args)) = &cli.command {
         return completions::run(args, out);
     }
-    let surroundings = Surroundings::new(environment, cli.sample.as_ref())?;
+    let surroundings = Surroundings::new(environment, cli.sample.as_ref(), cli.session_dir.as_deref())?;
     match &cli.command {
         None => overview::run(&surroundings, out, err),
         Some(Command::List(args)) => list::run(&surroundings, args, out, err),

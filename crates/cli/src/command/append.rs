@@ -1,13 +1,12 @@
 //! `sessile append`
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 use sessile::draft::{AssistantMessage, SystemMessage, UserMessage};
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::{Durability, EntryId, SessionError, SessionManager, WriteOptions};
 
 use crate::Exit;
+use crate::args::SessionArg;
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::input;
@@ -26,9 +25,8 @@ use crate::surroundings::Surroundings;
   $ sessile append @1 --json-message '{\"role\":\"user\",\"content\":\"hi\",\"timestamp\":1763164800000}'
   $ sessile append @1 --custom-type ci.watch \"CI passed.\"")]
 pub(crate) struct AppendArgs {
-    /// The session
-    #[arg(value_name = "SESSION")]
-    session: PathBuf,
+    #[command(flatten)]
+    session: SessionArg,
 
     /// The text, or with --json-message or --data the JSON; without it, standard input
     #[arg(value_name = "TEXT")]
@@ -96,18 +94,19 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.session(&args.session)?;
-    let look = surroundings.look(&args.session, err)?;
-    let parent = args.parent.as_ref().map(|entry| surroundings.entry(&look, entry)).transpose()?;
+    let (session, [text]) = args.session.with_words([args.text.as_deref()]);
+    let path = surroundings.find(&session)?;
+    let look = surroundings.open(&session, err)?;
+    let parent = args.parent.as_ref().map(|entry| look.find_entry(entry)).transpose()?;
     let expected = match args.expect_leaf.as_deref() {
         None => None,
         Some("none") => Some(None),
-        Some(entry) => Some(Some(surroundings.entry(&look, entry)?)),
+        Some(entry) => Some(Some(look.find_entry(entry)?)),
     };
     // A dry run remembers nothing, so it has to be told where the leaf is.
     let parent = parent.or_else(|| look.leaf_id().filter(|_| args.dry_run && expected.is_none()));
     drop(look);
-    let text = input::text(args.text.as_deref(), "the text")?;
+    let text = input::text(text.as_deref(), "the text")?;
     let what = what(args, text)?;
     let mut sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
     if args.durable && !args.dry_run {

@@ -1,11 +1,10 @@
 //! `sessile branch`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use sessile::{BranchSummary, Step};
 
 use crate::Exit;
+use crate::args::{SessionArg, required};
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::input;
@@ -23,12 +22,11 @@ use crate::surroundings::Surroundings;
   $ sessile branch @1 @leaf~3 --summary \"Tried local time inside predict; it mixes zones.\"
   $ sessile branch @1 --reset")]
 pub(crate) struct BranchArgs {
-    /// The session
-    #[arg(value_name = "SESSION")]
-    session: PathBuf,
+    #[command(flatten)]
+    session: SessionArg,
 
     /// The entry
-    #[arg(value_name = "ENTRY", required_unless_present = "reset")]
+    #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
     /// Move the leaf to before all entries
@@ -54,9 +52,10 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.session(&args.session)?;
-    let session = surroundings.look(&args.session, err)?;
-    let entry = args.entry.as_ref().map(|entry| surroundings.entry(&session, entry)).transpose()?;
+    let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
+    let path = surroundings.find(&session)?;
+    let session = surroundings.open(&session, err)?;
+    let entry = if args.reset { None } else { Some(session.find_entry(&required(entry, "ENTRY")?)?) };
     drop(session);
     let summary = args.summary.as_ref().map(|text| input::text(text.as_deref(), "the summary")).transpose()?;
     let summary = summary.map(|summary| BranchSummary { summary, ..BranchSummary::default() });

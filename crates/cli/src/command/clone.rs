@@ -1,11 +1,10 @@
 //! `sessile clone`
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::fork::report;
 use crate::Exit;
+use crate::args::SessionArg;
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::surroundings::Surroundings;
@@ -19,9 +18,8 @@ use crate::surroundings::Surroundings;
   $ sessile clone @1
   $ sessile clone @1 --json")]
 pub(crate) struct CloneArgs {
-    /// The session
-    #[arg(value_name = "SESSION")]
-    session: PathBuf,
+    #[command(flatten)]
+    session: SessionArg,
 
     /// Tell what would be done, and write nothing
     #[arg(long)]
@@ -38,8 +36,8 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.session(&args.session)?;
-    let leaf = surroundings.look(&args.session, err)?.leaf_id().ok_or(sessile::SessionError::NoLeaf)?;
+    let path = surroundings.find(&args.session)?;
+    let leaf = surroundings.open(&args.session, err)?.leaf_id().ok_or(sessile::SessionError::NoLeaf)?;
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
     let mut session = sessions.open(path, None, None)?;
     let cloned = session.fork(leaf, sessile::ForkPosition::At)?;

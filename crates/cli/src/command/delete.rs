@@ -51,7 +51,7 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let paths: Result<Vec<PathBuf>, Failure> = args.sessions.iter().map(|it| surroundings.session(it)).collect();
+    let paths: Result<Vec<PathBuf>, Failure> = args.sessions.iter().map(|it| surroundings.find_session(it)).collect();
     let paths = paths?;
     let how = if args.permanent { Deletion::Permanent } else { Deletion::ToTrash };
     if !args.dry_run && !args.yes {

@@ -1,11 +1,10 @@
 //! `sessile edit-context`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use sessile::json::{Json, ObjectWriter};
 
 use crate::Exit;
+use crate::args::{SessionArg, required};
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::input;
@@ -23,13 +22,12 @@ use crate::surroundings::Surroundings;
   $ sessile edit-context @1 @leaf~1 --drop
   $ sessile edit-context @1 @leaf~1 --restore")]
 pub(crate) struct EditContextArgs {
-    /// The session
-    #[arg(value_name = "SESSION")]
-    session: PathBuf,
+    #[command(flatten)]
+    session: SessionArg,
 
     /// The entry
     #[arg(value_name = "ENTRY")]
-    entry: String,
+    entry: Option<String>,
 
     /// What the model sees instead; without it, standard input
     #[arg(value_name = "TEXT", conflicts_with_all = ["drop", "restore"])]
@@ -62,9 +60,10 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.session(&args.session)?;
-    let look = surroundings.look(&args.session, err)?;
-    let target = surroundings.entry(&look, &args.entry)?;
+    let (session, [entry, text]) = args.session.with_words([args.entry.as_deref(), args.text.as_deref()]);
+    let path = surroundings.find(&session)?;
+    let look = surroundings.open(&session, err)?;
+    let target = look.find_entry(&required(entry, "ENTRY")?)?;
     let leaf = look.leaf_id();
     drop(look);
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
@@ -75,7 +74,7 @@ pub(super) fn run(
     let id = if args.restore {
         session.append_context_restore(&target)?
     } else {
-        session.append_context_edit(&target, &replacement(args)?)?
+        session.append_context_edit(&target, &replacement(args, text.as_deref())?)?
     };
     if args.json {
         let mut json = ObjectWriter::new();
@@ -101,11 +100,11 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-fn replacement(args: &EditContextArgs) -> Result<Json, Failure> {
+fn replacement(args: &EditContextArgs, text: Option<&str>) -> Result<Json, Failure> {
     if args.drop {
         return Ok(Json::null());
     }
-    let text = input::text(args.text.as_deref(), "what the model is to see")?;
+    let text = input::text(text, "what the model is to see")?;
     let content = if args.json_content {
         Json::parse(&text).map_err(|source| Failure::NotJson { source })?
     } else {

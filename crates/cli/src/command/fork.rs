@@ -1,7 +1,5 @@
 //! `sessile fork`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use sessile::entry::Payload;
 use sessile::json::ObjectWriter;
@@ -9,6 +7,7 @@ use sessile::message::Message;
 use sessile::{EntryId, ForkPosition, Forked, SessionManager};
 
 use crate::Exit;
+use crate::args::SessionArg;
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::screen::{Line, Screen};
@@ -25,9 +24,8 @@ use crate::surroundings::Surroundings;
   $ sessile fork @1 @leaf~2 --at
   $ sessile fork @1 --before --json")]
 pub(crate) struct ForkArgs {
-    /// The session
-    #[arg(value_name = "SESSION")]
-    session: PathBuf,
+    #[command(flatten)]
+    session: SessionArg,
 
     /// The entry; without one the leaf, or with --before the last message of the user
     #[arg(value_name = "ENTRY")]
@@ -56,14 +54,15 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.session(&args.session)?;
-    let look = surroundings.look(&args.session, err)?;
-    let entry = match &args.entry {
-        Some(entry) => surroundings.entry(&look, entry)?,
+    let (session, [word]) = args.session.with_words([args.entry.as_deref()]);
+    let path = surroundings.find(&session)?;
+    let look = surroundings.open(&session, err)?;
+    let entry = match &word {
+        Some(entry) => look.find_entry(entry)?,
         None if args.before => last_question(&look)?.ok_or(Failure::NoQuestion)?,
         None => look.leaf_id().ok_or(sessile::SessionError::NoLeaf)?,
     };
-    let is_before = args.before || (!args.at && args.entry.is_some() && is_question(&look, &entry)?);
+    let is_before = args.before || (!args.at && word.is_some() && is_question(&look, &entry)?);
     drop(look);
     let position = if is_before { ForkPosition::Before } else { ForkPosition::At };
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };

@@ -28,10 +28,6 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
-    /// Put them into DIR instead of the usual place
-    #[arg(long, value_name = "DIR")]
-    session_dir: Option<PathBuf>,
-
     /// Tell what would be done, and copy nothing
     #[arg(long)]
     dry_run: bool,
@@ -48,7 +44,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let files: Vec<PathBuf> = args.files.iter().map(|file| surroundings.directory(Some(file))).collect();
     let cwd = args.cwd.as_ref().map(|cwd| surroundings.directory(Some(cwd)));
-    let session_dir = surroundings.session_dir(args.session_dir.as_deref());
+    let session_dir = surroundings.session_dir();
     let imports = surroundings.sessions.import(&files, cwd.as_deref(), session_dir.as_deref(), args.dry_run)?;
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);

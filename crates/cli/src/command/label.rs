@@ -1,13 +1,11 @@
 //! `sessile label`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use sessile::json::ObjectWriter;
 use sessile::{Annotated, SessionManager, Step};
 
 use crate::Exit;
-use crate::args::ListFormat;
+use crate::args::{ListFormat, SessionArg, required};
 use crate::data::{ListWriter, write_value};
 use crate::failure::Failure;
 use crate::screen::{DIM, Line, NAMED, Screen};
@@ -23,12 +21,11 @@ use crate::surroundings::Surroundings;
   $ sessile label @1 @leaf --clear
   $ sessile label @1 --list")]
 pub(crate) struct LabelArgs {
-    /// The session
-    #[arg(value_name = "SESSION")]
-    session: PathBuf,
+    #[command(flatten)]
+    session: SessionArg,
 
     /// The entry
-    #[arg(value_name = "ENTRY", required_unless_present = "list")]
+    #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
     /// Its new label; without one, its label is printed
@@ -57,11 +54,14 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.session(&args.session)?;
-    let session = surroundings.look(&args.session, err)?;
-    let Some(entry) = &args.entry else { return list(&session, args, out) };
-    let entry = surroundings.entry(&session, entry)?;
-    if args.label.is_none() && !args.clear {
+    let (session, [entry, label]) = args.session.with_words([args.entry.as_deref(), args.label.as_deref()]);
+    let path = surroundings.find(&session)?;
+    let session = surroundings.open(&session, err)?;
+    if args.list {
+        return list(&session, args, out);
+    }
+    let entry = session.find_entry(&required(entry, "ENTRY")?)?;
+    if label.is_none() && !args.clear {
         let label = session.label(&entry)?;
         if let Some(label) = &label {
             if args.format.json || args.format.jsonl {
@@ -74,7 +74,7 @@ pub(super) fn run(
         return Ok(if label.is_some() { Exit::Done } else { Exit::Nothing });
     }
     drop(session);
-    let done = surroundings.sessions.relabel(path, &entry, args.label.as_deref(), args.dry_run)?;
+    let done = surroundings.sessions.relabel(path, &entry, label.as_deref(), args.dry_run)?;
     if args.format.json || args.format.jsonl {
         write_value(out.data(), &done.to_json(args.dry_run))?;
     } else {
@@ -84,7 +84,7 @@ pub(super) fn run(
 }
 
 fn list(session: &SessionManager, args: &LabelArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
-    let labels = session.labels()?;
+    let labels = session.labelled()?;
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         for (id, label) in &labels {

@@ -7,7 +7,7 @@ use sessile::json::{Json, ObjectWriter};
 use sessile::{ListOptions, SessionError};
 
 use crate::Exit;
-use crate::args::ListFormat;
+use crate::args::{ListFormat, SessionArg};
 use crate::data::ListWriter;
 use crate::failure::{self, Failure};
 use crate::screen::{Line, Screen};
@@ -22,17 +22,12 @@ use crate::surroundings::Surroundings;
   $ sessile migrate @1
   $ sessile migrate --all --dry-run")]
 pub(crate) struct MigrateArgs {
-    /// The session
-    #[arg(value_name = "SESSION", required_unless_present = "all")]
-    session: Option<PathBuf>,
+    #[command(flatten)]
+    session: SessionArg,
 
     /// Do it to the sessions of all directories
-    #[arg(long, conflicts_with = "session")]
+    #[arg(long, conflicts_with_all = ["session", "chosen", "continue"])]
     all: bool,
-
-    /// With --all: to those in DIR instead
-    #[arg(long, value_name = "DIR", requires = "all")]
-    session_dir: Option<PathBuf>,
 
     /// Tell what would be done, and change nothing
     #[arg(long)]
@@ -55,13 +50,12 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let paths = match &args.session {
-        Some(session) => vec![surroundings.session(session)?],
-        None => {
-            let dir = surroundings.session_dir(args.session_dir.as_deref());
-            let sessions = surroundings.sessions.list_all(dir.as_deref(), &mut ListOptions::default())?;
-            sessions.into_iter().map(|session| session.path).collect()
-        }
+    let paths = if args.all {
+        let dir = surroundings.session_dir();
+        let sessions = surroundings.sessions.list_all(dir.as_deref(), &mut ListOptions::default())?;
+        sessions.into_iter().map(|session| session.path).collect()
+    } else {
+        vec![surroundings.find(&args.session)?]
     };
     let mut done = Vec::new();
     let mut failed = None;

@@ -6,6 +6,7 @@ use clap::Args;
 use sessile::Moved;
 
 use crate::Exit;
+use crate::args::SessionArg;
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen};
@@ -21,21 +22,16 @@ use crate::surroundings::{Surroundings, warn};
   $ sessile move --from /home/u/src/tidepool --to /home/u/src/tides --dry-run
   $ sessile move @2 --to /home/u/src/tides")]
 pub(crate) struct MoveArgs {
-    /// The session
-    #[arg(value_name = "SESSION", required_unless_present = "from")]
-    session: Option<PathBuf>,
+    #[command(flatten)]
+    session: SessionArg,
 
     /// Move all sessions of this directory and of those below it
-    #[arg(long, value_name = "DIR", conflicts_with = "session")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["session", "chosen", "continue"])]
     from: Option<PathBuf>,
 
     /// The new working directory
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-
-    /// With --from: look for sessions in DIR instead of the usual place
-    #[arg(long, value_name = "DIR", requires = "from")]
-    session_dir: Option<PathBuf>,
 
     /// Tell what would be done, and change nothing
     #[arg(long)]
@@ -53,14 +49,10 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let to = surroundings.directory(Some(&args.to));
-    let moved = match (&args.session, &args.from) {
-        (Some(session), _) => {
-            let path = surroundings.session(session)?;
-            surroundings.sessions.move_session(path, &to, args.dry_run)?
-        }
-        (None, from) => {
-            let from = surroundings.directory(from.as_deref());
-            let dir = surroundings.session_dir(args.session_dir.as_deref());
+    let moved = match &args.from {
+        None => surroundings.sessions.move_session(surroundings.find(&args.session)?, &to, args.dry_run)?,
+        Some(from) => {
+            let (from, dir) = (surroundings.directory(Some(from)), surroundings.session_dir());
             surroundings.sessions.move_directory(from, &to, dir.as_deref(), args.dry_run)?
         }
     };

@@ -1,12 +1,11 @@
 //! `sessile name`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use sessile::json::ObjectWriter;
-use sessile::{Annotated, Step};
+use sessile::{Annotated, SessionManager, Step};
 
 use crate::Exit;
+use crate::args::SessionArg;
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::screen::{Line, Screen};
@@ -22,9 +21,8 @@ use crate::surroundings::Surroundings;
   $ sessile name @1
   $ sessile name @1 --clear")]
 pub(crate) struct NameArgs {
-    /// The session
-    #[arg(value_name = "SESSION")]
-    session: PathBuf,
+    #[command(flatten)]
+    session: SessionArg,
 
     /// Its new name; without one, its name is printed
     #[arg(value_name = "NAME")]
@@ -49,11 +47,11 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.session(&args.session)?;
-    if args.name.is_none() && !args.clear {
-        return show(surroundings, args, out, err);
+    let (session, [name]) = args.session.with_words([args.name.as_deref()]);
+    if name.is_none() && !args.clear {
+        return show(&surroundings.open(&session, err)?, args, out);
     }
-    let done = surroundings.sessions.rename(path, args.name.as_deref(), args.dry_run)?;
+    let done = surroundings.sessions.rename(surroundings.find(&session)?, name.as_deref(), args.dry_run)?;
     if args.json {
         write_value(out.data(), &done.to_json(args.dry_run))?;
         return Ok(Exit::Done);
@@ -62,13 +60,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-fn show(
-    surroundings: &Surroundings,
-    args: &NameArgs,
-    out: &mut Screen<'_>,
-    err: &mut Screen<'_>,
-) -> Result<Exit, Failure> {
-    let session = surroundings.look(&args.session, err)?;
+fn show(session: &SessionManager, args: &NameArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
     let name = session.session_name()?;
     if args.json {
         let mut json = ObjectWriter::new();

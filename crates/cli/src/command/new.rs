@@ -7,7 +7,6 @@ use sessile::json::ObjectWriter;
 use sessile::{Begin, SessionManager};
 
 use crate::Exit;
-use crate::args::SessionArg;
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::screen::{Line, Screen};
@@ -43,10 +42,6 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
-    /// Keep the session in DIR instead of the usual place
-    #[arg(long, value_name = "DIR")]
-    session_dir: Option<PathBuf>,
-
     /// Tell what would be done, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -62,12 +57,11 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let find = |file: &PathBuf| surroundings.find(&SessionArg { file: Some(file.clone()) });
     let choice = Begin {
         cwd: Some(surroundings.directory(args.cwd.as_deref())),
-        session_dir: surroundings.session_dir(args.session_dir.as_deref()),
+        session_dir: surroundings.session_dir(),
         id: args.session_id.clone(),
-        fork: args.fork.as_ref().map(find).transpose()?,
+        fork: args.fork.as_ref().map(|source| surroundings.find_session(source)).transpose()?,
         name: args.name.clone(),
         in_memory: args.no_session,
         dry_run: args.dry_run,

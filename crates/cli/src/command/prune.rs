@@ -51,10 +51,6 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
-    /// Look for sessions in DIR instead of the usual place
-    #[arg(long, value_name = "DIR")]
-    session_dir: Option<PathBuf>,
-
     /// Do it
     #[arg(long)]
     apply: bool,
@@ -76,7 +72,7 @@ pub(super) fn run(surroundings: &Surroundings, args: &PruneArgs, out: &mut Scree
         named: args.named,
         labelled: args.labelled,
         cwd: args.cwd.as_ref().map(|cwd| surroundings.directory(Some(cwd))),
-        session_dir: surroundings.session_dir(args.session_dir.as_deref()),
+        session_dir: surroundings.session_dir(),
     };
     let pruned = surroundings.sessions.prune(&pruning, args.apply)?;
     if args.json {

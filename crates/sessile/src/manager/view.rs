@@ -7,7 +7,7 @@ use sessile_core::entry::{Entry, js_time};
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
-use sessile_core::label::Label;
+use sessile_core::label::{Label, Labels};
 use sessile_core::line::js_trim;
 use sessile_core::llm;
 use sessile_core::outline::{Outline, Row};
@@ -111,6 +111,11 @@ impl SessionManager {
         self.session.leaf_id()
     }
 
+    /// The row of the entry we stand at.
+    pub(crate) fn leaf_row(&self) -> Option<Row> {
+        self.session.leaf
+    }
+
     /// The entry we stand at.
     pub fn leaf_entry(&self) -> Result<Option<Entry>, SessionError> {
         self.session.leaf.map(|leaf| self.entry_at(leaf)).transpose()
@@ -197,13 +202,13 @@ impl SessionManager {
         Ok(self.session.labels()?.get(&id.into()).map(Label::text))
     }
 
-    /// Whether any entry has a label.
-    pub fn has_labels(&self) -> Result<bool, SessionError> {
-        Ok(!self.labels()?.is_empty())
+    /// The labels of all entries.
+    pub fn labels(&self) -> Result<&Labels, SessionError> {
+        self.session.labels()
     }
 
-    /// Every label with its entry, in the order of the entries in the file.
-    pub fn labels(&self) -> Result<Vec<(EntryId, Label)>, SessionError> {
+    /// Every entry with a label, in the order of the entries in the file.
+    pub fn labelled(&self) -> Result<Vec<(EntryId, Label)>, SessionError> {
         let labels = self.session.labels()?;
         let outline = &self.session.outline;
         let current = outline.entries().filter(|row| outline.current(*row) == *row);
@@ -269,6 +274,12 @@ impl SessionManager {
     /// The messages of the context in the form a model takes them: pi's `convertToLlm`.
     pub fn llm_messages(&self) -> Result<Vec<Json>, SessionError> {
         let context = self.build_session_context()?;
+        Ok(llm::convert(context.messages.iter().map(Json::raw)))
+    }
+
+    /// The same for another entry.
+    pub fn llm_messages_at(&self, leaf: impl Into<EntryId>) -> Result<Vec<Json>, SessionError> {
+        let context = self.build_session_context_at(leaf)?;
         Ok(llm::convert(context.messages.iter().map(Json::raw)))
     }
 

@@ -198,7 +198,11 @@ impl Sessions {
         if pruning.labelled {
             return None;
         }
-        let labels = self.clone().read_only().open(&session.path, None, None).and_then(|manager| manager.has_labels());
+        let labels = self
+            .clone()
+            .read_only()
+            .open(&session.path, None, None)
+            .and_then(|manager| Ok(!manager.labelled()?.is_empty()));
         match labels {
             Ok(false) => None,
             Ok(true) => Some(Reason::Labelled),

@@ -87,10 +87,9 @@ impl Failure {
             }
             Self::Unconfirmed => Some("--yes deletes without asking, --dry-run shows what".to_owned()),
             Self::Session(SessionError::NoTrash { .. }) => Some("--permanent deletes it for good".to_owned()),
-            Self::Session(SessionError::BlankName) => Some("--clear takes a name away".to_owned()),
             Self::Session(SessionError::NotInTrash { .. }) => Some("`sessile restore --list` shows them".to_owned()),
             Self::Session(SessionError::NoSuchOperation { .. } | SessionError::ChangedSince { .. }) => {
-                Some("`sessile undo --list` shows what was done".to_owned())
+                Some("`sessile undo --list` shows what was done; any of it can be undone by its id".to_owned())
             }
             Self::Session(SessionError::UndoneAlready { by, .. }) => Some(format!("`sessile undo {by}` does it again")),
             Self::Session(SessionError::LeafMoved { .. }) => {

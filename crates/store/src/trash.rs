@@ -65,7 +65,7 @@ impl Trash {
     fn directory_for(&self, os: &dyn Os, path: &Path, stat: Stat) -> Result<Directory, StoreError> {
         let is_at_home = existing_ancestor(os, &self.home).is_some_and(|it| it.identity.device == stat.identity.device);
         if is_at_home || self.kind == TrashKind::Plain {
-            create_directory(os, &self.home, false)?;
+            create_directory(os, &self.home, true)?;
             return Ok(Directory { path: self.home.clone(), from: path.to_path_buf() });
         }
         let real = os.real_path(path).map_err(StoreError::io("look at", path))?;
@@ -79,7 +79,7 @@ impl Trash {
             Ok(stat) if stat.kind == FileKind::Directory && stat.mode & STICKY != 0 => shared.join(user.to_string()),
             _ => top.join(format!(".Trash-{user}")),
         };
-        create_directory(os, &path, false)?;
+        create_directory(os, &path, true)?;
         // A link would lead to somewhere else, and somebody else's directory is no place for a conversation.
         let made = os.link_stat(&path).map_err(StoreError::io("look at", &path))?;
         if made.kind != FileKind::Directory || !made.is_own {
@@ -114,7 +114,7 @@ impl TrashPlace {
     /// Brings the file back to where it was, or to another place. A name that is taken is refused.
     pub fn bring_back(&self, os: &dyn Os, path: &Path) -> Result<(), StoreError> {
         if let Some(directory) = path.parent() {
-            create_directory(os, directory, false)?;
+            create_directory(os, directory, true)?;
         }
         relocate(os, &self.file, path)?;
         self.give_back(os);
@@ -139,8 +139,8 @@ fn plain_place(os: &dyn Os, directory: &Path, name: &OsStr) -> Result<TrashPlace
 
 fn noted_place(os: &dyn Os, directory: &Directory, name: &OsStr, deleted: &str) -> Result<TrashPlace, StoreError> {
     let (files, notes) = (directory.path.join("files"), directory.path.join("info"));
-    create_directory(os, &files, false)?;
-    create_directory(os, &notes, false)?;
+    create_directory(os, &files, true)?;
+    create_directory(os, &notes, true)?;
     let note = format!("[Trash Info]\nPath={}\nDeletionDate={deleted}\n", percent_encoded(&directory.from));
     for n_taken in 1..MAX_NAMES {
         let name = numbered(name, n_taken);

@@ -1,6 +1,7 @@
 //! `sessile undo`
 
 use clap::Args;
+use sessile::json::Json;
 use sessile::{Operation, OperationState, Step};
 
 use crate::Exit;
@@ -70,8 +71,8 @@ fn list(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen<'_>) -> R
     } else {
         let now = surroundings.now_ms();
         for operation in &operations {
-            let start = Line::new().styled(DIM, &operation.id).pad(10).right(15, DIM, &age(now, operation.time));
-            let start = start.text("  ").text(operation.kind.word()).pad(26);
+            let start = Line::new().styled(DIM, &operation.id).pad(14).right(19, DIM, &age(now, operation.time));
+            let start = start.text("  ").text(operation.kind.word()).pad(30);
             out.print(start.text(&summary(surroundings, operation)).styled(DIM, &remark(operation)))?;
         }
     }
@@ -100,7 +101,7 @@ fn remark(operation: &Operation) -> String {
 /// A step in a few words.
 fn words(surroundings: &Surroundings, step: &Step) -> String {
     let quoted = |text: &Option<String>| text.as_ref().map_or_else(|| "nothing".to_owned(), |text| format!("{text:?}"));
-    let path = surroundings.short(&step.session().path.to_string_lossy());
+    let path = step.session().path.file_stem().unwrap_or_default().to_string_lossy();
     match step {
         Step::Name { before, after, .. } => format!("name {} → {}: {path}", quoted(before), quoted(after)),
         Step::Label { entry, before, after, .. } => {
@@ -111,7 +112,11 @@ fn words(surroundings: &Surroundings, step: &Step) -> String {
                 |id: &Option<sessile::EntryId>| id.as_ref().map_or_else(|| "the start".to_owned(), ToString::to_string);
             format!("leaf {} → {}: {path}", place(before), place(after))
         }
-        Step::Move { to, .. } => format!("move {path} → {}", surroundings.short(&to.to_string_lossy())),
+        Step::Move { cwd_before, cwd_after, .. } => {
+            let cwd = |cwd: &Option<Json>| cwd.as_ref().and_then(|cwd| cwd.raw().as_string()).unwrap_or_default();
+            let (before, after) = (surroundings.short(&cwd(cwd_before)), surroundings.short(&cwd(cwd_after)));
+            format!("move {before} → {after}: {path}")
+        }
         Step::Delete { .. } => format!("delete {path}"),
         Step::Restore { .. } => format!("bring back {path}"),
     }

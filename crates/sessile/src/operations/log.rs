@@ -202,10 +202,8 @@ pub(super) struct Recording<'w> {
 impl<'w> Recording<'w> {
     /// Writes down that an operation begins.
     pub(super) fn begin(world: &'w World, kind: OperationKind, undoes: Option<&str>) -> Result<Self, SessionError> {
-        let mut id = world.environment().entry_uuid();
-        if id.is_char_boundary(8) {
-            id.truncate(8);
-        }
+        // Long enough to be told from all others, and short enough to be typed.
+        let id = world.environment().entry_uuid().chars().filter(|digit| *digit != '-').take(12).collect();
         let recording = Self { world, path: log_path(world), id };
         recording.write(&mut |line| {
             line.string("time", &to_iso(world.environment().now_ms())).string("kind", kind.word());

@@ -78,7 +78,8 @@ fn without_a_trash_nothing_is_deleted() {
     let file = home.session("x.jsonl", &small());
     std::fs::create_dir_all(home.dir.path().join(".local")).unwrap();
     std::fs::write(home.dir.path().join(".local/share"), "in the way").unwrap();
-    let ran = home.run(&["delete", path(&file), "--yes"]);
+    // Nor is there a program for it.
+    let ran = home.run_with(&["delete", path(&file), "--yes"], "PATH", Path::new("/nonexistent"));
     assert_eq!((ran.code, file.exists()), (3, true));
     assert!(ran.err.contains("cannot be moved to the trash"), "{}", ran.err);
     assert!(ran.err.ends_with("\nhint: --permanent deletes it for good\n"), "{}", ran.err);

@@ -12,6 +12,9 @@ use crate::error::SessionError;
 use crate::manager::Sessions;
 use crate::world::World;
 
+/// How many short ids are tried before a long one is taken.
+const MAX_DRAWS: usize = 100;
+
 /// What kind of operation it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationKind {
@@ -202,8 +205,12 @@ pub(super) struct Recording<'w> {
 impl<'w> Recording<'w> {
     /// Writes down that an operation begins.
     pub(super) fn begin(world: &'w World, kind: OperationKind, undoes: Option<&str>) -> Result<Self, SessionError> {
+        let known = read_all(world)?;
         // Long enough to be told from all others, and short enough to be typed.
-        let id = world.environment().entry_uuid().chars().filter(|digit| *digit != '-').take(12).collect();
+        let draw = || world.environment().entry_uuid().chars().filter(|digit| *digit != '-').take(12).collect();
+        let mut ids = std::iter::repeat_with(draw).take(MAX_DRAWS);
+        let is_free = |id: &String| known.iter().all(|other| other.id != *id);
+        let id = ids.find(is_free).unwrap_or_else(|| world.environment().entry_uuid());
         let recording = Self { world, path: log_path(world), id };
         recording.write(&mut |line| {
             line.string("time", &to_iso(world.environment().now_ms())).string("kind", kind.word());

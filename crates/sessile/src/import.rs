@@ -94,7 +94,7 @@ impl Sessions {
         let is_free =
             |path: &PathBuf| self.world.os().link_stat(path).is_err() && others.iter().all(|other| other.path != *path);
         let path = names(&from).map(|name| dir.join(name)).find(is_free);
-        let path = path.ok_or_else(|| StoreError::Exists { path: dir })?;
+        let path = path.ok_or(StoreError::Exists { path: dir })?;
         Ok(Imported { from, path, id: header.id(), size: stat.length })
     }
 

@@ -38,14 +38,15 @@
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
 //! | find out what is wrong with a file, and mend it | [`Sessions::verify`], [`Sessions::repair`] |
+//! | name, label, move, delete, prune, and take it back | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
 //! | decide time, ids and surroundings yourself | [`Environment`], [`Sessions`] |
 //!
 //! # What you can rely on
 //!
 //! - Reading never writes. Opening a damaged, old or unfinished file leaves it as it is.
-//! - Writing only appends. The two exceptions, upgrading a file of version 1
-//!   or 2 at the first write and repairing, swap a complete new file in and keep
-//!   the original.
+//! - Writing only appends. The exceptions, upgrading a file of version 1 or 2
+//!   at the first write, repairing, and moving to another working directory,
+//!   swap a complete new file in and keep the original.
 //! - What was not written by this library is copied byte for byte, never printed anew.
 //! - An error leaves the manager as it was.
 //! - New files are readable by their owner only.

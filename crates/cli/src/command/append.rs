@@ -1,6 +1,7 @@
 //! `sessile append`
 
 use clap::{Args, ValueEnum};
+use sessile::context::ModelChoice;
 use sessile::draft::{AssistantMessage, SystemMessage, UserMessage};
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::{Durability, EntryId, SessionError, SessionManager, WriteOptions};
@@ -24,6 +25,7 @@ use crate::surroundings::Surroundings;
   $ sessile append @1 --role assistant --model tide-1 \"Done.\" --json
   $ sessile append @1 --json-message '{\"role\":\"user\",\"content\":\"hi\",\"timestamp\":1763164800000}'
   $ sessile append @1 --custom-type ci.watch \"CI passed.\"")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct AppendArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -177,8 +179,8 @@ fn model_in_use(session: &SessionManager, args: &AppendArgs) -> Result<(String, 
         (Some(_), Some(_)) => None,
         _ => session.build_session_context()?.settings.model,
     };
-    let provider = args.provider.clone().or_else(|| used.as_ref().and_then(|model| model.provider_name()));
-    let model = args.model.clone().or_else(|| used.as_ref().and_then(|model| model.model_name()));
+    let provider = args.provider.clone().or_else(|| used.as_ref().and_then(ModelChoice::provider_name));
+    let model = args.model.clone().or_else(|| used.as_ref().and_then(ModelChoice::model_name));
     Ok((provider.unwrap_or_else(unknown), model.unwrap_or_else(unknown)))
 }
 

@@ -33,9 +33,9 @@ pub(crate) struct BranchArgs {
     #[arg(long, conflicts_with = "entry")]
     reset: bool,
 
-    /// Append a summary of the branch that is left; without TEXT, standard input
-    #[arg(long, value_name = "TEXT", num_args = 0..=1)]
-    summary: Option<Option<String>>,
+    /// Append a summary of the branch that is left; without TEXT, or as `-`, standard input
+    #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "-")]
+    summary: Option<String>,
 
     /// Tell what would be done, and change nothing
     #[arg(long)]
@@ -57,7 +57,9 @@ pub(super) fn run(
     let session = surroundings.open(&session, err)?;
     let entry = if args.reset { None } else { Some(session.find_entry(&required(entry, "ENTRY")?)?) };
     drop(session);
-    let summary = args.summary.as_ref().map(|text| input::text(text.as_deref(), "the summary")).transpose()?;
+    let summary =
+        args.summary.as_deref().map(|text| input::text(Some(text).filter(|text| *text != "-"), "the summary"));
+    let summary = summary.transpose()?;
     let summary = summary.map(|summary| BranchSummary { summary, ..BranchSummary::default() });
     let done = surroundings.sessions.move_leaf(path, entry.as_ref(), summary.as_ref(), args.dry_run)?;
     if args.json {

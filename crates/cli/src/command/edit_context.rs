@@ -21,6 +21,7 @@ use crate::surroundings::Surroundings;
   $ sessile edit-context @1 @leaf~1 \"(a long log, cut)\"
   $ sessile edit-context @1 @leaf~1 --drop
   $ sessile edit-context @1 @leaf~1 --restore")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct EditContextArgs {
     #[command(flatten)]
     session: SessionArg,

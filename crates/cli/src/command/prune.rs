@@ -26,6 +26,7 @@ use crate::table::age;
   $ sessile prune --older-than 90d
   $ sessile prune --larger-than 100M --older-than 2w --apply
   $ sessile prune --keep 50 --named")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct PruneArgs {
     /// Sessions of families that nobody used for so long, such as 90d, 12h, 2w, 3mo, 1y
     #[arg(long, value_name = "AGE", value_parser = duration_ms)]

@@ -144,7 +144,7 @@ impl Sessions {
         let recording = Recording::begin(&self.world, OperationKind::Move, None)?;
         for moving in &mut sessions {
             let cwd = Json::string(&moving.cwd_after.to_string_lossy());
-            moving.original = move_one(&self.world, &recording, &moving.session, &moving.to, Some(cwd))?;
+            moving.original = move_one(&self.world, &recording, &moving.session, &moving.to, Some(&cwd))?;
         }
         let operation = Some(recording.id.clone());
         recording.done();
@@ -161,21 +161,21 @@ pub(super) fn move_one(
     recording: &Recording<'_>,
     session: &SessionPlace,
     to: &Path,
-    cwd_after: Option<Json>,
+    cwd_after: Option<&Json>,
 ) -> Result<Option<PathBuf>, SessionError> {
     let path = &session.path;
     let log = turn_at(world, path)?;
     let (header, span) = header_of(world, path)?;
     check_header(path, session, &header)?;
     let cwd_before = header.json().raw().get("cwd").map(Raw::to_json);
-    let is_rewritten = cwd_before != cwd_after;
+    let is_rewritten = cwd_before.as_ref() != cwd_after;
     let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
     let expected = is_rewritten.then(|| with_ending(path, &format!(".orig-{stamp}")));
     let step = Step::Move {
         session: session.clone(),
         to: to.to_path_buf(),
         cwd_before,
-        cwd_after: cwd_after.clone(),
+        cwd_after: cwd_after.cloned(),
         original: expected,
     };
     let original = recording.step(&step, || {
@@ -183,7 +183,7 @@ pub(super) fn move_one(
             // Somebody was interrupted between the two names. The one that is not wanted yet goes.
             world.os().remove(to).map_err(|source| StoreError::io_at("move", to, source))?;
         }
-        let new_header = || match &cwd_after {
+        let new_header = || match cwd_after {
             Some(cwd) => header.json().raw().edited(&[Edit::Set("cwd", cwd.raw())]),
             None => header.json().raw().edited(&[Edit::Remove("cwd")]),
         };

@@ -161,27 +161,7 @@ impl Sessions {
             Step::Move { session, to, cwd_before, cwd_after, .. } => {
                 self.inverse_move(session, to, (cwd_before.as_ref(), cwd_after.as_ref()), changed)
             }
-            Step::Delete { session, to: TrashedTo::Trash(place) } => {
-                let os = self.world.os();
-                let (is_here, is_there) = (is_there(os, &session.path), is_there(os, &place.file));
-                match (is_here, is_there) {
-                    (true, false) => Ok(None),
-                    (false, false) => Err(changed(format!("{} is no longer in the trash", session.path.display()))),
-                    (true, true) if !are_one(os, &session.path, &place.file) => {
-                        Err(StoreError::Exists { path: session.path.clone() }.into())
-                    }
-                    (_, true) => Ok(Some(Step::Restore { session: session.clone(), from: place.clone() })),
-                }
-            }
-            Step::Delete { session, to } => {
-                let path = &session.path;
-                if is_there(self.world.os(), path) {
-                    return Ok(None);
-                }
-                let gone = format!("{} was deleted permanently", path.display());
-                let handed = format!("{} was handed to the program `trash`; it is in its trash", path.display());
-                Err(changed(if *to == TrashedTo::Program { handed } else { gone }))
-            }
+            Step::Delete { session, to } => self.inverse_delete(session, to, changed),
             Step::Restore { session, from } => {
                 if !is_there(self.world.os(), &session.path) {
                     return if is_there(self.world.os(), &from.file) {
@@ -193,6 +173,31 @@ impl Sessions {
                 self.looked_at(session, changed)?;
                 Ok(Some(Step::Delete { session: session.clone(), to: TrashedTo::Trash(from.clone()) }))
             }
+        }
+    }
+
+    /// What undoes a deletion, which may have been interrupted between the two names.
+    fn inverse_delete(
+        &self,
+        session: &SessionPlace,
+        to: &TrashedTo,
+        changed: &dyn Fn(String) -> SessionError,
+    ) -> Result<Option<Step>, SessionError> {
+        let (os, path) = (self.world.os(), &session.path);
+        let is_back = is_there(os, path);
+        match to {
+            TrashedTo::Trash(place) if is_there(os, &place.file) => {
+                if is_back && !are_one(os, path, &place.file) {
+                    return Err(StoreError::Exists { path: path.clone() }.into());
+                }
+                Ok(Some(Step::Restore { session: session.clone(), from: place.clone() }))
+            }
+            _ if is_back => Ok(None),
+            TrashedTo::Trash(_) => Err(changed(format!("{} is no longer in the trash", path.display()))),
+            TrashedTo::Program => {
+                Err(changed(format!("{} was handed to the program `trash`; it is in its trash", path.display())))
+            }
+            TrashedTo::Nowhere => Err(changed(format!("{} was deleted permanently", path.display()))),
         }
     }
 
@@ -253,7 +258,7 @@ impl Sessions {
                 recording.step(step, || apply(&mut manager, step, None)).map(drop)
             }
             Step::Move { session, to, cwd_after, .. } => {
-                move_one(&self.world, recording, session, to, cwd_after.clone()).map(drop)
+                move_one(&self.world, recording, session, to, cwd_after.as_ref()).map(drop)
             }
             Step::Delete { session, .. } => delete_one(&self.world, recording, session, Deletion::ToTrash).map(drop),
             Step::Restore { session, from } => self.restore_one(recording, session, from),

@@ -22,8 +22,8 @@ use crate::failure::Failure;
 )]
 pub(crate) struct Cli {
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = GLOBAL)]
-    pub(crate) color: Color,
+    #[arg(long, global = true, value_name = "WHEN", help_heading = GLOBAL)]
+    pub(crate) color: Option<Color>,
 
     /// Use a made-up store instead of yours, in a temporary directory or in DIR
     ///
@@ -56,6 +56,22 @@ pub(crate) enum Color {
     Always,
     /// Not at all
     Never,
+}
+
+impl Color {
+    /// Whether to use it on a stream that would take it, or not.
+    pub(crate) fn paints(self, takes_color: bool) -> bool {
+        self == Self::Always || (self == Self::Auto && takes_color)
+    }
+
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Never => "never",
+        }
+    }
 }
 
 /// Where the sample goes.

@@ -4,6 +4,7 @@ mod append;
 mod branch;
 mod clone;
 mod completions;
+mod config;
 mod context;
 mod delete;
 mod edit_context;
@@ -29,11 +30,11 @@ mod watch;
 
 use std::sync::Arc;
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use sessile::Environment;
 
 use crate::Exit;
-use crate::args::Cli;
+use crate::args::{Cli, Color};
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::surroundings::Surroundings;
@@ -64,6 +65,7 @@ pub(crate) enum Command {
     Undo(undo::UndoArgs),
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
+    Config(config::ConfigArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -77,7 +79,16 @@ pub(crate) fn run(
     if let Some(Command::Completions(args)) = &cli.command {
         return completions::run(args, out);
     }
-    let surroundings = Surroundings::new(environment, cli.sample.as_ref(), cli.session_dir.as_deref())?;
+    if let Some(Command::Config(args)) = &cli.command {
+        return config::run(cli, args, environment.as_ref(), out, err);
+    }
+    let settings = config::load(cli, environment.as_ref(), err)?;
+    if cli.color.is_none() {
+        let color = Color::from_str(settings.color(), false).unwrap_or_default();
+        out.paint(color);
+        err.paint(color);
+    }
+    let surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
     match &cli.command {
         None => overview::run(&surroundings, out, err),
         Some(Command::List(args)) => list::run(&surroundings, args, out, err),
@@ -104,6 +115,7 @@ pub(crate) fn run(
         Some(Command::Undo(args)) => undo::run(&surroundings, args, out),
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
-        Some(Command::Completions(args)) => completions::run(args, out),
+        // They need no surroundings, and were run above.
+        Some(Command::Config(_) | Command::Completions(_)) => Ok(Exit::Done),
     }
 }

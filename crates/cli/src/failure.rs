@@ -6,6 +6,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
+use sessile::settings::SettingsError;
 use sessile::{ReferenceError, SessionError, StoreError};
 
 use crate::screen::{ACCENT, BAD, BOLD, Line, Screen};
@@ -16,6 +17,8 @@ use crate::{Exit, is_broken_pipe};
 pub(crate) enum Failure {
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     #[error(transparent)]
     Reference(ReferenceError),
     #[error("{} does not exist", path.display())]
@@ -66,6 +69,7 @@ impl Failure {
             Self::Usage(_) | Self::NoInput { .. } | Self::NotJson { .. } | Self::NotAMessage | Self::Unconfirmed => {
                 Exit::Usage
             }
+            Self::Settings(SettingsError::UnknownKey { .. } | SettingsError::BadGiven { .. }) => Exit::Usage,
             Self::Session(SessionError::BlankName | SessionError::BadSessionId { .. }) => Exit::Usage,
             Self::Session(SessionError::NothingToUndo | SessionError::NotInTrash { .. }) => Exit::Nothing,
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
@@ -79,6 +83,10 @@ impl Failure {
         match self {
             Self::NoSuchFile { hint, .. } => Some(hint.clone()),
             Self::Reference(error) => reference::hint(error),
+            Self::Settings(SettingsError::UnknownKey { nearest: Some(nearest), .. }) => {
+                Some(format!("did you mean {nearest}?"))
+            }
+            Self::Settings(SettingsError::UnknownKey { .. }) => Some("`sessile config` shows all settings".to_owned()),
             Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),
             Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),

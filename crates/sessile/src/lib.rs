@@ -81,6 +81,7 @@ mod repair;
 mod sample;
 mod search;
 mod session;
+pub mod settings;
 mod splice;
 mod verify;
 mod watch;

@@ -4,6 +4,7 @@
 
 mod changes;
 mod codes;
+mod config;
 mod data;
 mod deep;
 mod hostile;

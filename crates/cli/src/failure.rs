@@ -69,8 +69,8 @@ impl Failure {
             Self::Usage(_) | Self::NoInput { .. } | Self::NotJson { .. } | Self::NotAMessage | Self::Unconfirmed => {
                 Exit::Usage
             }
-            Self::Settings(SettingsError::UnknownKey { .. } | SettingsError::BadGiven { .. }) => Exit::Usage,
-            Self::Session(SessionError::BlankName | SessionError::BadSessionId { .. }) => Exit::Usage,
+            Self::Settings(SettingsError::UnknownKey { .. } | SettingsError::BadGiven { .. })
+            | Self::Session(SessionError::BlankName | SessionError::BadSessionId { .. }) => Exit::Usage,
             Self::Session(SessionError::NothingToUndo | SessionError::NotInTrash { .. }) => Exit::Nothing,
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
             Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::LeafMoved { .. }) => Exit::Busy,

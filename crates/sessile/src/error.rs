@@ -123,6 +123,9 @@ pub enum SessionError {
     /// A name that says nothing.
     #[error("a name must not be blank")]
     BlankName,
+    /// A leaf that was moved would be forgotten at once.
+    #[error("where the leaf is is not remembered here, so without a summary moving it would come to nothing")]
+    LeafForgotten,
     /// There is no trash for this file.
     #[error("{} cannot be moved to the trash, so it was left where it is", path.display())]
     NoTrash {

@@ -65,7 +65,7 @@ fn pi_goes_on_in_what_was_moved_imported_or_brought_back() {
     let said = ["user:why", "assistant:because"];
     pi_goes_on(&mut stage, &moved.to, &said);
     assert!(stage.pi_sees("header").unwrap().contains("elsewhere"));
-    sessions.delete(&[moved.to.clone()], Deletion::ToTrash, false).unwrap();
+    sessions.delete(std::slice::from_ref(&moved.to), Deletion::ToTrash, false).unwrap();
     sessions.undo(None, false).unwrap();
     sessions.undo(None, false).unwrap();
     pi_goes_on(&mut stage, &source, &said);

@@ -82,6 +82,9 @@ impl Sessions {
         summary: Option<&BranchSummary>,
         dry_run: bool,
     ) -> Result<Annotated, SessionError> {
+        if summary.is_none() && self.world.state_dir.is_none() {
+            return Err(SessionError::LeafForgotten);
+        }
         let mut manager = self.open_existing(path.as_ref())?;
         to.map(|id| manager.require(id)).transpose()?;
         let (before, after) = (manager.leaf_id(), to.cloned());

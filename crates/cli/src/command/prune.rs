@@ -23,7 +23,7 @@ use crate::table::age;
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("criterion").required(true).multiple(true).args(["older_than", "larger_than", "keep"])))]
 #[command(after_long_help = "Examples:
-  $ sessile prune --older-than 90d
+  $ sessile prune --older-than 2d
   $ sessile prune --larger-than 100M --older-than 2w --apply
   $ sessile prune --keep 50 --named")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]

@@ -4,14 +4,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, Parser, ValueEnum, ValueHint};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, ValueEnum, ValueHint};
 
 use crate::command::Command;
+use crate::failure::Failure;
 
 /// Read, inspect and mend coding agent sessions
 ///
 /// Sessile reads the session files of the pi coding agent: append-only trees of messages, tool calls and summaries.
-/// Nothing here changes a session but `repair`. Without a command it lists the sessions of this directory; where there are none it
+/// Commands that change something say so, have --dry-run, and most can be undone. Without a command it lists the sessions of this directory; where there are none it
 /// shows a made-up store instead.
 #[derive(Debug, Parser)]
 #[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
@@ -20,8 +22,8 @@ use crate::command::Command;
 )]
 pub(crate) struct Cli {
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = GLOBAL)]
-    pub(crate) color: Color,
+    #[arg(long, global = true, value_name = "WHEN", help_heading = GLOBAL)]
+    pub(crate) color: Option<Color>,
 
     /// Use a made-up store instead of yours, in a temporary directory or in DIR
     ///
@@ -30,6 +32,12 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(value_parser = OsStringValueParser::new().map(SamplePlace::new), value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
     pub(crate) sample: Option<SamplePlace>,
+
+    /// Look for sessions in DIR instead of where pi keeps them
+    ///
+    /// The variable `PI_CODING_AGENT_SESSION_DIR` does the same; this flag wins.
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
+    pub(crate) session_dir: Option<PathBuf>,
 
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -50,6 +58,22 @@ pub(crate) enum Color {
     Never,
 }
 
+impl Color {
+    /// Whether to use it on a stream that would take it, or not.
+    pub(crate) fn paints(self, takes_color: bool) -> bool {
+        self == Self::Always || (self == Self::Auto && takes_color)
+    }
+
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Never => "never",
+        }
+    }
+}
+
 /// Where the sample goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SamplePlace {
@@ -66,11 +90,46 @@ impl SamplePlace {
 }
 
 /// The session that a command is about.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SessionArg {
-    /// The session file; with --sample also @1, @2, …, or nothing for the newest
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
+    /// The session: a path, an id or how it begins, a name, @latest, or @N from the last list
+    ///
+    /// Those of this directory come before all others. With --sample it may be left out and is the newest.
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: Option<PathBuf>,
+
+    /// The session, as pi takes it; the same as SESSION
+    #[arg(long = "session", value_name = "SESSION", conflicts_with = "continue")]
+    pub(crate) chosen: Option<PathBuf>,
+
+    /// The session of this directory that was written last
+    #[arg(short = 'c', long = "continue", id = "continue")]
+    pub(crate) newest: bool,
+}
+
+impl SessionArg {
+    /// The session and the words behind it. If a flag says which session it is, the word in its place is the first of those.
+    pub(crate) fn with_words<const N: usize>(&self, words: [Option<&str>; N]) -> (Self, [Option<String>; N]) {
+        let mut words = words.map(|word| word.map(str::to_owned));
+        let (true, Some(first)) = (self.chosen.is_some() || self.newest, &self.session) else {
+            return (self.clone(), words);
+        };
+        // A word too many stays where it is, and is told when the session is looked for.
+        if words.last().is_some_and(Option::is_some) {
+            return (self.clone(), words);
+        }
+        words.rotate_right(1);
+        if let Some(word) = words.first_mut() {
+            *word = Some(first.to_string_lossy().into_owned());
+        }
+        (Self { session: None, ..self.clone() }, words)
+    }
+}
+
+/// A word that a command cannot do without.
+pub(crate) fn required(word: Option<String>, name: &str) -> Result<String, Failure> {
+    let missing = || Cli::command().error(ErrorKind::MissingRequiredArgument, format!("{name} is missing")).into();
+    word.ok_or_else(missing)
 }
 
 /// How a list is printed.
@@ -107,6 +166,21 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn words_move_up_when_a_flag_names_the_session() {
+        let arg = |session: Option<&str>, newest| SessionArg { session: session.map(Into::into), chosen: None, newest };
+        let words = |arg: &SessionArg, words: [Option<&str>; 2]| {
+            let (session, words) = arg.with_words(words);
+            (session.session.map(|path| path.to_string_lossy().into_owned()), words.map(Option::unwrap_or_default))
+        };
+        let owned = |words: [&str; 2]| words.map(str::to_owned);
+        assert_eq!(words(&arg(Some("s"), false), [Some("a"), None]), (Some("s".to_owned()), owned(["a", ""])));
+        assert_eq!(words(&arg(Some("a"), true), [None, None]), (None, owned(["a", ""])));
+        assert_eq!(words(&arg(Some("a"), true), [Some("b"), None]), (None, owned(["a", "b"])));
+        assert_eq!(words(&arg(None, true), [None, None]), (None, owned(["", ""])));
+        assert_eq!(words(&arg(Some("a"), true), [Some("b"), Some("c")]), (Some("a".to_owned()), owned(["b", "c"])));
     }
 
     #[test]

@@ -1,24 +1,40 @@
 //! The commands, one file each.
 
+mod append;
+mod branch;
+mod clone;
 mod completions;
+mod config;
 mod context;
+mod delete;
+mod edit_context;
 mod entries;
+mod fork;
+mod import;
+mod label;
 mod list;
 mod llm;
+mod migrate;
+mod move_session;
+mod name;
+mod new;
 mod overview;
+mod prune;
 mod repair;
+mod restore;
 mod search;
 mod tree;
+mod undo;
 mod verify;
 mod watch;
 
 use std::sync::Arc;
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use sessile::Environment;
 
 use crate::Exit;
-use crate::args::Cli;
+use crate::args::{Cli, Color};
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::surroundings::Surroundings;
@@ -32,8 +48,24 @@ pub(crate) enum Command {
     Llm(llm::LlmArgs),
     Entries(entries::EntriesArgs),
     Watch(watch::WatchArgs),
+    New(new::NewArgs),
+    Append(Box<append::AppendArgs>),
+    Name(name::NameArgs),
+    Label(label::LabelArgs),
+    Branch(branch::BranchArgs),
+    Fork(fork::ForkArgs),
+    Clone(clone::CloneArgs),
+    EditContext(edit_context::EditContextArgs),
+    Import(import::ImportArgs),
+    Migrate(migrate::MigrateArgs),
+    Move(move_session::MoveArgs),
+    Delete(delete::DeleteArgs),
+    Restore(restore::RestoreArgs),
+    Prune(prune::PruneArgs),
+    Undo(undo::UndoArgs),
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
+    Config(config::ConfigArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -47,7 +79,16 @@ pub(crate) fn run(
     if let Some(Command::Completions(args)) = &cli.command {
         return completions::run(args, out);
     }
-    let surroundings = Surroundings::new(environment, cli.sample.as_ref())?;
+    if let Some(Command::Config(args)) = &cli.command {
+        return config::run(cli, args, environment.as_ref(), out, err);
+    }
+    let settings = config::load(cli, environment.as_ref(), err)?;
+    if cli.color.is_none() {
+        let color = Color::from_str(settings.color(), false).unwrap_or_default();
+        out.paint(color);
+        err.paint(color);
+    }
+    let surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
     match &cli.command {
         None => overview::run(&surroundings, out, err),
         Some(Command::List(args)) => list::run(&surroundings, args, out, err),
@@ -57,8 +98,24 @@ pub(crate) fn run(
         Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
         Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),
         Some(Command::Watch(args)) => watch::run(&surroundings, args, out, err),
+        Some(Command::New(args)) => new::run(&surroundings, args, out, err),
+        Some(Command::Append(args)) => append::run(&surroundings, args, out, err),
+        Some(Command::Name(args)) => name::run(&surroundings, args, out, err),
+        Some(Command::Label(args)) => label::run(&surroundings, args, out, err),
+        Some(Command::Branch(args)) => branch::run(&surroundings, args, out, err),
+        Some(Command::Fork(args)) => fork::run(&surroundings, args, out, err),
+        Some(Command::Clone(args)) => clone::run(&surroundings, args, out, err),
+        Some(Command::EditContext(args)) => edit_context::run(&surroundings, args, out, err),
+        Some(Command::Import(args)) => import::run(&surroundings, args, out, err),
+        Some(Command::Migrate(args)) => migrate::run(&surroundings, args, out, err),
+        Some(Command::Move(args)) => move_session::run(&surroundings, args, out, err),
+        Some(Command::Delete(args)) => delete::run(&surroundings, args, out, err),
+        Some(Command::Restore(args)) => restore::run(&surroundings, args, out),
+        Some(Command::Prune(args)) => prune::run(&surroundings, args, out),
+        Some(Command::Undo(args)) => undo::run(&surroundings, args, out),
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
-        Some(Command::Completions(args)) => completions::run(args, out),
+        // They need no surroundings, and were run above.
+        Some(Command::Config(_) | Command::Completions(_)) => Ok(Exit::Done),
     }
 }

@@ -1,10 +1,13 @@
 //! What can go wrong, how it is told, and with which code the process exits.
 
+mod reference;
+
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use sessile::{SessionError, StoreError};
+use sessile::settings::SettingsError;
+use sessile::{ReferenceError, SessionError, StoreError};
 
 use crate::screen::{ACCENT, BAD, BOLD, Line, Screen};
 use crate::{Exit, is_broken_pipe};
@@ -14,8 +17,14 @@ use crate::{Exit, is_broken_pipe};
 pub(crate) enum Failure {
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Reference(ReferenceError),
     #[error("{} does not exist", path.display())]
     NoSuchFile { path: PathBuf, hint: String },
+    #[error("there is no session of {cwd} to continue")]
+    NothingToContinue { cwd: String },
     #[error("the sample has no session {wanted}; it has {n_sessions}")]
     NoSuchSample { wanted: String, n_sessions: usize },
     #[error("the sample is not written into {}: {reason}", path.display())]
@@ -24,10 +33,31 @@ pub(crate) enum Failure {
     NoTemporary(#[source] io::Error),
     #[error("cannot ask to be told of Ctrl-C")]
     NoSignals(#[source] io::Error),
+    #[error("{what} is missing: give it as an argument or on standard input")]
+    NoInput { what: &'static str },
+    #[error("cannot read standard input")]
+    Input(#[source] io::Error),
+    #[error("this is no JSON")]
+    NotJson { source: sessile::json::NotJson },
+    #[error("a message is a JSON object with a role")]
+    NotAMessage,
+    #[error("there is no message of the user on the active branch")]
+    NoQuestion,
+    #[error("nothing was deleted, because nobody could be asked")]
+    Unconfirmed,
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
     #[error(transparent)]
     Usage(#[from] clap::Error),
+}
+
+impl From<ReferenceError> for Failure {
+    fn from(error: ReferenceError) -> Self {
+        match error {
+            ReferenceError::Session(error) => Self::Session(error),
+            error => Self::Reference(error),
+        }
+    }
 }
 
 impl Failure {
@@ -36,7 +66,12 @@ impl Failure {
         match self {
             Self::Output(error) if is_broken_pipe(error) => Exit::Done,
             Self::Usage(error) if !error.use_stderr() => Exit::Done,
-            Self::Usage(_) => Exit::Usage,
+            Self::Usage(_) | Self::NoInput { .. } | Self::NotJson { .. } | Self::NotAMessage | Self::Unconfirmed => {
+                Exit::Usage
+            }
+            Self::Settings(SettingsError::UnknownKey { .. } | SettingsError::BadGiven { .. })
+            | Self::Session(SessionError::BlankName | SessionError::BadSessionId { .. }) => Exit::Usage,
+            Self::Session(SessionError::NothingToUndo | SessionError::NotInTrash { .. }) => Exit::Nothing,
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
             Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::LeafMoved { .. }) => Exit::Busy,
             _ => Exit::Error,
@@ -47,10 +82,26 @@ impl Failure {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoSuchFile { hint, .. } => Some(hint.clone()),
+            Self::Reference(error) => reference::hint(error),
+            Self::Settings(SettingsError::UnknownKey { nearest: Some(nearest), .. }) => {
+                Some(format!("did you mean {nearest}?"))
+            }
+            Self::Settings(SettingsError::UnknownKey { .. }) => Some("`sessile config` shows all settings".to_owned()),
+            Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),
             Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
             Self::Session(SessionError::Store(StoreError::Busy { .. })) => {
                 Some("try again once the other program has finished".to_owned())
+            }
+            Self::Unconfirmed => Some("--yes deletes without asking, --dry-run shows what".to_owned()),
+            Self::Session(SessionError::NoTrash { .. }) => Some("--permanent deletes it for good".to_owned()),
+            Self::Session(SessionError::NotInTrash { .. }) => Some("`sessile restore --list` shows them".to_owned()),
+            Self::Session(SessionError::NoSuchOperation { .. } | SessionError::ChangedSince { .. }) => {
+                Some("`sessile undo --list` shows what was done; any of it can be undone by its id".to_owned())
+            }
+            Self::Session(SessionError::UndoneAlready { by, .. }) => Some(format!("`sessile undo {by}` does it again")),
+            Self::Session(SessionError::LeafMoved { .. }) => {
+                Some("another program has added to the session; look at it and try again".to_owned())
             }
             Self::Session(SessionError::Store(StoreError::SharedFileSystem { .. })) => {
                 Some("copy the session to a local disk first".to_owned())
@@ -86,6 +137,9 @@ pub(crate) fn report_chain(failure: &Failure, err: &mut Screen<'_>) -> io::Resul
     while let Some(error) = cause {
         err.print_whole(&Line::new().styled(BOLD, "caused by:").text(" ").text(&error.to_string()))?;
         cause = error.source();
+    }
+    if let Failure::Reference(error) = failure {
+        reference::print_candidates(error, err)?;
     }
     match failure.hint() {
         Some(hint) => err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" ").text(&hint)),

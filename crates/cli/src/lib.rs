@@ -16,6 +16,8 @@ mod drawing;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
+mod input;
+mod measure;
 mod screen;
 mod surroundings;
 mod table;

@@ -68,6 +68,7 @@ pub mod llm;
 pub mod location;
 pub mod message;
 pub mod migrate;
+pub mod nearest;
 pub mod orphan;
 pub mod outline;
 pub mod salvage;

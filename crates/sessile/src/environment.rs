@@ -43,6 +43,15 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// The user's trash: by default, where the desktop has it.
+    fn trash_dir(&self) -> PathBuf {
+        if cfg!(target_os = "macos") {
+            return self.home().join(".Trash");
+        }
+        let data = self.variable("XDG_DATA_HOME").map(PathBuf::from).filter(|place| place.is_absolute());
+        data.unwrap_or_else(|| self.home().join(".local/share")).join("Trash")
+    }
+
     /// How far local time is ahead of UTC at this local time, in milliseconds.
     fn local_offset_ms(&self, local_ms: i64) -> i64;
 

@@ -120,6 +120,75 @@ pub enum SessionError {
         /// What would not be right.
         what: &'static str,
     },
+    /// A name that says nothing.
+    #[error("a name must not be blank")]
+    BlankName,
+    /// A leaf that was moved would be forgotten at once.
+    #[error("where the leaf is is not remembered here, so without a summary moving it would come to nothing")]
+    LeafForgotten,
+    /// There is no trash for this file.
+    #[error("{} cannot be moved to the trash, so it was left where it is", path.display())]
+    NoTrash {
+        /// The session.
+        path: PathBuf,
+        /// Why the trash did not take it.
+        source: StoreError,
+    },
+    /// Nothing in the trash goes by this name.
+    #[error("no session {wanted} was deleted here and is still in the trash")]
+    NotInTrash {
+        /// What was asked for.
+        wanted: String,
+    },
+    /// More than one thing goes by this name.
+    #[error("{wanted} could be any of {}", candidates.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        wanted: String,
+        /// What it could be.
+        candidates: Vec<String>,
+    },
+    /// Another session stands where one was expected.
+    #[error("{} is not the session {id}", path.display())]
+    OtherSession {
+        /// The file.
+        path: PathBuf,
+        /// The session that was expected.
+        id: String,
+    },
+    /// There is a session of this id already.
+    #[error("there is a session {id} already: {}", path.display())]
+    SessionExists {
+        /// The id.
+        id: String,
+        /// Its file.
+        path: PathBuf,
+    },
+    /// The log knows no operation of this id.
+    #[error("no operation has the id {id}")]
+    NoSuchOperation {
+        /// The id.
+        id: String,
+    },
+    /// The log has nothing that was not undone.
+    #[error("there is nothing to undo")]
+    NothingToUndo,
+    /// An operation can be undone once.
+    #[error("operation {id} was undone already, by operation {by}")]
+    UndoneAlready {
+        /// The operation.
+        id: String,
+        /// The operation that undid it.
+        by: String,
+    },
+    /// Somebody has changed since what an operation had changed, so that undoing it would undo that too.
+    #[error("operation {id} is not undone: {what}")]
+    ChangedSince {
+        /// The operation.
+        id: String,
+        /// What is not as the operation had left it.
+        what: String,
+    },
     /// The caller asked to stop.
     #[error("cancelled")]
     Cancelled,

@@ -30,6 +30,7 @@
 //! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
+//! | know which session or entry somebody means | [`Sessions::find_session`], [`SessionManager::find_entry`] |
 //! | put together what belongs together | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
 //! | find what was said | [`Sessions::search`] with a [`text::query::Query`] |
 //! | see what another program adds, as it does | [`Sessions::follow`] |
@@ -37,14 +38,15 @@
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
 //! | find out what is wrong with a file, and mend it | [`Sessions::verify`], [`Sessions::repair`] |
+//! | name, label, move, delete, prune, and take it back | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
 //! | decide time, ids and surroundings yourself | [`Environment`], [`Sessions`] |
 //!
 //! # What you can rely on
 //!
 //! - Reading never writes. Opening a damaged, old or unfinished file leaves it as it is.
-//! - Writing only appends. The two exceptions, upgrading a file of version 1
-//!   or 2 at the first write and repairing, swap a complete new file in and keep
-//!   the original.
+//! - Writing only appends. The exceptions, upgrading a file of version 1 or 2
+//!   at the first write, repairing, and moving to another working directory,
+//!   swap a complete new file in and keep the original.
 //! - What was not written by this library is copied byte for byte, never printed anew.
 //! - An error leaves the manager as it was.
 //! - New files are readable by their owner only.
@@ -61,36 +63,48 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod begin;
 mod compose;
 mod environment;
 mod error;
 mod event;
 mod follow;
 mod group;
+mod import;
 mod list;
 mod manager;
+mod operations;
 mod place;
+mod reference;
 mod remember;
 mod repair;
 mod sample;
 mod search;
 mod session;
+pub mod settings;
 mod splice;
 mod verify;
 mod watch;
 mod world;
 
+pub use begin::{Begin, Begun};
 pub use environment::{Environment, System};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who, group_by_cwd};
-pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionInfo, SortBy};
+pub use import::Imported;
+pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
 pub use manager::{
     BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
     SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
 };
+pub use operations::{
+    Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, Moved, Moving, Operation, OperationKind,
+    OperationState, Pruned, Pruning, Reason, SessionPlace, Step, TrashedTo, Undone,
+};
 pub use place::{agent_dir, default_session_dir, sessions_root};
+pub use reference::{EntryCandidate, ReferenceError, is_path};
 pub use repair::{Change, Repair, RepairOptions};
 pub use sample::{Sample, write_sample};
 pub use search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
@@ -99,11 +113,11 @@ pub use sessile_core::search as text;
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm, location,
-    message, migrate, outline, tree, version,
+    message, migrate, nearest, outline, tree, version,
 };
 pub use sessile_index::text::Updated;
 pub use sessile_store::os;
-pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};
+pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, TrashPlace, WriteOptions};
 pub use session::Acknowledgement;
 pub use verify::{HiddenRecord, Report};
 pub use watch::{StoreEvent, StoreWatcher, WatchOptions};

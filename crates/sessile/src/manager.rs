@@ -9,6 +9,7 @@ mod view;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub(crate) use append::one_line;
 pub use append::{BranchSummary, Compaction, UsageNote};
 pub use branch::{ForkPosition, Forked};
 pub use commit::{Pending, SharedSession};

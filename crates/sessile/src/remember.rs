@@ -9,9 +9,9 @@
 use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
-use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
 use sessile_core::location::fingerprint;
-use sessile_store::{create_directory, read_head, swap_in};
+use sessile_store::{create_directory, read_head, read_whole, swap_in};
 
 use crate::error::SessionError;
 use crate::session::Session;
@@ -48,6 +48,21 @@ pub(crate) fn forget(world: &World, session: &Session) {
     if let Some((note, _)) = note_path(world, session.backing.path()) {
         // If it cannot be removed, the next append makes it worthless.
         drop(world.os().remove(&note));
+    }
+}
+
+/// Takes the note about a session along to the session's new place.
+pub(crate) fn follow(world: &World, from: &Path, to: &Path) {
+    let notes = note_path(world, Some(from)).zip(note_path(world, Some(to)));
+    let Some(((old, _), (new, path))) = notes else { return };
+    let Ok(text) = read_whole(world.os(), &old) else { return };
+    let Ok(text) = Raw::parse(&text) else { return };
+    let path = Json::string(&path.to_string_lossy());
+    let mut line = text.edited(&[Edit::Set("path", path.raw())]).into_bytes();
+    line.push(b'\n');
+    // Without its note a session opens at its last entry, as it does everywhere else.
+    if swap_in(world.os(), &new, &line).is_ok() {
+        drop(world.os().remove(&old));
     }
 }
 

@@ -103,6 +103,8 @@ pub(crate) struct Session {
     unsettled: Vec<(u64, Option<EntryId>)>,
     /// What happened and was not told yet.
     pub(crate) events: Vec<Event>,
+    /// Where the file is kept as it was before it was upgraded.
+    pub(crate) original: Option<PathBuf>,
 }
 
 /// What a caller expects of the file's last entry.
@@ -194,6 +196,7 @@ impl Session {
             deferred: None,
             unsettled: Vec::new(),
             events: Vec::new(),
+            original: None,
         })
     }
 
@@ -240,6 +243,13 @@ impl Session {
 
     pub(crate) fn leaf_path(&self) -> Vec<Row> {
         self.leaf.map(|leaf| self.outline.path(leaf)).unwrap_or_default()
+    }
+
+    /// The version in the header's line as it was when it was read; 1 if there is none.
+    pub(crate) fn stored_version(&self) -> String {
+        let header = Raw::parse(&self.header_line).ok();
+        let version = header.and_then(|header| header.get("version")).map(|version| version.to_text().into_owned());
+        version.unwrap_or_else(|| "1".to_owned())
     }
 
     /// Refuses to write to what a newer version wrote.

@@ -19,6 +19,8 @@ pub(crate) struct World {
     pub(crate) is_read_only: bool,
     /// Where it is noted at which entry somebody was, if at all.
     pub(crate) state_dir: Option<PathBuf>,
+    /// Where it is written down what the owner of sessions does to them, if at all.
+    pub(crate) operations_dir: Option<PathBuf>,
     /// Where caches are kept, if at all.
     pub(crate) cache_dir: Option<PathBuf>,
 }
@@ -27,6 +29,7 @@ impl World {
     pub(crate) fn new(environment: Arc<dyn Environment>) -> Self {
         Self {
             cache_dir: environment.cache_dir(),
+            operations_dir: environment.state_dir(),
             environment,
             os: Arc::new(RealOs),
             writing: WriteOptions::default(),

@@ -167,6 +167,21 @@ pub trait Os: fmt::Debug + Send + Sync {
     /// This process and machine, for people who wonder who holds a lock.
     fn whoami(&self) -> (u32, String);
 
+    /// The number of the user this process acts for.
+    fn user_id(&self) -> u32 {
+        0
+    }
+
+    /// A path with all links on the way followed; by default there are none.
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_path_buf())
+    }
+
+    /// Hands a file to the program `trash`, if there is one.
+    fn hand_to_trash(&self, _path: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Whether threads of this process may work on the same files in the background.
     fn has_threads(&self) -> bool {
         true

@@ -73,6 +73,18 @@ pub fn replace<E: From<StoreError>>(
     Ok(Rewritten { original })
 }
 
+/// Does something to a session's name while other tools are kept out by the lock that they use.
+///
+/// The caller holds the turn of the session's log.
+pub fn keeping_others_out<T, E: From<StoreError>>(
+    os: &Arc<dyn Os>,
+    path: &Path,
+    act: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    let _lock = LockDirectory::make(os, path)?;
+    act()
+}
+
 /// Removes temporary files that a crash has left behind. They are ours, since we hold the lock.
 fn remove_leftovers(os: &dyn Os, path: &Path) {
     let prefix = beside(path, ".", ".sessile-tmp-");

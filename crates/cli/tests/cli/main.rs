@@ -2,14 +2,18 @@
 #![expect(clippy::disallowed_methods, reason = "tests make the files that they need")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod changes;
 mod codes;
+mod config;
 mod data;
 mod deep;
 mod hostile;
 mod people;
+mod references;
 mod repair;
 mod sample;
 mod search;
+mod taking_away;
 mod watch;
 
 use std::path::{Path, PathBuf};

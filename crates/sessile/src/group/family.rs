@@ -1,11 +1,13 @@
 //! Sessions that were forked from one another.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::list::SessionInfo;
 use crate::manager::Sessions;
+use crate::operations::moved_paths;
 use crate::place::absolute;
 
 /// A session and all that was forked from it, directly or not.
@@ -41,8 +43,8 @@ impl Sessions {
     /// Sorts sessions into families, the most recently active first.
     ///
     /// A parent is the session at the path that a header names, or else the
-    /// one with the id that the path's file name has, so that a moved parent is
-    /// found. Sessions whose parents lead in a circle are cut off at the one
+    /// one with the id that the path's file name has, or else the one that was
+    /// moved from there, as far as the log of operations tells. Sessions whose parents lead in a circle are cut off at the one
     /// that was created first.
     pub fn families(&self, sessions: &[SessionInfo]) -> Vec<Family> {
         let mut tree = Tree::new(self, sessions);
@@ -69,6 +71,7 @@ impl<'s> Tree<'s> {
         let mut missing: Vec<PathBuf> = Vec::new();
         let mut missing_by_path: HashMap<PathBuf, usize> = HashMap::new();
         let mut parents = Vec::with_capacity(sessions.len());
+        let moved = OnceCell::new();
         for (place, session) in sessions.iter().enumerate() {
             let Some(named) = session.parent_session_path.as_deref().filter(|path| !path.is_empty()) else {
                 parents.push(None);
@@ -76,7 +79,9 @@ impl<'s> Tree<'s> {
             };
             let path = absolute(world.environment(), Path::new(named));
             let by_name = || id_in_name(&path).and_then(|id| by_id.get(id).copied());
-            let found = by_path.get(path.as_path()).copied().or_else(by_name);
+            // The log is read only if somebody's parent is nowhere else.
+            let by_move = || moved_to(moved.get_or_init(|| moved_paths(&world.world)), &path, &by_path);
+            let found = by_path.get(path.as_path()).copied().or_else(by_name).or_else(by_move);
             parents.push(match found {
                 Some(parent) => Some(parent).filter(|parent| *parent != place),
                 None => Some(*missing_by_path.entry(path).or_insert_with_key(|path| {
@@ -183,6 +188,19 @@ impl<'s> Tree<'s> {
             Some(missing) => Who::Missing(self.missing[missing].clone()),
         }
     }
+}
+
+/// The session that was at a path once, however often it was moved since.
+fn moved_to(moved: &HashMap<PathBuf, PathBuf>, path: &Path, by_path: &HashMap<&Path, usize>) -> Option<usize> {
+    let mut at = path;
+    // No further than there are moves, because they may lead in a circle.
+    for _ in 0..moved.len() {
+        at = moved.get(at)?;
+        if let Some(found) = by_path.get(at) {
+            return Some(*found);
+        }
+    }
+    None
 }
 
 /// The id in the name of a session file: what stands between its time and its ending.

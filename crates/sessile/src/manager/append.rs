@@ -174,6 +174,16 @@ impl SessionManager {
         self.append(&|base| compose::context_edit(base, &target, replacement.raw()))
     }
 
+    /// Lets the model see an entry again as it was written, whatever edits of it came since.
+    pub fn append_context_restore(&mut self, target: impl Into<EntryId>) -> Result<EntryId, SessionError> {
+        let target = target.into();
+        let entry = self.session.value(self.require(&target)?)?;
+        let message = entry.raw().get("message").unwrap_or(entry.raw());
+        let Some(content) = message.get("content") else { return Err(SessionError::NotEditable { id: target }) };
+        let replacement = ObjectWriter::new().raw("content", content).finish();
+        self.append_context_edit(target, &replacement)
+    }
+
     /// Moves the leaf to an entry, or to before all entries, and records there what happened on the branch left.
     ///
     /// If writing fails the leaf stays where it was.
@@ -263,7 +273,7 @@ fn blocks_replacement(replacement: Json) -> Json {
 }
 
 /// A session name: runs of line breaks become one space, and the ends are trimmed.
-fn one_line(name: &str) -> String {
+pub(crate) fn one_line(name: &str) -> String {
     let pieces: Vec<&str> = name.split(['\r', '\n']).filter(|piece| !piece.is_empty()).collect();
     js_trim(&pieces.join(" ")).to_owned()
 }

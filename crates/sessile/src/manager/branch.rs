@@ -92,7 +92,7 @@ impl SessionManager {
     }
 
     /// The session's file as a header names it.
-    fn file_text(&self) -> Option<String> {
+    pub(crate) fn file_text(&self) -> Option<String> {
         self.session_file().map(|file| file.to_string_lossy().into_owned())
     }
 
@@ -173,7 +173,7 @@ impl SessionManager {
     }
 
     /// The row of an entry that must be there.
-    pub(super) fn require(&self, id: &EntryId) -> Result<Row, SessionError> {
+    pub(crate) fn require(&self, id: &EntryId) -> Result<Row, SessionError> {
         self.session.outline.find(id).ok_or_else(|| SessionError::not_found(id))
     }
 }

@@ -78,6 +78,23 @@ impl Sessions {
         self
     }
 
+    /// The same sessions, opened at their last entries, as in pi.
+    #[must_use]
+    pub fn forgetting_leaves(mut self) -> Self {
+        self.world.state_dir = None;
+        self
+    }
+
+    /// The same sessions, with what their owner does to them written down in this directory; none to write nothing down.
+    ///
+    /// What is not written down cannot be undone. In the real world the
+    /// directory is `$SESSILE_STATE_DIR`, else `sessile` below the user's state directory.
+    #[must_use]
+    pub fn noting_operations(mut self, directory: Option<PathBuf>) -> Self {
+        self.world.operations_dir = directory;
+        self
+    }
+
     /// The same sessions with their caches in this directory; none for no caches at all.
     ///
     /// Caches make reopening, listing and searching cheap. They may be deleted
@@ -402,6 +419,15 @@ impl SessionManager {
             return Err(SessionError::ReadOnly);
         }
         self.session.store_now(&self.world)
+    }
+
+    /// Brings a file of version 1 or 2 to the current version now, as the first append would.
+    ///
+    /// Returns where the original is kept; none if there was nothing to do.
+    pub fn upgrade(&mut self) -> Result<Option<PathBuf>, SessionError> {
+        let upgraded = self.session.prepare_write(&self.world);
+        self.tell();
+        upgraded.map(|()| self.session.original.take())
     }
 
     /// Takes in what other programs have appended to the file. The leaf stays where it is.

@@ -7,7 +7,7 @@ use sessile_core::entry::{Entry, js_time};
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
-use sessile_core::label::Label;
+use sessile_core::label::{Label, Labels};
 use sessile_core::line::js_trim;
 use sessile_core::llm;
 use sessile_core::outline::{Outline, Row};
@@ -82,6 +82,11 @@ impl SessionManager {
         &self.session.header
     }
 
+    /// The version that the file says it has.
+    pub fn stored_version(&self) -> String {
+        self.session.stored_version()
+    }
+
     /// What is odd about the file, if anything.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.session.outline.diagnostics()
@@ -104,6 +109,11 @@ impl SessionManager {
     /// The id of the entry we stand at; none before all entries.
     pub fn leaf_id(&self) -> Option<EntryId> {
         self.session.leaf_id()
+    }
+
+    /// The row of the entry we stand at.
+    pub(crate) fn leaf_row(&self) -> Option<Row> {
+        self.session.leaf
     }
 
     /// The entry we stand at.
@@ -194,6 +204,31 @@ impl SessionManager {
         Ok(self.session.labels()?.get(&id.into()).map(Label::text))
     }
 
+    /// The labels of all entries.
+    pub fn labels(&self) -> Result<&Labels, SessionError> {
+        self.session.labels()
+    }
+
+    /// Every entry with a label, in the order of the entries in the file.
+    pub fn labelled(&self) -> Result<Vec<(EntryId, Label)>, SessionError> {
+        let labels = self.session.labels()?;
+        let outline = &self.session.outline;
+        let current = outline.entries().filter(|row| outline.current(*row) == *row);
+        let labelled = current.filter_map(|row| outline.id(row)).filter_map(|id| {
+            let label = labels.get(&id).cloned()?;
+            Some((id, label))
+        });
+        Ok(labelled.collect())
+    }
+
+    /// Fails if the session cannot be written to, for reasons that do not change.
+    pub fn check_writable(&self) -> Result<(), SessionError> {
+        if self.world.is_read_only {
+            return Err(SessionError::ReadOnly);
+        }
+        self.session.check_writable()
+    }
+
     /// The name somebody gave the session last, on whichever branch.
     pub fn session_name(&self) -> Result<Option<String>, SessionError> {
         let named = self.session.outline.entries().rfind(|row| self.session.outline.kind(*row) == Kind::SessionInfo);
@@ -241,6 +276,12 @@ impl SessionManager {
     /// The messages of the context in the form a model takes them: pi's `convertToLlm`.
     pub fn llm_messages(&self) -> Result<Vec<Json>, SessionError> {
         let context = self.build_session_context()?;
+        Ok(llm::convert(context.messages.iter().map(Json::raw)))
+    }
+
+    /// The same for another entry.
+    pub fn llm_messages_at(&self, leaf: impl Into<EntryId>) -> Result<Vec<Json>, SessionError> {
+        let context = self.build_session_context_at(leaf)?;
         Ok(llm::convert(context.messages.iter().map(Json::raw)))
     }
 

@@ -83,6 +83,15 @@ impl Environment for World {
         super::TIDEPOOL.into()
     }
 
+    /// With the sample itself, so that nothing of it is left anywhere else.
+    fn state_dir(&self) -> Option<PathBuf> {
+        Some(Path::new(&self.agent_dir).join("sessile-state"))
+    }
+
+    fn trash_dir(&self) -> PathBuf {
+        Path::new(&self.agent_dir).join("sessile-trash")
+    }
+
     fn local_offset_ms(&self, _local_ms: i64) -> i64 {
         0
     }

@@ -55,7 +55,8 @@ impl Session {
         if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
             self.reload(world, &path)?;
         }
-        replaced.map(drop)
+        self.original = Some(replaced?.original);
+        Ok(())
     }
 
     /// Opens the file again after it was upgraded, and stands where we stood.
@@ -72,7 +73,8 @@ impl Session {
         let (expected_leaf, deferred) = (std::mem::take(&mut self.expected_leaf), self.deferred.take());
         let mut events = std::mem::take(&mut self.events);
         events.extend(reloaded.events);
-        *self = Self { leaf: self.leaf, expected_leaf, deferred, events, ..reloaded };
+        let original = self.original.take();
+        *self = Self { leaf: self.leaf, expected_leaf, deferred, events, original, ..reloaded };
         Ok(())
     }
 

@@ -1,10 +1,11 @@
 //! Keeping the guard: putting lines into it, having it looked after, taking it away.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{FileLog, TurnState};
 use crate::error::{StoreError, chain};
-use crate::guard::{CONFIRMED_AFTER_MS, Guard, Place, guard_path};
+use crate::guard::{CONFIRMED_AFTER_MS, Guard, Place, guard_path, peek};
 use crate::lock::TurnLock;
 use crate::log::{Log, Notice, Turn};
 use crate::os::Mode;
@@ -180,6 +181,23 @@ impl FileLog {
             && guard.is_ours_alone()
             && matches!(settle(&mut guard, session.as_ref(), stat.identity), Ok(false))
             && guard.remove_if_unused()
+    }
+
+    /// Ends the turn of a session that has gone: its lock goes too, and so does its guard, or it follows to a new place.
+    ///
+    /// To be called in a turn. Without one there are no sidecars of ours to take away.
+    pub fn retire(mut self, new_place: Option<&Path>) {
+        (self.sentinel, self.guard) = (None, None);
+        let Some(lock) = self.turn.lock.take().filter(TurnLock::is_held) else { return };
+        let guard = guard_path(&self.path);
+        match (new_place, peek(self.os.as_ref(), &self.path)) {
+            // Another guard at the new place is about lines of the same file, and newer.
+            (Some(place), Ok(records)) if !records.is_empty() && self.os.stat(&guard_path(place)).is_err() => {
+                drop(self.os.rename(&guard, &guard_path(place)));
+            }
+            _ => drop(self.os.remove(&guard)),
+        }
+        lock.remove();
     }
 
     /// Takes the sidecars away if nobody needs them any more.

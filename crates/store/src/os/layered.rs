@@ -106,6 +106,18 @@ impl<L: Layer + 'static> Os for Layered<L> {
     fn whoami(&self) -> (u32, String) {
         RealOs.whoami()
     }
+
+    fn user_id(&self) -> u32 {
+        RealOs.user_id()
+    }
+
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
+        RealOs.real_path(path)
+    }
+
+    fn hand_to_trash(&self, path: &Path) -> io::Result<()> {
+        RealOs.hand_to_trash(path)
+    }
 }
 
 /// A real file behind a [`Layer`].

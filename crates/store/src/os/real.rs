@@ -136,6 +136,26 @@ impl Os for RealOs {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         (std::process::id(), host)
     }
+
+    fn user_id(&self) -> u32 {
+        rustix::process::getuid().as_raw()
+    }
+
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::canonicalize(path)
+    }
+
+    fn hand_to_trash(&self, path: &Path) -> io::Result<()> {
+        let mut trash = std::process::Command::new("trash");
+        // An absolute path cannot be taken for an option.
+        trash.arg(std::path::absolute(path)?).stdin(std::process::Stdio::null());
+        let output = trash.output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("it failed").to_owned();
+        Err(io::Error::other(format!("trash: {said}")))
+    }
 }
 
 /// A file of the real operating system.

@@ -1,0 +1,218 @@
+//! `sessile append`
+
+use clap::{Args, ValueEnum};
+use sessile::context::ModelChoice;
+use sessile::draft::{AssistantMessage, SystemMessage, UserMessage};
+use sessile::json::{Json, ObjectWriter, Raw};
+use sessile::{Durability, EntryId, SessionError, SessionManager, WriteOptions};
+
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::input;
+use crate::screen::{Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Append an entry to a session
+///
+/// Takes the text of a message, or a whole message as JSON, from the arguments or from standard input, and prints the
+/// id of the new entry. It hangs on the leaf, or on the entry that --parent names. Other programs may have the session
+/// open: with --expect-leaf nothing is written unless the session still ends where you think it does (else exit 4).
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile append @1 \"Now the same for the tide tables.\"
+  $ sessile append @1 --role assistant --model tide-1 \"Done.\" --json
+  $ sessile append @1 --json-message '{\"role\":\"user\",\"content\":\"hi\",\"timestamp\":1763164800000}'
+  $ sessile append @1 --custom-type ci.watch \"CI passed.\"")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct AppendArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// The text, or with --json-message or --data the JSON; without it, standard input
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
+
+    /// Who says it
+    #[arg(long, value_enum, default_value = "user")]
+    role: Speaker,
+
+    /// With --role assistant: whose model; the one in use if none is given
+    #[arg(long, value_name = "PROVIDER")]
+    provider: Option<String>,
+
+    /// With --role assistant: which model; the one in use if none is given
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// TEXT is a whole message as JSON, of any role
+    #[arg(long, conflicts_with_all = ["role", "custom_type", "data", "provider", "model"])]
+    json_message: bool,
+
+    /// An extension says it, under this name
+    #[arg(long, value_name = "TYPE", conflicts_with_all = ["role", "provider", "model"])]
+    custom_type: Option<String>,
+
+    /// With --custom-type: TEXT is JSON that the extension keeps and no model sees
+    #[arg(long, requires = "custom_type")]
+    data: bool,
+
+    /// Hang it on this entry instead of the leaf
+    #[arg(long, value_name = "ENTRY")]
+    parent: Option<String>,
+
+    /// Write nothing unless this is the last entry of the file; `none` for a session without entries
+    #[arg(long, value_name = "ENTRY")]
+    expect_leaf: Option<String>,
+
+    /// Wait until the disk has it
+    #[arg(long)]
+    durable: bool,
+
+    /// Tell what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: {entryId, leafId, parentId, sessionPath, durable}
+    #[arg(long)]
+    json: bool,
+}
+
+/// Who says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Speaker {
+    /// The person
+    User,
+    /// The model
+    Assistant,
+    /// The program
+    System,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &AppendArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let (session, [text]) = args.session.with_words([args.text.as_deref()]);
+    let path = surroundings.find(&session)?;
+    let look = surroundings.open(&session, err)?;
+    let parent = args.parent.as_ref().map(|entry| look.find_entry(entry)).transpose()?;
+    let expected = match args.expect_leaf.as_deref() {
+        None => None,
+        Some("none") => Some(None),
+        Some(entry) => Some(Some(look.find_entry(entry)?)),
+    };
+    // A dry run remembers nothing, so it has to be told where the leaf is.
+    let parent = parent.or_else(|| look.leaf_id().filter(|_| args.dry_run && expected.is_none()));
+    drop(look);
+    let text = input::text(text.as_deref(), "the text")?;
+    let what = what(args, text)?;
+    let mut sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
+    if args.durable && !args.dry_run {
+        sessions = sessions.writing(WriteOptions { durability: Durability::Sync, ..WriteOptions::default() });
+    }
+    let mut session = sessions.open(path, None, None)?;
+    let now_ms = surroundings.now_ms();
+    let write = |session: &mut SessionManager| {
+        if let Some(parent) = &parent {
+            session.branch(parent)?;
+        }
+        let parent = session.leaf_id();
+        put(session, &what, args, now_ms).map(|id| (id, parent))
+    };
+    let (id, parent) = match &expected {
+        Some(expected) => session.append_if_leaf(expected.as_ref(), write)?,
+        None => write(&mut session)?,
+    };
+    report(&session, args, (&id, parent.as_ref()), out, err)
+}
+
+/// What is to be appended.
+enum What {
+    Text(String),
+    Message(Json),
+    Data(Json),
+}
+
+fn what(args: &AppendArgs, text: String) -> Result<What, Failure> {
+    if !args.json_message && !args.data {
+        return Ok(What::Text(text));
+    }
+    let json = Json::parse(&text).map_err(|source| Failure::NotJson { source })?;
+    if args.data {
+        return Ok(What::Data(json));
+    }
+    let role = json.raw().get("role").and_then(Raw::as_text);
+    if role.is_none() {
+        return Err(Failure::NotAMessage);
+    }
+    Ok(What::Message(json))
+}
+
+fn put(session: &mut SessionManager, what: &What, args: &AppendArgs, now_ms: i64) -> Result<EntryId, SessionError> {
+    match (what, &args.custom_type) {
+        (What::Data(data), custom_type) => {
+            session.append_custom_entry(custom_type.as_deref().unwrap_or_default(), Some(data))
+        }
+        (What::Message(message), _) => session.append_message(message.clone()),
+        (What::Text(text), Some(custom_type)) => {
+            session.append_custom_message_entry(custom_type, Json::string(text), true, None)
+        }
+        (What::Text(text), None) => match args.role {
+            Speaker::User => session.append_message(UserMessage::new(text.as_str(), now_ms)),
+            Speaker::System => session.append_message(SystemMessage::new(text.as_str(), now_ms)),
+            Speaker::Assistant => {
+                let (provider, model) = model_in_use(session, args)?;
+                session.append_message(AssistantMessage::new(provider, model, text.as_str(), now_ms))
+            }
+        },
+    }
+}
+
+/// The model that the arguments name, or else the one that the session uses.
+fn model_in_use(session: &SessionManager, args: &AppendArgs) -> Result<(String, String), SessionError> {
+    let unknown = || "unknown".to_owned();
+    let used = match (&args.provider, &args.model) {
+        (Some(_), Some(_)) => None,
+        _ => session.build_session_context()?.settings.model,
+    };
+    let provider = args.provider.clone().or_else(|| used.as_ref().and_then(ModelChoice::provider_name));
+    let model = args.model.clone().or_else(|| used.as_ref().and_then(ModelChoice::model_name));
+    Ok((provider.unwrap_or_else(unknown), model.unwrap_or_else(unknown)))
+}
+
+fn report(
+    session: &SessionManager,
+    args: &AppendArgs,
+    (id, parent): (&EntryId, Option<&EntryId>),
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    if args.json {
+        let mut json = ObjectWriter::new();
+        json.text("entryId", id.as_text()).text("leafId", session.leaf_id().as_ref().unwrap_or(id).as_text());
+        match parent {
+            Some(parent) => json.text("parentId", parent.as_text()),
+            None => json.null("parentId"),
+        };
+        let path = session.session_file().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        let durable = session.last_acknowledgement().map_or("memory", |acknowledged| acknowledged.durable.as_str());
+        json.string("sessionPath", &path).string("durable", durable);
+        write_value(out.data(), &json.finish())?;
+        return Ok(Exit::Done);
+    }
+    if args.dry_run {
+        let on = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("behind {parent}"));
+        out.print_whole(&Line::new().text(&format!("an entry would be appended {on}; nothing was written")))?;
+        return Ok(Exit::Done);
+    }
+    out.print_whole(&Line::new().text(&id.to_string()))?;
+    if err.is_terminal() {
+        let on = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("behind {parent}"));
+        err.print_whole(&Line::new().text(&format!("appended {on}")))?;
+    }
+    Ok(Exit::Done)
+}

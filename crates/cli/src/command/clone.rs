@@ -1,0 +1,45 @@
+//! `sessile clone`
+
+use clap::Args;
+
+use super::fork::report;
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::surroundings::Surroundings;
+
+/// Copy the active branch of a session into a new one
+///
+/// The new session holds the path to the leaf, byte for byte, and names where it comes from. To copy all branches,
+/// use `sessile new --fork`. Prints the path of the new session.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile clone @1
+  $ sessile clone @1 --json")]
+pub(crate) struct CloneArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Tell what would be done, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: {path, id, parentSession}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &CloneArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let path = surroundings.find(&args.session)?;
+    let leaf = surroundings.open(&args.session, err)?.leaf_id().ok_or(sessile::SessionError::NoLeaf)?;
+    let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
+    let mut session = sessions.open(path, None, None)?;
+    let cloned = session.fork(leaf, sessile::ForkPosition::At)?;
+    report(&mut session, &cloned, (args.dry_run, args.json), out, err)
+}

@@ -1,0 +1,94 @@
+//! `sessile delete`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use sessile::{Deleted, Deletion};
+
+use crate::Exit;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::input;
+use crate::measure::size_words;
+use crate::screen::{DIM, Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Move sessions to the trash
+///
+/// They go to the trash of the desktop, or to the program `trash` where there is none. `sessile restore` and
+/// `sessile undo` bring them back, and so does the desktop. On a terminal you are asked first; elsewhere --yes is
+/// needed. A session that another program is writing to is not deleted (exit 4). What was forked from a deleted
+/// session is whole by itself.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile delete @6 --dry-run
+  $ sessile delete @5 @6 --yes")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct DeleteArgs {
+    /// The sessions
+    #[arg(value_name = "SESSION", required = true)]
+    sessions: Vec<PathBuf>,
+
+    /// Remove them for good; nothing brings them back
+    #[arg(long)]
+    permanent: bool,
+
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+
+    /// Tell what would be done, and delete nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: {operation?, sessions: [{path, id, size, trashed?, permanent?}]}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &DeleteArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let paths: Result<Vec<PathBuf>, Failure> = args.sessions.iter().map(|it| surroundings.find_session(it)).collect();
+    let paths = paths?;
+    let how = if args.permanent { Deletion::Permanent } else { Deletion::ToTrash };
+    if !args.dry_run && !args.yes {
+        let planned = surroundings.sessions.delete(&paths, how, true)?;
+        print(surroundings, &planned, err)?;
+        let question = if args.permanent { "Delete for good?" } else { "Move to the trash?" };
+        match input::confirm(question, err)? {
+            Some(true) => {}
+            Some(false) => return Ok(Exit::Nothing),
+            None => return Err(Failure::Unconfirmed),
+        }
+    }
+    let deleted = surroundings.sessions.delete(&paths, how, args.dry_run)?;
+    if args.json {
+        write_value(out.data(), &deleted.to_json())?;
+        return Ok(Exit::Done);
+    }
+    if args.dry_run || args.yes {
+        print(surroundings, &deleted, out)?;
+    }
+    let n_sessions = deleted.sessions.len();
+    let sessions = if n_sessions == 1 { "1 session".to_owned() } else { format!("{n_sessions} sessions") };
+    let words = match (&deleted.operation, args.permanent) {
+        (None, true) => format!("{sessions} would be deleted for good; nothing was changed"),
+        (None, false) => format!("{sessions} would be moved to the trash; nothing was changed"),
+        (Some(_), true) => format!("{sessions} deleted for good"),
+        (Some(id), false) => format!("{sessions} moved to the trash; `sessile undo {id}` brings back what is there"),
+    };
+    out.print_whole(&Line::new().text(&words))?;
+    Ok(Exit::Done)
+}
+
+fn print(surroundings: &Surroundings, deleted: &Deleted, screen: &mut Screen<'_>) -> Result<(), Failure> {
+    for session in &deleted.sessions {
+        let path = surroundings.short(&session.session.path.to_string_lossy());
+        screen.print_whole(&Line::new().right(10, DIM, &size_words(session.size)).text("  ").text(&path))?;
+    }
+    Ok(())
+}

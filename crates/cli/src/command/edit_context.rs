@@ -1,0 +1,115 @@
+//! `sessile edit-context`
+
+use clap::Args;
+use sessile::json::{Json, ObjectWriter};
+
+use crate::Exit;
+use crate::args::{SessionArg, required};
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::input;
+use crate::screen::{Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Change what the model sees of an entry
+///
+/// The entry itself stays as it is: an edit is appended that puts other content in its place, or nothing. The entry
+/// must be on the active branch and be a message of the user, of the model, of a tool or of an extension. The last edit
+/// of an entry counts. Prints the id of the edit.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile edit-context @1 @leaf~1 \"(a long log, cut)\"
+  $ sessile edit-context @1 @leaf~1 --drop
+  $ sessile edit-context @1 @leaf~1 --restore")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct EditContextArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// The entry
+    #[arg(value_name = "ENTRY")]
+    entry: Option<String>,
+
+    /// What the model sees instead; without it, standard input
+    #[arg(value_name = "TEXT", conflicts_with_all = ["drop", "restore"])]
+    text: Option<String>,
+
+    /// TEXT is JSON: a string, or an array of text and image blocks
+    #[arg(long, conflicts_with_all = ["drop", "restore"])]
+    json_content: bool,
+
+    /// The model sees nothing of the entry
+    #[arg(long, conflicts_with = "restore")]
+    drop: bool,
+
+    /// The model sees the entry as it was written
+    #[arg(long)]
+    restore: bool,
+
+    /// Tell what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: {entryId, targetId}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &EditContextArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let (session, [entry, text]) = args.session.with_words([args.entry.as_deref(), args.text.as_deref()]);
+    let path = surroundings.find(&session)?;
+    let look = surroundings.open(&session, err)?;
+    let target = look.find_entry(&required(entry, "ENTRY")?)?;
+    let leaf = look.leaf_id();
+    drop(look);
+    let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
+    let mut session = sessions.open(path, None, None)?;
+    if let Some(leaf) = leaf.filter(|_| args.dry_run) {
+        session.branch(leaf)?;
+    }
+    let id = if args.restore {
+        session.append_context_restore(&target)?
+    } else {
+        session.append_context_edit(&target, &replacement(args, text.as_deref())?)?
+    };
+    if args.json {
+        let mut json = ObjectWriter::new();
+        if !args.dry_run {
+            json.text("entryId", id.as_text());
+        }
+        write_value(out.data(), &json.text("targetId", target.as_text()).finish())?;
+        return Ok(Exit::Done);
+    }
+    let sees = match (args.drop, args.restore) {
+        (true, _) => "nothing of it",
+        (_, true) => "it as it was written",
+        _ => "something else in its place",
+    };
+    let does = if args.dry_run { "would see" } else { "sees" };
+    let words = format!("entry {target}: the model {does} {sees}");
+    if args.dry_run {
+        out.print_whole(&Line::new().text(&words))?;
+    } else {
+        out.print_whole(&Line::new().text(&id.to_string()))?;
+        err.print_whole(&Line::new().text(&words))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn replacement(args: &EditContextArgs, text: Option<&str>) -> Result<Json, Failure> {
+    if args.drop {
+        return Ok(Json::null());
+    }
+    let text = input::text(text, "what the model is to see")?;
+    let content = if args.json_content {
+        Json::parse(&text).map_err(|source| Failure::NotJson { source })?
+    } else {
+        Json::string(&text)
+    };
+    Ok(ObjectWriter::new().raw("content", content.raw()).finish())
+}

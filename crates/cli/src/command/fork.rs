@@ -1,0 +1,135 @@
+//! `sessile fork`
+
+use clap::Args;
+use sessile::entry::Payload;
+use sessile::json::ObjectWriter;
+use sessile::message::Message;
+use sessile::{EntryId, ForkPosition, Forked, SessionManager};
+
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::screen::{Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Start a session from a part of another one
+///
+/// The new session holds the path to ENTRY, byte for byte, with the labels on it, and names where it comes from. A
+/// message of the user is left out, to be written anew, as in pi; any other entry is the last one of the fork. Without
+/// ENTRY that is the leaf. Prints the path of the new session.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile fork @1
+  $ sessile fork @1 @leaf~2 --at
+  $ sessile fork @1 --before --json")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct ForkArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// The entry; without one the leaf, or with --before the last message of the user
+    #[arg(value_name = "ENTRY")]
+    entry: Option<String>,
+
+    /// End the fork with ENTRY
+    #[arg(long, conflicts_with = "before")]
+    at: bool,
+
+    /// End the fork before ENTRY, which must be a message of the user
+    #[arg(long)]
+    before: bool,
+
+    /// Tell what would be done, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: {path, id, parentSession, text?}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &ForkArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let (session, [word]) = args.session.with_words([args.entry.as_deref()]);
+    let path = surroundings.find(&session)?;
+    let look = surroundings.open(&session, err)?;
+    let entry = match &word {
+        Some(entry) => look.find_entry(entry)?,
+        None if args.before => last_question(&look)?.ok_or(Failure::NoQuestion)?,
+        None => look.leaf_id().ok_or(sessile::SessionError::NoLeaf)?,
+    };
+    let is_before = args.before || (!args.at && word.is_some() && is_question(&look, &entry)?);
+    drop(look);
+    let position = if is_before { ForkPosition::Before } else { ForkPosition::At };
+    let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
+    let mut session = sessions.open(path, None, None)?;
+    let forked = session.fork(&entry, position)?;
+    report(&mut session, &forked, (args.dry_run, args.json), out, err)
+}
+
+/// Makes sure that a fork has a file, and tells where it is.
+pub(super) fn report(
+    session: &mut SessionManager,
+    forked: &Forked,
+    (dry_run, json): (bool, bool),
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    if !dry_run && forked.session_file.as_ref().is_some_and(|file| !file.exists()) {
+        // Nothing was said in it yet, and all the same somebody wants to go on in it.
+        session.persist_now()?;
+    }
+    let n_entries = session.outline().n_entries();
+    let path = forked.session_file.as_ref().map(|path| path.to_string_lossy().into_owned());
+    if json {
+        let mut value = ObjectWriter::new();
+        if let Some(path) = &path {
+            value.string("path", path);
+        }
+        value.string("id", &session.session_id());
+        if let Some(parent) = session.header().parent_session() {
+            value.string("parentSession", &parent);
+        }
+        if let Some(text) = &forked.text {
+            value.string("text", text);
+        }
+        write_value(out.data(), &value.finish())?;
+        return Ok(Exit::Done);
+    }
+    let Some(path) = path.filter(|_| !dry_run) else {
+        let words = format!("a session of {n_entries} entries would be made; nothing was written");
+        out.print_whole(&Line::new().text(&words))?;
+        return Ok(Exit::Done);
+    };
+    out.print_whole(&Line::new().text(&path))?;
+    match &forked.text {
+        Some(text) => err.print(Line::new().text(&format!("{n_entries} entries, up to before: {text}")))?,
+        None => err.print_whole(&Line::new().text(&format!("{n_entries} entries")))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn is_question(session: &SessionManager, id: &EntryId) -> Result<bool, Failure> {
+    let entry = session.entry(id)?;
+    Ok(entry.is_some_and(|entry| match entry.payload() {
+        Payload::Message(message) => matches!(message.message(), Some(Message::User(_))),
+        _ => false,
+    }))
+}
+
+/// The last message of the user on the way to the leaf.
+fn last_question(session: &SessionManager) -> Result<Option<EntryId>, Failure> {
+    for row in session.path(None).into_iter().rev() {
+        if let Some(id) = session.outline().id(row)
+            && is_question(session, &id)?
+        {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,116 @@
+//! `sessile label`
+
+use clap::Args;
+use sessile::json::ObjectWriter;
+use sessile::{Annotated, SessionManager, Step};
+
+use crate::Exit;
+use crate::args::{ListFormat, SessionArg, required};
+use crate::data::{ListWriter, write_value};
+use crate::failure::Failure;
+use crate::screen::{DIM, Line, NAMED, Screen};
+use crate::surroundings::Surroundings;
+
+/// Label an entry, or print its label, or list all labels
+///
+/// The label is appended to the session as pi does it. `sessile undo` takes it back. Exits with 1 if a label is asked
+/// for and there is none.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile label @1 @leaf \"good so far\"
+  $ sessile label @1 @leaf --clear
+  $ sessile label @1 --list")]
+pub(crate) struct LabelArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// The entry
+    #[arg(value_name = "ENTRY")]
+    entry: Option<String>,
+
+    /// Its new label; without one, its label is printed
+    #[arg(value_name = "LABEL")]
+    label: Option<String>,
+
+    /// Take its label away
+    #[arg(long, conflicts_with = "label")]
+    clear: bool,
+
+    /// List all labels of the session
+    #[arg(long, conflicts_with_all = ["entry", "label", "clear", "dry_run"])]
+    list: bool,
+
+    /// Tell what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    format: ListFormat,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &LabelArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let (session, [entry, label]) = args.session.with_words([args.entry.as_deref(), args.label.as_deref()]);
+    let path = surroundings.find(&session)?;
+    let session = surroundings.open(&session, err)?;
+    if args.list {
+        return list(&session, args, out);
+    }
+    let entry = session.find_entry(&required(entry, "ENTRY")?)?;
+    if label.is_none() && !args.clear {
+        let label = session.label(&entry)?;
+        if let Some(label) = &label {
+            if args.format.json || args.format.jsonl {
+                let mut json = ObjectWriter::new();
+                write_value(out.data(), &json.text("entryId", entry.as_text()).string("label", label).finish())?;
+            } else {
+                out.print_whole(&Line::new().text(label))?;
+            }
+        }
+        return Ok(if label.is_some() { Exit::Done } else { Exit::Nothing });
+    }
+    drop(session);
+    let done = surroundings.sessions.relabel(path, &entry, label.as_deref(), args.dry_run)?;
+    if args.format.json || args.format.jsonl {
+        write_value(out.data(), &done.to_json(args.dry_run))?;
+    } else {
+        out.print_whole(&Line::new().text(&words(&done, args.dry_run)))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn list(session: &SessionManager, args: &LabelArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let labels = session.labelled()?;
+    if let Some(layout) = args.format.layout() {
+        let mut list = ListWriter::new(out.data(), layout);
+        for (id, label) in &labels {
+            let mut json = ObjectWriter::new();
+            json.text("entryId", id.as_text()).raw("label", label.value.raw());
+            json.optional("timestamp", label.timestamp.as_ref().map(sessile::json::Json::raw));
+            list.push(json.finish().raw())?;
+        }
+        list.finish()?;
+    } else {
+        for (id, label) in &labels {
+            out.print(Line::new().styled(DIM, &id.to_string()).cut(12).pad(14).styled(NAMED, &label.text()))?;
+        }
+    }
+    Ok(if labels.is_empty() { Exit::Nothing } else { Exit::Done })
+}
+
+fn words(done: &Annotated, dry_run: bool) -> String {
+    let Step::Label { entry, before, after, .. } = &done.step else { return String::new() };
+    let would = if dry_run { "would be " } else { "" };
+    match (done.is_change, before, after) {
+        (false, _, Some(label)) => format!("{entry} has the label {label:?} already"),
+        (false, _, None) => format!("{entry} has no label"),
+        (true, _, Some(label)) => format!("{entry} {would}labelled {label:?}"),
+        (true, before, None) => {
+            format!("the label {:?} of {entry} {would}taken away", before.as_deref().unwrap_or_default())
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `sessile migrate`
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use sessile::json::{Json, ObjectWriter};
+use sessile::{ListOptions, SessionError};
+
+use crate::Exit;
+use crate::args::{ListFormat, SessionArg};
+use crate::data::ListWriter;
+use crate::failure::{self, Failure};
+use crate::screen::{Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Bring sessions of older versions to the current one
+///
+/// Files of version 1 and 2 are brought to version 3, as the first append would do it. The original is kept beside the
+/// file, as NAME.jsonl.orig-TIME. Sessions of the current version are not touched.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile migrate @1
+  $ sessile migrate --all --dry-run")]
+pub(crate) struct MigrateArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Do it to the sessions of all directories
+    #[arg(long, conflicts_with_all = ["session", "chosen", "continue"])]
+    all: bool,
+
+    /// Tell what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    format: ListFormat,
+}
+
+/// A session that was brought to the current version, or would be.
+struct Migrated {
+    path: PathBuf,
+    from: String,
+    original: Option<PathBuf>,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &MigrateArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let paths = if args.all {
+        let dir = surroundings.session_dir();
+        let sessions = surroundings.sessions.list_all(dir.as_deref(), &mut ListOptions::default())?;
+        sessions.into_iter().map(|session| session.path).collect()
+    } else {
+        vec![surroundings.find(&args.session)?]
+    };
+    let mut done = Vec::new();
+    let mut failed = None;
+    for path in paths {
+        match migrate(surroundings, &path, args.dry_run) {
+            Ok(migrated) => done.extend(migrated),
+            // Of many, one that cannot be read does not keep the others from being done.
+            Err(error) if args.all => {
+                let failure = Failure::from(error);
+                failure::report_chain(&failure, err)?;
+                failed = Some(failure.exit());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    print(surroundings, args, &done, out)?;
+    Ok(failed.unwrap_or(Exit::Done))
+}
+
+fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Option<Migrated>, SessionError> {
+    let mut session = surroundings.sessions.clone().read_only().open(path, None, None)?;
+    if !session.outline().upgrade().is_needed() {
+        return Ok(None);
+    }
+    let from = session.stored_version();
+    let original = if dry_run {
+        None
+    } else {
+        session = surroundings.sessions.open(path, None, None)?;
+        session.upgrade()?
+    };
+    Ok(Some(Migrated { path: path.to_path_buf(), from, original }))
+}
+
+fn print(
+    surroundings: &Surroundings,
+    args: &MigrateArgs,
+    done: &[Migrated],
+    out: &mut Screen<'_>,
+) -> Result<(), Failure> {
+    if let Some(layout) = args.format.layout() {
+        let mut list = ListWriter::new(out.data(), layout);
+        done.iter().try_for_each(|migrated| list.push(to_json(migrated).raw()))?;
+        return Ok(list.finish()?);
+    }
+    let verb = if args.dry_run { "would be brought" } else { "brought" };
+    for migrated in done {
+        let path = surroundings.short(&migrated.path.to_string_lossy());
+        let kept = migrated.original.as_ref().map(|original| surroundings.short(&original.to_string_lossy()));
+        let kept = kept.map(|kept| format!("; the original is {kept}")).unwrap_or_default();
+        let words = format!("{path} {verb} from version {} to 3{kept}", migrated.from);
+        out.print_whole(&Line::new().text(&words))?;
+    }
+    if done.is_empty() {
+        out.print_whole(&Line::new().text("nothing to migrate"))?;
+    }
+    Ok(())
+}
+
+fn to_json(migrated: &Migrated) -> Json {
+    let mut json = ObjectWriter::new();
+    json.string("path", &migrated.path.to_string_lossy()).string("from", &migrated.from).integer("to", 3);
+    if let Some(original) = &migrated.original {
+        json.string("original", &original.to_string_lossy());
+    }
+    json.finish()
+}

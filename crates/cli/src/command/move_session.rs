@@ -1,0 +1,87 @@
+//! `sessile move`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use sessile::Moved;
+
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::screen::{DIM, Line, Screen};
+use crate::surroundings::{Surroundings, warn};
+
+/// Give sessions another working directory, because a project has moved
+///
+/// The header of each session names the new directory, and its file goes to that directory's sessions; no other byte
+/// changes, and the original is kept where it was, as NAME.jsonl.orig-TIME. With --from, all sessions of a directory
+/// and of those below it. `sessile undo` moves them back.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile move --from /home/u/src/tidepool --to /home/u/src/tides --dry-run
+  $ sessile move @2 --to /home/u/src/tides")]
+pub(crate) struct MoveArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Move all sessions of this directory and of those below it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["session", "chosen", "continue"])]
+    from: Option<PathBuf>,
+
+    /// The new working directory
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+
+    /// Tell what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: {operation?, sessions: [{path, to, id, cwdBefore, cwdAfter, original?}]}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &MoveArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let to = surroundings.directory(Some(&args.to));
+    let moved = match &args.from {
+        None => surroundings.sessions.move_session(surroundings.find(&args.session)?, &to, args.dry_run)?,
+        Some(from) => {
+            let (from, dir) = (surroundings.directory(Some(from)), surroundings.session_dir());
+            surroundings.sessions.move_directory(from, &to, dir.as_deref(), args.dry_run)?
+        }
+    };
+    if args.json {
+        write_value(out.data(), &moved.to_json())?;
+    } else {
+        print(surroundings, &moved, out)?;
+        if !moved.sessions.is_empty() && !to.is_dir() {
+            warn(err, &format!("{} does not exist", to.display()))?;
+        }
+    }
+    Ok(if moved.sessions.is_empty() && args.from.is_some() { Exit::Nothing } else { Exit::Done })
+}
+
+fn print(surroundings: &Surroundings, moved: &Moved, out: &mut Screen<'_>) -> Result<(), Failure> {
+    for session in &moved.sessions {
+        let name = session.session.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (from, to) =
+            (surroundings.short(&session.cwd_before), surroundings.short(&session.cwd_after.to_string_lossy()));
+        out.print_whole(&Line::new().styled(DIM, &name).text(&format!("  {from} → {to}")))?;
+    }
+    let sessions = match moved.sessions.len() {
+        1 => "1 session".to_owned(),
+        number => format!("{number} sessions"),
+    };
+    let words = match &moved.operation {
+        Some(id) => format!("{sessions} moved; `sessile undo {id}` moves back"),
+        None if moved.sessions.is_empty() => "nothing to move".to_owned(),
+        None => format!("{sessions} would be moved; nothing was changed"),
+    };
+    Ok(out.print_whole(&Line::new().text(&words))?)
+}

@@ -1,0 +1,89 @@
+//! `sessile name`
+
+use clap::Args;
+use sessile::json::ObjectWriter;
+use sessile::{Annotated, SessionManager, Step};
+
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::screen::{Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Name a session, or print its name
+///
+/// The name is appended to the session as pi does it; the old one stays in the file. `sessile undo` takes it back.
+/// Exits with 1 if a name is asked for and there is none.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile name @1 \"Clocks go back\"
+  $ sessile name @1
+  $ sessile name @1 --clear")]
+pub(crate) struct NameArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Its new name; without one, its name is printed
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+
+    /// Take its name away
+    #[arg(long, conflicts_with = "name")]
+    clear: bool,
+
+    /// Tell what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: {path, id, name?}, or {changed, change, entryId?, operation?}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &NameArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let (session, [name]) = args.session.with_words([args.name.as_deref()]);
+    if name.is_none() && !args.clear {
+        return show(&surroundings.open(&session, err)?, args, out);
+    }
+    let done = surroundings.sessions.rename(surroundings.find(&session)?, name.as_deref(), args.dry_run)?;
+    if args.json {
+        write_value(out.data(), &done.to_json(args.dry_run))?;
+        return Ok(Exit::Done);
+    }
+    out.print_whole(&Line::new().text(&words(&done, args.dry_run)))?;
+    Ok(Exit::Done)
+}
+
+fn show(session: &SessionManager, args: &NameArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let name = session.session_name()?;
+    if args.json {
+        let mut json = ObjectWriter::new();
+        let path = session.session_file().map(|path| path.to_string_lossy().into_owned());
+        json.string("path", &path.unwrap_or_default()).string("id", &session.session_id());
+        if let Some(name) = &name {
+            json.string("name", name);
+        }
+        write_value(out.data(), &json.finish())?;
+    } else if let Some(name) = &name {
+        out.print_whole(&Line::new().text(name))?;
+    }
+    Ok(if name.is_some() { Exit::Done } else { Exit::Nothing })
+}
+
+fn words(done: &Annotated, dry_run: bool) -> String {
+    let Step::Name { before, after, .. } = &done.step else { return String::new() };
+    let would = if dry_run { "would be " } else { "" };
+    match (done.is_change, before, after) {
+        (false, _, Some(name)) => format!("it is called {name:?} already"),
+        (false, _, None) => "it has no name".to_owned(),
+        (true, Some(before), Some(after)) => format!("{would}renamed from {before:?} to {after:?}"),
+        (true, None, Some(after)) => format!("{would}named {after:?}"),
+        (true, before, None) => format!("the name {:?} {would}taken away", before.as_deref().unwrap_or_default()),
+    }
+}

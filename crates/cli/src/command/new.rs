@@ -1,0 +1,103 @@
+//! `sessile new`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use sessile::json::ObjectWriter;
+use sessile::{Begin, SessionManager};
+
+use crate::Exit;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::screen::{Line, Screen};
+use crate::surroundings::{Surroundings, warn};
+
+/// Start a session
+///
+/// Makes a session of this directory and prints its path. The file is there at once, and pi goes on in it with
+/// `pi --session PATH`. The options are those of pi.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile new
+  $ sessile new --name \"Tide tables\" --cwd /home/u/src/tidepool
+  $ sessile new --fork @1 --json")]
+pub(crate) struct NewArgs {
+    /// Copy this session, all branches of it
+    #[arg(long, value_name = "SESSION", conflicts_with = "no_session")]
+    fork: Option<PathBuf>,
+
+    /// Use this id; a session of this directory that has it is gone on with
+    #[arg(long, value_name = "ID")]
+    session_id: Option<String>,
+
+    /// Name the session
+    #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
+    name: Option<String>,
+
+    /// Keep the session in memory: nothing is written, and only its id is printed
+    #[arg(long)]
+    no_session: bool,
+
+    /// The working directory of the session, if not this one
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+
+    /// Tell what would be done, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: {path?, id, cwd, name?, parentSession?, created}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &NewArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let choice = Begin {
+        cwd: Some(surroundings.directory(args.cwd.as_deref())),
+        session_dir: surroundings.session_dir(),
+        id: args.session_id.clone(),
+        fork: args.fork.as_ref().map(|source| surroundings.find_session(source)).transpose()?,
+        name: args.name.clone(),
+        in_memory: args.no_session,
+        dry_run: args.dry_run,
+    };
+    let begun = surroundings.sessions.begin(&choice)?;
+    let path = begun.session.session_file().filter(|_| !args.no_session);
+    if args.json {
+        write_value(out.data(), &to_json(&begun.session, begun.is_new && !args.dry_run, args.no_session)?)?;
+        return Ok(Exit::Done);
+    }
+    if args.dry_run {
+        let words = if begun.is_new { "a session would be started" } else { "a session of that id is there" };
+        out.print_whole(&Line::new().text(words).text("; nothing was written"))?;
+        return Ok(Exit::Done);
+    }
+    let shown = path.map_or_else(|| begun.session.session_id(), |path| path.to_string_lossy().into_owned());
+    out.print_whole(&Line::new().text(&shown))?;
+    if begun.is_new && args.session_id.is_some() && args.fork.is_none() && !args.no_session {
+        warn(err, &format!("no session here had the id {}, so it is a new one", begun.session.session_id()))?;
+    } else if !begun.is_new {
+        err.print_whole(&Line::new().text("it was there already"))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn to_json(session: &SessionManager, created: bool, in_memory: bool) -> Result<sessile::json::Json, Failure> {
+    let mut json = ObjectWriter::new();
+    if let Some(path) = session.session_file().filter(|_| !in_memory) {
+        json.string("path", &path.to_string_lossy());
+    }
+    json.string("id", &session.session_id()).string("cwd", &session.cwd().to_string_lossy());
+    if let Some(name) = session.session_name()? {
+        json.string("name", &name);
+    }
+    if let Some(parent) = session.header().parent_session() {
+        json.string("parentSession", &parent);
+    }
+    Ok(json.bool("created", created).finish())
+}

@@ -1,0 +1,112 @@
+//! `sessile prune`
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args};
+use sessile::{Pruned, Pruning};
+
+use crate::Exit;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::measure::{bytes, duration_ms, size_words};
+use crate::screen::{DIM, Line, NAMED, PLAIN, Screen};
+use crate::surroundings::Surroundings;
+use crate::table::age;
+
+/// Move sessions that nobody uses any more to the trash
+///
+/// Says which; with --apply it does it. What counts is when somebody last used any session of a family, that is a
+/// session and all that was forked from it. Sessions with a name or with labels stay unless told otherwise, and of
+/// those chosen by size or number alone, families used in the last seven days. What was pruned is written down in
+/// prune.jsonl in the state directory, and `sessile undo` brings it back. The disk has its room back when the trash is
+/// emptied.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("criterion").required(true).multiple(true).args(["older_than", "larger_than", "keep"])))]
+#[command(after_long_help = "Examples:
+  $ sessile prune --older-than 2d
+  $ sessile prune --larger-than 100M --older-than 2w --apply
+  $ sessile prune --keep 50 --named")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct PruneArgs {
+    /// Sessions of families that nobody used for so long, such as 90d, 12h, 2w, 3mo, 1y
+    #[arg(long, value_name = "AGE", value_parser = duration_ms)]
+    older_than: Option<i64>,
+
+    /// Sessions larger than this, such as 100M or 4G
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    larger_than: Option<u64>,
+
+    /// Spare the N families that were used last
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
+
+    /// Sessions with a name too
+    #[arg(long)]
+    named: bool,
+
+    /// Sessions with labels too
+    #[arg(long)]
+    labelled: bool,
+
+    /// Only sessions of this directory
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+
+    /// Do it
+    #[arg(long)]
+    apply: bool,
+
+    /// Tell what would be done, which is what happens without --apply
+    #[arg(long, conflicts_with = "apply")]
+    dry_run: bool,
+
+    /// Print JSON: {operation?, bytes, sessions, kept}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(surroundings: &Surroundings, args: &PruneArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let pruning = Pruning {
+        older_than: args.older_than,
+        larger_than: args.larger_than,
+        keep: args.keep,
+        named: args.named,
+        labelled: args.labelled,
+        cwd: args.cwd.as_ref().map(|cwd| surroundings.directory(Some(cwd))),
+        session_dir: surroundings.session_dir(),
+    };
+    let pruned = surroundings.sessions.prune(&pruning, args.apply)?;
+    if args.json {
+        write_value(out.data(), &pruned.to_json())?;
+    } else {
+        print(surroundings, &pruned, out)?;
+    }
+    Ok(if pruned.sessions.is_empty() { Exit::Nothing } else { Exit::Done })
+}
+
+fn print(surroundings: &Surroundings, pruned: &Pruned, out: &mut Screen<'_>) -> Result<(), Failure> {
+    let now = surroundings.now_ms();
+    for (session, last_used) in &pruned.sessions {
+        let title = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
+        let style = if session.name.is_some() { NAMED } else { PLAIN };
+        let start = Line::new().right(5, DIM, &age(now, *last_used)).right(16, DIM, &size_words(session.size));
+        out.print(
+            start
+                .text("  ")
+                .styled(style, title.trim())
+                .styled(DIM, &format!("  {}", surroundings.short(&session.cwd))),
+        )?;
+    }
+    let (n_sessions, size) = (pruned.sessions.len(), size_words(pruned.size()));
+    let sessions = if n_sessions == 1 { "1 session".to_owned() } else { format!("{n_sessions} sessions") };
+    let words = match &pruned.operation {
+        Some(id) => format!("{sessions}, {size}, moved to the trash; `sessile undo {id}` brings them back"),
+        None if n_sessions == 0 => "nothing to prune".to_owned(),
+        None => format!("{sessions}, {size}, would be moved to the trash; --apply does it"),
+    };
+    let kept = match pruned.kept.len() {
+        0 => String::new(),
+        n_kept => format!("; {n_kept} with a name or labels {}", if n_kept == 1 { "stays" } else { "stay" }),
+    };
+    Ok(out.print_whole(&Line::new().text(&words).styled(DIM, &kept))?)
+}

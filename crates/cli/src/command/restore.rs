@@ -1,0 +1,72 @@
+//! `sessile restore`
+
+use clap::Args;
+use sessile::json::ObjectWriter;
+
+use crate::Exit;
+use crate::args::ListFormat;
+use crate::data::{ListWriter, write_value};
+use crate::failure::Failure;
+use crate::screen::{DIM, Line, Screen};
+use crate::surroundings::Surroundings;
+use crate::table::age;
+
+/// Bring a deleted session back from the trash
+///
+/// To where it was, and never over something that is there by now. Knows the sessions that `sessile delete` and
+/// `sessile prune` have deleted and that are still in the trash. Exits with 1 if a list is asked for and there are none.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile restore --list
+  $ sessile restore 019a6f --dry-run")]
+pub(crate) struct RestoreArgs {
+    /// The session: its id or the beginning of it, its old path, or its file's name
+    #[arg(value_name = "SESSION", required_unless_present = "list")]
+    session: Option<String>,
+
+    /// List what can be brought back, the last deleted first
+    #[arg(long, conflicts_with = "session")]
+    list: bool,
+
+    /// Tell what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    format: ListFormat,
+}
+
+pub(super) fn run(surroundings: &Surroundings, args: &RestoreArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let Some(wanted) = &args.session else { return list(surroundings, args, out) };
+    let (restored, operation) = surroundings.sessions.restore(wanted, args.dry_run)?;
+    if args.format.layout().is_some() {
+        let mut json = ObjectWriter::new();
+        json.string("path", &restored.session.path.to_string_lossy()).string("id", &restored.session.id);
+        if let Some(operation) = &operation {
+            json.string("operation", operation);
+        }
+        write_value(out.data(), &json.finish())?;
+        return Ok(Exit::Done);
+    }
+    let path = surroundings.short(&restored.session.path.to_string_lossy());
+    let words = if args.dry_run { "would be brought back" } else { "is back" };
+    out.print_whole(&Line::new().text(&format!("{path} {words}")))?;
+    Ok(Exit::Done)
+}
+
+fn list(surroundings: &Surroundings, args: &RestoreArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let found = surroundings.sessions.in_trash()?;
+    if let Some(layout) = args.format.layout() {
+        let mut list = ListWriter::new(out.data(), layout);
+        found.iter().try_for_each(|it| list.push(it.to_json().raw()))?;
+        list.finish()?;
+    } else {
+        let now = surroundings.now_ms();
+        for it in &found {
+            let path = surroundings.short(&it.session.path.to_string_lossy());
+            let start = Line::new().right(5, DIM, &age(now, it.time)).text("  ").styled(DIM, &it.session.id);
+            out.print_whole(&start.text("  ").text(&path))?;
+        }
+    }
+    Ok(if found.is_empty() { Exit::Nothing } else { Exit::Done })
+}

@@ -1,0 +1,123 @@
+//! `sessile undo`
+
+use clap::Args;
+use sessile::json::Json;
+use sessile::{Operation, OperationState, Step};
+
+use crate::Exit;
+use crate::args::ListFormat;
+use crate::data::{ListWriter, write_value};
+use crate::failure::Failure;
+use crate::screen::{DIM, Line, Screen};
+use crate::surroundings::Surroundings;
+use crate::table::age;
+
+/// Take back what was done last, or an operation from the list
+///
+/// Undoes names, labels, moves of the leaf, moves of sessions, deletions and prunings: the last that was not undone
+/// yet, or the one with this id. Names and labels are taken back by appending the old ones. If somebody else has
+/// changed the same thing since, nothing is done. An undo is an operation itself; undoing it does it all again.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile undo --list
+  $ sessile undo --dry-run
+  $ sessile undo 1f3a")]
+pub(crate) struct UndoArgs {
+    /// The operation: its id or the beginning of it
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+
+    /// List what was done, the last first
+    #[arg(long, conflicts_with_all = ["id", "dry_run"])]
+    list: bool,
+
+    /// Tell what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    format: ListFormat,
+}
+
+pub(super) fn run(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    if args.list {
+        return list(surroundings, args, out);
+    }
+    let undone = surroundings.sessions.undo(args.id.as_deref(), args.dry_run)?;
+    if args.format.layout().is_some() {
+        write_value(out.data(), &undone.to_json())?;
+        return Ok(Exit::Done);
+    }
+    for step in &undone.steps {
+        out.print(Line::new().text("  ").text(&words(surroundings, step)))?;
+    }
+    let Operation { id, kind, .. } = &undone.operation;
+    let summary = match &undone.id {
+        _ if undone.steps.is_empty() => format!("{} {id}: all is as it was before", kind.word()),
+        None => format!("{} {id} would be undone; nothing was changed", kind.word()),
+        Some(by) => format!("{} {id} undone; `sessile undo {by}` does it again", kind.word()),
+    };
+    out.print_whole(&Line::new().text(&summary))?;
+    Ok(Exit::Done)
+}
+
+fn list(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let mut operations = surroundings.sessions.operations()?;
+    operations.reverse();
+    if let Some(layout) = args.format.layout() {
+        let mut list = ListWriter::new(out.data(), layout);
+        operations.iter().try_for_each(|operation| list.push(operation.to_json().raw()))?;
+        list.finish()?;
+    } else {
+        let now = surroundings.now_ms();
+        for operation in &operations {
+            let start = Line::new().styled(DIM, &operation.id).pad(14).right(19, DIM, &age(now, operation.time));
+            let start = start.text("  ").text(operation.kind.word()).pad(30);
+            out.print(start.text(&summary(surroundings, operation)).styled(DIM, &remark(operation)))?;
+        }
+    }
+    Ok(if operations.is_empty() { Exit::Nothing } else { Exit::Done })
+}
+
+/// What an operation did: its first step, and how many more there were.
+fn summary(surroundings: &Surroundings, operation: &Operation) -> String {
+    let first = operation.steps.first().map(|step| words(surroundings, step)).unwrap_or_default();
+    match operation.steps.len() {
+        0 | 1 => first,
+        number => format!("{first}, and {} more", number - 1),
+    }
+}
+
+fn remark(operation: &Operation) -> String {
+    let state = match operation.state {
+        OperationState::Done => "",
+        OperationState::Unfinished => "  unfinished",
+        OperationState::Failed => "  failed",
+    };
+    let undone = operation.undone_by.as_ref().map(|by| format!("  undone by {by}")).unwrap_or_default();
+    format!("{state}{undone}")
+}
+
+/// A step in a few words.
+fn words(surroundings: &Surroundings, step: &Step) -> String {
+    let quoted = |text: &Option<String>| text.as_ref().map_or_else(|| "nothing".to_owned(), |text| format!("{text:?}"));
+    let path = step.session().path.file_stem().unwrap_or_default().to_string_lossy();
+    match step {
+        Step::Name { before, after, .. } => format!("name {} → {}: {path}", quoted(before), quoted(after)),
+        Step::Label { entry, before, after, .. } => {
+            format!("label of {entry} {} → {}: {path}", quoted(before), quoted(after))
+        }
+        Step::Leaf { before, after, .. } => {
+            let place =
+                |id: &Option<sessile::EntryId>| id.as_ref().map_or_else(|| "the start".to_owned(), ToString::to_string);
+            format!("leaf {} → {}: {path}", place(before), place(after))
+        }
+        Step::Move { cwd_before, cwd_after, .. } => {
+            let cwd = |cwd: &Option<Json>| cwd.as_ref().and_then(|cwd| cwd.raw().as_string()).unwrap_or_default();
+            let (before, after) = (surroundings.short(&cwd(cwd_before)), surroundings.short(&cwd(cwd_after)));
+            format!("move {before} → {after}: {path}")
+        }
+        Step::Delete { .. } => format!("delete {path}"),
+        Step::Restore { .. } => format!("bring back {path}"),
+    }
+}

@@ -1,0 +1,313 @@
+//! Commands that add to sessions, and `undo`.
+
+use std::io::Write;
+
+use super::*;
+
+fn path(file: &Path) -> &str {
+    file.to_str().unwrap()
+}
+
+fn lines(file: &Path) -> Vec<Value> {
+    let text = std::fs::read(file).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn last(file: &Path) -> Value {
+    lines(file).pop().unwrap()
+}
+
+/// Runs a command that reads this from standard input.
+fn fed(home: &Home, words: &[&str], input: &str) -> Ran {
+    let mut child =
+        home.command(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+#[test]
+fn names_are_given_taken_and_undone() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let before = std::fs::read(&file).unwrap();
+    assert_eq!(home.run(&["name", path(&file)]).code, 1);
+    let dry = home.run(&["name", path(&file), "One", "--dry-run"]);
+    assert_eq!((dry.code, dry.out.as_str()), (0, "would be named \"One\"\n"));
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    let ran = home.run(&["name", path(&file), " One\nname "]);
+    assert_eq!((ran.out.as_str(), ran.code), ("named \"One name\"\n", 0));
+    assert_eq!(home.run(&["name", path(&file)]).out, "One name\n");
+    assert_eq!(home.run(&["name", path(&file), "--json"]).json()["name"], "One name");
+    assert_eq!(home.run(&["name", path(&file), "One name"]).out, "it is called \"One name\" already\n");
+    assert_eq!(lines(&file).len(), 7, "nothing is said twice");
+    let changed = home.run(&["name", "s1", "Two", "--json"]).json();
+    assert_eq!((&changed["change"]["before"], &changed["changed"]), (&"One name".into(), &true.into()));
+    let undone = home.run(&["undo", "--json"]).json();
+    assert_eq!(undone["undone"]["id"], changed["operation"]);
+    assert_eq!(home.run(&["name", "s1"]).out, "One name\n");
+    // Undoing the undo does it again.
+    home.run(&["undo", undone["operation"].as_str().unwrap()]).expect(0, "");
+    assert_eq!(home.run(&["name", "s1"]).out, "Two\n");
+    home.run(&["name", "s1", "--clear"]).expect(0, "");
+    assert_eq!(home.run(&["name", "s1"]).code, 1);
+    assert_eq!(home.run(&["name", "s1", "  "]).code, 2);
+    assert_eq!(home.run(&["name", "-c", "By flag"]).out, "named \"By flag\"\n");
+    let list = home.run(&["undo", "--list", "--json"]).json();
+    assert_eq!(list.as_array().unwrap().len(), 6);
+    assert!(std::fs::read(&file).unwrap().starts_with(&before), "only appended to");
+}
+
+#[test]
+fn nothing_to_undo_is_1() {
+    let home = Home::new();
+    let ran = home.run(&["undo"]);
+    ran.expect(1, "error: there is nothing to undo\n");
+    assert_eq!(home.run(&["undo", "--list"]).code, 1);
+    assert_eq!(home.run(&["undo", "abc"]).code, 3);
+}
+
+#[test]
+fn labels_are_given_taken_and_listed() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    assert_eq!(home.run(&["label", path(&file), "b"]).out, "here\n");
+    assert_eq!(home.run(&["label", path(&file), "a"]).code, 1);
+    assert_eq!(home.run(&["label", path(&file), "c", "new\u{1b}[2J"]).out, "c labelled \"new\\u{1b}[2J\"\n");
+    let list = home.run(&["label", path(&file), "--list", "--json"]).json();
+    assert_eq!((&list[0]["entryId"], &list[1]["label"]), (&"b".into(), &"new\u{1b}[2J".into()));
+    let listed = home.run(&["label", path(&file), "--list"]).out;
+    assert!(listed.contains("new␛[2J"), "{listed}");
+    home.run(&["label", path(&file), "here", "--clear"]).expect(0, "");
+    assert_eq!(home.run(&["label", path(&file), "b"]).code, 1);
+    home.run(&["undo"]).expect(0, "");
+    assert_eq!(home.run(&["label", path(&file), "b"]).out, "here\n");
+    assert_eq!(home.run(&["label", path(&file), "nowhere", "x"]).code, 3);
+    assert_eq!(home.run(&["label", path(&file)]).code, 2);
+}
+
+#[test]
+fn the_leaf_is_moved_and_remembered() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let before = std::fs::read(&file).unwrap();
+    let ran = home.run(&["branch", path(&file), "c"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "the leaf is at c; it was at e\n"));
+    assert_eq!(std::fs::read(&file).unwrap(), before, "nothing is written");
+    let context = home.json(&["context", "--json"], &file);
+    assert_eq!(context["messages"].as_array().unwrap().last().unwrap()["content"], "second question");
+    let id = home.run(&["append", path(&file), "third question"]).out;
+    assert_eq!((&last(&file)["parentId"], &last(&file)["id"]), (&"c".into(), &id.trim().into()));
+    // By now the session has moved on.
+    let ran = home.run(&["undo"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("the session has moved on"), "{}", ran.err);
+    home.run(&["branch", path(&file), "--reset"]).expect(0, "");
+    assert_eq!(home.json(&["context", "--json"], &file)["messages"].as_array().unwrap().len(), 0);
+    home.run(&["undo"]).expect(0, "");
+    assert_eq!(home.json(&["context", "--json"], &file)["messages"].as_array().unwrap().len(), 4);
+    let ran = fed(&home, &["branch", path(&file), "a", "--summary", "--json"], "what happened\n");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let summary = last(&file);
+    assert_eq!((&summary["type"], &summary["summary"]), (&"branch_summary".into(), &"what happened".into()));
+    assert_eq!((&summary["parentId"], &summary["fromId"]), (&"a".into(), &id.trim().into()));
+    home.run(&["undo"]).expect(0, "");
+    assert_eq!(home.json(&["context", "--json"], &file)["messages"].as_array().unwrap().len(), 4);
+    assert_eq!(home.run(&["branch", path(&file)]).code, 2);
+}
+
+#[test]
+fn entries_are_appended() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let ran = fed(&home, &["append", path(&file)], "from\nstdin\n");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!(last(&file)["message"]["content"], "from\nstdin");
+    assert_eq!(last(&file)["id"], ran.out.trim());
+    let answer = home.run(&["append", path(&file), "--role", "assistant", "yes", "--json", "--durable"]).json();
+    assert_eq!((&answer["durable"], &answer["parentId"]), (&"disk".into(), &ran.out.trim().into()));
+    assert_eq!((&last(&file)["message"]["provider"], &last(&file)["message"]["model"]), (&"p".into(), &"m".into()));
+    home.run(&["append", path(&file), "--custom-type", "ci", "passed", "--parent", "b"]).expect(0, "");
+    assert_eq!((&last(&file)["type"], &last(&file)["parentId"]), (&"custom_message".into(), &"b".into()));
+    home.run(&["append", path(&file), "--custom-type", "ci", "--data", r#"{"n":1}"#]).expect(0, "");
+    assert_eq!((&last(&file)["type"], &last(&file)["data"]["n"]), (&"custom".into(), &1.into()));
+    let message = r#"{"role":"bashExecution","command":"ls","output":"","exitCode":0,"cancelled":false,"truncated":false,"timestamp":1}"#;
+    home.run(&["append", path(&file), "--json-message", message]).expect(0, "");
+    assert_eq!(last(&file)["message"]["command"], "ls");
+    let count = lines(&file).len();
+    let ran = home.run(&["append", path(&file), "late", "--expect-leaf", "a"]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""));
+    for (words, code) in [
+        (&["--json-message", "{"][..], 2),
+        (&["--json-message", "{}"], 2),
+        (&["x", "--parent", "nowhere"], 3),
+        (&["x", "--role", "mauve"], 2),
+        (&["x", "--dry-run"], 0),
+    ] {
+        let words: Vec<&str> = ["append", path(&file)].iter().chain(words).copied().collect();
+        assert_eq!(home.run(&words).code, code, "{words:?}");
+    }
+    assert_eq!(lines(&file).len(), count, "nothing was written");
+    home.run(&["append", path(&file), "in time", "--expect-leaf", "@leaf"]).expect(0, "");
+    assert_eq!(lines(&file).len(), count + 1);
+}
+
+#[test]
+fn a_dry_run_forgets_no_leaf() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    home.run(&["branch", path(&file), "c"]).expect(0, "");
+    let ran = home.run(&["append", path(&file), "x", "--dry-run"]);
+    assert_eq!(ran.out, "an entry would be appended behind c; nothing was written\n");
+    home.run(&["append", path(&file), "x", "--dry-run", "--parent", "a"]).expect(0, "");
+    home.run(&["edit-context", path(&file), "c", "--drop", "--dry-run"]).expect(0, "");
+    home.run(&["append", path(&file), "x"]).expect(0, "");
+    assert_eq!(last(&file)["parentId"], "c");
+}
+
+#[test]
+fn sessions_are_started() {
+    let home = Home::new();
+    let ran = home.run(&["new", "-n", "--odd name"]);
+    ran.expect(0, "");
+    let file = PathBuf::from(ran.out.trim());
+    assert_eq!((file.parent().unwrap(), lines(&file).len()), (home.session_dir().as_path(), 2));
+    assert_eq!(last(&file)["name"], "--odd name");
+    let made = home.run(&["new", "--session-id", "my-id", "--json"]).json();
+    assert_eq!((&made["id"], &made["created"]), (&"my-id".into(), &true.into()));
+    let again = home.run(&["new", "--session-id", "my-id", "--json"]).json();
+    assert_eq!((&again["path"], &again["created"]), (&made["path"], &false.into()));
+    let other = home.session("x.jsonl", &small());
+    let fork = home.run(&["new", "--fork", path(&other), "--json", "--cwd", "sub"]).json();
+    assert_eq!(fork["parentSession"], path(&other));
+    let forked = PathBuf::from(fork["path"].as_str().unwrap());
+    assert_eq!(lines(&forked)[1..], lines(&other)[1..]);
+    assert_eq!(fork["cwd"], path(&home.project().join("sub")));
+    let count = || walk(&home.agent_dir()).len();
+    let before = count();
+    let memory = home.run(&["new", "--no-session", "--session-id", "in-memory"]);
+    assert_eq!((memory.code, memory.out.as_str()), (0, "in-memory\n"));
+    home.run(&["new", "--fork", path(&other), "--dry-run"]).expect(0, "");
+    for (words, code) in [
+        (&["--fork", path(&other), "--session-id", "my-id"][..], 3),
+        (&["--fork", path(&other), "--no-session"], 2),
+        (&["--session-id", "-bad-"], 2),
+        (&["--name", " "], 2),
+        (&["--name"], 2),
+        (&["--fork", "nowhere"], 3),
+    ] {
+        let words: Vec<&str> = ["new"].iter().chain(words).copied().collect();
+        assert_eq!(home.run(&words).code, code, "{words:?}");
+    }
+    assert_eq!(count(), before, "and nothing was made");
+}
+
+/// Every file below a directory.
+fn walk(dir: &Path) -> Vec<PathBuf> {
+    let mut waiting = vec![dir.to_path_buf()];
+    let mut files = Vec::new();
+    while let Some(dir) = waiting.pop() {
+        for entry in dir.read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { waiting.push(path) } else { files.push(path) }
+        }
+    }
+    files
+}
+
+#[test]
+fn forks_and_clones_are_taken() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let ids = |words: &[&str]| -> (Vec<String>, Value) {
+        let made = home.run(words).json();
+        let entries = lines(Path::new(made["path"].as_str().unwrap()));
+        (entries[1..].iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect(), made)
+    };
+    // A label of the path is set anew behind it.
+    assert_eq!(ids(&["fork", path(&file), "--json"]).0[..3], ["a", "b", "d"]);
+    assert_eq!(ids(&["clone", path(&file), "--json"]).0.len(), 4);
+    let (entries, made) = ids(&["fork", path(&file), "c", "--json"]);
+    assert_eq!((&entries[..2], &made["text"]), (&["a".to_owned(), "b".to_owned()][..], &"second question".into()));
+    assert_eq!(ids(&["fork", path(&file), "c", "--at", "--json"]).0[2], "c");
+    let (_, made) = ids(&["fork", path(&file), "--before", "--json"]);
+    assert_eq!(made["text"], "another second question");
+    // What nothing was said in yet has a file all the same.
+    let (entries, _) = ids(&["fork", path(&file), "a", "--json"]);
+    assert_eq!(entries, [""; 0]);
+    let before = walk(&home.agent_dir()).len();
+    home.run(&["fork", path(&file), "--dry-run"]).expect(0, "");
+    home.run(&["clone", path(&file), "--dry-run"]).expect(0, "");
+    assert_eq!(home.run(&["fork", path(&file), "b", "--before"]).code, 3);
+    assert_eq!(walk(&home.agent_dir()).len(), before);
+}
+
+#[test]
+fn the_model_sees_what_is_edited() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let first = || home.json(&["llm", "--json"], &file)[0].clone();
+    let before = first();
+    home.run(&["edit-context", path(&file), "a", "--drop", "--json"]).json();
+    assert_eq!(first()["role"], "assistant");
+    home.run(&["edit-context", path(&file), "a", "other words"])
+        .expect(0, "entry a: the model sees something else in its place\n");
+    assert_eq!(first()["content"], "other words");
+    home.run(&["edit-context", path(&file), "a", "--restore", "--json"]).json();
+    assert_eq!(first(), before);
+    home.run(&["edit-context", path(&file), "b", "--json-content", r#"[{"type":"text","text":"t"}]"#, "--json"]).json();
+    assert_eq!(home.json(&["llm", "--json"], &file)[1]["content"][0]["text"], "t");
+    let count = lines(&file).len();
+    assert_eq!(home.run(&["edit-context", path(&file), "c", "--drop"]).code, 3, "not on the active branch");
+    assert_eq!(home.run(&["edit-context", path(&file), "a", "--json-content", "3"]).code, 3);
+    assert_eq!(lines(&file).len(), count);
+}
+
+#[test]
+fn files_are_taken_in() {
+    let home = Home::new();
+    let elsewhere = home.dir.path().join("elsewhere");
+    let file = write_session(&elsewhere.join("x.jsonl"), path(&home.project()), &small());
+    let bytes = std::fs::read(&file).unwrap();
+    let dry = home.run(&["import", path(&file), "--dry-run", "--json"]).json();
+    let target = home.session_dir().join("x.jsonl");
+    assert_eq!((dry[0]["path"].as_str().unwrap(), target.exists()), (path(&target), false));
+    home.run(&["import", path(&file)]).expect(0, "1 session copied\n");
+    assert_eq!(std::fs::read(&target).unwrap(), bytes);
+    let again = home.run(&["import", path(&file)]);
+    assert_eq!(again.code, 3);
+    assert!(again.err.contains("there is a session s1 already"), "{}", again.err);
+    // Another session of the same name is kept apart, and one that is no session keeps all from being taken in.
+    std::fs::write(&file, String::from_utf8(bytes).unwrap().replacen("\"s1\"", "\"s2\"", 1)).unwrap();
+    let junk = elsewhere.join("junk.jsonl");
+    std::fs::write(&junk, "junk\n").unwrap();
+    assert_eq!(home.run(&["import", path(&file), path(&junk)]).code, 3);
+    assert!(!home.session_dir().join("x-1.jsonl").exists());
+    home.run(&["import", path(&file), "--jsonl"]).expect(0, "");
+    assert!(home.session_dir().join("x-1.jsonl").exists());
+    assert_eq!(home.run(&["list", "--json"]).json().as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn old_versions_are_brought_up() {
+    let home = Home::new();
+    let dir = home.session_dir();
+    std::fs::create_dir_all(&dir).unwrap();
+    let file = dir.join("old.jsonl");
+    let cwd = home.project();
+    let old = format!(
+        "{{\"type\":\"session\",\"id\":\"o\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":{cwd:?}}}\n{{\"type\":\"message\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"x\",\"timestamp\":1}}}}\n"
+    );
+    std::fs::write(&file, &old).unwrap();
+    home.session("new.jsonl", &small());
+    let dry = home.run(&["migrate", "--all", "--dry-run", "--json"]).json();
+    assert_eq!((dry.as_array().unwrap().len(), &dry[0]["from"]), (1, &"1".into()));
+    assert_eq!(std::fs::read(&file).unwrap(), old.as_bytes());
+    let done = home.run(&["migrate", "--all", "--json"]).json();
+    assert_eq!(std::fs::read(done[0]["original"].as_str().unwrap()).unwrap(), old.as_bytes());
+    assert_eq!((&lines(&file)[0]["version"], lines(&file)[1]["id"].is_string()), (&3.into(), true));
+    assert_eq!(home.run(&["migrate", path(&file)]).out, "nothing to migrate\n");
+    assert_eq!(home.run(&["migrate"]).code, 2);
+}

@@ -1,0 +1,169 @@
+//! `delete`, `restore`, `move` and `prune`.
+
+use super::*;
+
+fn path(file: &Path) -> &str {
+    file.to_str().unwrap()
+}
+
+fn trash(home: &Home) -> PathBuf {
+    home.dir.path().join(".local/share/Trash")
+}
+
+#[test]
+fn sessions_go_to_the_trash_and_come_back() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let bytes = std::fs::read(&file).unwrap();
+    let ran = home.run(&["delete", path(&file)]);
+    assert_eq!((ran.code, file.exists()), (2, true), "nobody could be asked");
+    assert!(ran.err.contains("\nhint: --yes "), "{}", ran.err);
+    home.run(&["delete", path(&file), "--dry-run"]).expect(0, "");
+    assert!(file.exists());
+    let deleted = home.run(&["delete", "s1", "--yes", "--json"]).json();
+    let trashed = trash(&home).join("files/x.jsonl");
+    assert_eq!(deleted["sessions"][0]["trashed"], path(&trashed));
+    assert_eq!((std::fs::read(&trashed).unwrap(), file.exists()), (bytes.clone(), false));
+    let info = std::fs::read(trash(&home).join("info/x.jsonl.trashinfo")).unwrap();
+    let info = String::from_utf8(info).unwrap();
+    assert!(info.starts_with(&format!("[Trash Info]\nPath={}\nDeletionDate=20", path(&file))), "{info}");
+    let listed = home.run(&["restore", "--list", "--json"]).json();
+    assert_eq!((&listed[0]["id"], listed[0]["path"].as_str().unwrap()), (&"s1".into(), path(&file)));
+    let dry = home.run(&["restore", "s", "--dry-run"]);
+    assert_eq!((dry.code, file.exists()), (0, false));
+    // Never over something that is there by now.
+    std::fs::write(&file, "mine").unwrap();
+    let ran = home.run(&["restore", "s1"]);
+    assert_eq!((ran.code, std::fs::read(&file).unwrap()), (3, b"mine".to_vec()));
+    assert!(ran.err.contains("exists already"), "{}", ran.err);
+    std::fs::remove_file(&file).unwrap();
+    home.run(&["restore", "s1"]).expect(0, "");
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    assert_eq!(home.run(&["restore", "--list"]).code, 1);
+    assert_eq!(home.run(&["restore", "s1"]).code, 1);
+    home.run(&["undo"]).expect(0, "");
+    assert!(!file.exists(), "undoing the restoration deletes it again");
+    home.run(&["restore", path(&file)]).expect(0, "");
+    let left: Vec<_> = home.session_dir().read_dir().unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left, ["x.jsonl"], "no sidecars are left");
+}
+
+#[test]
+fn only_sessions_that_nobody_writes_to_are_deleted() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let other = home.session("y.jsonl", &small());
+    let junk = home.session_dir().join("junk.jsonl");
+    std::fs::write(&junk, "junk\n").unwrap();
+    let ran = home.run(&["delete", path(&file), path(&junk), "--yes"]);
+    assert_eq!((ran.code, file.exists(), junk.exists()), (3, true, true), "{}", ran.err);
+    let lock = std::fs::File::create(file.with_file_name(".x.jsonl.sessile-lock")).unwrap();
+    lock.try_lock().unwrap();
+    assert_eq!((home.run(&["delete", path(&file), "--yes"]).code, file.exists()), (4, true));
+    assert_eq!(home.run(&["move", path(&file), "--to", "/elsewhere"]).code, 4);
+    drop(lock);
+    std::fs::create_dir(other.with_file_name("y.jsonl.lock")).unwrap();
+    assert_eq!((home.run(&["delete", path(&other), "--yes"]).code, other.exists()), (4, true));
+    std::fs::remove_dir(other.with_file_name("y.jsonl.lock")).unwrap();
+    home.run(&["delete", path(&other), "--yes", "--permanent"]).expect(0, "");
+    assert!(!other.exists() && !trash(&home).exists());
+    let ran = home.run(&["undo"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("was deleted permanently"), "{}", ran.err);
+}
+
+#[test]
+fn without_a_trash_nothing_is_deleted() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    std::fs::create_dir_all(home.dir.path().join(".local")).unwrap();
+    std::fs::write(home.dir.path().join(".local/share"), "in the way").unwrap();
+    // Nor is there a program for it.
+    let ran = home.run_with(&["delete", path(&file), "--yes"], "PATH", Path::new("/nonexistent"));
+    assert_eq!((ran.code, file.exists()), (3, true));
+    assert!(ran.err.contains("cannot be moved to the trash"), "{}", ran.err);
+    assert!(ran.err.ends_with("\nhint: --permanent deletes it for good\n"), "{}", ran.err);
+    assert_eq!(home.run(&["undo"]).code, 1, "what failed is nothing to undo");
+}
+
+#[test]
+fn a_project_that_moved_takes_its_sessions_along() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let sub = home.project().join("sub");
+    let encoded = path(&sub).trim_start_matches('/').replace('/', "-");
+    let below = home.agent_dir().join(format!("sessions/--{encoded}--/y.jsonl"));
+    write_session(&below, path(&sub), &small());
+    let beside = home.agent_dir().join("sessions/--other--/z.jsonl");
+    write_session(&beside, &format!("{}-2", path(&home.project())), &small());
+    let bytes = std::fs::read(&file).unwrap();
+    let words = ["move", "--from", ".", "--to", "../moved"];
+    let dry = home.run(&["move", "--from", ".", "--to", "../moved", "--dry-run", "--json"]).json();
+    assert_eq!(dry["sessions"].as_array().unwrap().len(), 2);
+    assert!(file.exists() && below.exists());
+    let ran = home.run(&words);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.starts_with("warning: ") && ran.err.ends_with("does not exist\n"), "{}", ran.err);
+    assert!(!file.exists() && !below.exists() && beside.exists());
+    let list = home.run(&["list", "--all", "--json"]).json();
+    let mut cwds: Vec<&str> = list.as_array().unwrap().iter().map(|it| it["cwd"].as_str().unwrap()).collect();
+    cwds.sort_unstable();
+    let moved = home.dir.path().join("moved");
+    assert_eq!(cwds, [path(&moved), path(&moved.join("sub")), &format!("{}-2", path(&home.project()))]);
+    assert_eq!(home.run(&words).code, 1, "nothing is left to move");
+    home.run(&["undo"]).expect(0, "");
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    assert!(below.exists());
+    assert_eq!(home.run(&["move", path(&file)]).code, 2);
+}
+
+#[test]
+fn pruning_is_a_dry_run_unless_told() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &[user("a", None, "old")]);
+    let labelled = home.session("y.jsonl", &small());
+    assert_eq!(home.run(&["prune"]).code, 2);
+    assert_eq!(home.run(&["prune", "--older-than", "soon"]).code, 2);
+    let ran = home.run(&["prune", "--older-than", "90d"]);
+    assert_eq!((ran.code, file.exists()), (0, true));
+    assert!(
+        ran.out.contains("1 session, ") && ran.out.contains("--apply does it; 1 with a name or labels stays"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(home.run(&["prune", "--older-than", "90d", "--larger-than", "1G"]).code, 1);
+    let pruned = home.run(&["prune", "--older-than", "90d", "--apply", "--json"]).json();
+    assert_eq!((pruned["bytes"].as_u64().unwrap() > 100, file.exists(), labelled.exists()), (true, false, true));
+    let audit = std::fs::read(home.dir.path().join("SESSILE_STATE_DIR/prune.jsonl")).unwrap();
+    let audit: Value = serde_json::from_slice(&audit).unwrap();
+    assert_eq!((audit["path"].as_str().unwrap(), &audit["operation"]), (path(&file), &pruned["operation"]));
+    home.run(&["undo"]).expect(0, "");
+    assert!(file.exists());
+}
+
+/// On the sample, nothing reaches the user's own trash or state.
+#[test]
+fn the_sample_is_changed_in_its_own_place() {
+    let home = Home::new();
+    for words in [
+        &["delete", "@6", "--yes"][..],
+        &["move", "@2", "--to", "/home/u/src/tides"],
+        &["move", "--from", "/home/u/src/tidepool", "--to", "/home/u/src/tides"],
+        &["name", "@1", "x"],
+        &["label", "@1", "@leaf", "x"],
+        &["branch", "@1", "@leaf~3"],
+        &["append", "@1", "x"],
+        &["fork", "@1"],
+        &["clone", "@1"],
+        &["new"],
+        &["new", "--fork", "@1"],
+        &["prune", "--older-than", "1d", "--named", "--labelled", "--apply"],
+        &["migrate", "--all"],
+    ] {
+        let words: Vec<&str> = ["--sample"].iter().chain(words).copied().collect();
+        let ran = home.run(&words);
+        assert_eq!(ran.code, 0, "{words:?}: {}", ran.err);
+    }
+    let left: Vec<_> = home.dir.path().read_dir().unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name == "SESSILE_STATE_DIR" || name == ".local" || name == "agent"), "{left:?}");
+}

@@ -1,0 +1,78 @@
+//! Starting a session as pi's command line does: new, by id, or as a fork of another one.
+
+use std::path::PathBuf;
+
+use crate::error::SessionError;
+use crate::manager::{NewSession, SessionManager, Sessions, one_line};
+
+/// What a caller may choose about a session to start with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Begin {
+    /// Its working directory; the current one if none is given.
+    pub cwd: Option<PathBuf>,
+    /// Where its file goes; the working directory's own place if none is given.
+    pub session_dir: Option<PathBuf>,
+    /// Its id. A session of that id in that place is gone on with.
+    pub id: Option<String>,
+    /// A session to copy, all branches of it.
+    pub fork: Option<PathBuf>,
+    /// Its name.
+    pub name: Option<String>,
+    /// Whether it stays in memory.
+    pub in_memory: bool,
+    /// Whether everything is only checked: what would be written stays in memory.
+    pub dry_run: bool,
+}
+
+/// A session that was started.
+#[derive(Debug)]
+pub struct Begun {
+    /// The session.
+    pub session: SessionManager,
+    /// Whether it was not there before.
+    pub is_new: bool,
+}
+
+impl Sessions {
+    /// Starts a session, and makes its file at once.
+    ///
+    /// pi waits with the file until something was said; whoever calls this
+    /// wants to have something to refer to.
+    pub fn begin(&self, choice: &Begin) -> Result<Begun, SessionError> {
+        let name = choice.name.as_deref().map(one_line);
+        if name.as_ref().is_some_and(String::is_empty) {
+            return Err(SessionError::BlankName);
+        }
+        let cwd = choice.cwd.clone().unwrap_or_else(|| self.environment().current_dir());
+        let dir = choice.session_dir.as_deref();
+        let options = NewSession { id: choice.id.clone(), parent_session: None };
+        let there = || choice.id.as_ref().and_then(|id| self.find_by_id(&cwd, id, dir));
+        let (mut session, is_new) = if choice.dry_run {
+            let there = there();
+            if let (Some(_), Some(path), Some(id)) = (&choice.fork, &there, &choice.id) {
+                return Err(SessionError::SessionExists { id: id.clone(), path: path.clone() });
+            }
+            let source = choice.fork.as_ref().map(|source| self.clone().read_only().open(source, None, None));
+            let parent_session = source.transpose()?.and_then(|source| source.file_text());
+            (self.in_memory(&cwd, NewSession { parent_session, ..options })?, there.is_none())
+        } else if choice.in_memory {
+            (self.in_memory(&cwd, options)?, true)
+        } else if let Some(source) = &choice.fork {
+            if let (Some(path), Some(id)) = (there(), &choice.id) {
+                return Err(SessionError::SessionExists { id: id.clone(), path });
+            }
+            (self.fork_from(source, &cwd, dir, choice.id.clone())?, true)
+        } else if let Some(path) = there() {
+            (self.open(path, dir, Some(&cwd))?, false)
+        } else {
+            (self.create(&cwd, dir, options)?, true)
+        };
+        if let Some(name) = name {
+            session.append_session_info(&name)?;
+        }
+        if is_new && !choice.in_memory && !choice.dry_run {
+            session.persist_now()?;
+        }
+        Ok(Begun { session, is_new })
+    }
+}

@@ -1,0 +1,130 @@
+//! Taking in session files from elsewhere.
+
+use std::path::{Path, PathBuf};
+
+use sessile_core::header::Header;
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::location::is_session_file_name;
+use sessile_store::os::{FileKind, Mode};
+use sessile_store::{StoreError, create_copy, create_directory};
+
+use crate::error::SessionError;
+use crate::list::{ListOptions, read_header};
+use crate::manager::Sessions;
+use crate::place::{absolute, default_session_dir, given_dir};
+
+/// How many files of one name are told apart.
+const MAX_NAMES: usize = 1000;
+
+/// A session file that was taken in, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// The file it was copied from.
+    pub from: PathBuf,
+    /// Where the copy is.
+    pub path: PathBuf,
+    /// The session's id.
+    pub id: String,
+    /// How long it is.
+    pub size: u64,
+}
+
+impl Imported {
+    /// The import as JSON: `{from, path, id, size}`.
+    pub fn to_json(&self) -> Json {
+        let mut json = ObjectWriter::new();
+        json.string("from", &self.from.to_string_lossy())
+            .string("path", &self.path.to_string_lossy())
+            .string("id", &self.id)
+            .integer("size", i64::try_from(self.size).unwrap_or(i64::MAX));
+        json.finish()
+    }
+}
+
+impl Sessions {
+    /// Copies session files of elsewhere to where the sessions of their working directory are, or of the one given.
+    ///
+    /// No byte is changed. Everything is checked before anything is copied;
+    /// a session whose id is in the store already is refused.
+    pub fn import(
+        &self,
+        files: &[PathBuf],
+        cwd: Option<&Path>,
+        session_dir: Option<&Path>,
+        dry_run: bool,
+    ) -> Result<Vec<Imported>, SessionError> {
+        let mut known: Vec<(String, PathBuf)> = (self.list_all(session_dir, &mut ListOptions::default())?.into_iter())
+            .map(|session| (session.id, session.path))
+            .collect();
+        let mut imports: Vec<Imported> = Vec::new();
+        for file in files {
+            let import = self.planned(file, cwd, session_dir, &imports)?;
+            if let Some((id, path)) = known.iter().find(|(id, _)| *id == import.id) {
+                return Err(SessionError::SessionExists { id: id.clone(), path: path.clone() });
+            }
+            known.push((import.id.clone(), import.from.clone()));
+            imports.push(import);
+        }
+        if !dry_run {
+            for import in &mut imports {
+                import.size = self.copy_in(import)?;
+            }
+        }
+        Ok(imports)
+    }
+
+    fn planned(
+        &self,
+        file: &Path,
+        cwd: Option<&Path>,
+        session_dir: Option<&Path>,
+        others: &[Imported],
+    ) -> Result<Imported, SessionError> {
+        let environment = self.environment();
+        let from = absolute(environment, file);
+        let stat = self.world.os().stat(&from).map_err(|source| StoreError::io_at("open", &from, source))?;
+        if stat.kind != FileKind::Regular {
+            return Err(StoreError::NotRegular { path: from }.into());
+        }
+        let Some(header) = read_header(&self.world, &from) else {
+            return Err(SessionError::NotASession { path: from });
+        };
+        let cwd = cwd.map_or_else(|| self.home_of(&header), |cwd| absolute(environment, cwd));
+        let dir = given_dir(environment, session_dir).unwrap_or_else(|| default_session_dir(environment, &cwd));
+        let is_free =
+            |path: &PathBuf| self.world.os().link_stat(path).is_err() && others.iter().all(|other| other.path != *path);
+        let path = names(&from).map(|name| dir.join(name)).find(is_free);
+        let path = path.ok_or(StoreError::Exists { path: dir })?;
+        Ok(Imported { from, path, id: header.id(), size: stat.length })
+    }
+
+    /// The working directory that a header names, or the current one if it names none.
+    fn home_of(&self, header: &Header) -> PathBuf {
+        let named = header.cwd().filter(|cwd| !cwd.is_empty());
+        named.map_or_else(|| self.environment().current_dir(), |cwd| absolute(self.environment(), Path::new(&cwd)))
+    }
+
+    fn copy_in(&self, import: &Imported) -> Result<u64, SessionError> {
+        let os = self.world.os();
+        if let Some(directory) = import.path.parent() {
+            create_directory(os, directory, true)?;
+        }
+        let source =
+            os.open(&import.from, Mode::Read).map_err(|error| StoreError::io_at("open", &import.from, error))?;
+        let length = source.stat().map_err(|error| StoreError::io_at("look at", &import.from, error))?.length;
+        create_copy(os, &import.path, true, b"", source.as_ref(), 0..length)?;
+        Ok(length)
+    }
+}
+
+/// The names a copy of a file may have: its own, and then numbered ones.
+fn names(file: &Path) -> impl Iterator<Item = String> {
+    let name = file.file_name().unwrap_or_default();
+    let is_session = is_session_file_name(name);
+    let name = name.to_string_lossy().into_owned();
+    let stem = if is_session { name.strip_suffix(".jsonl").unwrap_or(&name).to_owned() } else { name };
+    (0..MAX_NAMES).map(move |number| match number {
+        0 => format!("{stem}.jsonl"),
+        number => format!("{stem}-{number}.jsonl"),
+    })
+}

@@ -1,0 +1,150 @@
+//! Names, labels and places in the tree: what is undone by appending, or by moving the leaf back.
+
+use std::path::Path;
+
+use sessile_core::EntryId;
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_store::StoreError;
+
+use super::log::{OperationKind, Recording};
+use super::step::{SessionPlace, Step};
+use crate::error::SessionError;
+use crate::manager::{BranchSummary, SessionManager, Sessions, one_line};
+use crate::place::absolute;
+
+/// A change to one session that was made, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotated {
+    /// The operation, by which it can be undone; none if nothing was to be changed, or nothing should.
+    pub operation: Option<String>,
+    /// What was changed.
+    pub step: Step,
+    /// Whether there was something to change.
+    pub is_change: bool,
+    /// The entry that was appended for it.
+    pub entry_id: Option<EntryId>,
+}
+
+impl Annotated {
+    /// The change as JSON: `{changed, change, entryId?, operation?}`.
+    pub fn to_json(&self, dry_run: bool) -> Json {
+        let step = self.step.to_json();
+        let mut json = ObjectWriter::new();
+        json.bool("changed", self.is_change && !dry_run).raw("change", step.raw());
+        if let Some(id) = &self.entry_id {
+            json.text("entryId", id.as_text());
+        }
+        if let Some(operation) = &self.operation {
+            json.string("operation", operation);
+        }
+        json.finish()
+    }
+}
+
+impl Sessions {
+    /// Names a session, or takes its name away.
+    pub fn rename(&self, path: impl AsRef<Path>, name: Option<&str>, dry_run: bool) -> Result<Annotated, SessionError> {
+        let after = name.map(one_line);
+        if after.as_ref().is_some_and(String::is_empty) {
+            return Err(SessionError::BlankName);
+        }
+        let mut manager = self.open_existing(path.as_ref())?;
+        let before = manager.session_name()?;
+        let is_change = before != after;
+        let step = Step::Name { session: manager.session_place(), before, after };
+        self.annotate(&mut manager, OperationKind::Name, step, is_change && !dry_run, is_change, None)
+    }
+
+    /// Labels an entry, or takes its label away.
+    pub fn relabel(
+        &self,
+        path: impl AsRef<Path>,
+        entry: &EntryId,
+        label: Option<&str>,
+        dry_run: bool,
+    ) -> Result<Annotated, SessionError> {
+        let mut manager = self.open_existing(path.as_ref())?;
+        manager.require(entry)?;
+        let before = manager.label(entry)?;
+        let after = label.filter(|label| !label.is_empty()).map(str::to_owned);
+        let is_change = before != after;
+        let step = Step::Label { session: manager.session_place(), entry: entry.clone(), before, after };
+        self.annotate(&mut manager, OperationKind::Label, step, is_change && !dry_run, is_change, None)
+    }
+
+    /// Moves the leaf of a session to an entry, or to before all entries, and remembers that.
+    ///
+    /// A summary of the branch that is left is appended there.
+    pub fn move_leaf(
+        &self,
+        path: impl AsRef<Path>,
+        to: Option<&EntryId>,
+        summary: Option<&BranchSummary>,
+        dry_run: bool,
+    ) -> Result<Annotated, SessionError> {
+        if summary.is_none() && self.world.state_dir.is_none() {
+            return Err(SessionError::LeafForgotten);
+        }
+        let mut manager = self.open_existing(path.as_ref())?;
+        to.map(|id| manager.require(id)).transpose()?;
+        let (before, after) = (manager.leaf_id(), to.cloned());
+        let is_change = before != after || summary.is_some();
+        let step = Step::Leaf { session: manager.session_place(), before, after, summary: summary.is_some() };
+        self.annotate(&mut manager, OperationKind::Branch, step, is_change && !dry_run, is_change, summary)
+    }
+
+    fn annotate(
+        &self,
+        manager: &mut SessionManager,
+        kind: OperationKind,
+        step: Step,
+        does_it: bool,
+        is_change: bool,
+        summary: Option<&BranchSummary>,
+    ) -> Result<Annotated, SessionError> {
+        if !does_it {
+            return Ok(Annotated { operation: None, step, is_change, entry_id: None });
+        }
+        // What is refused anyway needs no line in the log.
+        manager.check_writable()?;
+        let recording = Recording::begin(&self.world, kind, None)?;
+        let entry_id = recording.step(&step, || apply(manager, &step, summary))?;
+        let operation = Some(recording.id.clone());
+        recording.done();
+        Ok(Annotated { operation, step, is_change, entry_id })
+    }
+
+    /// Opens a session that must be there.
+    pub(super) fn open_existing(&self, path: &Path) -> Result<SessionManager, SessionError> {
+        let path = absolute(self.environment(), path);
+        self.world.os().stat(&path).map_err(|source| StoreError::io_at("open", &path, source))?;
+        self.open(path, None, None)
+    }
+}
+
+impl SessionManager {
+    pub(super) fn session_place(&self) -> SessionPlace {
+        SessionPlace { path: self.session_file().unwrap_or(Path::new("")).to_path_buf(), id: self.session_id() }
+    }
+}
+
+/// Does what a step says about one open session. Returns the entry that was appended for it.
+pub(super) fn apply(
+    manager: &mut SessionManager,
+    step: &Step,
+    summary: Option<&BranchSummary>,
+) -> Result<Option<EntryId>, SessionError> {
+    match step {
+        Step::Name { after, .. } => manager.append_session_info(after.as_deref().unwrap_or_default()).map(Some),
+        Step::Label { entry, after, .. } => manager.append_label_change(entry, after.as_deref()).map(Some),
+        Step::Leaf { after, .. } => match (summary, after) {
+            (Some(summary), after) => manager.branch_with_summary(after.as_ref(), summary).map(Some),
+            (None, Some(leaf)) => manager.branch(leaf).map(|()| None),
+            (None, None) => {
+                manager.reset_leaf();
+                Ok(None)
+            }
+        },
+        Step::Move { .. } | Step::Delete { .. } | Step::Restore { .. } => Ok(None),
+    }
+}

@@ -1,0 +1,204 @@
+//! Deleting sessions: into the trash, or for good.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sessile_core::date::to_iso;
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_store::os::FileKind;
+use sessile_store::{Busy, FileLog, Log, StoreError, Trash, TrashKind, WriteOptions, keeping_others_out};
+
+use super::log::{OperationKind, Recording};
+use super::step::{SessionPlace, Step, TrashedTo};
+use crate::error::SessionError;
+use crate::list::read_header;
+use crate::manager::Sessions;
+use crate::place::absolute;
+use crate::world::World;
+
+/// How long somebody who takes a session away waits for others to finish.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How sessions are deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deletion {
+    /// They go to the trash.
+    #[default]
+    ToTrash,
+    /// They are gone.
+    Permanent,
+}
+
+/// What was deleted, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deleted {
+    /// The operation, by which it can be undone; none if nothing was done.
+    pub operation: Option<String>,
+    /// The sessions, where they were.
+    pub sessions: Vec<DeletedSession>,
+}
+
+/// A session that was deleted, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeletedSession {
+    /// The session, where it was.
+    pub session: SessionPlace,
+    /// How long its file was.
+    pub size: u64,
+    /// Where it went; none if nothing was done.
+    pub to: Option<TrashedTo>,
+}
+
+impl DeletedSession {
+    /// The session as JSON: `{path, id, size, trashed?, permanent}`.
+    pub fn to_json(&self) -> Json {
+        let mut json = ObjectWriter::new();
+        json.string("path", &self.session.path.to_string_lossy())
+            .string("id", &self.session.id)
+            .integer("size", i64::try_from(self.size).unwrap_or(i64::MAX));
+        match &self.to {
+            Some(TrashedTo::Trash(place)) => {
+                json.string("trashed", &place.file.to_string_lossy());
+            }
+            Some(TrashedTo::Nowhere) => {
+                json.bool("permanent", true);
+            }
+            Some(TrashedTo::Program) | None => {}
+        }
+        json.finish()
+    }
+}
+
+impl Deleted {
+    /// The deletion as JSON: `{operation?, sessions}`.
+    pub fn to_json(&self) -> Json {
+        let sessions: Vec<Json> = self.sessions.iter().map(DeletedSession::to_json).collect();
+        let mut json = ObjectWriter::new();
+        if let Some(operation) = &self.operation {
+            json.string("operation", operation);
+        }
+        json.array("sessions", sessions.iter().map(Json::raw)).finish()
+    }
+}
+
+impl Sessions {
+    /// Deletes sessions.
+    ///
+    /// Everything is checked first: what is no session is not deleted, and
+    /// then nothing else is either. If one cannot be deleted, those before it
+    /// are, and the log knows.
+    pub fn delete(&self, paths: &[PathBuf], how: Deletion, dry_run: bool) -> Result<Deleted, SessionError> {
+        let mut found: Vec<(SessionPlace, u64)> = Vec::new();
+        for path in paths {
+            let session = self.deletable(path)?;
+            if found.iter().all(|(other, _)| other.path != session.0.path) {
+                found.push(session);
+            }
+        }
+        if dry_run || found.is_empty() {
+            let sessions = found.into_iter().map(|(session, size)| DeletedSession { session, size, to: None });
+            return Ok(Deleted { operation: None, sessions: sessions.collect() });
+        }
+        let recording = Recording::begin(&self.world, OperationKind::Delete, None)?;
+        let sessions = delete_all(&self.world, &recording, found, how)?;
+        let operation = Some(recording.id.clone());
+        recording.done();
+        Ok(Deleted { operation, sessions })
+    }
+
+    /// Makes sure that a session can be deleted, and says how long its file is.
+    pub(super) fn deletable(&self, path: &Path) -> Result<(SessionPlace, u64), SessionError> {
+        let path = absolute(self.environment(), path);
+        let stat = self.world.os().link_stat(&path).map_err(|source| StoreError::io_at("look at", &path, source))?;
+        if stat.kind != FileKind::Regular {
+            return Err(StoreError::NotRegular { path }.into());
+        }
+        match read_header(&self.world, &path) {
+            Some(header) => Ok((SessionPlace { path, id: header.id() }, stat.length)),
+            None => Err(SessionError::NotASession { path }),
+        }
+    }
+}
+
+/// Deletes sessions one after the other.
+pub(super) fn delete_all(
+    world: &World,
+    recording: &Recording<'_>,
+    found: Vec<(SessionPlace, u64)>,
+    how: Deletion,
+) -> Result<Vec<DeletedSession>, SessionError> {
+    let delete = |(session, size): (SessionPlace, u64)| {
+        let to = delete_one(world, recording, &session, how)?;
+        Ok(DeletedSession { session, size, to: Some(to) })
+    };
+    found.into_iter().map(delete).collect()
+}
+
+/// Deletes one session while nobody else of ours writes to it.
+pub(super) fn delete_one(
+    world: &World,
+    recording: &Recording<'_>,
+    session: &SessionPlace,
+    how: Deletion,
+) -> Result<TrashedTo, SessionError> {
+    let path = &session.path;
+    let log = turn_at(world, path)?;
+    let to = keeping_others_out(&world.os, path, || take_away(world, recording, session, how))?;
+    log.retire(None);
+    Ok(to)
+}
+
+fn take_away(
+    world: &World,
+    recording: &Recording<'_>,
+    session: &SessionPlace,
+    how: Deletion,
+) -> Result<TrashedTo, SessionError> {
+    let (os, path) = (world.os(), &session.path);
+    let does = |to: &TrashedTo| Step::Delete { session: session.clone(), to: to.clone() };
+    if how == Deletion::Permanent {
+        let to = TrashedTo::Nowhere;
+        let remove = || os.remove(path).map_err(|source| StoreError::io_at("remove", path, source).into());
+        return recording.step(&does(&to), remove).map(|()| to);
+    }
+    match trash(world).reserve(os, path, &local_time(world)) {
+        Ok(place) => {
+            let to = TrashedTo::Trash(place.clone());
+            recording.step(&does(&to), || Ok(place.take(os, path)?)).map(|()| to)
+        }
+        // There is no trash of ours to be had; perhaps a program knows another one.
+        Err(error) => {
+            let to = TrashedTo::Program;
+            let hand_over = || match os.hand_to_trash(path) {
+                Err(_) if os.link_stat(path).is_ok() => {
+                    Err(SessionError::NoTrash { path: path.clone(), source: error })
+                }
+                _ => Ok(()),
+            };
+            recording.step(&does(&to), hand_over).map(|()| to)
+        }
+    }
+}
+
+/// The user's trash.
+pub(super) fn trash(world: &World) -> Trash {
+    let kind = if cfg!(target_os = "macos") { TrashKind::Plain } else { TrashKind::Freedesktop };
+    Trash { home: world.environment().trash_dir(), kind }
+}
+
+/// The local time, to the second.
+fn local_time(world: &World) -> String {
+    let now_ms = world.environment().now_ms();
+    let local_ms = now_ms.saturating_add(world.environment().local_offset_ms(now_ms));
+    to_iso(local_ms).split('.').next().unwrap_or_default().to_owned()
+}
+
+/// Takes the turn at a session that is to go elsewhere. What had been destroyed in it is put back first.
+pub(super) fn turn_at(world: &World, path: &Path) -> Result<FileLog, SessionError> {
+    let writing = WriteOptions { busy: Busy::Fail(PATIENCE), ..world.writing };
+    let mut log = FileLog::open(&world.os, path, writing)?;
+    log.resume()?;
+    // Where there is no lock to be had, there is nobody who holds it either.
+    log.begin_turn()?;
+    Ok(log)
+}

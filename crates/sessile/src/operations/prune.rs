@@ -1,0 +1,237 @@
+//! Sessions that nobody has used for long, or that take much room.
+//!
+//! What counts is when somebody last used any session of a family: a fork that
+//! is in use keeps what it was forked from. What has a name or a label was
+//! worth one, and stays unless its owner says otherwise.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use sessile_core::date::to_iso;
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_store::append_notes;
+
+use super::delete::{Deletion, delete_one};
+use super::log::{OperationKind, Recording};
+use super::step::{SessionPlace, TrashedTo};
+use crate::error::SessionError;
+use crate::group::Who;
+use crate::list::{ListOptions, SessionInfo};
+use crate::manager::Sessions;
+use crate::world::World;
+
+/// A day, in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+/// A family that somebody used since so long is in use, unless the caller says how old is old.
+const RECENT: i64 = 7 * DAY;
+
+/// What to prune.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pruning {
+    /// Those of families that nobody used since so many milliseconds.
+    pub older_than: Option<i64>,
+    /// Those whose files are longer than so many bytes.
+    pub larger_than: Option<u64>,
+    /// All but those of the so many families that were used last.
+    pub keep: Option<usize>,
+    /// Those that have a name too.
+    pub named: bool,
+    /// Those that have labels too.
+    pub labelled: bool,
+    /// Only those of this working directory.
+    pub cwd: Option<PathBuf>,
+    /// Where the sessions are, if not in the usual place.
+    pub session_dir: Option<PathBuf>,
+}
+
+/// Why a session that would otherwise go stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It has a name.
+    Named,
+    /// It has labels.
+    Labelled,
+    /// It cannot be read, so nobody knows what would be lost.
+    Unreadable,
+}
+
+impl Reason {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::Labelled => "labelled",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// A session that stays although it is old or large enough to go.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The session.
+    pub session: SessionInfo,
+    /// Why it stays.
+    pub reason: Reason,
+}
+
+/// What was pruned, or would be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pruned {
+    /// The operation, by which it can be undone; none if nothing was done.
+    pub operation: Option<String>,
+    /// The sessions that go, the least recently used first, each with when its family was last used.
+    pub sessions: Vec<(SessionInfo, i64)>,
+    /// Those that stay all the same.
+    pub kept: Vec<Kept>,
+}
+
+impl Pruned {
+    /// How many bytes the sessions have.
+    pub fn size(&self) -> u64 {
+        self.sessions.iter().map(|(session, _)| session.size).sum()
+    }
+
+    /// The pruning as JSON: `{operation?, bytes, sessions: [{path, id, size, modified, familyModified}], kept: [{path, id, reason}]}`.
+    pub fn to_json(&self) -> Json {
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let row = |(session, last_used): &(SessionInfo, i64)| {
+            let mut row = ObjectWriter::new();
+            row.string("path", &session.path.to_string_lossy())
+                .string("id", &session.id)
+                .integer("size", number(session.size))
+                .string("modified", &to_iso(session.modified))
+                .string("familyModified", &to_iso(*last_used));
+            row.finish()
+        };
+        let kept = |kept: &Kept| {
+            let mut row = ObjectWriter::new();
+            row.string("path", &kept.session.path.to_string_lossy())
+                .string("id", &kept.session.id)
+                .string("reason", kept.reason.word());
+            row.finish()
+        };
+        let sessions: Vec<Json> = self.sessions.iter().map(row).collect();
+        let kept: Vec<Json> = self.kept.iter().map(kept).collect();
+        let mut json = ObjectWriter::new();
+        if let Some(operation) = &self.operation {
+            json.string("operation", operation);
+        }
+        json.integer("bytes", number(self.size()))
+            .array("sessions", sessions.iter().map(Json::raw))
+            .array("kept", kept.iter().map(Json::raw))
+            .finish()
+    }
+}
+
+impl Sessions {
+    /// Moves sessions to the trash that nobody needs any more, or only says which.
+    ///
+    /// Without a criterion nothing is pruned. Of sessions that were asked for
+    /// by size or number alone, those of families used in the last seven days stay.
+    pub fn prune(&self, pruning: &Pruning, apply: bool) -> Result<Pruned, SessionError> {
+        let mut pruned = self.prunable(pruning)?;
+        if !apply || pruned.sessions.is_empty() {
+            return Ok(pruned);
+        }
+        for (session, _) in &pruned.sessions {
+            self.deletable(&session.path)?;
+        }
+        let recording = Recording::begin(&self.world, OperationKind::Prune, None)?;
+        for (session, last_used) in &pruned.sessions {
+            let place = SessionPlace { path: session.path.clone(), id: session.id.clone() };
+            let to = delete_one(&self.world, &recording, &place, Deletion::ToTrash)?;
+            write_audit(&self.world, &recording.id, session, *last_used, &to)?;
+        }
+        pruned.operation = Some(recording.id.clone());
+        recording.done();
+        Ok(pruned)
+    }
+
+    fn prunable(&self, pruning: &Pruning) -> Result<Pruned, SessionError> {
+        let mut pruned = Pruned { operation: None, sessions: Vec::new(), kept: Vec::new() };
+        if pruning.older_than.is_none() && pruning.larger_than.is_none() && pruning.keep.is_none() {
+            return Ok(pruned);
+        }
+        let all = self.list_all(pruning.session_dir.as_deref(), &mut ListOptions::default())?;
+        let last_used = self.last_used(&all, pruning.keep);
+        let used_until = self.environment().now_ms().saturating_sub(pruning.older_than.unwrap_or(RECENT));
+        for (place, session) in all.into_iter().enumerate() {
+            let Some(last_used) = last_used.get(&place).copied().filter(|used| *used < used_until) else { continue };
+            let is_large = pruning.larger_than.is_none_or(|limit| session.size > limit);
+            let is_here = pruning.cwd.as_ref().is_none_or(|cwd| cwd.as_os_str() == session.cwd.as_str());
+            if !is_large || !is_here {
+                continue;
+            }
+            match self.reason_to_stay(&session, pruning) {
+                Some(reason) => pruned.kept.push(Kept { session, reason }),
+                None => pruned.sessions.push((session, last_used)),
+            }
+        }
+        pruned.sessions.sort_by_key(|(session, last_used)| (*last_used, session.modified));
+        Ok(pruned)
+    }
+
+    /// When the family of each session was last used, without the families that are to be kept.
+    fn last_used(&self, sessions: &[SessionInfo], keep: Option<usize>) -> HashMap<usize, i64> {
+        let mut last_used = HashMap::new();
+        for family in self.families(sessions).into_iter().skip(keep.unwrap_or_default()) {
+            // A name or a label that somebody gave is a use as well, and so is every other entry.
+            let used =
+                |place: usize| sessions[place].modified.max(sessions[place].facts.newest_entry.unwrap_or(i64::MIN));
+            let listed: Vec<usize> = (family.members.iter())
+                .filter_map(|member| match &member.who {
+                    Who::Listed(place) => Some(*place),
+                    Who::Missing(_) => None,
+                })
+                .collect();
+            let newest = listed.iter().map(|place| used(*place)).max().unwrap_or(i64::MAX);
+            last_used.extend(listed.into_iter().map(|place| (place, newest)));
+        }
+        last_used
+    }
+
+    fn reason_to_stay(&self, session: &SessionInfo, pruning: &Pruning) -> Option<Reason> {
+        if session.name.is_some() && !pruning.named {
+            return Some(Reason::Named);
+        }
+        if pruning.labelled {
+            return None;
+        }
+        let labels = self
+            .clone()
+            .read_only()
+            .open(&session.path, None, None)
+            .and_then(|manager| Ok(!manager.labelled()?.is_empty()));
+        match labels {
+            Ok(false) => None,
+            Ok(true) => Some(Reason::Labelled),
+            Err(_) => Some(Reason::Unreadable),
+        }
+    }
+}
+
+/// Writes down what was pruned and why, for whoever wonders later. It never becomes shorter.
+fn write_audit(
+    world: &World,
+    operation: &str,
+    session: &SessionInfo,
+    last_used: i64,
+    to: &TrashedTo,
+) -> Result<(), SessionError> {
+    let Some(directory) = &world.operations_dir else { return Ok(()) };
+    let mut line = ObjectWriter::new();
+    line.string("time", &to_iso(world.environment().now_ms()))
+        .string("operation", operation)
+        .string("path", &session.path.to_string_lossy())
+        .string("id", &session.id)
+        .integer("size", i64::try_from(session.size).unwrap_or(i64::MAX))
+        .string("modified", &to_iso(session.modified))
+        .string("familyModified", &to_iso(last_used));
+    if let TrashedTo::Trash(place) = to {
+        line.string("trashed", &place.file.to_string_lossy());
+    }
+    let mut line = line.finish().into_bytes();
+    line.push(b'\n');
+    Ok(append_notes(world.os(), &directory.join("prune.jsonl"), &line)?)
+}

@@ -1,0 +1,275 @@
+//! Sessions whose working directory is another one from now on.
+
+use std::path::{Path, PathBuf};
+
+use sessile_core::date::to_iso;
+use sessile_core::head::{Kind, Parsed, read};
+use sessile_core::header::Header;
+use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
+use sessile_core::line::Span;
+use sessile_core::version::CURRENT_VERSION;
+use sessile_store::os::FileKind;
+use sessile_store::{
+    FileLog, Log, StoreError, are_one, create_directory, keeping_others_out, read_head, relocate, replace,
+};
+
+use super::delete::turn_at;
+use super::log::{OperationKind, Recording};
+use super::step::{SessionPlace, Step};
+use crate::error::SessionError;
+use crate::list::ListOptions;
+use crate::manager::Sessions;
+use crate::place::{absolute, default_session_dir, sessions_root};
+use crate::remember;
+use crate::splice::{Splice, Spliced, Stored, Text, write};
+use crate::world::World;
+
+/// What was moved, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The operation, by which it can be undone; none if nothing was done.
+    pub operation: Option<String>,
+    /// The sessions.
+    pub sessions: Vec<Moving>,
+}
+
+/// A session that was moved, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moving {
+    /// The session, where it was.
+    pub session: SessionPlace,
+    /// Where its file went.
+    pub to: PathBuf,
+    /// Its working directory before, as its header has it.
+    pub cwd_before: String,
+    /// Its working directory after.
+    pub cwd_after: PathBuf,
+    /// Where its original is kept, once it was moved.
+    pub original: Option<PathBuf>,
+}
+
+impl Moving {
+    /// The move as JSON: `{path, to, id, cwdBefore, cwdAfter, original?}`.
+    pub fn to_json(&self) -> Json {
+        let mut json = ObjectWriter::new();
+        json.string("path", &self.session.path.to_string_lossy())
+            .string("to", &self.to.to_string_lossy())
+            .string("id", &self.session.id)
+            .string("cwdBefore", &self.cwd_before)
+            .string("cwdAfter", &self.cwd_after.to_string_lossy());
+        if let Some(original) = &self.original {
+            json.string("original", &original.to_string_lossy());
+        }
+        json.finish()
+    }
+}
+
+impl Moved {
+    /// The moves as JSON: `{operation?, sessions}`.
+    pub fn to_json(&self) -> Json {
+        let sessions: Vec<Json> = self.sessions.iter().map(Moving::to_json).collect();
+        let mut json = ObjectWriter::new();
+        if let Some(operation) = &self.operation {
+            json.string("operation", operation);
+        }
+        json.array("sessions", sessions.iter().map(Json::raw)).finish()
+    }
+}
+
+impl Sessions {
+    /// Gives a session another working directory: its header names it, and its file goes to that directory's sessions.
+    ///
+    /// A session in a directory of somebody's own choice stays there. The
+    /// original is kept beside where it was.
+    pub fn move_session(
+        &self,
+        path: impl AsRef<Path>,
+        cwd: impl AsRef<Path>,
+        dry_run: bool,
+    ) -> Result<Moved, SessionError> {
+        let path = absolute(self.environment(), path.as_ref());
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        let (header, _) = header_of(&self.world, &path)?;
+        let moving = self.moving(path, &header, cwd);
+        self.carry_out(vec![moving], dry_run)
+    }
+
+    /// Does that to all sessions of a working directory and of the directories below it.
+    pub fn move_directory(
+        &self,
+        from: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+        dry_run: bool,
+    ) -> Result<Moved, SessionError> {
+        let environment = self.environment();
+        let (from, to) = (absolute(environment, from.as_ref()), absolute(environment, to.as_ref()));
+        let mut moves = Vec::new();
+        for session in self.list_all(session_dir, &mut ListOptions::default())? {
+            let cwd = (!session.cwd.is_empty()).then(|| absolute(environment, Path::new(&session.cwd)));
+            let Some(rest) = cwd.as_ref().and_then(|cwd| cwd.strip_prefix(&from).ok()) else { continue };
+            // Joined with nothing, a path would get a separator at its end.
+            let cwd = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
+            let (header, _) = header_of(&self.world, &session.path)?;
+            moves.push(self.moving(session.path, &header, cwd));
+        }
+        moves.sort_by(|one, other| one.session.path.cmp(&other.session.path));
+        self.carry_out(moves, dry_run)
+    }
+
+    fn moving(&self, path: PathBuf, header: &Header, cwd_after: PathBuf) -> Moving {
+        let is_in_store = path.parent().and_then(Path::parent) == Some(&sessions_root(self.environment()));
+        let to = match path.file_name().filter(|_| is_in_store) {
+            Some(name) => default_session_dir(self.environment(), &cwd_after).join(name),
+            None => path.clone(),
+        };
+        let cwd_before = header.cwd().unwrap_or_default();
+        Moving { session: SessionPlace { path, id: header.id() }, to, cwd_before, cwd_after, original: None }
+    }
+
+    fn carry_out(&self, moves: Vec<Moving>, dry_run: bool) -> Result<Moved, SessionError> {
+        let is_change =
+            |moving: &Moving| moving.session.path != moving.to || Path::new(&moving.cwd_before) != moving.cwd_after;
+        let mut sessions: Vec<Moving> = moves.into_iter().filter(is_change).collect();
+        for moving in &sessions {
+            let (from, to) = (&moving.session.path, &moving.to);
+            let is_taken = from != to && self.world.os().link_stat(to).is_ok();
+            if is_taken && !are_one(self.world.os(), from, to) {
+                return Err(StoreError::Exists { path: to.clone() }.into());
+            }
+        }
+        if dry_run || sessions.is_empty() {
+            return Ok(Moved { operation: None, sessions });
+        }
+        let recording = Recording::begin(&self.world, OperationKind::Move, None)?;
+        for moving in &mut sessions {
+            let cwd = Json::string(&moving.cwd_after.to_string_lossy());
+            moving.original = move_one(&self.world, &recording, &moving.session, &moving.to, Some(&cwd))?;
+        }
+        let operation = Some(recording.id.clone());
+        recording.done();
+        Ok(Moved { operation, sessions })
+    }
+}
+
+/// Moves one session while nobody else of ours writes to it. Returns where its original is.
+///
+/// First the file is replaced where it is by one with the new header, then it
+/// gets its new name and loses the old one. At every moment it has a name.
+pub(super) fn move_one(
+    world: &World,
+    recording: &Recording<'_>,
+    session: &SessionPlace,
+    to: &Path,
+    cwd_after: Option<&Json>,
+) -> Result<Option<PathBuf>, SessionError> {
+    let path = &session.path;
+    let log = turn_at(world, path)?;
+    let (header, span) = header_of(world, path)?;
+    check_header(path, session, &header)?;
+    let cwd_before = header.json().raw().get("cwd").map(Raw::to_json);
+    let is_rewritten = cwd_before.as_ref() != cwd_after;
+    let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
+    let expected = is_rewritten.then(|| with_ending(path, &format!(".orig-{stamp}")));
+    let step = Step::Move {
+        session: session.clone(),
+        to: to.to_path_buf(),
+        cwd_before,
+        cwd_after: cwd_after.cloned(),
+        original: expected,
+    };
+    let original = recording.step(&step, || {
+        if path != to && are_one(world.os(), path, to) {
+            // Somebody was interrupted between the two names. The one that is not wanted yet goes.
+            world.os().remove(to).map_err(|source| StoreError::io_at("move", to, source))?;
+        }
+        let new_header = || match cwd_after {
+            Some(cwd) => header.json().raw().edited(&[Edit::Set("cwd", cwd.raw())]),
+            None => header.json().raw().edited(&[Edit::Remove("cwd")]),
+        };
+        let original = if is_rewritten { Some(rewrite(world, path, &log, span, new_header(), &stamp)?) } else { None };
+        if path != to {
+            let directory = to.parent().unwrap_or(Path::new("/"));
+            create_directory(world.os(), directory, true)?;
+            keeping_others_out(&world.os, path, || Ok::<_, SessionError>(relocate(world.os(), path, to)?))?;
+            remember::follow(world, path, to);
+        }
+        Ok(original)
+    })?;
+    if path == to {
+        end(log);
+    } else {
+        log.retire(Some(to));
+    }
+    Ok(original)
+}
+
+fn end(mut log: FileLog) {
+    log.end_turn();
+}
+
+/// Replaces a file by one with another header.
+fn rewrite(
+    world: &World,
+    path: &Path,
+    log: &FileLog,
+    span: Span,
+    header: Json,
+    stamp: &str,
+) -> Result<PathBuf, SessionError> {
+    let stored = Stored::new(log)?;
+    let splices = [Splice { at: span, with: header.into_bytes() }];
+    let new = Spliced::new(&stored, &splices);
+    let replaced = replace(&world.os, path, stored.length(), stamp, &mut |out| {
+        write(&new, out, path).map_err(SessionError::from)?;
+        // If another file stands there by now, this fails, and that file stays.
+        log.length().map(drop).map_err(SessionError::from)
+    })?;
+    Ok(replaced.original)
+}
+
+fn check_header(path: &Path, session: &SessionPlace, header: &Header) -> Result<(), SessionError> {
+    if header.id() != session.id {
+        return Err(SessionError::OtherSession { path: path.to_path_buf(), id: session.id.clone() });
+    }
+    if header.version().is_some_and(|version| version > f64::from(CURRENT_VERSION)) {
+        let version = header.version().unwrap_or_default().to_string();
+        return Err(SessionError::NewerVersion { path: path.to_path_buf(), version });
+    }
+    Ok(())
+}
+
+/// The header of a session as it stands in the file, and where.
+pub(super) fn header_of(world: &World, path: &Path) -> Result<(Header, Span), SessionError> {
+    let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
+    if stat.kind != FileKind::Regular {
+        return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());
+    }
+    let mut found = None;
+    read_head(world.os(), path, &mut |line| {
+        let line = line.without_bom();
+        let Some(bytes) = line.bytes else { return true };
+        match read(bytes) {
+            Parsed::Kept(head) => {
+                let is_header = head.kind == Kind::Header && head.id.is_some();
+                let header = is_header.then(|| Raw::parse(bytes).ok()).flatten();
+                found = header.map(|header| (Header::new(header.to_json()), span_of(line.span, bytes, header)));
+                false
+            }
+            _ => true,
+        }
+    })?;
+    found.ok_or_else(|| SessionError::NotASession { path: path.to_path_buf() })
+}
+
+/// Where a value is that stands alone on a line, apart from what surrounds it.
+fn span_of(line: Span, bytes: &[u8], value: Raw<'_>) -> Span {
+    let before = bytes.len() - bytes.trim_ascii_start().len();
+    Span { offset: line.offset + before as u64, len: value.as_bytes().len() as u64 }
+}
+
+pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(ending);
+    PathBuf::from(name)
+}

@@ -1,0 +1,104 @@
+//! Bringing deleted sessions back.
+
+use std::path::Path;
+
+use sessile_core::date::to_iso;
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_store::TrashPlace;
+
+use super::log::{OperationKind, Recording};
+use super::step::{SessionPlace, Step, TrashedTo};
+use crate::error::SessionError;
+use crate::manager::Sessions;
+use crate::place::absolute;
+
+/// A session in the trash that can be brought back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InTrash {
+    /// The operation that deleted it.
+    pub operation: String,
+    /// When that was, in milliseconds.
+    pub time: i64,
+    /// The session, where it was.
+    pub session: SessionPlace,
+    /// Where it is now.
+    pub place: TrashPlace,
+}
+
+impl InTrash {
+    /// The session as JSON: `{path, id, deleted, trashed, operation}`.
+    pub fn to_json(&self) -> Json {
+        let mut json = ObjectWriter::new();
+        json.string("path", &self.session.path.to_string_lossy())
+            .string("id", &self.session.id)
+            .string("deleted", &to_iso(self.time))
+            .string("trashed", &self.place.file.to_string_lossy())
+            .string("operation", &self.operation);
+        json.finish()
+    }
+}
+
+impl Sessions {
+    /// The sessions that were deleted here and are still in the trash, the last deleted first.
+    pub fn in_trash(&self) -> Result<Vec<InTrash>, SessionError> {
+        let mut found: Vec<InTrash> = Vec::new();
+        for operation in self.operations()?.into_iter().rev() {
+            for step in operation.steps.into_iter().rev() {
+                let Step::Delete { session, to: TrashedTo::Trash(place) } = step else { continue };
+                let is_there = self.world.os().link_stat(&place.file).is_ok();
+                if is_there && found.iter().all(|other| other.place.file != place.file) {
+                    found.push(InTrash { operation: operation.id.clone(), time: operation.time, session, place });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Brings a session back from the trash to where it was. Nothing that is there by now is written over.
+    ///
+    /// `wanted` is its id or the beginning of it, its path or its file's name.
+    pub fn restore(&self, wanted: &str, dry_run: bool) -> Result<(InTrash, Option<String>), SessionError> {
+        let found = self.find_in_trash(wanted)?;
+        if dry_run {
+            return Ok((found, None));
+        }
+        let recording = Recording::begin(&self.world, OperationKind::Restore, None)?;
+        self.restore_one(&recording, &found.session, &found.place)?;
+        let operation = recording.id.clone();
+        recording.done();
+        Ok((found, Some(operation)))
+    }
+
+    pub(super) fn restore_one(
+        &self,
+        recording: &Recording<'_>,
+        session: &SessionPlace,
+        place: &TrashPlace,
+    ) -> Result<(), SessionError> {
+        let step = Step::Restore { session: session.clone(), from: place.clone() };
+        recording.step(&step, || Ok(place.bring_back(self.world.os(), &session.path)?))
+    }
+
+    fn find_in_trash(&self, wanted: &str) -> Result<InTrash, SessionError> {
+        let all = self.in_trash()?;
+        let path = absolute(self.environment(), Path::new(wanted));
+        let is_exact = |it: &&InTrash| {
+            let name = it.session.path.file_name().and_then(|name| name.to_str());
+            it.session.id == wanted || it.session.path == path || name == Some(wanted)
+        };
+        // Of several deletions of one session the last one counts.
+        if let Some(found) = all.iter().find(is_exact) {
+            return Ok(found.clone());
+        }
+        let mut beginning: Vec<&InTrash> = all.iter().filter(|it| it.session.id.starts_with(wanted)).collect();
+        beginning.dedup_by(|one, other| one.session.id == other.session.id);
+        match beginning.as_slice() {
+            [one] => Ok((*one).clone()),
+            [] => Err(SessionError::NotInTrash { wanted: wanted.to_owned() }),
+            several => Err(SessionError::Ambiguous {
+                wanted: wanted.to_owned(),
+                candidates: several.iter().map(|it| it.session.id.clone()).collect(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The steps of operations, and how the log spells them.
+
+use std::path::{Path, PathBuf};
+
+use sessile_core::EntryId;
+use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_store::TrashPlace;
+
+/// Which session, and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionPlace {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its id.
+    pub id: String,
+}
+
+/// Where a deleted session went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrashedTo {
+    /// Into the trash, at this place.
+    Trash(TrashPlace),
+    /// To the program `trash`, which knows where it is.
+    Program,
+    /// Nowhere: it is gone for good.
+    Nowhere,
+}
+
+/// One change to one session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It got another name, or lost the one it had.
+    Name {
+        /// The session.
+        session: SessionPlace,
+        /// The name before.
+        before: Option<String>,
+        /// The name after.
+        after: Option<String>,
+    },
+    /// An entry got another label, or lost the one it had.
+    Label {
+        /// The session.
+        session: SessionPlace,
+        /// The entry.
+        entry: EntryId,
+        /// The label before.
+        before: Option<String>,
+        /// The label after.
+        after: Option<String>,
+    },
+    /// The leaf moved.
+    Leaf {
+        /// The session.
+        session: SessionPlace,
+        /// The leaf before; none for before all entries.
+        before: Option<EntryId>,
+        /// The leaf after; none for before all entries.
+        after: Option<EntryId>,
+        /// Whether a summary of the branch was put there, which is the leaf then.
+        summary: bool,
+    },
+    /// It belongs to another working directory now, and its file went to that directory's sessions.
+    Move {
+        /// The session, where it was.
+        session: SessionPlace,
+        /// Where its file went.
+        to: PathBuf,
+        /// The working directory in its header before: any JSON value, or none.
+        cwd_before: Option<Json>,
+        /// The working directory in its header after.
+        cwd_after: Option<Json>,
+        /// Where the original was to be kept.
+        original: Option<PathBuf>,
+    },
+    /// It was deleted.
+    Delete {
+        /// The session, where it was.
+        session: SessionPlace,
+        /// Where it went.
+        to: TrashedTo,
+    },
+    /// It was brought back from the trash.
+    Restore {
+        /// The session, where it is again.
+        session: SessionPlace,
+        /// Where it was in the trash.
+        from: TrashPlace,
+    },
+}
+
+impl Step {
+    /// The session that it is about, where it was before.
+    pub fn session(&self) -> &SessionPlace {
+        match self {
+            Self::Name { session, .. }
+            | Self::Label { session, .. }
+            | Self::Leaf { session, .. }
+            | Self::Move { session, .. }
+            | Self::Delete { session, .. }
+            | Self::Restore { session, .. } => session,
+        }
+    }
+
+    /// The step as JSON: what it is, its session, and what is needed to undo it.
+    pub fn to_json(&self) -> Json {
+        let mut step = ObjectWriter::new();
+        step.string("step", self.word());
+        let SessionPlace { path, id } = self.session();
+        step.string("path", &path.to_string_lossy()).string("sessionId", id);
+        match self {
+            Self::Name { before, after, .. } => {
+                put_text(&mut step, "before", before.as_deref());
+                put_text(&mut step, "after", after.as_deref());
+            }
+            Self::Label { entry, before, after, .. } => {
+                step.text("entryId", entry.as_text());
+                put_text(&mut step, "before", before.as_deref());
+                put_text(&mut step, "after", after.as_deref());
+            }
+            Self::Leaf { before, after, summary, .. } => {
+                put_id(&mut step, "before", before.as_ref());
+                put_id(&mut step, "after", after.as_ref());
+                if *summary {
+                    step.bool("summary", true);
+                }
+            }
+            Self::Move { to, cwd_before, cwd_after, original, .. } => {
+                put_path(&mut step, "to", Some(to));
+                step.optional("cwdBefore", cwd_before.as_ref().map(Json::raw));
+                step.optional("cwdAfter", cwd_after.as_ref().map(Json::raw));
+                put_path(&mut step, "original", original.as_deref());
+            }
+            Self::Delete { to, .. } => match to {
+                TrashedTo::Trash(place) => put_place(&mut step, place),
+                TrashedTo::Program => {
+                    step.bool("program", true);
+                }
+                TrashedTo::Nowhere => {
+                    step.bool("permanent", true);
+                }
+            },
+            Self::Restore { from, .. } => put_place(&mut step, from),
+        }
+        step.finish()
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Name { .. } => "name",
+            Self::Label { .. } => "label",
+            Self::Leaf { .. } => "leaf",
+            Self::Move { .. } => "move",
+            Self::Delete { .. } => "delete",
+            Self::Restore { .. } => "restore",
+        }
+    }
+
+    /// The step that a line of the log speaks of; none if it is of a kind that is not known here.
+    pub(super) fn read(step: Raw<'_>) -> Option<Self> {
+        let text = |key| step.get(key).and_then(Raw::as_string);
+        let path = |key| text(key).map(PathBuf::from);
+        let id = |key| step.get(key).and_then(Raw::as_text).map(EntryId::from);
+        let value = |key| step.get(key).map(Raw::to_json);
+        let session = SessionPlace { path: path("path")?, id: text("sessionId")? };
+        let place = || Some(TrashPlace { file: path("trashed")?, info: path("info") });
+        let is_set = |key| step.get(key).and_then(Raw::as_bool) == Some(true);
+        Some(match text("step")?.as_str() {
+            "name" => Self::Name { session, before: text("before"), after: text("after") },
+            "label" => Self::Label { session, entry: id("entryId")?, before: text("before"), after: text("after") },
+            "leaf" => Self::Leaf { session, before: id("before"), after: id("after"), summary: is_set("summary") },
+            "move" => Self::Move {
+                session,
+                to: path("to")?,
+                cwd_before: value("cwdBefore"),
+                cwd_after: value("cwdAfter"),
+                original: path("original"),
+            },
+            "delete" => {
+                let to = match place() {
+                    Some(place) => TrashedTo::Trash(place),
+                    None if is_set("program") => TrashedTo::Program,
+                    None => TrashedTo::Nowhere,
+                };
+                Self::Delete { session, to }
+            }
+            "restore" => Self::Restore { session, from: place()? },
+            _ => return None,
+        })
+    }
+}
+
+/// What is absent is left out.
+fn put_text(step: &mut ObjectWriter, key: &str, text: Option<&str>) {
+    if let Some(text) = text {
+        step.string(key, text);
+    }
+}
+
+fn put_id(step: &mut ObjectWriter, key: &str, id: Option<&EntryId>) {
+    if let Some(id) = id {
+        step.text(key, id.as_text());
+    }
+}
+
+fn put_path(step: &mut ObjectWriter, key: &str, path: Option<&Path>) {
+    put_text(step, key, path.map(Path::to_string_lossy).as_deref());
+}
+
+fn put_place(step: &mut ObjectWriter, place: &TrashPlace) {
+    put_path(step, "trashed", Some(&place.file));
+    put_path(step, "info", place.info.as_deref());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_read_as_it_was_written() {
+        let session = || SessionPlace { path: "/s/a.jsonl".into(), id: "a\u{1b}".to_owned() };
+        let place = TrashPlace { file: "/t/files/a".into(), info: Some("/t/info/a".into()) };
+        let cwd = |text: &str| Some(Json::parse(text).unwrap());
+        for step in [
+            Step::Name { session: session(), before: None, after: Some("x\n".to_owned()) },
+            Step::Label { session: session(), entry: "e".into(), before: Some(String::new()), after: None },
+            Step::Leaf { session: session(), before: None, after: Some("e".into()), summary: true },
+            Step::Leaf { session: session(), before: Some("f".into()), after: None, summary: false },
+            Step::Move {
+                session: session(),
+                to: "/t/a.jsonl".into(),
+                cwd_before: cwd(r#""\u002fa""#),
+                cwd_after: cwd("\"/b\""),
+                original: Some("/o".into()),
+            },
+            Step::Move { session: session(), to: "/t".into(), cwd_before: None, cwd_after: None, original: None },
+            Step::Delete { session: session(), to: TrashedTo::Trash(place.clone()) },
+            Step::Delete { session: session(), to: TrashedTo::Program },
+            Step::Delete { session: session(), to: TrashedTo::Nowhere },
+            Step::Restore { session: session(), from: place.clone() },
+        ] {
+            assert_eq!(Step::read(step.to_json().raw()), Some(step));
+        }
+        assert_eq!(Step::read(Json::parse(r#"{"step":"future","path":"/","sessionId":"a"}"#).unwrap().raw()), None);
+    }
+}

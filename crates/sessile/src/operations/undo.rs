@@ -1,0 +1,320 @@
+//! Taking operations back.
+//!
+//! Every step has an inverse, which is a step as well: an undo is an operation
+//! like any other, and undoing it does again what it had undone. Before
+//! anything is done the world is compared with what the steps left behind. If
+//! somebody else has changed it since, nothing is done.
+
+use std::path::Path;
+
+use sessile_core::EntryId;
+use sessile_core::head::Kind;
+use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_store::os::{FileKind, Mode, Os, read_fully};
+use sessile_store::{StoreError, are_one};
+
+use super::annotate::apply;
+use super::delete::{Deletion, delete_one};
+use super::log::{Operation, OperationKind, OperationState, Recording};
+use super::relocate::{header_of, move_one};
+use super::step::{SessionPlace, Step, TrashedTo};
+use crate::error::SessionError;
+use crate::manager::{SessionManager, Sessions};
+
+/// An operation that was undone, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// What was undone.
+    pub operation: Operation,
+    /// The operation that did it, by which it can be done again; none if nothing was done.
+    pub id: Option<String>,
+    /// What was done for it, in order: for the last step first.
+    pub steps: Vec<Step>,
+}
+
+impl Undone {
+    /// The undo as JSON: `{undone, operation?, steps}`.
+    pub fn to_json(&self) -> Json {
+        let steps: Vec<Json> = self.steps.iter().map(Step::to_json).collect();
+        let undone = self.operation.to_json();
+        let mut json = ObjectWriter::new();
+        json.raw("undone", undone.raw());
+        if let Some(id) = &self.id {
+            json.string("operation", id);
+        }
+        json.array("steps", steps.iter().map(Json::raw)).finish()
+    }
+}
+
+impl Sessions {
+    /// Undoes an operation: the one whose id begins like this, or the last one that was not undone yet.
+    ///
+    /// Refuses, and changes nothing, if somebody else has changed since what the operation had changed.
+    pub fn undo(&self, id: Option<&str>, dry_run: bool) -> Result<Undone, SessionError> {
+        let (operation, steps) = match id {
+            Some(id) => self.wanted(id)?,
+            None => self.last_undoable()?,
+        };
+        if dry_run {
+            return Ok(Undone { operation, id: None, steps });
+        }
+        let recording = Recording::begin(&self.world, OperationKind::Undo, Some(&operation.id))?;
+        for step in &steps {
+            self.undo_step(&recording, step)?;
+        }
+        for step in &operation.steps {
+            self.drop_original(step);
+        }
+        let id = Some(recording.id.clone());
+        recording.done();
+        Ok(Undone { operation, id, steps })
+    }
+
+    fn wanted(&self, id: &str) -> Result<(Operation, Vec<Step>), SessionError> {
+        let operations = self.operations()?;
+        let mut found: Vec<&Operation> = operations.iter().filter(|it| it.id.starts_with(id)).collect();
+        if let Some(exact) = found.iter().position(|it| it.id == id) {
+            found = vec![found[exact]];
+        }
+        let operation = match found.as_slice() {
+            [one] => (*one).clone(),
+            [] => return Err(SessionError::NoSuchOperation { id: id.to_owned() }),
+            several => {
+                let candidates = several.iter().map(|it| it.id.clone()).collect();
+                return Err(SessionError::Ambiguous { wanted: id.to_owned(), candidates });
+            }
+        };
+        if let Some(by) = &operation.undone_by {
+            return Err(SessionError::UndoneAlready { id: operation.id.clone(), by: by.clone() });
+        }
+        let steps = self.inverse(&operation)?;
+        Ok((operation, steps))
+    }
+
+    fn last_undoable(&self) -> Result<(Operation, Vec<Step>), SessionError> {
+        let operations = self.operations()?;
+        let is_open = |it: &Operation| it.kind != OperationKind::Undo && it.undone_by.is_none();
+        for operation in operations.into_iter().rev().filter(is_open) {
+            if operation.state == OperationState::Done {
+                let steps = self.inverse(&operation)?;
+                return Ok((operation, steps));
+            }
+            // One that came to nothing is not what anybody wants undone.
+            if let Ok(steps) = self.inverse(&operation)
+                && !steps.is_empty()
+            {
+                return Ok((operation, steps));
+            }
+        }
+        Err(SessionError::NothingToUndo)
+    }
+
+    /// What has to be done to undo an operation, the last step first.
+    fn inverse(&self, operation: &Operation) -> Result<Vec<Step>, SessionError> {
+        let mut steps = Vec::new();
+        for step in operation.steps.iter().rev() {
+            let changed = |what: String| SessionError::ChangedSince { id: operation.id.clone(), what };
+            steps.extend(self.inverse_step(step, &changed)?);
+        }
+        Ok(steps)
+    }
+
+    /// What undoes a step; none if it was never done, or somebody has undone it by hand.
+    fn inverse_step(
+        &self,
+        step: &Step,
+        changed: &dyn Fn(String) -> SessionError,
+    ) -> Result<Option<Step>, SessionError> {
+        match step {
+            Step::Name { session, before, after } => {
+                let manager = self.looked_at(session, changed)?;
+                let now = manager.session_name()?;
+                let is_as = |name| changed(format!("the session is called {} by now", shown(name)));
+                let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
+                let (before, after) = (after.clone(), before.clone());
+                Ok(needed.then(|| Step::Name { session: session.clone(), before, after }))
+            }
+            Step::Label { session, entry, before, after } => {
+                let manager = self.looked_at(session, changed)?;
+                let now = manager.label(entry)?;
+                let is_as = |label| changed(format!("entry {entry} has the label {} by now", shown(label)));
+                let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
+                let (before, after) = (after.clone(), before.clone());
+                Ok(needed.then(|| Step::Label { session: session.clone(), entry: entry.clone(), before, after }))
+            }
+            Step::Leaf { session, before, after, summary } => {
+                let manager = self.looked_at(session, changed)?;
+                let now = manager.leaf_id();
+                let is_ours = if *summary { is_summary_at(&manager, after.as_ref())? } else { now == *after };
+                if !is_ours && now == *before {
+                    return Ok(None);
+                }
+                if !is_ours {
+                    let now = now.map_or_else(|| "before all entries".to_owned(), |id| format!("at {id}"));
+                    return Err(changed(format!("the session has moved on: its leaf is {now}")));
+                }
+                if let Some(leaf) = before {
+                    manager.require(leaf)?;
+                }
+                Ok(Some(Step::Leaf { session: session.clone(), before: now, after: before.clone(), summary: false }))
+            }
+            Step::Move { session, to, cwd_before, cwd_after, .. } => {
+                self.inverse_move(session, to, (cwd_before.as_ref(), cwd_after.as_ref()), changed)
+            }
+            Step::Delete { session, to } => self.inverse_delete(session, to, changed),
+            Step::Restore { session, from } => {
+                if !is_there(self.world.os(), &session.path) {
+                    return if is_there(self.world.os(), &from.file) {
+                        Ok(None)
+                    } else {
+                        Err(changed(format!("{} is no longer there", session.path.display())))
+                    };
+                }
+                self.looked_at(session, changed)?;
+                Ok(Some(Step::Delete { session: session.clone(), to: TrashedTo::Trash(from.clone()) }))
+            }
+        }
+    }
+
+    /// What undoes a deletion, which may have been interrupted between the two names.
+    fn inverse_delete(
+        &self,
+        session: &SessionPlace,
+        to: &TrashedTo,
+        changed: &dyn Fn(String) -> SessionError,
+    ) -> Result<Option<Step>, SessionError> {
+        let (os, path) = (self.world.os(), &session.path);
+        let is_back = is_there(os, path);
+        match to {
+            TrashedTo::Trash(place) if is_there(os, &place.file) => {
+                if is_back && !are_one(os, path, &place.file) {
+                    return Err(StoreError::Exists { path: path.clone() }.into());
+                }
+                Ok(Some(Step::Restore { session: session.clone(), from: place.clone() }))
+            }
+            _ if is_back => Ok(None),
+            TrashedTo::Trash(_) => Err(changed(format!("{} is no longer in the trash", path.display()))),
+            TrashedTo::Program => {
+                Err(changed(format!("{} was handed to the program `trash`; it is in its trash", path.display())))
+            }
+            TrashedTo::Nowhere => Err(changed(format!("{} was deleted permanently", path.display()))),
+        }
+    }
+
+    /// What undoes a move, which may have been interrupted anywhere.
+    fn inverse_move(
+        &self,
+        session: &SessionPlace,
+        to: &Path,
+        (cwd_before, cwd_after): (Option<&Json>, Option<&Json>),
+        changed: &dyn Fn(String) -> SessionError,
+    ) -> Result<Option<Step>, SessionError> {
+        let os = self.world.os();
+        // If it has both names it is one file, and either will do.
+        let path = if is_there(os, to) { to } else { &session.path };
+        if path != session.path && is_there(os, &session.path) && !are_one(os, path, &session.path) {
+            return Err(StoreError::Exists { path: session.path.clone() }.into());
+        }
+        if !is_there(os, path) {
+            return Err(changed(format!("{} is no longer there", to.display())));
+        }
+        let (header, _) = header_of(&self.world, path)?;
+        let cwd = header.json().raw().get("cwd").map(Raw::to_json);
+        if header.id() != session.id || (cwd.as_ref() != cwd_after && cwd.as_ref() != cwd_before) {
+            return Err(changed(format!("{} has another header by now", path.display())));
+        }
+        if path == session.path && cwd.as_ref() == cwd_before {
+            return Ok(None);
+        }
+        Ok(Some(Step::Move {
+            session: SessionPlace { path: path.to_path_buf(), id: session.id.clone() },
+            to: session.path.clone(),
+            cwd_before: cwd,
+            cwd_after: cwd_before.cloned(),
+            original: None,
+        }))
+    }
+
+    /// Opens a session only to look at it, where its step left it.
+    fn looked_at(
+        &self,
+        session: &SessionPlace,
+        changed: &dyn Fn(String) -> SessionError,
+    ) -> Result<SessionManager, SessionError> {
+        if !is_there(self.world.os(), &session.path) {
+            return Err(changed(format!("{} is no longer there", session.path.display())));
+        }
+        let manager = self.clone().read_only().open(&session.path, None, None)?;
+        if manager.session_id() != session.id {
+            return Err(changed(format!("{} is another session by now", session.path.display())));
+        }
+        Ok(manager)
+    }
+
+    fn undo_step(&self, recording: &Recording<'_>, step: &Step) -> Result<(), SessionError> {
+        match step {
+            Step::Name { session, .. } | Step::Label { session, .. } | Step::Leaf { session, .. } => {
+                let mut manager = self.open_existing(&session.path)?;
+                recording.step(step, || apply(&mut manager, step, None)).map(drop)
+            }
+            Step::Move { session, to, cwd_after, .. } => {
+                move_one(&self.world, recording, session, to, cwd_after.as_ref()).map(drop)
+            }
+            Step::Delete { session, .. } => delete_one(&self.world, recording, session, Deletion::ToTrash).map(drop),
+            Step::Restore { session, from } => self.restore_one(recording, session, from),
+        }
+    }
+
+    /// Removes what a move kept of a file, if the file is that again, and perhaps more.
+    fn drop_original(&self, step: &Step) {
+        let Step::Move { session, original: Some(original), .. } = step else { return };
+        if begins_with(self.world.os(), &session.path, original).unwrap_or(false) {
+            // If it cannot be removed it stays, which is as safe.
+            drop(self.world.os().remove(original));
+        }
+    }
+}
+
+/// Whether something has to be done so that it is as before: not if it is, and never if it is as nobody left it.
+fn differs<T: PartialEq>(now: &T, before: &T, after: &T) -> Result<bool, ()> {
+    if now == before {
+        Ok(false)
+    } else if now == after {
+        Ok(true)
+    } else {
+        Err(())
+    }
+}
+
+fn shown(text: Option<&str>) -> String {
+    text.map_or_else(|| "nothing".to_owned(), |text| format!("{text:?}"))
+}
+
+/// Whether the leaf is the summary of a branch that hangs on an entry.
+fn is_summary_at(manager: &SessionManager, parent: Option<&EntryId>) -> Result<bool, SessionError> {
+    let Some(id) = manager.leaf_id() else { return Ok(false) };
+    let row = manager.require(&id)?;
+    let outline = manager.outline();
+    Ok(outline.kind(row) == Kind::BranchSummary && outline.parent_id(row).as_ref() == parent)
+}
+
+fn is_there(os: &dyn Os, path: &Path) -> bool {
+    os.link_stat(path).is_ok_and(|stat| stat.kind == FileKind::Regular)
+}
+
+/// Whether a file begins with all that another one holds.
+fn begins_with(os: &dyn Os, path: &Path, other: &Path) -> std::io::Result<bool> {
+    let (file, other) = (os.open(path, Mode::Read)?, os.open(other, Mode::Read)?);
+    let (mut one, mut two) = (vec![0; 256 << 10], vec![0; 256 << 10]);
+    let mut offset = 0;
+    loop {
+        let n_read = read_fully(other.as_ref(), &mut two, offset)?;
+        if n_read == 0 {
+            return Ok(true);
+        }
+        if read_fully(file.as_ref(), &mut one[..n_read], offset)? != n_read || one[..n_read] != two[..n_read] {
+            return Ok(false);
+        }
+        offset += n_read as u64;
+    }
+}

@@ -1,0 +1,346 @@
+//! Moving and deleting on a machine that may die or fail at every call: no session is ever missing, and what was
+//! interrupted can be undone.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sessile::os::{Mode, Os};
+use sessile::{
+    Deletion, EntryId, ListOptions, OperationKind, OperationState, Pruning, Reason, SessionError, Sessions, StoreError,
+};
+use sessile_testkit::Replay;
+use sessile_testkit::sim::{Errno, SimOs, Tear};
+
+const STORE: &str = "/home/u/.pi/agent/sessions";
+const NAME: &str = "2025-01-01T00-00-00-000Z_s1.jsonl";
+const NOW: i64 = 1_763_164_800_000;
+
+fn place() -> PathBuf {
+    Path::new(STORE).join("--proj--").join(NAME)
+}
+
+fn moved_place() -> PathBuf {
+    Path::new(STORE).join("--new-place--").join(NAME)
+}
+
+fn content(cwd: &str) -> Vec<u8> {
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","x":1.0,"cwd":{cwd:?}}}"#
+    );
+    let user = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"hi","timestamp":1735689601000}}"#;
+    format!("{header}\n{user}\ntorn {{\n").into_bytes()
+}
+
+/// A machine with one session on it.
+fn machine() -> SimOs {
+    let os = SimOs::new();
+    os.make_directories(place().parent().unwrap());
+    let file = os.open(&place(), Mode::New).unwrap();
+    sessile::os::append_fully(file.as_ref(), &content("/proj")).unwrap();
+    drop(file);
+    os.settle();
+    os.clear_calls();
+    os
+}
+
+fn sessions(os: &SimOs, seed: u64) -> Sessions {
+    let environment = Replay::new(NOW, seed);
+    environment.set_home("/home/u");
+    environment.set_current_dir("/proj");
+    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(Some("/home/u/state".into()))
+}
+
+/// What is in a directory under the session's name, or under that name with a number.
+fn in_directory(os: &SimOs, directory: &Path) -> Vec<PathBuf> {
+    let is_session = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with(NAME) && !name.contains(".orig-") && !name.contains(".lock")
+    };
+    os.list(directory).unwrap_or_default().into_iter().filter(is_session).collect()
+}
+
+/// The session has a name, and all its bytes but the header's directory.
+#[track_caller]
+fn assert_there(os: &SimOs, elsewhere: &Path) {
+    let places = in_directory(os, place().parent().unwrap()).into_iter().chain(in_directory(os, elsewhere));
+    let found: Vec<Vec<u8>> = places.filter_map(|path| os.read_file(path)).collect();
+    assert!(!found.is_empty(), "the session is missing");
+    for bytes in found {
+        assert!(bytes == content("/proj") || bytes == content("/new/place"), "{}", String::from_utf8_lossy(&bytes));
+    }
+}
+
+/// Whoever comes next can undo what was interrupted, and all is as it was.
+#[track_caller]
+fn assert_undoable(os: &SimOs, elsewhere: &Path) {
+    let sessions = sessions(os, 99);
+    match sessions.undo(None, false) {
+        Ok(_) | Err(SessionError::NothingToUndo) => {}
+        Err(error) => panic!("{error}"),
+    }
+    assert_eq!(os.read_file(place()), Some(content("/proj")), "back in its place");
+    assert_eq!(in_directory(os, elsewhere), [""; 0].map(PathBuf::from), "and only there");
+    assert_eq!(sessions.list_all(None, &mut ListOptions::default()).unwrap().len(), 1);
+    assert!(matches!(sessions.undo(None, false), Err(SessionError::NothingToUndo)));
+}
+
+fn move_it(os: &SimOs) -> Result<(), SessionError> {
+    sessions(os, 7).move_session(place(), "/new/place", false).map(drop)
+}
+
+fn delete_it(os: &SimOs) -> Result<(), SessionError> {
+    sessions(os, 7).delete(&[place()], Deletion::ToTrash, false).map(drop)
+}
+
+fn trashed() -> PathBuf {
+    Path::new("/home/u/.local/share/Trash/files").join(NAME)
+}
+
+/// Has a process die at each call of an act, and looks what is left.
+fn dies_anywhere(act: fn(&SimOs) -> Result<(), SessionError>, elsewhere: &Path) {
+    for tear in Tear::EVERY {
+        for n in 1.. {
+            let os = machine();
+            os.crash_at(n, tear);
+            let acted = act(&os);
+            if !os.crashed() {
+                acted.unwrap();
+                assert!(n > 20, "there was something to die in");
+                break;
+            }
+            for seed in 0..3 {
+                let rebooted = os.power_loss(seed);
+                assert_there(&rebooted, elsewhere);
+            }
+            let next = os.process(2000);
+            // Sidecars of a dead process must not be in the way of the next one.
+            next.advance(20_000);
+            assert_there(&next, elsewhere);
+            assert_undoable(&next, elsewhere);
+            act(&next).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_move_may_be_interrupted_anywhere() {
+    dies_anywhere(move_it, moved_place().parent().unwrap());
+}
+
+#[test]
+fn a_deletion_may_be_interrupted_anywhere() {
+    dies_anywhere(delete_it, trashed().parent().unwrap());
+}
+
+/// Has each call of an act fail, and looks what is left.
+fn fails_anywhere(act: fn(&SimOs) -> Result<(), SessionError>, elsewhere: &Path) {
+    let n_calls = {
+        let os = machine();
+        act(&os).unwrap();
+        os.calls().len() as u64
+    };
+    for errno in [Errno::IO, Errno::NOSPC, Errno::ACCESS] {
+        for n in 1..=n_calls {
+            let os = machine();
+            os.fail_call(n, errno);
+            drop(act(&os));
+            os.heal();
+            os.advance(20_000);
+            assert_there(&os, elsewhere);
+            assert_undoable(&os, elsewhere);
+        }
+    }
+}
+
+#[test]
+fn a_move_may_fail_anywhere() {
+    fails_anywhere(move_it, moved_place().parent().unwrap());
+}
+
+#[test]
+fn a_deletion_may_fail_anywhere() {
+    fails_anywhere(delete_it, trashed().parent().unwrap());
+}
+
+#[test]
+fn a_move_changes_the_directory_and_nothing_else() {
+    let os = machine();
+    let sessions = sessions(&os, 7);
+    let dry = sessions.move_session(place(), "/new/place", true).unwrap();
+    assert_eq!((dry.operation, os.read_file(moved_place())), (None, None));
+    let moved = sessions.move_directory("/proj", "/new/place", None, false).unwrap();
+    assert_eq!(os.read_file(moved_place()), Some(content("/new/place")));
+    assert_eq!(os.read_file(place()), None);
+    let original = moved.sessions[0].original.clone().unwrap();
+    assert_eq!(os.read_file(&original), Some(content("/proj")));
+    // A line that somebody adds later stays when the move is undone, and the original is needed no longer.
+    os.foreign_append(moved_place(), "{\"type\":\"future\"}\n");
+    sessions.undo(None, false).unwrap();
+    let with_line = [content("/proj"), b"{\"type\":\"future\"}\n".to_vec()].concat();
+    assert_eq!(os.read_file(place()), Some(with_line));
+    assert_eq!(os.read_file(original), None);
+    // Undoing the undo does it again.
+    let operations = sessions.operations().unwrap();
+    let undo = operations.last().unwrap();
+    assert_eq!((undo.kind, undo.state), (OperationKind::Undo, OperationState::Done));
+    assert_eq!(operations[0].undone_by.as_ref(), Some(&undo.id));
+    sessions.undo(Some(&undo.id), false).unwrap();
+    assert_eq!((os.read_file(place()).is_some(), os.read_file(moved_place()).is_some()), (false, true));
+    assert_eq!(sessions.operations().unwrap()[0].undone_by, None);
+}
+
+#[test]
+fn nothing_is_moved_or_brought_back_over_something_else() {
+    let os = machine();
+    let sessions = sessions(&os, 7);
+    os.make_directories(moved_place().parent().unwrap());
+    drop(os.open(&moved_place(), Mode::New).unwrap());
+    let refused = sessions.move_session(place(), "/new/place", false).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::Exists { .. })), "{refused}");
+    assert_eq!(os.read_file(place()), Some(content("/proj")));
+    sessions.delete(&[place()], Deletion::ToTrash, false).unwrap();
+    drop(os.open(&place(), Mode::New).unwrap());
+    let refused = sessions.undo(None, false).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::Exists { .. })), "{refused}");
+    assert!(matches!(sessions.restore("s1", false), Err(SessionError::Store(StoreError::Exists { .. }))));
+    assert_eq!((os.read_file(place()), os.read_file(trashed())), (Some(Vec::new()), Some(content("/proj"))));
+}
+
+#[test]
+fn sidecars_go_with_the_session() {
+    let os = machine();
+    let sessions = sessions(&os, 7);
+    sessions.rename(place(), Some("x"), false).unwrap();
+    let names = |directory: &Path| -> Vec<String> {
+        let names = os.list(directory).unwrap();
+        let mut names: Vec<String> =
+            names.iter().map(|it| it.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(place().parent().unwrap()).len(), 3, "a guard and a lock");
+    sessions.move_session(place(), "/new/place", false).unwrap();
+    assert_eq!(names(place().parent().unwrap()).len(), 1, "the original");
+    assert_eq!(names(moved_place().parent().unwrap()), [format!(".{NAME}.sessile-guard"), NAME.to_owned()]);
+    // What vanishes at the new place is put back from the guard that came along.
+    let whole = os.read_file(moved_place()).unwrap();
+    os.foreign_rewrite(moved_place(), content("/new/place"));
+    assert_eq!(sessions.open(moved_place(), None, None).unwrap().session_name().unwrap().as_deref(), Some("x"));
+    assert_eq!(os.read_file(moved_place()), Some(whole));
+    sessions.delete(&[moved_place()], Deletion::ToTrash, false).unwrap();
+    assert_eq!(names(moved_place().parent().unwrap()), [""; 0]);
+}
+
+#[test]
+fn what_somebody_else_has_changed_is_not_undone() {
+    let os = machine();
+    let sessions = sessions(&os, 7);
+    sessions.rename(place(), Some("ours"), false).unwrap();
+    sessions.open(place(), None, None).unwrap().append_session_info("theirs").unwrap();
+    let refused = sessions.undo(None, false).unwrap_err();
+    assert!(refused.to_string().ends_with("the session is called \"theirs\" by now"), "{refused}");
+    let a = EntryId::from("a");
+    let labelled = sessions.relabel(place(), &a, Some("l"), false).unwrap();
+    assert!(labelled.is_change && labelled.entry_id.is_some());
+    assert!(!sessions.relabel(place(), &a, Some("l"), false).unwrap().is_change);
+    let undone = sessions.undo(None, false).unwrap();
+    assert_eq!(undone.operation.kind, OperationKind::Label);
+    assert_eq!(sessions.open(place(), None, None).unwrap().label("a").unwrap(), None);
+    // Somebody has undone it by hand.
+    sessions.open(place(), None, None).unwrap().append_session_info("").unwrap();
+    assert!(sessions.undo(None, false).unwrap().steps.is_empty());
+    assert!(matches!(sessions.undo(Some("zz"), false), Err(SessionError::NoSuchOperation { .. })));
+    let id = undone.operation.id;
+    assert!(matches!(sessions.undo(Some(&id), false), Err(SessionError::UndoneAlready { .. })));
+}
+
+#[test]
+fn a_broken_log_tells_what_it_can() {
+    let os = machine();
+    let sessions = sessions(&os, 7);
+    sessions.rename(place(), Some("one"), false).unwrap();
+    let log = Path::new("/home/u/state/operations.jsonl");
+    os.foreign_append(log, "{\"operation\":\"torn");
+    sessions.rename(place(), Some("two"), false).unwrap();
+    os.foreign_append(log, "[]\n{\"operation\":\"f\",\"kind\":\"future\"}\n");
+    assert_eq!(sessions.operations().unwrap().len(), 2);
+    sessions.undo(None, false).unwrap();
+    sessions.undo(None, false).unwrap();
+    assert_eq!(sessions.open(place(), None, None).unwrap().session_name().unwrap(), None);
+    assert_eq!(os.stat(log).unwrap().mode & 0o777, 0o600);
+}
+
+/// Three sessions: one with a fork that somebody has just used, one with a name, one with a label.
+fn store(os: &SimOs) {
+    let write = |name: &str, header: &str, rest: &str, day: u32| {
+        let message = format!(
+            r#"{{"type":"message","id":"a","parentId":null,"timestamp":"2025-{day:02}-01T00:00:01.000Z","message":{{"role":"user","content":"{name}"}}}}"#
+        );
+        let path = Path::new(STORE).join("--proj--").join(format!("{name}.jsonl"));
+        let file = os.open(&path, Mode::New).unwrap();
+        let text = format!(
+            r#"{{"type":"session","version":3,"id":"{name}","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"{header}}}"#
+        );
+        sessile::os::append_fully(file.as_ref(), format!("{text}\n{message}\n{rest}").as_bytes()).unwrap();
+    };
+    write("parent", "", "", 1);
+    write("child", &format!(r#","parentSession":"{STORE}/--proj--/parent.jsonl""#), "", 11);
+    let named = r#"{"type":"session_info","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:02.000Z","name":"n"}"#;
+    write("named", "", &format!("{named}\n"), 1);
+    let label =
+        r#"{"type":"label","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:02.000Z","targetId":"a","label":"l"}"#;
+    write("labelled", "", &format!("{label}\n"), 1);
+    write("plain", "", "", 2);
+}
+
+#[test]
+fn pruning_spares_what_is_used_named_or_labelled() {
+    let os = machine();
+    store(&os);
+    let sessions = sessions(&os, 7);
+    let day = 24 * 60 * 60 * 1000;
+    let ids = |pruning: &Pruning, apply: bool| -> Vec<String> {
+        let pruned = sessions.prune(pruning, apply).unwrap();
+        pruned.sessions.iter().map(|(session, _)| session.id.clone()).collect()
+    };
+    assert_eq!(ids(&Pruning::default(), true), [""; 0], "nothing without a criterion");
+    // The child was used two weeks ago, which keeps the parent.
+    let old = Pruning { older_than: Some(30 * day), ..Pruning::default() };
+    assert_eq!(ids(&old, false), ["s1", "plain"]);
+    let reasons: Vec<Reason> = sessions.prune(&old, false).unwrap().kept.iter().map(|kept| kept.reason).collect();
+    assert_eq!(reasons.len(), 2);
+    assert!(reasons.contains(&Reason::Named) && reasons.contains(&Reason::Labelled));
+    let all = Pruning { older_than: Some(day), named: true, labelled: true, ..Pruning::default() };
+    assert_eq!(ids(&all, false).len(), 6);
+    assert_eq!(ids(&Pruning { keep: Some(1), ..all.clone() }, false).len(), 4, "one family of two");
+    assert_eq!(ids(&Pruning { larger_than: Some(1 << 20), ..all.clone() }, false).len(), 0);
+    assert_eq!(ids(&Pruning { cwd: Some("/elsewhere".into()), ..all }, false).len(), 0);
+    assert_eq!(ids(&old, true), ["s1", "plain"]);
+    assert_eq!(sessions.list_all(None, &mut ListOptions::default()).unwrap().len(), 4);
+    let audit = os.read_file("/home/u/state/prune.jsonl").unwrap();
+    assert_eq!(String::from_utf8(audit).unwrap().lines().count(), 2);
+    assert_eq!(sessions.in_trash().unwrap().len(), 2);
+    sessions.undo(None, false).unwrap();
+    assert_eq!(sessions.list_all(None, &mut ListOptions::default()).unwrap().len(), 6);
+    assert_eq!(os.read_file(place()), Some(content("/proj")));
+}
+
+/// A parent whose file's name does not tell its id is found by the log.
+#[test]
+fn moved_parents_are_found() {
+    let os = machine();
+    store(&os);
+    let sessions = sessions(&os, 7);
+    let families = || {
+        let list = sessions.list_all(None, &mut ListOptions::default()).unwrap();
+        sessions.families(&list).iter().map(|family| family.members.len()).max()
+    };
+    assert_eq!(families(), Some(2));
+    sessions.move_session(Path::new(STORE).join("--proj--/parent.jsonl"), "/new/place", false).unwrap();
+    sessions.move_session(Path::new(STORE).join("--new-place--/parent.jsonl"), "/third", false).unwrap();
+    let list = sessions.list_all(None, &mut ListOptions::default()).unwrap();
+    assert_eq!(list.len(), 6);
+    assert_eq!(families(), Some(2));
+    assert_eq!(sessions.families(&list).len(), 5);
+}

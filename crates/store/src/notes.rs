@@ -1,0 +1,53 @@
+//! Notes that only grow: one line after the other, each on disk before anything is done that it speaks of.
+
+use std::io;
+use std::path::Path;
+
+use crate::append::{Seen, append_lines};
+use crate::error::StoreError;
+use crate::os::{FileKind, Mode, Os, OsFile};
+use crate::place::{create_directory, sync_parent};
+
+/// Adds lines, each ended by a newline, to a file of notes, which is made if it is missing (mode 0600, as its
+/// directory 0700). The disk has them once this returns.
+///
+/// Whoever died in the middle of a line has left something that is no line; it is ended first. For notes,
+/// never for sessions.
+pub fn append_notes(os: &dyn Os, path: &Path, lines: &[u8]) -> Result<(), StoreError> {
+    if let Some(directory) = path.parent() {
+        create_directory(os, directory, true)?;
+    }
+    let file = open(os, path)?;
+    let stat = file.stat().map_err(StoreError::io("look at", path))?;
+    if stat.kind != FileKind::Regular {
+        return Err(StoreError::NotRegular { path: path.to_path_buf() });
+    }
+    let seen = Seen { length: Some(stat.length), is_sealed: ends_line(file.as_ref(), path, stat.length)? };
+    append_lines(file.as_ref(), path, lines, seen)?;
+    file.sync_data().map_err(StoreError::io("sync", path))
+}
+
+fn open(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {
+    match os.open(path, Mode::Append) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened.map_err(StoreError::io("open", path)),
+    }
+    match os.open(path, Mode::New) {
+        Ok(file) => {
+            sync_parent(os, path)?;
+            Ok(file)
+        }
+        // Somebody else was faster, which is as good.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            os.open(path, Mode::Append).map_err(StoreError::io("open", path))
+        }
+        Err(error) => Err(StoreError::io("create", path)(error)),
+    }
+}
+
+fn ends_line(file: &dyn OsFile, path: &Path, length: u64) -> Result<bool, StoreError> {
+    let Some(last) = length.checked_sub(1) else { return Ok(true) };
+    let mut byte = [0];
+    let n_read = file.read_at(&mut byte, last).map_err(StoreError::io("read", path))?;
+    Ok(n_read == 1 && byte == *b"\n")
+}

@@ -56,7 +56,7 @@ impl<'m> Replay<'m> {
         named.sort_by_key(|(name, _)| array_index(name).map_or(u64::MAX, u64::from));
         let tools = self.tools.into_vec();
         let mut message = ObjectWriter::new();
-        message.string("role", "system").text("content", &JsText::from_wtf8(content));
+        message.string("role", "system").text("content", JsText::from_wtf8(content));
         if !named.is_empty() {
             let mut sections = ObjectWriter::new();
             for (name, text) in &named {

@@ -112,10 +112,10 @@ pub fn label_entry(id: &EntryId, parent: Option<&EntryId>, target: &EntryId, lab
     let mut entry = ObjectWriter::new();
     entry
         .string("type", "label")
-        .text("id", &id.as_text())
+        .text("id", id.as_text())
         .raw("parentId", parent.raw())
         .optional("timestamp", timestamp.as_ref().map(Json::raw))
-        .text("targetId", &target.as_text())
+        .text("targetId", target.as_text())
         .raw("label", print(label.value.raw()).raw());
     entry.finish()
 }

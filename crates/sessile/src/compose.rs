@@ -25,9 +25,9 @@ impl Base<'_> {
     }
 
     fn write(&self, entry: &mut ObjectWriter) {
-        entry.text("id", &self.id.as_text());
+        entry.text("id", self.id.as_text());
         match self.parent {
-            Some(parent) => entry.text("parentId", &parent.as_text()),
+            Some(parent) => entry.text("parentId", parent.as_text()),
             None => entry.null("parentId"),
         };
         entry.string("timestamp", self.timestamp);
@@ -77,7 +77,7 @@ pub(crate) fn compaction(base: &Base<'_>, text: &CompactionText<'_>) -> Json {
     let mut entry = base.begin("compaction");
     entry
         .string("summary", text.summary)
-        .text("firstKeptEntryId", &text.first_kept.as_text())
+        .text("firstKeptEntryId", text.first_kept.as_text())
         .number("tokensBefore", text.tokens_before)
         .optional("details", text.details)
         .optional("usage", text.usage);
@@ -97,7 +97,7 @@ pub(crate) fn branch_summary(
 ) -> Json {
     let mut entry = base.begin("branch_summary");
     entry
-        .text("fromId", &from.as_text())
+        .text("fromId", from.as_text())
         .string("summary", summary)
         .optional("details", details)
         .optional("usage", usage);
@@ -134,12 +134,12 @@ pub(crate) fn custom_message(
 }
 
 pub(crate) fn context_edit(base: &Base<'_>, target: &EntryId, replacement: Raw<'_>) -> Json {
-    base.begin("context_edit").text("targetId", &target.as_text()).raw("replacement", replacement).finish()
+    base.begin("context_edit").text("targetId", target.as_text()).raw("replacement", replacement).finish()
 }
 
 pub(crate) fn label(base: &Base<'_>, target: &EntryId, label: Option<&str>) -> Json {
     let mut entry = base.begin("label");
-    entry.text("targetId", &target.as_text());
+    entry.text("targetId", target.as_text());
     if let Some(label) = label {
         entry.string("label", label);
     }

@@ -90,7 +90,7 @@ fn last_entry(session: &Session) -> Option<EntryId> {
 
 fn put_id(text: &mut ObjectWriter, key: &str, id: Option<&EntryId>) {
     match id {
-        Some(id) => text.text(key, &id.as_text()),
+        Some(id) => text.text(key, id.as_text()),
         None => text.null(key),
     };
 }

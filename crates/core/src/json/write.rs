@@ -1,5 +1,7 @@
 //! Making JSON text the way `JSON.stringify` does.
 
+use std::borrow::Borrow;
+
 use super::number_text;
 use super::raw::{Json, Raw};
 use super::scan::plain_run_end;
@@ -117,8 +119,8 @@ impl ObjectWriter {
     }
 
     /// Adds a string that may hold lone surrogates.
-    pub fn text(&mut self, key: &str, value: &JsText<'_>) -> &mut Self {
-        write_text(value, self.key(&key.into()));
+    pub fn text<'t>(&mut self, key: &str, value: impl Borrow<JsText<'t>>) -> &mut Self {
+        write_text(value.borrow(), self.key(&key.into()));
         self
     }
 

@@ -32,7 +32,7 @@ impl Annotated {
         let mut json = ObjectWriter::new();
         json.bool("changed", self.is_change && !dry_run).raw("change", step.raw());
         if let Some(id) = &self.entry_id {
-            json.text("entryId", &id.as_text());
+            json.text("entryId", id.as_text());
         }
         if let Some(operation) = &self.operation {
             json.string("operation", operation);

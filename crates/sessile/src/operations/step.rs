@@ -114,7 +114,7 @@ impl Step {
                 put_text(&mut step, "after", after.as_deref());
             }
             Self::Label { entry, before, after, .. } => {
-                step.text("entryId", &entry.as_text());
+                step.text("entryId", entry.as_text());
                 put_text(&mut step, "before", before.as_deref());
                 put_text(&mut step, "after", after.as_deref());
             }
@@ -199,7 +199,7 @@ fn put_text(step: &mut ObjectWriter, key: &str, text: Option<&str>) {
 
 fn put_id(step: &mut ObjectWriter, key: &str, id: Option<&EntryId>) {
     if let Some(id) = id {
-        step.text(key, &id.as_text());
+        step.text(key, id.as_text());
     }
 }
 

@@ -60,7 +60,7 @@ impl SearchHit {
         let mut hit = ObjectWriter::new();
         hit.string("sessionPath", &self.session_path.to_string_lossy());
         if let Some(id) = &self.entry_id {
-            hit.text("entryId", &id.as_text());
+            hit.text("entryId", id.as_text());
         }
         if let Some(role) = self.role.word() {
             hit.string("role", role);

@@ -4,6 +4,7 @@ mod completions;
 mod config;
 mod context;
 mod entries;
+mod index;
 mod list;
 mod llm;
 mod overview;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Watch(watch::WatchArgs),
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
+    Index(index::IndexArgs),
     Config(config::ConfigArgs),
     Completions(completions::CompletionsArgs),
 }
@@ -70,6 +72,7 @@ pub(crate) fn run(
         Some(Command::Watch(args)) => watch::run(&surroundings, args, out, err),
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
+        Some(Command::Index(args)) => index::run(&surroundings, args, out, err),
         // They need no surroundings, and were run above.
         Some(Command::Config(_) | Command::Completions(_)) => Ok(Exit::Done),
     }

@@ -16,6 +16,8 @@ mod drawing;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
+mod interrupt;
+mod progress;
 mod screen;
 mod surroundings;
 mod table;

@@ -7,6 +7,7 @@ mod config;
 mod data;
 mod deep;
 mod hostile;
+mod index;
 mod people;
 mod references;
 mod repair;

@@ -41,6 +41,16 @@ pub(crate) enum Command {
     Completions(completions::CompletionsArgs),
 }
 
+impl Command {
+    /// Whether it prints something to read, and all of it at once.
+    fn is_paged(&self) -> bool {
+        matches!(
+            self,
+            Self::List(_) | Self::Search(_) | Self::Tree(_) | Self::Context(_) | Self::Llm(_) | Self::Entries(_)
+        )
+    }
+}
+
 /// Runs what the arguments say.
 pub(crate) fn run(
     cli: &Cli,
@@ -59,6 +69,9 @@ pub(crate) fn run(
         let color = Color::from_str(settings.color(), false).unwrap_or_default();
         out.paint(color);
         err.paint(color);
+    }
+    if cli.command.as_ref().is_none_or(Command::is_paged) {
+        out.page(settings.pager(), environment.as_ref());
     }
     let surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
     match &cli.command {

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod complete;
 mod completions;
 mod config;
 mod context;
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     Index(index::IndexArgs),
     Config(config::ConfigArgs),
     Completions(completions::CompletionsArgs),
+    #[command(name = "__complete")]
+    Complete(complete::CompleteArgs),
 }
 
 impl Command {
@@ -60,6 +63,9 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     if let Some(Command::Completions(args)) = &cli.command {
         return completions::run(args, out);
+    }
+    if let Some(Command::Complete(args)) = &cli.command {
+        return complete::run(args, environment, out);
     }
     if let Some(Command::Config(args)) = &cli.command {
         return config::run(cli, args, environment.as_ref(), out, err);
@@ -87,6 +93,6 @@ pub(crate) fn run(
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
         Some(Command::Index(args)) => index::run(&surroundings, args, out, err),
         // They need no surroundings, and were run above.
-        Some(Command::Config(_) | Command::Completions(_)) => Ok(Exit::Done),
+        Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_)) => Ok(Exit::Done),
     }
 }

@@ -10,6 +10,7 @@
 
 mod args;
 mod command;
+mod completion;
 mod data;
 mod describe;
 mod drawing;

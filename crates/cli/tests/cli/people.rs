@@ -175,13 +175,3 @@ fn a_list_is_the_same_whether_it_was_kept_or_not() {
     assert!(home.dir.path().join("SESSILE_CACHE_DIR/catalogue").is_dir());
     assert_eq!(home.run(&["list", "--all", "--json"]).json(), first);
 }
-
-#[test]
-fn completions_are_made() {
-    let home = Home::new();
-    for shell in ["bash", "zsh", "fish"] {
-        let ran = home.run(&["completions", shell]);
-        ran.expect(0, "");
-        assert!(ran.out.contains("--session-dir") || ran.out.contains("session-dir"), "{shell}");
-    }
-}

@@ -3,6 +3,7 @@
 mod append;
 mod branch;
 mod clone;
+mod complete;
 mod completions;
 mod config;
 mod context;
@@ -11,6 +12,7 @@ mod edit_context;
 mod entries;
 mod fork;
 mod import;
+mod index;
 mod label;
 mod list;
 mod llm;
@@ -65,8 +67,21 @@ pub(crate) enum Command {
     Undo(undo::UndoArgs),
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
+    Index(index::IndexArgs),
     Config(config::ConfigArgs),
     Completions(completions::CompletionsArgs),
+    #[command(name = "__complete")]
+    Complete(complete::CompleteArgs),
+}
+
+impl Command {
+    /// Whether it prints something to read, and all of it at once.
+    fn is_paged(&self) -> bool {
+        matches!(
+            self,
+            Self::List(_) | Self::Search(_) | Self::Tree(_) | Self::Context(_) | Self::Llm(_) | Self::Entries(_)
+        )
+    }
 }
 
 /// Runs what the arguments say.
@@ -79,6 +94,9 @@ pub(crate) fn run(
     if let Some(Command::Completions(args)) = &cli.command {
         return completions::run(args, out);
     }
+    if let Some(Command::Complete(args)) = &cli.command {
+        return complete::run(args, environment, out);
+    }
     if let Some(Command::Config(args)) = &cli.command {
         return config::run(cli, args, environment.as_ref(), out, err);
     }
@@ -87,6 +105,9 @@ pub(crate) fn run(
         let color = Color::from_str(settings.color(), false).unwrap_or_default();
         out.paint(color);
         err.paint(color);
+    }
+    if cli.command.as_ref().is_none_or(Command::is_paged) {
+        out.page(settings.pager(), environment.as_ref());
     }
     let surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
     match &cli.command {
@@ -115,7 +136,8 @@ pub(crate) fn run(
         Some(Command::Undo(args)) => undo::run(&surroundings, args, out),
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
+        Some(Command::Index(args)) => index::run(&surroundings, args, out, err),
         // They need no surroundings, and were run above.
-        Some(Command::Config(_) | Command::Completions(_)) => Ok(Exit::Done),
+        Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_)) => Ok(Exit::Done),
     }
 }

@@ -20,10 +20,12 @@ mod fields;
 mod iso;
 mod legacy;
 mod token;
+mod when;
 
 use fields::Fields;
 use iso::Outcome;
 use token::Tokens;
+pub use when::{When, to_local, when};
 
 /// The furthest instant from the epoch that a JavaScript date can hold.
 const MAX_MS: i64 = 8_640_000_000_000_000;

@@ -64,6 +64,7 @@
 struct Readme;
 
 mod begin;
+mod caches;
 mod compose;
 mod environment;
 mod error;
@@ -88,6 +89,7 @@ mod watch;
 mod world;
 
 pub use begin::{Begin, Begun};
+pub use caches::{CacheStatus, Rebuilding};
 pub use environment::{Environment, System};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
@@ -115,9 +117,10 @@ pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm, location,
     message, migrate, nearest, outline, tree, version,
 };
+pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;
 pub use sessile_store::os;
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, TrashPlace, WriteOptions};
 pub use session::Acknowledgement;
-pub use verify::{HiddenRecord, Report};
+pub use verify::{HiddenRecord, Report, Verified};
 pub use watch::{StoreEvent, StoreWatcher, WatchOptions};

@@ -4,10 +4,12 @@
 
 mod changes;
 mod codes;
+mod completion;
 mod config;
 mod data;
 mod deep;
 mod hostile;
+mod index;
 mod people;
 mod references;
 mod repair;

@@ -15,7 +15,7 @@ pub(crate) struct Typed {
     pub(crate) words: Vec<String>,
     pub(crate) quote: Quote,
     /// How much of the last word bash leaves as it is: what stands before the quote that is open, or before the last
-    /// character at which it breaks words. It breaks at more than we do, at `=`, `:` and `@` for example.
+    /// character at which it breaks words. It breaks at more than we do, at `=` and `:` for example.
     n_left: usize,
 }
 
@@ -51,7 +51,8 @@ pub(crate) fn split(line: &str, breaks: &str) -> Typed {
                 is_open = true;
                 push(&mut words, Some(char));
                 if quote == Quote::None && breaks.contains(char) {
-                    n_left = length + char.len_utf8();
+                    // These two begin the word that they break off.
+                    n_left = if matches!(char, '@' | '$') { length } else { length + char.len_utf8() };
                 }
             }
         }
@@ -122,7 +123,8 @@ mod tests {
     #[test]
     fn only_what_bash_replaces_is_given() {
         let completed = |line: &str, word: &str| split(line, BREAKS).completed(word);
-        assert_eq!(completed("sessile tree @la", "@latest"), "latest");
+        assert_eq!(completed("sessile tree @la", "@latest"), "@latest");
+        assert_eq!(completed("sessile tree a@l", "a@latest"), "@latest");
         assert_eq!(completed("sessile --color=a", "--color=always"), "always");
         assert_eq!(completed(r"sessile tree a\:\ b", "a: bc"), r"a:\ bc");
         assert_eq!(completed("sessile tree \"a: b", "a: bc"), "a: bc");

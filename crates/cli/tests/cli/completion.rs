@@ -78,9 +78,9 @@ fn bash_completes_what_can_be_typed() {
     let completed = |line: &str| completed(&home, line).unwrap();
     assert_eq!(completed("sessile li"), ["list"]);
     assert_eq!(completed("sessile list --sor"), ["--sort"]);
-    // Bash breaks words at these, and replaces only what stands behind.
+    // Bash breaks words here, and replaces only what stands behind.
     assert_eq!(completed("sessile --color=al"), ["always"]);
-    assert_eq!(completed("sessile tree @la"), ["latest"]);
+    assert_eq!(completed("sessile tree @la"), ["@latest"]);
     assert_eq!(completed("sessile list --columns age,si"), ["age,size"]);
     let escaped = r"Tide\ tables\ \$\(touch\ hacked\)\ \`touch\ hacked\`\ \'x\'";
     assert_eq!(completed("sessile tree Tide"), [escaped]);

@@ -29,8 +29,8 @@ pub(crate) struct Cli {
 
     /// Use a made-up store instead of yours, in a temporary directory or in DIR
     ///
-    /// The store is the same on every run. A temporary one is removed at the end; DIR must be empty or missing and is
-    /// kept. Sessions may be given as @1, @2 and so on, in the order of the list, and the newest may be left out.
+    /// The store is the same on every run. A temporary one is removed at the end; DIR is kept, and
+    /// used again if it holds one; else it must be empty or missing. Sessions may be given as @1, @2 and so on, in the order of the list, and the newest may be left out.
     #[arg(long, global = true, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(value_parser = OsStringValueParser::new().map(SamplePlace::new), value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
     pub(crate) sample: Option<SamplePlace>,

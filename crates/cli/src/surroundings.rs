@@ -200,6 +200,9 @@ impl SampleStore {
         if real(&dir).starts_with(&agent_dir) {
             return Err(refused(&dir, "that is where your own sessions are"));
         }
+        if let Some(sample) = sessile::open_sample(&dir)? {
+            return Ok(Self { sample, _temporary: temporary });
+        }
         match dir.read_dir().map(|mut entries| entries.next().is_some()) {
             Ok(true) => return Err(refused(&dir, "it is not empty")),
             Err(_) if dir.symlink_metadata().is_ok() => return Err(refused(&dir, "it is no directory")),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile_store::os::RealOs;
-use sessile_store::{StoreError, create_directory};
+use sessile_store::{StoreError, create_directory, read_head, swap_in};
 
 use crate::SessionError;
 #[cfg(doc)]
@@ -45,6 +45,43 @@ impl Sample {
         Sessions::shared(Arc::clone(&self.world) as _)
     }
 }
+
+/// Tells a sample store from all others, and how often it was opened since it was written.
+const MARKER: &str = "sessile-sample";
+
+/// Opens a sample that was written before, if that is what is in a directory.
+///
+/// Every time it is opened a minute has passed, and ids go on elsewhere: a
+/// sequence of programs that change the sample gives the same bytes on every
+/// run, and none of them draws what another one has drawn.
+pub fn open_sample(dir: &Path) -> Result<Option<Sample>, SessionError> {
+    let refused = |source| StoreError::io_at("find", dir, source);
+    let agent_dir = std::path::absolute(dir).map_err(refused)?;
+    let Some(n_openings) = read_marker(&agent_dir) else { return Ok(None) };
+    let n_openings = n_openings.saturating_add(1);
+    mark(&agent_dir, n_openings)?;
+    let world = Arc::new(World::opened(&agent_dir, n_openings));
+    world.travel(at(12, 9, 50) + i64::from(n_openings) * 60_000);
+    let richest = agent_dir.join(RICHEST);
+    Ok(Some(Sample { agent_dir, cwd: TIDEPOOL.into(), richest, world }))
+}
+
+fn read_marker(agent_dir: &Path) -> Option<u32> {
+    let mut text = None;
+    let read = read_head(&RealOs, &agent_dir.join(MARKER), &mut |line| {
+        text = line.bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()?.parse().ok());
+        false
+    });
+    read.ok().and(text)
+}
+
+fn mark(agent_dir: &Path, n_openings: u32) -> Result<(), SessionError> {
+    Ok(swap_in(&RealOs, &agent_dir.join(MARKER), format!("{n_openings}\n").as_bytes())?)
+}
+
+/// Where the richest session is in every sample.
+const RICHEST: &str =
+    "sessions/--home-u-src-tidepool--/2025-11-10T08-30-00-000Z_019a6ce2-e340-73ae-af1b-5d2830a5422b.jsonl";
 
 /// Writes a sample store into a directory that does not hold one yet.
 ///
@@ -81,6 +118,7 @@ pub fn write_sample(dir: &Path) -> Result<Sample, SessionError> {
     world.travel(at(12, 9, 10));
     tidepool::release(Stage::open(&world, &rich.file)?)?;
     world.travel(at(12, 9, 50));
+    mark(&agent_dir, 0)?;
 
     Ok(Sample { agent_dir, cwd: TIDEPOOL.into(), richest: rich.file, world })
 }
@@ -124,6 +162,22 @@ mod tests {
         let before = files(dir.path());
         assert!(matches!(write_sample(dir.path()), Err(SessionError::Store(StoreError::Exists { .. }))));
         assert_eq!(before.len(), 6);
+    }
+
+    #[test]
+    fn a_sample_can_be_opened_again_and_time_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(open_sample(dir.path()).unwrap().is_none());
+        let written = write_sample(dir.path()).unwrap();
+        let drawn = |sample: &Sample| {
+            let sessions = sample.sessions();
+            (sessions.environment().now_ms(), sessions.environment().entry_uuid())
+        };
+        let first = open_sample(dir.path()).unwrap().unwrap();
+        let second = open_sample(dir.path()).unwrap().unwrap();
+        assert_eq!((&first.richest, &first.cwd), (&written.richest, &written.cwd));
+        assert!(drawn(&written).0 < drawn(&first).0 && drawn(&first).0 < drawn(&second).0);
+        assert_ne!(drawn(&first).1, drawn(&second).1);
     }
 
     #[test]

@@ -20,13 +20,26 @@ pub(super) fn at(day: i64, hour: i64, minute: i64) -> i64 {
     START_OF_NOVEMBER + (((day - 1) * 24 + hour) * 60 + minute) * 60_000
 }
 
+/// Where the ids of a new sample begin.
+const FIRST_DRAW: u64 = 0x5e55_11e0;
+
 impl World {
     pub(super) fn new(agent_dir: &Path) -> Self {
         Self {
             agent_dir: agent_dir.to_string_lossy().into_owned(),
             clock_ms: AtomicI64::new(START_OF_NOVEMBER),
-            random: AtomicU64::new(0x5e55_11e0),
+            random: AtomicU64::new(FIRST_DRAW),
         }
+    }
+
+    /// The world of a sample that was written before and is opened for the so-manyth time.
+    pub(super) fn opened(agent_dir: &Path, n_openings: u32) -> Self {
+        let world = Self::new(agent_dir);
+        world.random.store(FIRST_DRAW.rotate_left(32) ^ u64::from(n_openings), Ordering::Relaxed);
+        // What follows depends on every bit of the number.
+        let seed = world.draw();
+        world.random.store(seed, Ordering::Relaxed);
+        world
     }
 
     /// Sets the clock.

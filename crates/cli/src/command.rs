@@ -8,6 +8,7 @@ mod llm;
 mod overview;
 mod repair;
 mod search;
+mod show;
 mod tree;
 mod verify;
 mod watch;
@@ -27,6 +28,7 @@ use crate::surroundings::Surroundings;
 pub(crate) enum Command {
     List(list::ListArgs),
     Search(Box<search::SearchArgs>),
+    Show(show::ShowArgs),
     Tree(tree::TreeArgs),
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),
@@ -52,6 +54,7 @@ pub(crate) fn run(
         None => overview::run(&surroundings, out, err),
         Some(Command::List(args)) => list::run(&surroundings, args, out, err),
         Some(Command::Search(args)) => search::run(&surroundings, args, out, err),
+        Some(Command::Show(args)) => show::run(&surroundings, args, out, err),
         Some(Command::Tree(args)) => tree::run(&surroundings, args, out, err),
         Some(Command::Context(args)) => context::run(&surroundings, args, out, err),
         Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),

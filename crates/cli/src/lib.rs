@@ -9,6 +9,7 @@
 //! tests need no process.
 
 mod args;
+mod clock;
 mod command;
 mod data;
 mod describe;

@@ -6,6 +6,7 @@
 //! a [`Line`], and a [`Line`] takes no text without making it harmless first.
 
 mod clean;
+mod picture;
 mod wrap;
 
 use std::io::{self, Write};
@@ -15,6 +16,7 @@ use anstyle::{AnsiColor, Color as Hue, Style};
 use crate::Stream;
 use crate::args::Color;
 pub(crate) use clean::{clean, columns};
+pub(crate) use picture::Protocol;
 pub(crate) use wrap::wrapped;
 
 /// As it is.

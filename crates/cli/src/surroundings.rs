@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use sessile::{Environment, ListOptions, Sample, SessionInfo, SessionManager, Sessions};
+use sessile::{EntryId, Environment, ListOptions, Sample, SessionError, SessionInfo, SessionManager, Sessions};
 use tempfile::TempDir;
 
 use crate::args::{Cli, SamplePlace, SessionArg};
@@ -41,6 +41,11 @@ impl Surroundings {
     /// The sample beside the user's own world.
     pub(crate) fn with_sample(&self) -> Result<Self, Failure> {
         Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Temporary))
+    }
+
+    /// The user's own world, also where sessions are those of the sample.
+    pub(crate) fn own_environment(&self) -> &dyn Environment {
+        self.environment.as_ref()
     }
 
     /// The sample, if that is where we are.
@@ -93,6 +98,15 @@ impl Surroundings {
         // Not worth failing for if it cannot be told.
         drop(warn_of_damage(&session, err));
         Ok(session)
+    }
+
+    /// The entry of a session that the user means.
+    pub(crate) fn entry(&self, session: &SessionManager, text: &str) -> Result<EntryId, Failure> {
+        let id = EntryId::from(text);
+        match session.outline().find(&id) {
+            Some(_) => Ok(id),
+            None => Err(SessionError::EntryNotFound { id }.into()),
+        }
     }
 
     /// The file of the session that a command is about.

@@ -108,6 +108,29 @@ pub fn parse_utc_iso(bytes: &[u8]) -> Option<i64> {
     })
 }
 
+/// What the wall clock of a zone shows at an instant, in milliseconds as if it showed UTC.
+///
+/// The zone only tells its offset at a local time, so this looks for the local time that leads back to the instant.
+///
+/// ```
+/// use sessile_core::date::{Utc, to_local};
+///
+/// assert_eq!(to_local(1_735_689_600_000, &Utc), 1_735_689_600_000);
+/// ```
+#[must_use]
+pub fn to_local(ms: i64, zone: &dyn LocalZone) -> i64 {
+    let mut local = ms;
+    // Right after the first or second look, except in the hour in which clocks change.
+    for _ in 0..3 {
+        let next = ms.saturating_add(zone.offset_ms_at_local(local));
+        if next == local {
+            break;
+        }
+        local = next;
+    }
+    local
+}
+
 /// Writes an instant as `toISOString` does: always UTC, always with milliseconds.
 ///
 /// Years outside 0 to 9999 get a sign and six digits. JavaScript throws for an instant that a
@@ -507,5 +530,19 @@ mod tests {
         let zone = Recorder(std::cell::Cell::new(None));
         assert_eq!(parse("Jan 2 1970 00:00", &zone), None);
         assert_eq!(zone.0.get(), Some(MS_PER_DAY));
+    }
+
+    #[test]
+    fn local_times_lead_back_to_their_instant() {
+        /// An hour ahead before local midnight of 2025-01-01, two hours from then on.
+        struct Changing;
+        impl LocalZone for Changing {
+            fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
+                if local_ms < 1_735_689_600_000 { 3_600_000 } else { 7_200_000 }
+            }
+        }
+        for (ms, hours) in [(1_735_600_000_000, 1), (1_735_689_600_000, 2), (1_735_700_000_000, 2)] {
+            assert_eq!(to_local(ms, &Changing) - ms, hours * 3_600_000);
+        }
     }
 }

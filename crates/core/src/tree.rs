@@ -1,7 +1,10 @@
 //! The whole forest of a session in the order pi shows it.
 
+mod filter;
+
 use crate::head::Kind;
 use crate::outline::{Outline, Row};
+pub use filter::{Filter, Wanted, is_silent};
 
 /// One place in the forest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +168,18 @@ pub enum BranchKind {
     ToolResult,
     /// At most one child continues the conversation; the others are settings, labels, names and the like.
     Settings,
+}
+
+impl BranchKind {
+    /// A word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Summarized => "summarized",
+            Self::Conversation => "conversation",
+            Self::ToolResult => "toolResult",
+            Self::Settings => "settings",
+        }
+    }
 }
 
 /// An entry with several children.

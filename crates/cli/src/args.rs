@@ -31,6 +31,12 @@ pub(crate) struct Cli {
     #[arg(value_parser = OsStringValueParser::new().map(SamplePlace::new), value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
     pub(crate) sample: Option<SamplePlace>,
 
+    /// Look for sessions in DIR instead of where pi keeps them
+    ///
+    /// The variable `PI_CODING_AGENT_SESSION_DIR` does the same; this flag wins.
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
+    pub(crate) session_dir: Option<PathBuf>,
+
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -66,11 +72,40 @@ impl SamplePlace {
 }
 
 /// The session that a command is about.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SessionArg {
-    /// The session file; with --sample also @1, @2, …, or nothing for the newest
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
+    /// The session: a path, an id or how it begins, a name, @latest, or @N from the last list
+    ///
+    /// Those of this directory come before all others. With --sample it may be left out and is the newest.
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: Option<PathBuf>,
+
+    /// The session, as pi takes it; the same as SESSION
+    #[arg(long = "session", value_name = "SESSION", conflicts_with = "continue")]
+    pub(crate) chosen: Option<PathBuf>,
+
+    /// The session of this directory that was written last
+    #[arg(short = 'c', long = "continue", id = "continue")]
+    pub(crate) newest: bool,
+}
+
+impl SessionArg {
+    /// The session and the words behind it. If a flag says which session it is, the word in its place is the first of those.
+    pub(crate) fn with_words<const N: usize>(&self, words: [Option<&str>; N]) -> (Self, [Option<String>; N]) {
+        let mut words = words.map(|word| word.map(str::to_owned));
+        let (true, Some(first)) = (self.chosen.is_some() || self.newest, &self.session) else {
+            return (self.clone(), words);
+        };
+        // A word too many stays where it is, and is told when the session is looked for.
+        if words.last().is_some_and(Option::is_some) {
+            return (self.clone(), words);
+        }
+        words.rotate_right(1);
+        if let Some(word) = words.first_mut() {
+            *word = Some(first.to_string_lossy().into_owned());
+        }
+        (Self { session: None, ..self.clone() }, words)
+    }
 }
 
 /// How a list is printed.
@@ -107,6 +142,21 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn words_move_up_when_a_flag_names_the_session() {
+        let arg = |session: Option<&str>, newest| SessionArg { session: session.map(Into::into), chosen: None, newest };
+        let words = |arg: &SessionArg, words: [Option<&str>; 2]| {
+            let (session, words) = arg.with_words(words);
+            (session.session.map(|path| path.to_string_lossy().into_owned()), words.map(Option::unwrap_or_default))
+        };
+        let owned = |words: [&str; 2]| words.map(str::to_owned);
+        assert_eq!(words(&arg(Some("s"), false), [Some("a"), None]), (Some("s".to_owned()), owned(["a", ""])));
+        assert_eq!(words(&arg(Some("a"), true), [None, None]), (None, owned(["a", ""])));
+        assert_eq!(words(&arg(Some("a"), true), [Some("b"), None]), (None, owned(["a", "b"])));
+        assert_eq!(words(&arg(None, true), [None, None]), (None, owned(["", ""])));
+        assert_eq!(words(&arg(Some("a"), true), [Some("b"), Some("c")]), (Some("a".to_owned()), owned(["b", "c"])));
     }
 
     #[test]

@@ -3,12 +3,15 @@
 mod completions;
 mod context;
 mod entries;
+mod export;
+mod info;
 mod list;
 mod llm;
 mod overview;
 mod repair;
 mod search;
 mod show;
+mod stats;
 mod tree;
 mod verify;
 mod watch;
@@ -30,10 +33,13 @@ pub(crate) enum Command {
     Search(Box<search::SearchArgs>),
     Show(show::ShowArgs),
     Tree(tree::TreeArgs),
+    Info(info::InfoArgs),
+    Stats(stats::StatsArgs),
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),
     Entries(entries::EntriesArgs),
     Watch(watch::WatchArgs),
+    Export(export::ExportArgs),
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
     Completions(completions::CompletionsArgs),
@@ -49,13 +55,16 @@ pub(crate) fn run(
     if let Some(Command::Completions(args)) = &cli.command {
         return completions::run(args, out);
     }
-    let surroundings = Surroundings::new(environment, cli.sample.as_ref())?;
+    let surroundings = Surroundings::new(environment, cli.sample.as_ref(), cli.session_dir.as_deref())?;
     match &cli.command {
         None => overview::run(&surroundings, out, err),
         Some(Command::List(args)) => list::run(&surroundings, args, out, err),
         Some(Command::Search(args)) => search::run(&surroundings, args, out, err),
         Some(Command::Show(args)) => show::run(&surroundings, args, out, err),
         Some(Command::Tree(args)) => tree::run(&surroundings, args, out, err),
+        Some(Command::Info(args)) => info::run(&surroundings, args, out, err),
+        Some(Command::Stats(args)) => stats::run(&surroundings, args, out, err),
+        Some(Command::Export(args)) => export::run(&surroundings, args, out, err),
         Some(Command::Context(args)) => context::run(&surroundings, args, out, err),
         Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
         Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),

@@ -1,10 +1,12 @@
 //! What can go wrong, how it is told, and with which code the process exits.
 
+mod reference;
+
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use sessile::{SessionError, StoreError};
+use sessile::{ReferenceError, SessionError, StoreError};
 
 use crate::screen::{ACCENT, BAD, BOLD, Line, Screen};
 use crate::{Exit, is_broken_pipe};
@@ -14,20 +16,35 @@ use crate::{Exit, is_broken_pipe};
 pub(crate) enum Failure {
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error(transparent)]
+    Reference(ReferenceError),
     #[error("{} does not exist", path.display())]
     NoSuchFile { path: PathBuf, hint: String },
+    #[error("there is no session of {cwd} to continue")]
+    NothingToContinue { cwd: String },
     #[error("the sample has no session {wanted}; it has {n_sessions}")]
     NoSuchSample { wanted: String, n_sessions: usize },
     #[error("the sample is not written into {}: {reason}", path.display())]
     BadSamplePlace { path: PathBuf, reason: &'static str },
     #[error("cannot make a temporary directory for the sample")]
     NoTemporary(#[source] io::Error),
+    #[error("{} exists", path.display())]
+    OutputExists { path: PathBuf },
     #[error("cannot ask to be told of Ctrl-C")]
     NoSignals(#[source] io::Error),
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
     #[error(transparent)]
     Usage(#[from] clap::Error),
+}
+
+impl From<ReferenceError> for Failure {
+    fn from(error: ReferenceError) -> Self {
+        match error {
+            ReferenceError::Session(error) => Self::Session(error),
+            error => Self::Reference(error),
+        }
+    }
 }
 
 impl Failure {
@@ -47,6 +64,9 @@ impl Failure {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoSuchFile { hint, .. } => Some(hint.clone()),
+            Self::Reference(error) => reference::hint(error),
+            Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),
+            Self::OutputExists { .. } => Some("name another file, or replace it with --force; a session stays".to_owned()),
             Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
             Self::Session(SessionError::Store(StoreError::Busy { .. })) => {
@@ -86,6 +106,9 @@ pub(crate) fn report_chain(failure: &Failure, err: &mut Screen<'_>) -> io::Resul
     while let Some(error) = cause {
         err.print_whole(&Line::new().styled(BOLD, "caused by:").text(" ").text(&error.to_string()))?;
         cause = error.source();
+    }
+    if let Failure::Reference(error) = failure {
+        reference::print_candidates(error, err)?;
     }
     match failure.hint() {
         Some(hint) => err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" ").text(&hint)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use sessile::{EntryId, Environment, ListOptions, Sample, SessionError, SessionInfo, SessionManager, Sessions};
+use sessile::{Environment, ListOptions, Sample, SessionInfo, SessionManager, Sessions};
 use tempfile::TempDir;
 
 use crate::args::{Cli, SamplePlace, SessionArg};
@@ -19,6 +19,8 @@ pub(crate) struct Surroundings {
     /// The way to the sessions, which may be those of the sample.
     pub(crate) sessions: Sessions,
     sample: Option<SampleStore>,
+    /// The directory that the user says holds the sessions.
+    given_dir: Option<PathBuf>,
 }
 
 struct SampleStore {
@@ -29,18 +31,26 @@ struct SampleStore {
 
 impl Surroundings {
     /// The user's own sessions, or a sample in a directory, or a sample that goes away again.
-    pub(crate) fn new(environment: Arc<dyn Environment>, sample: Option<&SamplePlace>) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        environment: Arc<dyn Environment>,
+        sample: Option<&SamplePlace>,
+        given_dir: Option<&Path>,
+    ) -> Result<Self, Failure> {
         let sample = sample.map(|place| SampleStore::new(environment.as_ref(), place)).transpose()?;
         let sessions = match &sample {
             Some(store) => store.sample.sessions(),
             None => Sessions::shared(Arc::clone(&environment)),
         };
-        Ok(Self { environment, sessions, sample })
+        let sessions = match sessions.environment().state_dir() {
+            Some(state) => sessions.remembering_leaves(state),
+            None => sessions,
+        };
+        Ok(Self { environment, sessions, sample, given_dir: given_dir.map(Path::to_path_buf) })
     }
 
     /// The sample beside the user's own world.
     pub(crate) fn with_sample(&self) -> Result<Self, Failure> {
-        Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Temporary))
+        Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Temporary), None)
     }
 
     /// The user's own world, also where sessions are those of the sample.
@@ -74,15 +84,20 @@ impl Surroundings {
     }
 
     /// The directory that holds the sessions, if the user chose one: by a flag, or else by a variable.
-    pub(crate) fn session_dir(&self, flag: Option<&Path>) -> Option<PathBuf> {
+    pub(crate) fn session_dir(&self) -> Option<PathBuf> {
         let is_given = |dir: &PathBuf| !dir.as_os_str().is_empty();
-        let flag = flag.map(Path::to_path_buf).filter(is_given).map(|dir| match &self.sample {
+        let flag = self.given_dir.clone().filter(is_given).map(|dir| match &self.sample {
             // Relative to where the user is, not to where the sample pretends to be.
             Some(_) => self.environment.current_dir().join(dir),
             None => dir,
         });
         let variable = || self.sessions.environment().variable("PI_CODING_AGENT_SESSION_DIR").map(PathBuf::from);
         flag.or_else(variable).filter(is_given)
+    }
+
+    /// Whether a flag says where the sessions are.
+    pub(crate) fn has_given_dir(&self) -> bool {
+        self.given_dir.is_some()
     }
 
     /// Whether there is such a directory, seen from where the user is.
@@ -100,52 +115,44 @@ impl Surroundings {
         Ok(session)
     }
 
-    /// The entry of a session that the user means.
-    pub(crate) fn entry(&self, session: &SessionManager, text: &str) -> Result<EntryId, Failure> {
-        let id = EntryId::from(text);
-        match session.outline().find(&id) {
-            Some(_) => Ok(id),
-            None => Err(SessionError::EntryNotFound { id }.into()),
-        }
-    }
-
     /// The file of the session that a command is about.
     pub(crate) fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
-        let text = arg.file.as_ref().map(|file| file.to_string_lossy().into_owned());
-        if let Some(sample) = self.sample() {
-            let place = match &text {
-                None => Some("1"),
-                Some(text) => text.strip_prefix('@'),
-            };
-            if let Some(place) = place {
-                return nth_of_sample(sample, place);
+        let usage = |kind, what: &str| Err(Cli::command().error(kind, what).into());
+        match (&arg.session, &arg.chosen, arg.newest) {
+            (Some(_), Some(_), _) | (Some(_), _, true) => {
+                usage(ErrorKind::ArgumentConflict, "the session is given twice, by its place and by a flag")
+            }
+            (Some(wanted), None, false) | (None, Some(wanted), _) => self.find_session(wanted),
+            (None, None, true) if self.sample.is_none() => self.most_recent(),
+            (None, None, _) if self.sample.is_some() => self.find_session(Path::new("@1")),
+            _ => {
+                let what = "the SESSION is missing; -c or @latest is the newest, and `sessile list` shows them";
+                usage(ErrorKind::MissingRequiredArgument, what)
             }
         }
-        let Some(file) = &arg.file else {
-            let what = "the session FILE is missing; `sessile list --paths` shows them";
-            return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, what).into());
-        };
-        let path = self.environment.current_dir().join(file);
-        if path.metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
-            let hint = self.hint_for_missing(file, &path);
-            return Err(Failure::NoSuchFile { path: file.clone(), hint });
-        }
-        Ok(path)
     }
 
-    /// What the user may have meant by a path that leads nowhere.
-    fn hint_for_missing(&self, given: &Path, path: &Path) -> String {
-        let text = given.to_string_lossy();
-        let with_extension = PathBuf::from(format!("{}.jsonl", path.display()));
-        let by_id = || self.sessions.find_by_id(self.cwd(), &text, self.session_dir(None).as_deref());
-        let meant = Some(with_extension).filter(|path| path.is_file()).or_else(by_id);
-        if let Some(meant) = meant {
-            return format!("did you mean {}?", meant.display());
+    /// The file of the session that a word stands for.
+    pub(crate) fn find_session(&self, wanted: &Path) -> Result<PathBuf, Failure> {
+        let text = wanted.to_string_lossy();
+        if let (Some(sample), Some(place)) = (self.sample(), text.strip_prefix('@'))
+            && text != "@latest"
+        {
+            return nth_of_sample(sample, place);
         }
-        if text.starts_with('@') {
-            return format!("{text} names a session of the sample: add --sample");
-        }
-        "`sessile list --paths` shows the sessions of this directory with their paths".to_owned()
+        // Relative to where the user is, not to where the sample pretends to be.
+        let wanted = if sessile::is_path(wanted) && self.sample.is_some() {
+            self.environment.current_dir().join(wanted)
+        } else {
+            wanted.to_path_buf()
+        };
+        Ok(self.sessions.find_session(wanted, self.cwd(), self.session_dir().as_deref())?)
+    }
+
+    /// The session that pi would continue here.
+    fn most_recent(&self) -> Result<PathBuf, Failure> {
+        let found = self.sessions.most_recent(self.cwd(), self.session_dir().as_deref())?;
+        found.ok_or_else(|| Failure::NothingToContinue { cwd: self.short(&self.cwd().to_string_lossy()) })
     }
 }
 

@@ -18,8 +18,7 @@ pub(crate) struct Columns {
     pub(crate) path: bool,
 }
 
-/// Where the columns end, the first three aligned to the right.
-const PLACE: usize = 4;
+/// How wide the columns are, which are aligned to the right.
 const AGE: usize = 5;
 const COUNT: usize = 6;
 /// Between columns.
@@ -63,7 +62,8 @@ pub(crate) fn print_rows(
     shown: Columns,
 ) -> io::Result<()> {
     let now = surroundings.now_ms();
-    let age_end = if shown.place { PLACE + AGE } else { AGE };
+    let widest_place = format!("@{}", rows.len()).len().max(4);
+    let age_end = if shown.place { widest_place + AGE } else { AGE };
     let title_start = age_end + COUNT + GAP;
     let available = out.width().saturating_sub(title_start);
     let cwd_width = if shown.cwd { cwd_width(rows, available) } else { 0 };
@@ -75,13 +75,15 @@ pub(crate) fn print_rows(
         if cwd_width == 0 { titled } else { titled.pad(title_start + title_width + GAP).styled(DIM, cwd) }
     };
     out.print(line("", "age", "msgs", DIM, &|line| line.styled(DIM, "session"), "directory"))?;
-    for (n_before, row) in rows.iter().enumerate() {
+    let mut n_sessions = 0;
+    for row in rows {
         let Some(session) = row.session else {
             let title = format!("(not here: {})", row.place);
             out.print(line("", "", "", DIM, &|line| line.styled(DIM, &row.before).styled(DIM, &title), ""))?;
             continue;
         };
-        let (place, age) = (format!("@{}", n_before + 1), age(now, session.modified));
+        n_sessions += 1;
+        let (place, age) = (format!("@{n_sessions}"), age(now, session.modified));
         let count = session.message_count.to_string();
         let (style, title) = match &session.name {
             Some(name) => (NAMED, name.to_str()),

@@ -70,6 +70,7 @@ pub mod location;
 pub mod markdown;
 pub mod message;
 pub mod migrate;
+pub mod nearest;
 pub mod orphan;
 pub mod outline;
 pub mod picture;

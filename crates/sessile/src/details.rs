@@ -77,7 +77,7 @@ impl Sessions {
             children,
             family,
             leaf: session.leaf_id(),
-            labels: session.labels()?,
+            labels: session.labels()?.iter().map(|(id, label)| (id.clone(), label.clone())).collect(),
             shape: session.branch_statistics(),
             context: session.context_tokens()?,
             writer: current_writer(self.world.os(), &path),

@@ -30,6 +30,7 @@
 //! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
+//! | know which session or entry somebody means | [`Sessions::find_session`], [`SessionManager::find_entry`] |
 //! | put together what belongs together | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
 //! | find what was said | [`Sessions::search`] with a [`text::query::Query`] |
 //! | see what another program adds, as it does | [`Sessions::follow`] |
@@ -74,6 +75,7 @@ mod group;
 mod list;
 mod manager;
 mod place;
+mod reference;
 mod remember;
 mod repair;
 mod sample;
@@ -91,12 +93,13 @@ pub use error::SessionError;
 pub use event::{Event, FileChange};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who, group_by_cwd};
-pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionInfo, SortBy};
+pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
 pub use manager::{
     BranchSummary, Compaction, CompactionRecord, ExportFormat, ExportOptions, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
     SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
+pub use reference::{EntryCandidate, ReferenceError, is_path};
 pub use repair::{Change, Repair, RepairOptions};
 pub use sample::{Sample, write_sample};
 pub use search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
@@ -106,7 +109,7 @@ pub use sessile_core::search as text;
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, estimate, head, header, info, json, label, line, llm,
-    location, message, migrate, outline, picture, tree, version,
+    location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::text::Updated;
 pub use sessile_store::os;

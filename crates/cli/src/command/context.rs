@@ -9,7 +9,7 @@ use crate::screen::{BOLD, DIM, Line, Screen};
 use crate::surroundings::Surroundings;
 use crate::{Exit, data, transcript};
 
-/// Print the conversation as it stands at the end of a session
+/// Print the conversation as it stands at the end of a session, or at an entry
 ///
 /// These are the messages of the active branch, with summaries in place of what was compacted and with edits applied,
 /// and the model and thinking level in force.
@@ -17,6 +17,10 @@ use crate::{Exit, data, transcript};
 pub(crate) struct ContextArgs {
     #[command(flatten)]
     session: SessionArg,
+
+    /// The entry at which it stands: an id or how it begins, a label, @leaf, @root, or any of these with ~N for N steps up
+    #[arg(value_name = "ENTRY")]
+    entry: Option<String>,
 
     /// Print JSON: an object of messages, thinkingLevel and model
     #[arg(long)]
@@ -29,7 +33,12 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let context = surroundings.open(&args.session, err)?.build_session_context()?;
+    let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
+    let session = surroundings.open(&session, err)?;
+    let context = match entry {
+        None => session.build_session_context()?,
+        Some(entry) => session.build_session_context_at(session.find_entry(&entry)?)?,
+    };
     if args.json {
         data::write_value(out.data(), &context.to_json())?;
         return Ok(Exit::Done);

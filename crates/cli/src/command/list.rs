@@ -1,6 +1,5 @@
 //! `sessile list`
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
@@ -27,12 +26,6 @@ pub(crate) struct ListArgs {
     /// List the sessions of all worktrees of this repository, with their branches
     #[arg(long, conflicts_with = "all")]
     repo: bool,
-
-    /// Look for sessions in DIR instead of where pi keeps them
-    ///
-    /// The variable `PI_CODING_AGENT_SESSION_DIR` does the same; this flag wins.
-    #[arg(long, value_name = "DIR")]
-    session_dir: Option<PathBuf>,
 
     /// Draw which session was forked from which, the most recently active family first
     #[arg(long, conflicts_with_all = ["json", "jsonl", "sort", "limit"])]
@@ -86,6 +79,11 @@ enum SortArg {
 }
 
 impl ListArgs {
+    /// All sessions of a wider or narrower place.
+    pub(super) fn of(all: bool, repo: bool) -> Self {
+        Self { all, repo, ..Self::default() }
+    }
+
     fn selection(&self) -> Selection {
         let children = match self.children {
             ChildrenArg::Show => Children::Shown,
@@ -131,12 +129,9 @@ fn print_table(
     out: &mut Screen<'_>,
 ) -> std::io::Result<()> {
     let is_sample = surroundings.sample().is_some();
-    // The places in a list are those that other commands take, so nothing but the whole list has them.
+    // The places of the sample are those of its whole list, because nothing is noted of it.
     let is_whole = args.selection() == Selection::default() && !args.tree && !args.repo;
-    let columns = Columns { place: is_sample && is_whole, cwd: args.all || args.repo || is_sample, path: args.paths };
-    if !args.tree && !args.repo {
-        return table::print(surroundings, out, sessions, columns);
-    }
+    let columns = Columns { place: !is_sample || is_whole, cwd: args.all || args.repo || is_sample, path: args.paths };
     let mut rows: Vec<Row<'_>> = sessions.iter().map(|session| Row::of(surroundings, session)).collect();
     if args.repo {
         add_branches(surroundings, sessions, &mut rows);
@@ -144,7 +139,14 @@ fn print_table(
     if args.tree {
         rows = drawn(surroundings, sessions, rows);
     }
-    table::print_rows(surroundings, out, &rows, columns)
+    table::print_rows(surroundings, out, &rows, columns)?;
+    note_places(surroundings, rows.iter().filter_map(|row| row.session));
+    Ok(())
+}
+
+/// Notes which session has which place, for later commands. Not being able to is no reason not to list.
+pub(super) fn note_places<'s>(surroundings: &Surroundings, sessions: impl Iterator<Item = &'s SessionInfo>) {
+    drop(surroundings.sessions.note_list(sessions.map(|session| session.path.as_path())));
 }
 
 /// Adds the branch that is checked out to each directory.
@@ -191,11 +193,11 @@ pub(super) fn find(
     args: &ListArgs,
     err: &mut Screen<'_>,
 ) -> Result<Vec<SessionInfo>, Failure> {
-    let dir = surroundings.session_dir(args.session_dir.as_deref());
+    let dir = surroundings.session_dir();
     let mut bar = Bar::new(err);
     let mut show = |progress: Progress<'_>| bar.show(progress.loaded, progress.total);
     let mut options = ListOptions { texts: args.text, progress: Some(&mut show), cancel: None };
-    let everything = args.all || (surroundings.sample().is_some() && args.session_dir.is_none());
+    let everything = args.all || (surroundings.sample().is_some() && !surroundings.has_given_dir());
     let found = if args.repo {
         surroundings.sessions.list_project(surroundings.cwd(), dir.as_deref(), &mut options)
     } else if everything {
@@ -248,7 +250,7 @@ impl<'b, 's> Bar<'b, 's> {
 }
 
 fn say_nothing_found(surroundings: &Surroundings, args: &ListArgs, err: &mut Screen<'_>) -> std::io::Result<()> {
-    let dir = surroundings.session_dir(args.session_dir.as_deref());
+    let dir = surroundings.session_dir();
     let (what, hint) = if let Some(dir) = dir.as_deref().filter(|dir| !surroundings.is_directory(dir)) {
         (
             format!("there is no directory {}", dir.display()),

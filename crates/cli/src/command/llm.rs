@@ -18,6 +18,10 @@ pub(crate) struct LlmArgs {
     #[command(flatten)]
     session: SessionArg,
 
+    /// The entry at which the conversation stands, as for `context`
+    #[arg(value_name = "ENTRY")]
+    entry: Option<String>,
+
     /// Print JSON: an array of messages
     #[arg(long)]
     json: bool,
@@ -29,8 +33,12 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let session = surroundings.open(&args.session, err)?;
-    let messages = session.llm_messages()?;
+    let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
+    let session = surroundings.open(&session, err)?;
+    let messages = match entry {
+        None => session.llm_messages()?,
+        Some(entry) => session.llm_messages_at(session.find_entry(&entry)?)?,
+    };
     if !args.json {
         note_if_empty(&session, err);
         transcript::print(out, &messages)?;

@@ -18,7 +18,8 @@ pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut S
     }
     let sessions = list::find(surroundings, &ListArgs::default(), err)?;
     if !sessions.is_empty() {
-        table::print(surroundings, out, &sessions, Columns::default())?;
+        table::print(surroundings, out, &sessions, Columns { place: true, ..Columns::default() })?;
+        list::note_places(surroundings, sessions.iter());
         return Ok(Exit::Done);
     }
     let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());

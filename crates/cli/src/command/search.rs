@@ -44,10 +44,6 @@ pub(crate) struct SearchArgs {
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Look for sessions in DIR instead of where pi keeps them
-    #[arg(long, value_name = "DIR")]
-    session_dir: Option<PathBuf>,
-
     /// Print so many hits at most
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
@@ -80,9 +76,9 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 
-    /// Only this session: its path, its file name, or how its id begins
+    /// Only this session, given as for other commands
     #[arg(long, value_name = "SESSION")]
-    session: Option<String>,
+    session: Option<PathBuf>,
 
     /// Only entries on the path to the last entry of their session
     #[arg(long)]
@@ -122,7 +118,7 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let scope = scope(surroundings, args);
+    let scope = scope(surroundings, args)?;
     let meter = Meter::default();
     let note = |n_done: u64, n_bytes: u64| meter.note(n_done, n_bytes);
     let sessions = &surroundings.sessions;
@@ -144,8 +140,7 @@ pub(super) fn run(
         scope,
         filter: filter(surroundings, args)?,
         cwd: args.cwd.clone(),
-        session: args.session.clone(),
-        on_path: on_path(args),
+        on_path: on_path(surroundings, args)?,
         per_session: args.sessions,
         excerpts: !args.sessions,
         limit: if args.sessions { usize::MAX } else { args.limit },
@@ -214,19 +209,17 @@ fn hint(result: &SearchResult, err: &mut Screen<'_>) -> std::io::Result<()> {
     err.print_whole(&line.text("`sessile search --update` makes later searches quick"))
 }
 
-fn scope(surroundings: &Surroundings, args: &SearchArgs) -> SearchScope {
-    let dir = surroundings.session_dir(args.session_dir.as_deref());
-    // A session that is given by its path need not be looked for among all others.
-    let path = args.session.as_ref().map(PathBuf::from).filter(|path| path.is_absolute() && path.is_file());
-    if let Some(path) = path {
-        return SearchScope::Files(vec![path]);
+fn scope(surroundings: &Surroundings, args: &SearchArgs) -> Result<SearchScope, Failure> {
+    if let Some(session) = &args.session {
+        return Ok(SearchScope::Files(vec![surroundings.find_session(session)?]));
     }
+    let dir = surroundings.session_dir();
     let everything = args.all
         || args.repo
-        || args.session.is_some()
         || args.cwd.is_some()
-        || (surroundings.sample().is_some() && args.session_dir.is_none());
-    if everything { SearchScope::All { dir } } else { SearchScope::Cwd { cwd: surroundings.cwd(), dir } }
+        || (surroundings.sample().is_some() && !surroundings.has_given_dir());
+    let cwd = surroundings.cwd();
+    Ok(if everything { SearchScope::All { dir } } else { SearchScope::Cwd { cwd, dir } })
 }
 
 fn filter(surroundings: &Surroundings, args: &SearchArgs) -> Result<Filter, Failure> {
@@ -252,9 +245,17 @@ impl LocalZone for Zone<'_> {
     }
 }
 
-fn on_path(args: &SearchArgs) -> Option<OnPath> {
-    let branch = args.branch.as_ref().map(|id| OnPath::Entry(EntryId::from(id.as_str())));
-    branch.or(args.active.then_some(OnPath::Leaf))
+fn on_path(surroundings: &Surroundings, args: &SearchArgs) -> Result<Option<OnPath>, Failure> {
+    let entry = match (&args.branch, &args.session) {
+        (None, _) => return Ok(args.active.then_some(OnPath::Leaf)),
+        // In one session it may be called what it is called there; in many only an id says which one is meant.
+        (Some(entry), Some(session)) => {
+            let path = surroundings.find_session(session)?;
+            surroundings.sessions.clone().read_only().open(path, None, None)?.find_entry(entry)?
+        }
+        (Some(entry), None) => EntryId::from(entry),
+    };
+    Ok(Some(OnPath::Entry(entry)))
 }
 
 fn usage(what: &dyn std::fmt::Display) -> Failure {

@@ -25,7 +25,7 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Print this entry alone, in full
+    /// Print this entry alone, in full: an id or how it begins, a label, @leaf, @root, or any of these with ~N for N steps up
     #[arg(value_name = "ENTRY", conflicts_with = "branch")]
     entry: Option<String>,
 
@@ -57,6 +57,8 @@ const EXAMPLES: &str = "\
 Examples:
   $ sessile show @1
   $ sessile show @1 --times --thinking
+  $ sessile show @1 @leaf~2
+  $ sessile show @1 --branch \"cause found\"
   $ sessile show @4 --full
   $ sessile show @1 --jsonl";
 
@@ -66,12 +68,12 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let session = surroundings.open(&args.session, err)?;
-    let find = |text: &Option<String>| text.as_ref().map(|text| surroundings.entry(&session, text)).transpose();
-    let (entry, leaf) = (find(&args.entry)?, find(&args.branch)?);
-    if let Some(id) = &entry {
-        return show_entry(surroundings, args, &session, id, out);
+    let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
+    let session = surroundings.open(&session, err)?;
+    if let Some(entry) = entry {
+        return show_entry(surroundings, args, &session, &session.find_entry(&entry)?, out);
     }
+    let leaf = args.branch.as_deref().map(|leaf| session.find_entry(leaf)).transpose()?;
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         for entry in session.branch_entries(leaf.as_ref()) {
@@ -84,7 +86,7 @@ pub(super) fn run(
     print_heading(surroundings, &session, out)?;
     let clock = Clock::new(surroundings);
     let mut times = Times { clock: &clock, is_wanted: args.times, day: String::new() };
-    let mut transcript = Transcript::new(out, detail(surroundings, args));
+    let mut transcript = Transcript::new(out, detail(surroundings, args, false));
     for entry in session.branch_entries(leaf.as_ref()) {
         let entry = entry?;
         transcript.entry(&entry, &told(&session, &entry, &mut times)?)?;
@@ -92,8 +94,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-fn detail(surroundings: &Surroundings, args: &ShowArgs) -> Detail {
-    let is_single = args.entry.is_some();
+fn detail(surroundings: &Surroundings, args: &ShowArgs, is_single: bool) -> Detail {
     let pictures = args.images.then(|| Protocol::of_terminal(surroundings.own_environment())).flatten();
     Detail { full: args.full || is_single, thinking: args.thinking, summaries: is_single, pictures }
 }
@@ -130,7 +131,7 @@ fn show_entry(
     out.print(Line::new().styled(BOLD, &id.to_string()).styled(DIM, &place))?;
     out.blank()?;
     let label = session.label(id.clone())?;
-    Transcript::new(out, detail(surroundings, args)).entry(&entry, &Told { label, time: None })?;
+    Transcript::new(out, detail(surroundings, args, true)).entry(&entry, &Told { label, time: None })?;
     Ok(Exit::Done)
 }
 

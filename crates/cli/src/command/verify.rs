@@ -1,6 +1,6 @@
 //! `sessile verify`
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use sessile::diagnostic::Severity;
@@ -26,12 +26,8 @@ pub(crate) struct VerifyArgs {
     session: SessionArg,
 
     /// Look at the sessions of all directories
-    #[arg(long, conflicts_with = "file")]
+    #[arg(long, conflicts_with_all = ["session", "chosen", "continue"])]
     all: bool,
-
-    /// With --all: look at those in DIR instead
-    #[arg(long, value_name = "DIR", requires = "all", conflicts_with = "file")]
-    session_dir: Option<PathBuf>,
 
     /// Print one JSON array of reports
     #[arg(long)]
@@ -57,7 +53,7 @@ pub(super) fn run(
         }
     };
     if args.all {
-        let dir = surroundings.session_dir(args.session_dir.as_deref());
+        let dir = surroundings.session_dir();
         if let Some(path) = dir.as_deref().filter(|dir| !surroundings.is_directory(dir)) {
             // Nothing wrong with nothing would be a dangerous answer to a mistyped name.
             let hint = "name the directory that holds the sessions".to_owned();

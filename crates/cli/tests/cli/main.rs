@@ -7,6 +7,7 @@ mod data;
 mod deep;
 mod hostile;
 mod people;
+mod references;
 mod repair;
 mod sample;
 mod search;

@@ -57,8 +57,8 @@ fn sessions_are_listed() {
     ran.expect(0, "");
     let rows: Vec<&str> = ran.out.lines().collect();
     assert_eq!(rows.len(), 2);
-    assert_eq!(rows[0], "  age  msgs  session");
-    assert!(rows[1].ends_with("     4  first question"), "{}", rows[1]);
+    assert_eq!(rows[0], "      age  msgs  session");
+    assert!(rows[1].starts_with("@1 ") && rows[1].ends_with("     4  first question"), "{}", rows[1]);
     let all = home.run(&["list", "--all"]).out;
     assert!(all.lines().next().unwrap().ends_with("directory"));
     assert!(all.lines().nth(1).unwrap().ends_with("  ~/project"), "{all}");
@@ -69,7 +69,7 @@ fn sessions_are_listed() {
 /// What a list shows of each session, without what stands before and behind it.
 fn titles(ran: &Ran) -> Vec<String> {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
-    ran.out.lines().skip(1).map(|row| row.chars().skip(13).collect::<String>().trim_end().to_owned()).collect()
+    ran.out.lines().skip(1).map(|row| row.chars().skip(17).collect::<String>().trim_end().to_owned()).collect()
 }
 
 /// A session that begins with these words, a day later than the last one, and was forked from another.

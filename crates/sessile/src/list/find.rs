@@ -39,6 +39,29 @@ pub(crate) fn find_by_id(world: &World, cwd: &Path, id: &str, given: Option<&Pat
     files.into_iter().find(fits).map(|file| file.path)
 }
 
+/// A session as far as its header tells, and what it is about if somebody found that out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionCandidate {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its id.
+    pub id: String,
+    /// The working directory its header names, or nothing.
+    pub cwd: String,
+    /// Its name, or else the first text of the user.
+    pub title: Option<String>,
+}
+
+/// The sessions of a directory that a filter admits, by file name. No file is read beyond its header.
+pub(crate) fn identified(world: &World, dir: &Path, filter: &CwdFilter) -> Result<Vec<SessionCandidate>, SessionError> {
+    let headers = Headers::of(world, dir);
+    let candidate = |file: Found| {
+        let (id, cwd) = headers.get(&file)?;
+        filter.admits(world.environment(), &cwd).then_some(SessionCandidate { path: file.path, id, cwd, title: None })
+    };
+    Ok(find_sessions(world.os(), dir)?.into_iter().filter_map(candidate).collect())
+}
+
 /// The headers of a directory's files: from the catalogue where it knows, else from the files.
 ///
 /// Nothing is added to the catalogue: a few headers are read faster than whole files.

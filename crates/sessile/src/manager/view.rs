@@ -10,7 +10,7 @@ use sessile_core::estimate::{self, ContextTokens, Sized};
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
-use sessile_core::label::Label;
+use sessile_core::label::{Label, Labels};
 use sessile_core::line::js_trim;
 use sessile_core::llm;
 use sessile_core::outline::{Outline, Row};
@@ -109,6 +109,11 @@ impl SessionManager {
         self.session.leaf_id()
     }
 
+    /// The row of the entry we stand at.
+    pub(crate) fn leaf_row(&self) -> Option<Row> {
+        self.session.leaf
+    }
+
     /// The entry we stand at.
     pub fn leaf_entry(&self) -> Result<Option<Entry>, SessionError> {
         self.session.leaf.map(|leaf| self.entry_at(leaf)).transpose()
@@ -161,11 +166,6 @@ impl SessionManager {
         self.path(from).into_iter().map(move |row| rows.value(row).map(Entry::new))
     }
 
-    /// The labels of the session, in the order in which they were set.
-    pub fn labels(&self) -> Result<Vec<(EntryId, Label)>, SessionError> {
-        Ok(self.session.labels()?.iter().map(|(id, label)| (id.clone(), label.clone())).collect())
-    }
-
     /// The entries whose parent is this one; without one, those whose parent is null.
     pub fn children(&self, parent: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
         self.session.outline.children(parent).into_iter().map(|row| self.entry_at(row)).collect()
@@ -207,6 +207,11 @@ impl SessionManager {
     /// The label of an entry.
     pub fn label(&self, id: impl Into<EntryId>) -> Result<Option<String>, SessionError> {
         Ok(self.session.labels()?.get(&id.into()).map(Label::text))
+    }
+
+    /// The labels of all entries.
+    pub fn labels(&self) -> Result<&Labels, SessionError> {
+        self.session.labels()
     }
 
     /// The name somebody gave the session last, on whichever branch.
@@ -256,6 +261,12 @@ impl SessionManager {
     /// The messages of the context in the form a model takes them: pi's `convertToLlm`.
     pub fn llm_messages(&self) -> Result<Vec<Json>, SessionError> {
         let context = self.build_session_context()?;
+        Ok(llm::convert(context.messages.iter().map(Json::raw)))
+    }
+
+    /// The same for another entry.
+    pub fn llm_messages_at(&self, leaf: impl Into<EntryId>) -> Result<Vec<Json>, SessionError> {
+        let context = self.build_session_context_at(leaf)?;
         Ok(llm::convert(context.messages.iter().map(Json::raw)))
     }
 

@@ -1,0 +1,61 @@
+//! Words for sessions and entries that it is not clear which are meant.
+
+use std::io;
+
+use sessile::ReferenceError;
+
+use crate::screen::{DIM, Line, NAMED, Screen};
+
+/// What the user might do about it.
+pub(super) fn hint(error: &ReferenceError) -> Option<String> {
+    let hint = match error {
+        ReferenceError::NoSuchFile { nearest: Some(nearest), .. } => format!("did you mean {}?", nearest.display()),
+        ReferenceError::NoSuchSession { nearest: Some(nearest), .. }
+        | ReferenceError::NoSuchEntry { nearest: Some(nearest), .. } => format!("did you mean {}?", quoted(nearest)),
+        ReferenceError::NoSuchFile { .. } | ReferenceError::NoSuchSession { .. } => {
+            "`sessile list` shows the sessions of this directory, `sessile list --all` those of all".to_owned()
+        }
+        ReferenceError::AmbiguousSession { .. } => "give more of its id, or its path".to_owned(),
+        ReferenceError::NoSuchPlace { .. } | ReferenceError::NoList { .. } => {
+            "`sessile list` gives sessions their places; @latest is the newest one".to_owned()
+        }
+        ReferenceError::NoSessions => "`sessile --sample` shows a made-up store".to_owned(),
+        ReferenceError::NoSuchEntry { .. } => "`sessile entries SESSION` shows all ids".to_owned(),
+        ReferenceError::AmbiguousEntry { .. } => "give more of its id".to_owned(),
+        _ => return None,
+    };
+    Some(hint)
+}
+
+/// A word as it would have to be typed.
+fn quoted(word: &str) -> String {
+    let is_plain = |char: char| char.is_alphanumeric() || "@-_.~".contains(char);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("\"{word}\"") }
+}
+
+/// Shows those that may be meant, a line each.
+pub(super) fn print_candidates(error: &ReferenceError, err: &mut Screen<'_>) -> io::Result<()> {
+    let (n_shown, total) = match error {
+        ReferenceError::AmbiguousSession { candidates, total, .. } => {
+            for session in candidates {
+                let title = session.title.as_deref().unwrap_or_default().trim();
+                let line = Line::new().text("  ").styled(NAMED, &session.id).text("  ").text(title).text("  ");
+                err.print(line.styled(DIM, &session.cwd))?;
+            }
+            (candidates.len(), *total)
+        }
+        ReferenceError::AmbiguousEntry { candidates, total, .. } => {
+            for entry in candidates {
+                let label = entry.label.as_deref().map(|label| format!("[{label}] ")).unwrap_or_default();
+                let line = Line::new().text("  ").styled(NAMED, &entry.id.to_string()).text("  ").text(&label);
+                err.print(line.styled(DIM, entry.what.unwrap_or_default()))?;
+            }
+            (candidates.len(), *total)
+        }
+        _ => return Ok(()),
+    };
+    match total - n_shown {
+        0 => Ok(()),
+        n_more => err.print(Line::new().text("  ").styled(DIM, &format!("and {n_more} more"))),
+    }
+}

@@ -1,0 +1,148 @@
+//! What people call sessions and entries.
+
+use super::*;
+
+/// A session of the project with an id and, if it is not empty, a name.
+fn named(home: &Home, id: &str, name: &str, minute: u32) -> PathBuf {
+    let file = home.session_dir().join(format!("2025_{id}.jsonl"));
+    std::fs::create_dir_all(home.session_dir()).unwrap();
+    let cwd = home.project().display().to_string();
+    let time = format!("2025-01-01T00:{minute:02}:00.000Z");
+    let header = format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{time}","cwd":{cwd:?}}}"#);
+    let name = entry("session_info", "n", None, &format!(r#""name":"{name}""#));
+    std::fs::write(&file, [header, name, user("a1b2c3d4", Some("n"), id)].join("\n") + "\n").unwrap();
+    file
+}
+
+/// The text of the only message that a command sees.
+#[track_caller]
+fn seen(home: &Home, words: &[&str]) -> String {
+    let words: Vec<&str> = ["context", "--json"].iter().chain(words).copied().collect();
+    home.run(&words).json()["messages"][0]["content"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn sessions_have_many_names() {
+    let home = Home::new();
+    let file = named(&home, "0198aaaa-1", "Tide tables", 1);
+    named(&home, "0198bbbb-2", "", 2);
+    std::fs::write(home.project().join("Tide tables"), "not this one").unwrap();
+    for wanted in ["0198aaaa-1", "0198a", "Tide tables", "tide TABLES", "2025_0198aaaa-1.jsonl", file.to_str().unwrap()]
+    {
+        assert_eq!(seen(&home, &[wanted]), "0198aaaa-1", "{wanted}");
+        assert_eq!(seen(&home, &["--session", wanted]), "0198aaaa-1", "--session {wanted}");
+    }
+    let elsewhere = home.dir.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    for wanted in ["0198a", "tide tables"] {
+        let ran = ran(home.command(&["context", "--json", wanted]).current_dir(&elsewhere));
+        assert_eq!(ran.json()["messages"][0]["content"], "0198aaaa-1", "{wanted}");
+    }
+}
+
+#[test]
+fn what_could_be_several_names_them() {
+    let home = Home::new();
+    named(&home, "0198aaaa-1", "Tide tables", 1);
+    named(&home, "0198bbbb-2", "Other", 2);
+    home.run(&["list"]).expect(0, "");
+    let ran = home.run(&["tree", "0198"]);
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
+    let cwd = home.project().display().to_string();
+    let expected = format!(
+        "error: \"0198\" could be any of 2 sessions\n  0198aaaa-1  Tide tables  {cwd}\n  0198bbbb-2  Other  {cwd}\n\
+         hint: give more of its id, or its path\n",
+    );
+    let whole = |text: &str| text.lines().map(|line| line.get(..40).unwrap_or(line).to_owned()).collect::<Vec<_>>();
+    assert_eq!(whole(&ran.err), whole(&expected));
+    home.run(&["tree", "tide tabels"]).expect(
+        3,
+        "error: no session has the name \"tide tabels\" or an id that begins so\nhint: did you mean \"Tide tables\"?\n",
+    );
+    home.run(&["tree", "0198ccaa"]).expect(
+        3,
+        "error: no session has the name \"0198ccaa\" or an id that begins so\nhint: did you mean 0198aaaa-1?\n",
+    );
+}
+
+#[test]
+fn places_are_those_of_the_last_list() {
+    let home = Home::new();
+    home.run(&["tree", "@1"]).expect(
+        3,
+        "error: @1 is a place in the last list, and nothing was listed yet\n\
+         hint: `sessile list` gives sessions their places; @latest is the newest one\n",
+    );
+    named(&home, "one", "b", 1);
+    named(&home, "two", "a", 2);
+    let list = home.run(&["list", "--sort", "name"]);
+    list.expect(0, "");
+    assert!(list.out.contains("\n@1 ") && list.out.contains("\n@2 "), "{}", list.out);
+    assert_eq!([seen(&home, &["@1"]), seen(&home, &["@2"])], ["two", "one"]);
+    home.run(&["list", "--json"]).expect(0, "");
+    assert_eq!(seen(&home, &["@1"]), "two", "what programs read is no list that anybody looked at");
+    home.run(&[]).expect(0, "");
+    assert_ne!(seen(&home, &["@1"]), seen(&home, &["@2"]));
+    let ran = home.run(&["tree", "@3"]);
+    assert!(ran.code == 3 && ran.err.starts_with("error: the last list has no @3; it has 2 sessions\n"), "{}", ran.err);
+    let note = home.dir.path().join("SESSILE_STATE_DIR/last-list.json");
+    let mode = std::os::unix::fs::MetadataExt::mode(&note.metadata().unwrap());
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn the_newest_needs_no_name() {
+    let home = Home::new();
+    let ran = home.run(&["tree", "-c"]);
+    assert!(
+        ran.code == 3 && ran.err.starts_with("error: there is no session of ~/project to continue\n"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(home.run(&["tree", "@latest"]).code, 3);
+    let old = named(&home, "one", "", 1);
+    named(&home, "two", "", 2);
+    let hour_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+    std::fs::File::options().append(true).open(old).unwrap().set_modified(hour_ago).unwrap();
+    for words in [&["-c"][..], &["--continue"]] {
+        assert_eq!(seen(&home, words), "two");
+    }
+    seen(&home, &["@latest"]);
+    let ran = home.run(&["tree"]);
+    assert!(ran.code == 2 && ran.err.contains("-c or @latest"), "{}", ran.err);
+    assert_eq!(home.run(&["tree", "-c", "one"]).code, 2);
+    assert_eq!(home.run(&["tree", "-c", "--session", "one"]).code, 2);
+    // The word behind a session that is named by a flag is the next one.
+    assert_eq!(seen(&home, &["-c", "@leaf"]), "two");
+    assert_eq!(home.run(&["context", "-c", "@leaf~~~"]).code, 3);
+}
+
+#[test]
+fn a_directory_may_be_given_to_any_command() {
+    let home = Home::new();
+    let file = named(&home, "one", "", 1);
+    let kept = home.project().join("kept");
+    std::fs::create_dir(&kept).unwrap();
+    std::fs::rename(&file, kept.join("x.jsonl")).unwrap();
+    assert_eq!(seen(&home, &["one", "--session-dir", "kept"]), "one");
+    assert_eq!(home.run(&["--session-dir=kept", "tree", "-c"]).code, 0);
+    assert_eq!(home.run(&["tree", "one"]).code, 3);
+    assert_eq!(home.run_with(&["tree", "one"], "PI_CODING_AGENT_SESSION_DIR", &kept).code, 0);
+}
+
+#[test]
+fn entries_have_many_names() {
+    let home = Home::new();
+    let n_messages = |entry: &str| {
+        let ran = home.run(&["--sample", "context", "@1", entry, "--json"]);
+        ran.json()["messages"].as_array().unwrap().len()
+    };
+    let labelled = n_messages("cause found");
+    assert_eq!(labelled, n_messages("Cause Found"));
+    assert_eq!(labelled - 1, n_messages("cause found~"));
+    assert_eq!(n_messages("@root~0"), n_messages("@root"));
+    let ran = home.run(&["--sample", "context", "@1", "cause fond"]);
+    assert!(ran.code == 3 && ran.err.ends_with("hint: did you mean \"cause found\"?\n"), "{}", ran.err);
+    let ran = home.run(&["--sample", "llm", "@1", "@leaf~1000"]);
+    assert!(ran.code == 3 && ran.err.contains("leads beyond the root"), "{}", ran.err);
+}

@@ -1,0 +1,124 @@
+//! What people call sessions and entries, and which ones they mean.
+
+mod entry;
+mod session;
+
+use std::path::PathBuf;
+
+use sessile_core::EntryId;
+
+use crate::error::SessionError;
+use crate::list::SessionCandidate;
+pub use session::is_path;
+
+/// How many of those that might be meant are told.
+const MOST_CANDIDATES: usize = 20;
+
+/// Why it is not clear which session or entry is meant.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReferenceError {
+    /// A path that leads nowhere.
+    #[error("{} does not exist", path.display())]
+    NoSuchFile {
+        /// The path as it was given.
+        path: PathBuf,
+        /// A session that may be meant.
+        nearest: Option<PathBuf>,
+    },
+    /// Neither an id nor a name.
+    #[error("no session has the name {wanted:?} or an id that begins so")]
+    NoSuchSession {
+        /// What was asked for.
+        wanted: String,
+        /// The id or name that is most like it.
+        nearest: Option<String>,
+    },
+    /// Several sessions are called so, or have ids that begin so.
+    #[error("{wanted:?} could be any of {total} sessions")]
+    AmbiguousSession {
+        /// What was asked for.
+        wanted: String,
+        /// Those that may be meant, or the first of them.
+        candidates: Vec<SessionCandidate>,
+        /// How many there are.
+        total: usize,
+    },
+    /// A place that the last list does not have.
+    #[error("the last list has no @{place}; it has {n_listed} sessions")]
+    NoSuchPlace {
+        /// The place, counted from 1.
+        place: usize,
+        /// How many there are.
+        n_listed: usize,
+    },
+    /// Nothing was listed yet.
+    #[error("@{place} is a place in the last list, and nothing was listed yet")]
+    NoList {
+        /// The place, counted from 1.
+        place: usize,
+    },
+    /// There is nothing to be the newest of.
+    #[error("there are no sessions")]
+    NoSessions,
+    /// Neither an id nor a label.
+    #[error("no entry has the label {wanted:?} or an id that begins so")]
+    NoSuchEntry {
+        /// What was asked for.
+        wanted: String,
+        /// The id or label that is most like it.
+        nearest: Option<String>,
+    },
+    /// Several entries are labelled so, or have ids that begin so.
+    #[error("{wanted:?} could be any of {total} entries")]
+    AmbiguousEntry {
+        /// What was asked for.
+        wanted: String,
+        /// Those that may be meant, or the first of them.
+        candidates: Vec<EntryCandidate>,
+        /// How many there are.
+        total: usize,
+    },
+    /// A session without a current entry has neither leaf nor root.
+    #[error("the session has no current entry, so there is no {wanted}")]
+    NoLeaf {
+        /// What was asked for.
+        wanted: String,
+    },
+    /// More steps up than there are.
+    #[error("{wanted} leads beyond the root: there are only {n_above} entries above")]
+    TooFarUp {
+        /// What was asked for.
+        wanted: String,
+        /// How many steps there are.
+        n_above: usize,
+    },
+    /// Looking for it failed.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+/// An entry that may be meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryCandidate {
+    /// Its id.
+    pub id: EntryId,
+    /// Its label.
+    pub label: Option<String>,
+    /// What it is: its role, or else its type, if that is one we know.
+    pub what: Option<&'static str>,
+}
+
+/// The one that is meant, if it is one; an error with some of them if there are more.
+fn only<T>(
+    mut found: Vec<T>,
+    ambiguous: impl FnOnce(Vec<T>, usize) -> ReferenceError,
+) -> Result<Option<T>, ReferenceError> {
+    match found.len() {
+        0 | 1 => Ok(found.pop()),
+        total => {
+            found.truncate(MOST_CANDIDATES);
+            Err(ambiguous(found, total))
+        }
+    }
+}

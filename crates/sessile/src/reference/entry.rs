@@ -1,0 +1,158 @@
+//! Which entry is meant.
+
+use sessile_core::EntryId;
+use sessile_core::label::{Label, Labels};
+use sessile_core::nearest::nearest;
+use sessile_core::outline::{Outline, Row};
+
+use super::{EntryCandidate, ReferenceError, only};
+use crate::manager::SessionManager;
+
+impl SessionManager {
+    /// The entry that somebody means.
+    ///
+    /// It may be given by its id, by how its id begins if no other begins so,
+    /// by its label, as `@leaf` (where we stand) or as `@root` (where the path
+    /// to it begins). A `~` behind any of these is its parent, `~3` three steps
+    /// up. Exact ids and labels come before beginnings, and case matters only if
+    /// it makes a difference. Nothing but labels is read.
+    ///
+    /// ```
+    /// use sessile::{SessionManager, draft};
+    /// let mut session = SessionManager::in_memory("/proj");
+    /// let question = session.append_message(draft::UserMessage::new("Why?", 1))?;
+    /// session.append_label_change(&question, Some("start"))?;
+    /// assert_eq!(session.find_entry("start").unwrap(), question);
+    /// assert_eq!(session.find_entry("@leaf~").unwrap(), question);
+    /// # Ok::<(), sessile::SessionError>(())
+    /// ```
+    pub fn find_entry(&self, wanted: &str) -> Result<EntryId, ReferenceError> {
+        let search = Search { outline: self.outline(), labels: self.labels()?, leaf: self.leaf_row(), wanted };
+        let row = search.run()?;
+        search.outline.id(row).ok_or_else(|| search.unknown())
+    }
+}
+
+/// One question, and what answers it.
+struct Search<'s> {
+    outline: &'s Outline,
+    labels: &'s Labels,
+    leaf: Option<Row>,
+    wanted: &'s str,
+}
+
+impl Search<'_> {
+    fn run(&self) -> Result<Row, ReferenceError> {
+        // An id or label may hold what looks like a step, so as much as possible of the word comes first.
+        for (base, n_steps) in std::iter::once((self.wanted, 0)).chain(steps(self.wanted)) {
+            if let Some(row) = self.named(base)? {
+                return self.above(row, n_steps);
+            }
+        }
+        Err(self.unknown())
+    }
+
+    /// The entry so many steps above another.
+    fn above(&self, row: Row, n_steps: usize) -> Result<Row, ReferenceError> {
+        let path = self.outline.path(row);
+        let n_above = path.len().saturating_sub(1);
+        let place = n_above.checked_sub(n_steps).and_then(|place| path.get(place));
+        place.copied().ok_or_else(|| ReferenceError::TooFarUp { wanted: self.wanted.to_owned(), n_above })
+    }
+
+    /// The entry of a word without steps.
+    fn named(&self, word: &str) -> Result<Option<Row>, ReferenceError> {
+        if word == "@leaf" || word == "@root" {
+            return self.end_of_path(word).map(Some);
+        }
+        if word.is_empty() {
+            return Ok(None);
+        }
+        if let Some(row) = self.outline.find(&EntryId::from(word)) {
+            return Ok(Some(row));
+        }
+        let folded = word.to_lowercase();
+        let ways: [&dyn Fn() -> Vec<Row>; 3] =
+            [&|| self.labelled(&|label| label.text() == word), &|| self.beginning(word), &|| {
+                self.labelled(&|label| label.text().to_lowercase() == folded)
+            }];
+        for way in ways {
+            if let Some(row) = only(way(), |found, total| self.ambiguous(&found, total))? {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    fn end_of_path(&self, word: &str) -> Result<Row, ReferenceError> {
+        let leaf = self.leaf.ok_or_else(|| ReferenceError::NoLeaf { wanted: word.to_owned() })?;
+        let root = || self.outline.path(leaf).first().copied();
+        Ok(if word == "@root" { root().unwrap_or(leaf) } else { leaf })
+    }
+
+    /// The entries whose label is meant, in the order in which they were labelled.
+    fn labelled(&self, is_meant: &dyn Fn(&Label) -> bool) -> Vec<Row> {
+        let meant = self.labels.iter().filter(|(_, label)| is_meant(label));
+        meant.filter_map(|(id, _)| self.outline.find(id)).collect()
+    }
+
+    /// The entries whose id begins so, in file order, each id once.
+    fn beginning(&self, word: &str) -> Vec<Row> {
+        let begins =
+            |row: &Row| self.outline.id(*row).is_some_and(|id| id.as_text().as_wtf8().starts_with(word.as_bytes()));
+        let current = self.outline.entries().filter(|row| self.outline.current(*row) == *row);
+        current.filter(begins).collect()
+    }
+
+    fn ambiguous(&self, rows: &[Row], total: usize) -> ReferenceError {
+        let candidate = |row: &Row| {
+            let id = self.outline.id(*row)?;
+            let label = self.labels.get(&id).map(Label::text);
+            let what = self.outline.role(*row).word().or(self.outline.kind(*row).word());
+            Some(EntryCandidate { id, label, what })
+        };
+        let candidates = rows.iter().filter_map(candidate).collect();
+        ReferenceError::AmbiguousEntry { wanted: self.wanted.to_owned(), candidates, total }
+    }
+
+    fn unknown(&self) -> ReferenceError {
+        let base = steps(self.wanted).last().map_or(self.wanted, |(base, _)| base);
+        let labels: Vec<String> = self.labels.iter().map(|(_, label)| label.text()).collect();
+        let ids = self.outline.entries().filter_map(|row| self.outline.id(row)).map(|id| id.to_string());
+        let words = ["@leaf", "@root"].map(str::to_owned).into_iter().chain(labels).chain(ids);
+        let words: Vec<String> = words.collect();
+        let nearest = nearest(base, words.iter().map(String::as_str)).map(str::to_owned);
+        ReferenceError::NoSuchEntry { wanted: self.wanted.to_owned(), nearest }
+    }
+}
+
+/// The ways to see a word as another with steps up behind it, the longest first: `x~2~` is `x~2` with one and `x` with three.
+fn steps(word: &str) -> impl Iterator<Item = (&str, usize)> {
+    let mut at = (word, 0_usize);
+    std::iter::from_fn(move || {
+        let (base, step) = at.0.rsplit_once('~').filter(|(_, step)| step.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let n_steps = if step.is_empty() { 1 } else { step.parse().unwrap_or(usize::MAX) };
+        at = (base, at.1.saturating_add(n_steps));
+        Some(at)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_stand_behind_a_word() {
+        let all = |word| steps(word).collect::<Vec<_>>();
+        assert_eq!(all("@leaf"), []);
+        assert_eq!(all("@leaf~"), [("@leaf", 1)]);
+        assert_eq!(all("@leaf~3"), [("@leaf", 3)]);
+        assert_eq!(all("@leaf~~"), [("@leaf~", 1), ("@leaf", 2)]);
+        assert_eq!(all("a1~2~1"), [("a1~2", 1), ("a1", 3)]);
+        assert_eq!(all("a~b"), []);
+        assert_eq!(all("ä~b7~2"), [("ä~b7", 2)]);
+        assert_eq!(all("~2"), [("", 2)]);
+        assert_eq!(all("12~0"), [("12", 0)]);
+        assert_eq!(all("x~99999999999999999999999~1"), [("x~99999999999999999999999", 1), ("x", usize::MAX)]);
+    }
+}

@@ -1,0 +1,281 @@
+//! Which session is meant.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::nearest::nearest;
+use sessile_store::{create_directory, find_sessions, read_whole, subdirectories, swap_in};
+
+use super::{ReferenceError, only};
+use crate::error::SessionError;
+use crate::list::{self, ListOptions, SessionCandidate, SessionInfo};
+use crate::manager::Sessions;
+use crate::place::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
+
+/// Whether a word that stands for a session is a path rather than an id or a name: as pi decides it.
+pub fn is_path(word: &Path) -> bool {
+    let text = word.as_os_str().as_encoded_bytes();
+    text.contains(&b'/')
+        || text.contains(&b'\\')
+        || text.ends_with(b".jsonl")
+        || [&b"."[..], b"..", b"~"].contains(&text)
+}
+
+impl Sessions {
+    /// The file of the session that somebody means.
+    ///
+    /// It may be given by its path; by its id, or how that begins if no other
+    /// begins so; by its name; as `@latest`, the most recently active one; or
+    /// as `@3`, the third of the [last list](Self::note_list). Sessions of the working
+    /// directory come before all others, an exact id before a name, a
+    /// name before the beginning of an id, and case matters only if it makes a
+    /// difference.
+    ///
+    /// Ids are found by reading headers; names are those of a [list](Self::list).
+    pub fn find_session(
+        &self,
+        wanted: impl AsRef<Path>,
+        cwd: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+    ) -> Result<PathBuf, ReferenceError> {
+        let wanted = wanted.as_ref();
+        let search = Search { sessions: self, cwd: absolute(self.environment(), cwd.as_ref()), given: session_dir };
+        if is_path(wanted) {
+            return search.path(wanted);
+        }
+        let Some(word) = wanted.to_str().filter(|word| !word.is_empty()) else { return search.path(wanted) };
+        if word == "@latest" {
+            return search.latest();
+        }
+        if let Some(place) = word.strip_prefix('@').and_then(|digits| digits.parse::<usize>().ok()) {
+            return self.listed(place);
+        }
+        search.word(word).map_err(|error| self.with_titles(error))
+    }
+
+    /// Adds what sessions are about to those that may be meant.
+    fn with_titles(&self, mut error: ReferenceError) -> ReferenceError {
+        let ReferenceError::AmbiguousSession { candidates, .. } = &mut error else { return error };
+        let directories: BTreeSet<PathBuf> =
+            candidates.iter().filter_map(|session| session.path.parent().map(Path::to_path_buf)).collect();
+        // What cannot be listed stays without a title.
+        let rows = directories.iter().filter_map(|dir| self.list_all(Some(dir), &mut ListOptions::default()).ok());
+        for row in rows.flatten() {
+            if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.path == row.path) {
+                candidate.title = Some(row.name.unwrap_or(row.first_message).to_str().into_owned());
+            }
+        }
+        error
+    }
+
+    /// The session of a working directory that was written last, as pi continues it; none if there is none.
+    pub fn most_recent(
+        &self,
+        cwd: impl AsRef<Path>,
+        session_dir: Option<&Path>,
+    ) -> Result<Option<PathBuf>, SessionError> {
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        let given = given_dir(self.environment(), session_dir);
+        let dir = given.clone().unwrap_or_else(|| default_session_dir(self.environment(), &cwd));
+        list::most_recent(&self.world, &cwd, given.as_deref(), &dir)
+    }
+
+    /// Notes a list that somebody was shown, so that its sessions can be called `@1`, `@2` and so on.
+    ///
+    /// Nothing is noted in an environment that has no place for state.
+    pub fn note_list<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) -> Result<(), SessionError> {
+        let Some(note) = self.list_note() else { return Ok(()) };
+        if let Some(directory) = note.parent() {
+            create_directory(self.world.os(), directory, false)?;
+        }
+        let paths: Vec<Json> = paths.into_iter().map(|path| Json::string(&path.to_string_lossy())).collect();
+        let mut text = ObjectWriter::new();
+        text.array("sessions", paths.iter().map(Json::raw));
+        let mut line = text.finish().into_bytes();
+        line.push(b'\n');
+        Ok(swap_in(self.world.os(), &note, &line)?)
+    }
+
+    /// The session at a place of the last list, counted from 1.
+    fn listed(&self, place: usize) -> Result<PathBuf, ReferenceError> {
+        let note = self.list_note().and_then(|note| read_whole(self.world.os(), &note).ok());
+        let note = note.and_then(|bytes| Json::parse(&bytes).ok());
+        let sessions = note.as_ref().and_then(|note| note.raw().get("sessions"));
+        let sessions: Vec<Raw<'_>> = sessions.ok_or(ReferenceError::NoList { place })?.items().collect();
+        let found = place.checked_sub(1).and_then(|index| sessions.get(index)).and_then(|path| path.as_string());
+        let path = found.ok_or(ReferenceError::NoSuchPlace { place, n_listed: sessions.len() })?;
+        let path = PathBuf::from(path);
+        if self.is_missing(&path) {
+            return Err(ReferenceError::NoSuchFile { path, nearest: None });
+        }
+        Ok(path)
+    }
+
+    fn list_note(&self) -> Option<PathBuf> {
+        self.environment().state_dir().map(|state| state.join("last-list.json"))
+    }
+
+    fn is_missing(&self, path: &Path) -> bool {
+        self.world.os().stat(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    }
+}
+
+/// Where one session is looked for.
+struct Search<'s> {
+    sessions: &'s Sessions,
+    cwd: PathBuf,
+    given: Option<&'s Path>,
+}
+
+impl Search<'_> {
+    fn path(&self, wanted: &Path) -> Result<PathBuf, ReferenceError> {
+        let path = absolute(self.sessions.environment(), wanted);
+        if !self.sessions.is_missing(&path) {
+            return Ok(path);
+        }
+        // A mere file name, as others print it, may be one of the store.
+        if wanted.components().count() == 1 && wanted.file_name().is_some() {
+            for candidates in [self.here()?, self.everywhere()?] {
+                let called = candidates.into_iter().filter(|session| session.path.file_name() == wanted.file_name());
+                if let Some(session) = only(called.collect(), |found, total| ambiguous(wanted, found, total))? {
+                    return Ok(session.path);
+                }
+            }
+        }
+        Err(ReferenceError::NoSuchFile { path: wanted.to_path_buf(), nearest: self.nearest_file(&path) })
+    }
+
+    /// A session beside a path that leads nowhere whose name is like it.
+    fn nearest_file(&self, path: &Path) -> Option<PathBuf> {
+        let name = path.file_name()?.to_str()?;
+        let beside = find_sessions(self.sessions.world.os(), path.parent()?).ok()?;
+        let names: Vec<&str> = beside.iter().filter_map(|found| found.path.file_name()?.to_str()).collect();
+        nearest(name, names).map(|name| path.with_file_name(name))
+    }
+
+    fn latest(&self) -> Result<PathBuf, ReferenceError> {
+        let mut options = ListOptions::default();
+        let here = self.sessions.list(&self.cwd, self.given, &mut options)?;
+        let newest = match here.into_iter().next() {
+            Some(newest) => Some(newest),
+            None => self.sessions.list_all(self.given, &mut options)?.into_iter().next(),
+        };
+        newest.map(|session| session.path).ok_or(ReferenceError::NoSessions)
+    }
+
+    /// The session with this id, this name, or an id that begins so.
+    fn word(&self, word: &str) -> Result<PathBuf, ReferenceError> {
+        let here = self.here()?;
+        let mut options = ListOptions::default();
+        if let Some(path) = one(word, &here, |session| session.id == word)? {
+            return Ok(path);
+        }
+        let named_here = candidates(self.sessions.list(&self.cwd, self.given, &mut options)?);
+        if let Some(path) = one(word, &named_here, |session| is_named(session, word))? {
+            return Ok(path);
+        }
+        // Whoever gives a whole id means that one, even if one begins so that is nearer.
+        let all = self.everywhere()?;
+        if let Some(path) = one(word, &all, |session| session.id == word)? {
+            return Ok(path);
+        }
+        let begins = |session: &SessionCandidate| session.id.starts_with(word);
+        let folded = word.to_lowercase();
+        let is_alike =
+            |session: &SessionCandidate| session.title.as_ref().is_some_and(|name| name.to_lowercase() == folded);
+        if let Some(path) = one(word, &here, begins)? {
+            return Ok(path);
+        }
+        if let Some(path) = one(word, &named_here, is_alike)? {
+            return Ok(path);
+        }
+        if let Some(path) = one(word, &all, begins)? {
+            return Ok(path);
+        }
+        let named = candidates(self.sessions.list_all(self.given, &mut options)?);
+        for is_meant in [&(|session: &SessionCandidate| is_named(session, word)) as &dyn Fn(&_) -> bool, &is_alike] {
+            if let Some(path) = one(word, &named, is_meant)? {
+                return Ok(path);
+            }
+        }
+        // A file without the usual ending, in the directory where we are.
+        let path = absolute(self.sessions.environment(), Path::new(word));
+        if self.sessions.world.os().stat(&path).is_ok() {
+            return Ok(path);
+        }
+        Err(unknown(word, &all, &named))
+    }
+
+    /// The sessions of the working directory.
+    fn here(&self) -> Result<Vec<SessionCandidate>, SessionError> {
+        let environment = self.sessions.environment();
+        let given = given_dir(environment, self.given);
+        let filter = CwdFilter::new(environment, &self.cwd, given.as_deref());
+        let dir = given.unwrap_or_else(|| default_session_dir(environment, &self.cwd));
+        list::identified(&self.sessions.world, &dir, &filter)
+    }
+
+    /// All sessions. A directory that cannot be listed does not hide the others.
+    fn everywhere(&self) -> Result<Vec<SessionCandidate>, SessionError> {
+        let environment = self.sessions.environment();
+        let world = &self.sessions.world;
+        if let Some(dir) = given_dir(environment, self.given) {
+            return list::identified(world, &dir, &CwdFilter::All);
+        }
+        let directories = subdirectories(world.os(), &sessions_root(environment))?;
+        let found = list::spread::each(world.os(), directories, 1, |dir| {
+            list::identified(world, &dir, &CwdFilter::All).unwrap_or_default()
+        });
+        Ok(found.into_iter().flatten().collect())
+    }
+}
+
+/// The rows of a list that have names, which are their titles.
+fn candidates(sessions: Vec<SessionInfo>) -> Vec<SessionCandidate> {
+    let named = sessions.into_iter().filter_map(|session| {
+        let title = session.name?.to_str().trim().to_owned();
+        Some(SessionCandidate { path: session.path, id: session.id, cwd: session.cwd, title: Some(title) })
+    });
+    named.collect()
+}
+
+fn is_named(session: &SessionCandidate, word: &str) -> bool {
+    session.title.as_deref() == Some(word.trim())
+}
+
+/// The one session of some that is meant.
+fn one(
+    word: &str,
+    sessions: &[SessionCandidate],
+    is_meant: impl Fn(&SessionCandidate) -> bool,
+) -> Result<Option<PathBuf>, ReferenceError> {
+    let meant: Vec<SessionCandidate> = sessions.iter().filter(|session| is_meant(session)).cloned().collect();
+    Ok(only(meant, |found, total| ambiguous(Path::new(word), found, total))?.map(|session| session.path))
+}
+
+fn ambiguous(wanted: &Path, candidates: Vec<SessionCandidate>, total: usize) -> ReferenceError {
+    ReferenceError::AmbiguousSession { wanted: wanted.to_string_lossy().into_owned(), candidates, total }
+}
+
+fn unknown(word: &str, all: &[SessionCandidate], named: &[SessionCandidate]) -> ReferenceError {
+    let titles = named.iter().filter_map(|session| session.title.as_deref());
+    let name = nearest(word, std::iter::once("@latest").chain(titles)).map(str::to_owned);
+    let nearest = name.or_else(|| nearest_id(word, all));
+    ReferenceError::NoSuchSession { wanted: word.to_owned(), nearest }
+}
+
+/// The id whose beginning is most like a word.
+fn nearest_id(word: &str, all: &[SessionCandidate]) -> Option<String> {
+    let n_chars = word.chars().count();
+    // Of two letters everything is like something.
+    if n_chars < 4 {
+        return None;
+    }
+    let beginning = |session: &SessionCandidate| session.id.chars().take(n_chars).collect::<String>();
+    let beginnings: Vec<String> = all.iter().map(beginning).collect();
+    let found = nearest(word, beginnings.iter().map(String::as_str))?;
+    let place = beginnings.iter().position(|beginning| beginning == found)?;
+    Some(all[place].id.clone())
+}

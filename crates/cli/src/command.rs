@@ -4,9 +4,11 @@ mod completions;
 mod context;
 mod entries;
 mod export;
+mod help;
 mod info;
 mod list;
 mod llm;
+mod man;
 mod overview;
 mod repair;
 mod search;
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+    Help(help::HelpArgs),
 }
 
 /// Runs what the arguments say.
@@ -54,6 +58,9 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     if let Some(Command::Completions(args)) = &cli.command {
         return completions::run(args, out);
+    }
+    if let Some(Command::Help(args)) = &cli.command {
+        return help::run(args, out);
     }
     let surroundings = Surroundings::new(environment, cli.sample.as_ref(), cli.session_dir.as_deref())?;
     match &cli.command {
@@ -71,6 +78,8 @@ pub(crate) fn run(
         Some(Command::Watch(args)) => watch::run(&surroundings, args, out, err),
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
+        Some(Command::Man(args)) => man::run(&surroundings, args, out),
         Some(Command::Completions(args)) => completions::run(args, out),
+        Some(Command::Help(args)) => help::run(args, out),
     }
 }

@@ -66,7 +66,9 @@ impl Failure {
             Self::NoSuchFile { hint, .. } => Some(hint.clone()),
             Self::Reference(error) => reference::hint(error),
             Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),
-            Self::OutputExists { .. } => Some("name another file, or replace it with --force; a session stays".to_owned()),
+            Self::OutputExists { .. } => {
+                Some("name another file, or replace it with --force; a session stays".to_owned())
+            }
             Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
             Self::Session(SessionError::Store(StoreError::Busy { .. })) => {

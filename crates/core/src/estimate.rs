@@ -145,7 +145,8 @@ mod tests {
     fn what_a_provider_counted_is_taken_over() {
         let message = |text: &'static str| Raw::parse(text.as_bytes()).unwrap();
         let size = |messages: &[(&'static str, bool)]| {
-            let sized = |(text, is_current): &(&'static str, bool)| Sized { message: message(text), is_current: *is_current };
+            let sized =
+                |(text, is_current): &(&'static str, bool)| Sized { message: message(text), is_current: *is_current };
             let size = context(messages.iter().map(sized));
             (size.tokens, size.counted)
         };

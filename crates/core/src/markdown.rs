@@ -102,7 +102,12 @@ fn note(what: &str, value: &str) -> String {
 
 fn answer(answer: AssistantMessage<'_>, entry: &Entry, beside: Beside<'_>) -> String {
     let who = answer.model().map_or_else(|| "Assistant".to_owned(), |model| format!("Assistant ({model})"));
-    let mut out = heading(&who, entry, beside) + &content(&answer.content());
+    let said = answer.content();
+    let is_call = |block: &Block<'_>| matches!(block, Block::ToolCall(_));
+    let only_calls = !said.blocks().is_empty() && said.blocks().iter().all(is_call);
+    // One call after the other is one answer to a reader.
+    let begin = if only_calls && beside.label.is_none() { "\n".to_owned() } else { heading(&who, entry, beside) };
+    let mut out = begin + &content(&said);
     match answer.stop_reason().as_deref() {
         Some("aborted") => out.push_str("\n*aborted*\n"),
         Some("error") => out.push_str(&note("error", &answer.error_message().unwrap_or_default())),
@@ -205,7 +210,7 @@ mod tests {
                 r#"{"type":"message","message":{"role":"toolResult","toolName":"read","content":[{"type":"text","text":"```"}]}}"#,
                 "\n*result of* `read`\n\n````\n```\n````\n",
             ),
-            (r#"{"type":"model_change","modelId":"m-1"}"#, "\n*model: m\\-1*\n"),
+            (r#"{"type":"model_change","modelId":"m-1"}"#, "\n*model: m-1*\n"),
             (r#"{"type":"custom","customType":"x"}"#, ""),
             (r#"{"type":"message"}"#, ""),
         ] {
@@ -213,7 +218,7 @@ mod tests {
         }
         let call = r#"{"type":"message","message":{"role":"assistant","model":"m","content":[{"type":"thinking","thinking":"hm"},
             {"type":"toolCall","name":"bash","arguments":{"command":"ls"}},{"type":"image","mimeType":"image/png","data":""}]}}"#;
-        let expected = "\n## Assistant \\(m\\)\n\n*2025-01-01 00:00 UTC*\n\n> *thinking*\n>\n> hm\n\n*call of* `bash`\n\n```sh\nls\n```\n\n*image: image/png, 0 bytes*\n";
+        let expected = "\n## Assistant (m)\n\n*2025-01-01 00:00 UTC*\n\n> *thinking*\n>\n> hm\n\n*call of* `bash`\n\n```sh\nls\n```\n\n*image: image/png, 0 bytes*\n";
         assert_eq!(written(&call.replace('\n', " ")), expected);
     }
 

@@ -245,10 +245,14 @@ mod tests {
             groups.map(|(key, tally)| (key, tally.tool_calls, tally.tokens.total())).collect::<Vec<_>>()
         };
         let is = |got: Vec<(String, u64, f64)>, expected: &[(&str, u64, f64)]| {
-            let expected: Vec<_> = expected.iter().map(|(key, calls, tokens)| ((*key).to_owned(), *calls, *tokens)).collect();
+            let expected: Vec<_> =
+                expected.iter().map(|(key, calls, tokens)| ((*key).to_owned(), *calls, *tokens)).collect();
             assert_eq!(got, expected);
         };
-        is(grouped(GroupBy::Model), &[("p/r", 2, 11.0), (OTHER_MODELS, 0, 1.0), ("p/w", 0, 5.0), (OTHER_MODELS, 0, 2.0)]);
+        is(
+            grouped(GroupBy::Model),
+            &[("p/r", 2, 11.0), (OTHER_MODELS, 0, 1.0), ("p/w", 0, 5.0), (OTHER_MODELS, 0, 2.0)],
+        );
         is(grouped(GroupBy::Day), &[("2025-01-01", 2, 11.0), ("2025-01-02", 0, 1.0)]);
         is(grouped(GroupBy::Tool), &[("read", 1, 0.0), ("bash", 1, 0.0), ("bash", 0, 1.0)]);
     }

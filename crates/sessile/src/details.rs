@@ -137,7 +137,8 @@ impl SessionDetails {
             out.string("gitBranch", branch);
         }
         out.bool("parentFound", self.parent.is_some());
-        let children: Vec<Json> = self.children.iter().map(|child| Json::string(&child.path.to_string_lossy())).collect();
+        let children: Vec<Json> =
+            self.children.iter().map(|child| Json::string(&child.path.to_string_lossy())).collect();
         out.array("children", children.iter().map(Json::raw)).integer("family", number(self.family));
         out.raw("leafId", self.leaf.as_ref().map_or_else(Json::null, EntryId::to_json).raw());
         let labels: Vec<Json> = self.labels.iter().map(label_json).collect();

@@ -95,8 +95,8 @@ pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who, group_by_cwd};
 pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
 pub use manager::{
-    BranchSummary, Compaction, CompactionRecord, ExportFormat, ExportOptions, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
-    SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
+    BranchSummary, Compaction, CompactionRecord, ExportFormat, ExportOptions, ForkLinks, ForkPosition, Forked,
+    LeftBranch, NewSession, Pending, SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use reference::{EntryCandidate, ReferenceError, is_path};
@@ -104,8 +104,8 @@ pub use repair::{Change, Repair, RepairOptions};
 pub use sample::{Sample, write_sample};
 pub use search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 pub use sessile_core::salvage::How;
-pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::search as text;
+pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, estimate, head, header, info, json, label, line, llm,

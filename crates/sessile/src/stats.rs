@@ -244,13 +244,7 @@ impl Sessions {
         Ok(())
     }
 
-    fn summed(
-        &self,
-        sessions: &[SessionInfo],
-        counted: Vec<Counted>,
-        grouping: Grouping,
-        knows_tools: bool,
-    ) -> Stats {
+    fn summed(&self, sessions: &[SessionInfo], counted: Vec<Counted>, grouping: Grouping, knows_tools: bool) -> Stats {
         let mut stats = Stats { sessions: sessions.len(), knows_tools, ..Stats::default() };
         let projects = if grouping == Grouping::Project { self.project_names(sessions) } else { Vec::new() };
         let mut groups: HashMap<(String, Option<PathBuf>), Tally> = HashMap::new();

@@ -79,8 +79,7 @@ pub(super) fn run(
         FormatArg::Json => ExportFormat::Json,
     };
     let leaf = args.branch.as_deref().map(|leaf| session.find_entry(leaf)).transpose()?;
-    let n_entries =
-        if args.all { session.outline().n_entries() } else { session.path(leaf.as_ref()).len() };
+    let n_entries = if args.all { session.outline().n_entries() } else { session.path(leaf.as_ref()).len() };
     let options = ExportOptions { format, all_branches: args.all, leaf };
     let Some(output) = &args.output else {
         let data = out.data();

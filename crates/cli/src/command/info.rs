@@ -94,7 +94,8 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     for (id, label) in &details.labels {
         row("label", &format!("{} at {id}", label.text()))?;
     }
-    let models: Vec<String> = info.facts.models.iter().map(|model| format!("{}/{}", model.provider, model.model)).collect();
+    let models: Vec<String> =
+        info.facts.models.iter().map(|model| format!("{}/{}", model.provider, model.model)).collect();
     if !models.is_empty() {
         row("models", &models.join(", "))?;
     }

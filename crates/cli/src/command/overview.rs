@@ -3,8 +3,8 @@
 use std::io;
 
 use crate::Exit;
-use crate::command::list::{self, ListArgs};
 use crate::clock::Clock;
+use crate::command::list::{self, ListArgs};
 use crate::command::tree::{self, Choice};
 use crate::failure::Failure;
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};

@@ -186,17 +186,29 @@ fn row(out: &mut Screen<'_>, what: &str, value: &str) -> std::io::Result<()> {
 
 fn print_one(surroundings: &Surroundings, stats: &SessionStats, out: &mut Screen<'_>) -> Result<(), Failure> {
     row(out, "messages", &messages_words(&stats.total))?;
-    let errors = if stats.total.tool_errors == 0 { String::new() } else { format!(", {} failed", stats.total.tool_errors) };
+    let errors =
+        if stats.total.tool_errors == 0 { String::new() } else { format!(", {} failed", stats.total.tool_errors) };
     row(out, "tools", &format!("{} calls{errors}", count(stats.total.tool_calls)))?;
     figures(&stats.total).iter().try_for_each(|(what, value)| row(out, what, value))?;
     if let Some(copied) = stats.copied.as_ref().filter(|copied| copied.entries > 0) {
-        let words = format!("{} entries of these, worth {}, were there when it was forked", count(copied.entries), money(copied.cost));
+        let words = format!(
+            "{} entries of these, worth {}, were there when it was forked",
+            count(copied.entries),
+            money(copied.cost)
+        );
         row(out, "copied", &words)?;
     }
     let shape = &stats.shape;
-    let kinds: Vec<String> = stats.branch_kinds.iter().map(|(kind, count)| format!("{count} {}", kind.word())).collect();
+    let kinds: Vec<String> =
+        stats.branch_kinds.iter().map(|(kind, count)| format!("{count} {}", kind.word())).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    let words = format!("{} branches from {} branch points{kinds}, {} deep", shape.leaves, shape.branch_points, shape.deepest);
+    let branches = if shape.leaves == 1 { "1 branch".to_owned() } else { format!("{} branches", shape.leaves) };
+    let points = match shape.branch_points {
+        0 => String::new(),
+        1 => format!(" from 1 branch point{kinds}"),
+        count => format!(" from {count} branch points{kinds}"),
+    };
+    let words = format!("{branches}{points}, {} entries deep", shape.deepest);
     row(out, "tree", &words)?;
     for compaction in &stats.compactions {
         let tokens = compaction.tokens_before.map_or_else(|| "?".to_owned(), number);
@@ -229,7 +241,11 @@ fn print_many(
     row(out, "sessions", &format!("{}{forks}, {} with branches", stats.sessions, stats.branched))?;
     row(out, "messages", &messages_words(&stats.total))?;
     if stats.knows_tools {
-        row(out, "tools", &format!("{} calls, {} failed", count(stats.total.tool_calls), count(stats.total.tool_errors)))?;
+        row(
+            out,
+            "tools",
+            &format!("{} calls, {} failed", count(stats.total.tool_calls), count(stats.total.tool_errors)),
+        )?;
     }
     figures(&stats.total).iter().try_for_each(|(what, value)| row(out, what, value))?;
     if stats.total.compactions > 0 {

@@ -67,7 +67,7 @@ Examples:
   $ sessile tree @1
   $ sessile tree @1 --filter user-only
   $ sessile tree @1 --filter labeled-only --times
-  $ sessile tree @1 --search \"cargo test\"
+  $ sessile tree @1 --search \"assistant tests\"
   $ sessile tree @1 --json --flat --filter labeled-only";
 
 /// pi's filters.

@@ -5,12 +5,15 @@
 mod codes;
 mod data;
 mod deep;
+mod help;
 mod hostile;
 mod people;
+mod reading;
 mod references;
 mod repair;
 mod sample;
 mod search;
+mod stats;
 mod watch;
 
 use std::path::{Path, PathBuf};

@@ -62,7 +62,8 @@ pub(super) fn plain(text: &str) -> String {
     for char in visible(text).trim().chars() {
         match char {
             '\n' => out.push(' '),
-            char if char.is_ascii_punctuation() && !",.:;?'\"/%@$=".contains(char) => out.extend(['\\', char]),
+            // The others mean nothing inside a line.
+            char if "\\`*_[]<>#!|~&{".contains(char) => out.extend(['\\', char]),
             char => out.push(char),
         }
     }
@@ -148,7 +149,8 @@ fn escape_inline(line: &str, out: &mut String) {
                 let n_bytes = rest.chars().nth(1).map_or(1, |next| 1 + next.len_utf8());
                 let (escaped, behind) = rest.split_at(n_bytes);
                 // A backslash stands for itself before anything but punctuation, so what follows must be looked at.
-                let is_escape = escaped.len() == 2 && escaped.bytes().nth(1).is_some_and(|byte| byte.is_ascii_punctuation());
+                let is_escape =
+                    escaped.len() == 2 && escaped.bytes().nth(1).is_some_and(|byte| byte.is_ascii_punctuation());
                 if is_escape {
                     out.push_str(escaped);
                     rest = behind;
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(code("`a"), "`` `a ``");
         assert_eq!(code("a\nb"), "`a b`");
         assert_eq!(code(""), "");
-        assert_eq!(plain(" [x] <b>\n*y*, ok?"), "\\[x\\] \\<b\\> \\*y\\*, ok?");
+        assert_eq!(plain(" [x] <b>\n*y*, (ok-ish)?"), "\\[x\\] \\<b\\> \\*y\\*, (ok-ish)?");
         assert_eq!(quoted("a\n\nb\n"), "> a\n>\n> b\n");
     }
 }

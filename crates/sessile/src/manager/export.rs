@@ -10,9 +10,9 @@ use sessile_core::json::{Edit, Json, Raw};
 use sessile_core::label::Label;
 use sessile_core::markdown::{self, Beside};
 use sessile_core::outline::Row;
-use sessile_store::{StoreError, create_file, replace_file};
+use sessile_store::{StoreError, create_directory, create_file, replace_file, swap_in};
 
-use super::SessionManager;
+use super::{SessionManager, Sessions};
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::place::{absolute, sessions_root};
@@ -42,6 +42,15 @@ pub struct ExportOptions {
 
 /// Takes the bytes of an export, piece by piece.
 type Sink<'s, E> = &'s mut dyn FnMut(&[u8]) -> Result<(), E>;
+
+impl Sessions {
+    /// Writes a document that is no session, in place of what was there, and makes the directory it lies in.
+    pub fn write_document(&self, path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
+        let path = absolute(self.environment(), path);
+        create_directory(self.world.os(), path.parent().unwrap_or(Path::new("/")), false)?;
+        Ok(swap_in(self.world.os(), &path, bytes)?)
+    }
+}
 
 impl SessionManager {
     /// Exports the session piece by piece, so that one of any size takes little memory.
@@ -79,7 +88,8 @@ impl SessionManager {
     fn is_precious(&self, path: &Path) -> bool {
         let os = self.world.os();
         let identity = |path: &Path| os.stat(path).ok().map(|stat| stat.identity);
-        let is_self = self.session_file().is_some_and(|own| identity(own).is_some_and(|own| Some(own) == identity(path)));
+        let is_self =
+            self.session_file().is_some_and(|own| identity(own).is_some_and(|own| Some(own) == identity(path)));
         let root = sessions_root(self.world.environment());
         is_self || path.starts_with(absolute(self.world.environment(), &root)) || path.parent() == self.session_dir()
     }

@@ -74,7 +74,8 @@ fn write_command(command: &Command, page: &mut String) {
     write!(page, "\n## {}\n\n{}\n\n```text\n{usage}\n```\n", title(command), text(&about)).ok();
     let is_shown = |arg: &&Arg| !arg.is_hide_set();
     // What all commands share is told once.
-    let is_own = |arg: &&Arg| !arg.is_global_set() || command.get_bin_name() == Some("sessile");
+    let is_root = command.get_bin_name().is_none_or(|name| name == "sessile");
+    let is_own = |arg: &&Arg| is_root || !(arg.is_global_set() || arg.get_id() == "help");
     let args: Vec<&Arg> = command.get_arguments().filter(is_shown).filter(is_own).collect();
     if !args.is_empty() {
         page.push_str("\n| | |\n|---|---|\n");
@@ -134,5 +135,7 @@ fn text(text: &str) -> String {
 
 /// The same in a cell of a table.
 fn cell(words: &str) -> String {
-    text(words).replace("\n\n", " ").replace('\n', " ").replace('|', "\\|")
+    let paragraphs: Vec<String> = text(words).split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect();
+    // The first one is a summary without a full stop.
+    paragraphs.join(". ").replace("..", ".").replace('|', "\\|")
 }

@@ -16,6 +16,7 @@ mod data;
 pub mod definition;
 mod describe;
 mod drawing;
+mod facts;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -91,9 +92,6 @@ pub fn run(
     err: Stream<'_>,
 ) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
-    if is_version(&args) {
-        return print_version(out.writer);
-    }
     let color = args::wanted_color(&args);
     let mut out = Screen::new(out, color);
     let mut err = Screen::new(err, color);
@@ -108,20 +106,6 @@ pub fn run(
             drop(failure.report(&mut out, &mut err));
             exit
         }
-    }
-}
-
-/// Whether nothing but the version is asked for, which editors and scripts do all the time.
-fn is_version(args: &[OsString]) -> bool {
-    matches!(args, [_, flag] if flag == "--version" || flag == "-V")
-}
-
-/// Prints what clap would, without making the definition of all commands first.
-fn print_version(out: &mut dyn Write) -> Exit {
-    let text = concat!("sessile ", env!("CARGO_PKG_VERSION"), "\n");
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if !is_broken_pipe(&error) => Exit::Error,
-        _ => Exit::Done,
     }
 }
 

@@ -23,6 +23,8 @@ const INDENT: &str = "  ";
 /// How many lines of a command's output, or of a summary, are shown.
 const MOST_OUTPUT: usize = 8;
 const MOST_SUMMARY: usize = 12;
+/// How many characters of a line can matter, some of which may be invisible.
+const MOST_FOLDED: usize = 500;
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -163,7 +165,7 @@ impl<'t, 's> Transcript<'t, 's> {
         self.print(if is_picture_alone {
             lead
         } else {
-            lead.styled(DIM, &format!(" {size}: ")).styled(DIM, first.trim())
+            lead.styled(DIM, &format!(" {size}: ")).styled(DIM, &start(first.trim(), MOST_FOLDED))
         })?;
         let pictures = content.blocks().iter().filter_map(|block| match block {
             Block::Image(image) => Some(*image),
@@ -288,7 +290,8 @@ impl<'t, 's> Transcript<'t, 's> {
 
     /// Text in one line, as much as fits.
     fn fold(&mut self, style: Style, lead: &str, text: &str) -> io::Result<()> {
-        self.print(Line::new().text(INDENT).styled(style, lead).styled(style, text))
+        // What does not fit need not be looked at, and may be megabytes.
+        self.print(Line::new().text(INDENT).styled(style, lead).styled(style, &start(text, MOST_FOLDED)))
     }
 
     fn print(&mut self, line: Line) -> io::Result<()> {

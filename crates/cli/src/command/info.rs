@@ -10,8 +10,9 @@ use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data;
 use crate::describe::size_words;
+use crate::facts::styled_fact;
 use crate::failure::Failure;
-use crate::screen::{BAD, DIM, Line, NAMED, PERSON, PLAIN, Screen};
+use crate::screen::{BAD, NAMED, PERSON, PLAIN, Screen};
 use crate::surroundings::Surroundings;
 
 /// Say everything about one session
@@ -63,13 +64,9 @@ pub(super) fn relatives(surroundings: &Surroundings, path: &std::path::Path) -> 
     Ok(others)
 }
 
-/// Where values begin.
-const VALUE: usize = 12;
-
 fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen<'_>) -> Result<(), Failure> {
-    let mut row = |what: &str, value: &str| -> Result<(), Failure> {
-        let line = Line::new().styled(DIM, what).pad(VALUE);
-        Ok(out.print_whole(&line.styled(if what == "name" { NAMED } else { PLAIN }, value))?)
+    let mut row = |what: &str, value: &str| {
+        styled_fact(out, what, if what == "name" { NAMED } else { PLAIN }, value).map_err(Failure::from)
     };
     let info = &details.info;
     let clock = Clock::new(surroundings);
@@ -116,7 +113,7 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
         1 => (BAD, "1 finding; `sessile verify` tells which".to_owned()),
         _ => (BAD, format!("{n_findings} findings; `sessile verify` tells which")),
     };
-    Ok(out.print_whole(&Line::new().styled(DIM, "file is").pad(VALUE).styled(style, &words))?)
+    Ok(styled_fact(out, "file is", style, &words)?)
 }
 
 fn directory_words(surroundings: &Surroundings, details: &SessionDetails) -> String {

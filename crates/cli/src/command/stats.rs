@@ -11,6 +11,7 @@ use crate::Exit;
 use crate::args::{Cli, SessionArg};
 use crate::clock::Clock;
 use crate::data;
+use crate::facts::fact;
 use crate::failure::Failure;
 use crate::screen::{BAD, BOLD, DIM, Line, PLAIN, Screen, clean, columns};
 use crate::surroundings::{Surroundings, warn};
@@ -123,9 +124,6 @@ impl StatsArgs {
     }
 }
 
-/// Where values begin.
-const VALUE: usize = 12;
-
 /// Tokens and money in words, as far as there is anything to say.
 pub(super) fn figures(tally: &Tally) -> Vec<(&'static str, String)> {
     let tokens = &tally.tokens;
@@ -180,23 +178,19 @@ fn messages_words(tally: &Tally) -> String {
     format!("{}: {}", count(tally.messages.total()), some.join(", "))
 }
 
-fn row(out: &mut Screen<'_>, what: &str, value: &str) -> std::io::Result<()> {
-    out.print_whole(&Line::new().styled(DIM, what).pad(VALUE).text(value))
-}
-
 fn print_one(surroundings: &Surroundings, stats: &SessionStats, out: &mut Screen<'_>) -> Result<(), Failure> {
-    row(out, "messages", &messages_words(&stats.total))?;
+    fact(out, "messages", &messages_words(&stats.total))?;
     let errors =
         if stats.total.tool_errors == 0 { String::new() } else { format!(", {} failed", stats.total.tool_errors) };
-    row(out, "tools", &format!("{} calls{errors}", count(stats.total.tool_calls)))?;
-    figures(&stats.total).iter().try_for_each(|(what, value)| row(out, what, value))?;
+    fact(out, "tools", &format!("{} calls{errors}", count(stats.total.tool_calls)))?;
+    figures(&stats.total).iter().try_for_each(|(what, value)| fact(out, what, value))?;
     if let Some(copied) = stats.copied.as_ref().filter(|copied| copied.entries > 0) {
         let words = format!(
             "{} entries of these, worth {}, were there when it was forked",
             count(copied.entries),
             money(copied.cost)
         );
-        row(out, "copied", &words)?;
+        fact(out, "copied", &words)?;
     }
     let shape = &stats.shape;
     let kinds: Vec<String> =
@@ -209,18 +203,18 @@ fn print_one(surroundings: &Surroundings, stats: &SessionStats, out: &mut Screen
         count => format!(" from {count} branch points{kinds}"),
     };
     let words = format!("{branches}{points}, {} entries deep", shape.deepest);
-    row(out, "tree", &words)?;
+    fact(out, "tree", &words)?;
     for compaction in &stats.compactions {
         let tokens = compaction.tokens_before.map_or_else(|| "?".to_owned(), number);
         let time = compaction.time.map(|time| Clock::new(surroundings).full(time)).unwrap_or_default();
         let place = if compaction.on_path { "" } else { ", on another branch" };
-        row(out, "compaction", &format!("at {tokens} tokens, {time}{place}"))?;
+        fact(out, "compaction", &format!("at {tokens} tokens, {time}{place}"))?;
     }
     if let Some(parent) = &stats.parent {
-        row(out, "forked from", &surroundings.short(parent))?;
+        fact(out, "forked from", &surroundings.short(parent))?;
     }
     for fork in &stats.forks {
-        row(out, "forked into", &surroundings.short(&fork.to_string_lossy()))?;
+        fact(out, "forked into", &surroundings.short(&fork.to_string_lossy()))?;
     }
     if stats.models.len() > 1 || stats.models.iter().any(|model| model.tally.cost > 0.0) {
         print_groups(surroundings, "model", &stats.models, true, out)?;
@@ -238,21 +232,25 @@ fn print_many(
     out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
     let forks = if stats.forks == 0 { String::new() } else { format!(", {} of them forks", stats.forks) };
-    row(out, "sessions", &format!("{}{forks}, {} with branches", stats.sessions, stats.branched))?;
-    row(out, "messages", &messages_words(&stats.total))?;
+    fact(out, "sessions", &format!("{}{forks}, {} with branches", stats.sessions, stats.branched))?;
+    fact(out, "messages", &messages_words(&stats.total))?;
     if stats.knows_tools {
-        row(
+        fact(
             out,
             "tools",
             &format!("{} calls, {} failed", count(stats.total.tool_calls), count(stats.total.tool_errors)),
         )?;
     }
-    figures(&stats.total).iter().try_for_each(|(what, value)| row(out, what, value))?;
+    figures(&stats.total).iter().try_for_each(|(what, value)| fact(out, what, value))?;
     if stats.total.compactions > 0 {
-        row(out, "compactions", &count(stats.total.compactions))?;
+        fact(out, "compactions", &count(stats.total.compactions))?;
     }
     if stats.copied > 0 {
-        row(out, "copies", &format!("{} entries that forks share with others were counted once", count(stats.copied)))?;
+        fact(
+            out,
+            "copies",
+            &format!("{} entries that forks share with others were counted once", count(stats.copied)),
+        )?;
     }
     let what = match args.by {
         None => return Ok(()),

@@ -103,7 +103,6 @@ fn no_line_is_wider_than_the_terminal_takes() {
     let text = "潮汐表 wide 潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐 x".repeat(5);
     let file = home.session("wide.jsonl", &[user("a", None, &text)]);
     let ran = home.run(&["show", file.to_str().unwrap()]);
-    let width = |line: &str| line.chars().map(|char| 1 + usize::from(u32::from(char) > 0x2e80)).sum::<usize>();
     assert!(ran.out.lines().all(|line| width(line) <= 100), "{}", ran.out);
 }
 
@@ -267,4 +266,48 @@ fn trees_are_narrowed() {
     assert_eq!((flat.as_array().unwrap().len(), flat[0]["id"].as_str()), (1, Some("b")));
     assert_eq!(home.run(&["tree", "--search", "nowhere", file]).code, 1);
     assert_eq!(home.run(&["tree", "--json", "--filter", "all", file]).code, 2);
+}
+
+/// The columns that a line takes.
+fn width(line: &str) -> usize {
+    line.chars().map(|char| unicode_width::UnicodeWidthChar::width(char).unwrap_or_default()).sum()
+}
+
+/// What a terminal of some columns shows.
+fn on_terminal(words: &[&str], columns: usize) -> String {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let args = ["sessile", "--sample", "--color=never"].iter().chain(words).map(std::ffi::OsString::from);
+    let exit = sessile_cli::run(
+        args,
+        std::sync::Arc::new(sessile::System),
+        sessile_cli::Stream { writer: &mut out, terminal_width: Some(columns), takes_color: false },
+        sessile_cli::Stream { writer: &mut err, terminal_width: None, takes_color: false },
+    );
+    assert_eq!((exit.code(), String::from_utf8(err).unwrap().as_str()), (0, ""), "{words:?}");
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn terminals_may_be_narrow_or_wide() {
+    for columns in [40, 80, 200] {
+        for words in [
+            &["show", "@1"][..],
+            &["show", "@5", "--full", "--times"],
+            &["tree", "@1", "--all", "--times"],
+            &["tree", "@5"],
+            &["stats", "--by", "day"],
+            &["stats", "@4"],
+            &["help", "concepts"],
+        ] {
+            let shown = on_terminal(words, columns);
+            let is_figure =
+                |line: &&str| words[0] == "stats" && line.starts_with(|char: char| char.is_ascii_lowercase());
+            for line in shown.lines().filter(|line| !is_figure(line)) {
+                assert!(
+                    width(line) <= columns || line.contains("/sessile-sample-") || words[0] == "help",
+                    "{words:?} at {columns}: {line}"
+                );
+            }
+        }
+    }
 }

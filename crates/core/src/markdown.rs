@@ -2,6 +2,8 @@
 
 mod text;
 
+use std::fmt::Write;
+
 use crate::date::to_iso;
 use crate::entry::{Entry, Payload};
 use crate::header::Header;
@@ -32,7 +34,8 @@ pub fn head(header: &Header, name: Option<&str>) -> String {
         ("Forked from", header.parent_session().unwrap_or_default()),
     ] {
         if !value.is_empty() {
-            out.push_str(&format!("- {what}: {}\n", code(&value)));
+            // Writing to a string cannot fail.
+            writeln!(out, "- {what}: {}", code(&value)).ok();
         }
     }
     out
@@ -141,7 +144,7 @@ fn execution(execution: BashExecutionMessage<'_>) -> String {
     if execution.cancelled() == Some(true) {
         out.push_str("\n*cancelled*\n");
     } else if let Some(exit_code) = execution.exit_code().filter(|exit_code| *exit_code != 0.0) {
-        out.push_str(&format!("\n*exit code {exit_code}*\n"));
+        out.push_str(&note("exit code", &exit_code.to_string()));
     }
     out
 }

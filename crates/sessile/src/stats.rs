@@ -9,6 +9,7 @@
 
 mod one;
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -183,7 +184,9 @@ impl Sessions {
         }
         let age = |place: &usize| (sessions[*place].created.unwrap_or(i64::MAX), sessions[*place].path.clone());
         let mut families: Vec<Vec<usize>> = families.into_values().collect();
-        families.iter_mut().for_each(|family| family.sort_by_key(age));
+        for family in &mut families {
+            family.sort_by_key(age);
+        }
         families
     }
 
@@ -269,16 +272,7 @@ impl Sessions {
             groups.entry(key).or_default().merge(&tally);
         }
         stats.groups = groups.into_iter().map(|((key, path), tally)| StatsGroup { key, path, tally }).collect();
-        stats.groups.sort_by(|one, other| match grouping {
-            Grouping::Day => one.key.cmp(&other.key),
-            _ => {
-                let weight = |group: &StatsGroup| (group.tally.cost, group.tally.tokens.total());
-                let calls = other.tally.tool_calls.cmp(&one.tally.tool_calls);
-                let by_cost = weight(other).partial_cmp(&weight(one)).unwrap_or(std::cmp::Ordering::Equal);
-                let first = if grouping == Grouping::Tool { calls } else { by_cost };
-                first.then_with(|| (&one.key, &one.path).cmp(&(&other.key, &other.path)))
-            }
-        });
+        stats.groups.sort_by(|one, other| order(grouping, one, other));
         stats
     }
 
@@ -302,6 +296,17 @@ impl Sessions {
         }
         names
     }
+}
+
+/// Days in their order, tools by their calls, everything else by cost and then by tokens.
+fn order(grouping: Grouping, one: &StatsGroup, other: &StatsGroup) -> Ordering {
+    let weight = |group: &StatsGroup| (group.tally.cost, group.tally.tokens.total());
+    let first = match grouping {
+        Grouping::Day => Ordering::Equal,
+        Grouping::Tool => other.tally.tool_calls.cmp(&one.tally.tool_calls),
+        _ => weight(other).partial_cmp(&weight(one)).unwrap_or(Ordering::Equal),
+    };
+    first.then_with(|| (&one.key, &one.path).cmp(&(&other.key, &other.path)))
 }
 
 /// Which entries were met, and in which session first.

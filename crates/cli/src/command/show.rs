@@ -45,7 +45,7 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     times: bool,
 
-    /// Draw pictures, if the terminal says that it can (kitty, ghostty, iTerm2, WezTerm)
+    /// Draw pictures, if the terminal says that it can (kitty, ghostty, iTerm2, wezterm)
     #[arg(long)]
     images: bool,
 

@@ -1,5 +1,7 @@
 //! `sessile stats`
 
+use std::fmt::Write;
+
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
 use sessile::head::Role;
@@ -132,8 +134,9 @@ pub(super) fn figures(tally: &Tally) -> Vec<(&'static str, String)> {
         let sent = tokens.input + tokens.cache_read + tokens.cache_write;
         let mut words = format!("{} in, {} out", number(sent), number(tokens.output));
         if let Some(rate) = tally.cache_hit_rate().filter(|_| tokens.cache_read + tokens.cache_write > 0.0) {
-            words += &format!("; {} from the cache ({:.1}%)", number(tokens.cache_read), rate * 100.0);
-            words += &format!(", {} written to it", number(tokens.cache_write));
+            let (read, written) = (number(tokens.cache_read), number(tokens.cache_write));
+            // Writing to a string cannot fail.
+            write!(words, "; {read} from the cache ({:.1}%), {written} written to it", rate * 100.0).ok();
         }
         rows.push(("tokens", words));
     }

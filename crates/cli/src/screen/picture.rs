@@ -55,7 +55,7 @@ impl Screen<'_> {
         }
         match protocol {
             Protocol::Iterm => {
-                write!(self.writer, "\x1b]1337;File=inline=1;preserveAspectRatio=1;height={ROWS}:{data}\x07\n")?;
+                writeln!(self.writer, "\x1b]1337;File=inline=1;preserveAspectRatio=1;height={ROWS}:{data}\x07")?;
             }
             Protocol::Kitty => {
                 let pieces: Vec<&[u8]> = data.as_bytes().chunks(PIECE).collect();

@@ -136,6 +136,11 @@ fn user(id: &str, parent: Option<&str>, text: &str) -> String {
     entry("message", id, parent, &format!(r#""message":{{"role":"user","content":{text},"timestamp":1735689601000}}"#))
 }
 
+/// Data that lies beside the checkout where the project is made, and nowhere else.
+fn shared(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name)
+}
+
 /// A small conversation with two branches and a label.
 fn small() -> Vec<String> {
     vec![

@@ -208,25 +208,34 @@ fn all_branches_are_exported() {
     assert!(document.contains("*Another branch, from `b`*") && document.contains("second question"), "{document}");
 }
 
-/// The screens of pi's own tree, where they are at hand.
-fn golden() -> Option<(Vec<String>, Vec<(String, Vec<String>)>)> {
-    let data = Path::new(option_env!("SESSILE_SHARED_DATA").unwrap_or("/work/shared/data"));
-    let session = std::fs::read_to_string(data.join("handmade-session.jsonl")).ok()?;
-    let screens = std::fs::read_to_string(data.join("ui-golden-tree.txt")).ok()?;
-    let rule = "─".repeat(100);
-    let screens = screens.split("\n### ").skip(1).filter_map(|screen| {
-        let name = screen.lines().next()?.to_owned();
-        let list = screen.split(&rule).nth(2)?;
-        let rows = list.lines().filter(|row| !row.trim().is_empty() && !row.trim_start().starts_with('('));
-        let row = |row: &str| row.chars().skip(2).collect::<String>().replace('⊟', "─").replace('\u{2028}', " ");
-        Some((name, rows.map(row).collect()))
-    });
-    Some((session.lines().skip(1).map(str::to_owned).collect(), screens.collect()))
+/// A session and what pi's own tree shows of it.
+struct Golden {
+    lines: Vec<String>,
+    /// The rows of each screen, without the cursor and with nothing to fold.
+    screens: Vec<(String, Vec<String>)>,
+}
+
+impl Golden {
+    /// Reads the screens that lie beside the checkout of the project's founders; none elsewhere.
+    fn read() -> Option<Self> {
+        let session = std::fs::read_to_string(shared("handmade-session.jsonl")).ok()?;
+        let text = std::fs::read_to_string(shared("ui-golden-tree.txt")).ok()?;
+        let rule = "─".repeat(100);
+        let screens = text.split("\n### ").skip(1).filter_map(|screen| {
+            let name = screen.lines().next()?.to_owned();
+            let list = screen.split(&rule).nth(2)?;
+            let rows = list.lines().filter(|row| !row.trim().is_empty() && !row.trim_start().starts_with('('));
+            let row = |row: &str| row.chars().skip(2).collect::<String>().replace('⊟', "─").replace('\u{2028}', " ");
+            Some((name, rows.map(row).collect()))
+        });
+        let screens = screens.collect();
+        Some(Self { lines: session.lines().skip(1).map(str::to_owned).collect(), screens })
+    }
 }
 
 #[test]
 fn trees_look_as_in_pi() {
-    let Some((lines, screens)) = golden() else { return };
+    let Some(Golden { lines, screens }) = Golden::read() else { return };
     let home = Home::new();
     let file = home.session("handmade.jsonl", &lines);
     let second = user("00000099", None, "second root");

@@ -94,8 +94,7 @@ fn days_and_times_are_told_apart() {
 
 #[test]
 fn the_numbers_are_those_of_pi() {
-    let data = Path::new("/work/shared/data/handmade-session.jsonl");
-    let Ok(text) = std::fs::read_to_string(data) else { return };
+    let Ok(text) = std::fs::read_to_string(shared("handmade-session.jsonl")) else { return };
     let home = Home::new();
     let lines: Vec<&str> = text.lines().skip(1).collect();
     let file = home.session("handmade.jsonl", &lines);

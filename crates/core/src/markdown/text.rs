@@ -13,20 +13,15 @@ pub(super) fn flowing(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 64);
     let mut fence: Option<Fence> = None;
     for line in text.trim_matches('\n').split('\n') {
-        match fence {
-            Some(open) => {
-                out.push_str(line);
-                if open.is_closed_by(line) {
-                    fence = None;
-                }
-            }
-            None => {
-                fence = Fence::opened_by(line);
-                match fence {
-                    Some(_) => out.push_str(line),
-                    None => escape_line(line, &mut out),
-                }
-            }
+        let was_open = fence;
+        fence = match was_open {
+            Some(open) => Some(open).filter(|open| !open.is_closed_by(line)),
+            None => Fence::opened_by(line),
+        };
+        if was_open.is_some() || fence.is_some() {
+            out.push_str(line);
+        } else {
+            escape_line(line, &mut out);
         }
         out.push('\n');
     }
@@ -149,8 +144,7 @@ fn escape_inline(line: &str, out: &mut String) {
                 let n_bytes = rest.chars().nth(1).map_or(1, |next| 1 + next.len_utf8());
                 let (escaped, behind) = rest.split_at(n_bytes);
                 // A backslash stands for itself before anything but punctuation, so what follows must be looked at.
-                let is_escape =
-                    escaped.len() == 2 && escaped.bytes().nth(1).is_some_and(|byte| byte.is_ascii_punctuation());
+                let is_escape = escaped.len() == 2 && escaped.as_bytes().get(1).is_some_and(u8::is_ascii_punctuation);
                 if is_escape {
                     out.push_str(escaped);
                     rest = behind;

@@ -16,12 +16,12 @@ use crate::command::Command;
 #[derive(Debug, Parser)]
 #[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done or found, 1 nothing found or, with verify, something, 2 usage, 3 error, 4 busy, 130 interrupted"
+    after_help = "`sessile help concepts` explains the words.\n\nExit codes: 0 done or found, 1 nothing found or, with verify, something, 2 usage, 3 error, 4 busy, 130 interrupted"
 )]
 pub(crate) struct Cli {
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = GLOBAL)]
-    pub(crate) color: Color,
+    #[arg(long, global = true, value_name = "WHEN", help_heading = GLOBAL)]
+    pub(crate) color: Option<Color>,
 
     /// Use a made-up store instead of yours, in a temporary directory or in DIR
     ///
@@ -54,6 +54,22 @@ pub(crate) enum Color {
     Always,
     /// Not at all
     Never,
+}
+
+impl Color {
+    /// Whether to use it on a stream that would take it, or not.
+    pub(crate) fn paints(self, takes_color: bool) -> bool {
+        self == Self::Always || (self == Self::Auto && takes_color)
+    }
+
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Never => "never",
+        }
+    }
 }
 
 /// Where the sample goes.

@@ -1,10 +1,12 @@
 //! The commands, one file each.
 
 mod completions;
+mod config;
 mod context;
 mod entries;
 mod export;
 mod help;
+mod index;
 mod info;
 mod list;
 mod llm;
@@ -20,11 +22,11 @@ mod watch;
 
 use std::sync::Arc;
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use sessile::Environment;
 
 use crate::Exit;
-use crate::args::Cli;
+use crate::args::{Cli, Color};
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::surroundings::Surroundings;
@@ -44,6 +46,8 @@ pub(crate) enum Command {
     Export(export::ExportArgs),
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
+    Index(index::IndexArgs),
+    Config(config::ConfigArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
     Help(help::HelpArgs),
@@ -62,7 +66,16 @@ pub(crate) fn run(
     if let Some(Command::Help(args)) = &cli.command {
         return help::run(args, out);
     }
-    let surroundings = Surroundings::new(environment, cli.sample.as_ref(), cli.session_dir.as_deref())?;
+    if let Some(Command::Config(args)) = &cli.command {
+        return config::run(cli, args, environment.as_ref(), out, err);
+    }
+    let settings = config::load(cli, environment.as_ref(), err)?;
+    if cli.color.is_none() {
+        let color = Color::from_str(settings.color(), false).unwrap_or_default();
+        out.paint(color);
+        err.paint(color);
+    }
+    let surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
     match &cli.command {
         None => overview::run(&surroundings, out, err),
         Some(Command::List(args)) => list::run(&surroundings, args, out, err),
@@ -78,8 +91,9 @@ pub(crate) fn run(
         Some(Command::Watch(args)) => watch::run(&surroundings, args, out, err),
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
+        Some(Command::Index(args)) => index::run(&surroundings, args, out, err),
         Some(Command::Man(args)) => man::run(&surroundings, args, out),
-        Some(Command::Completions(args)) => completions::run(args, out),
-        Some(Command::Help(args)) => help::run(args, out),
+        // They need no surroundings, and were run above.
+        Some(Command::Config(_) | Command::Completions(_) | Command::Help(_)) => Ok(Exit::Done),
     }
 }

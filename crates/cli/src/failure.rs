@@ -6,6 +6,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
+use sessile::settings::SettingsError;
 use sessile::{ReferenceError, SessionError, StoreError};
 
 use crate::screen::{ACCENT, BAD, BOLD, Line, Screen};
@@ -16,6 +17,8 @@ use crate::{Exit, is_broken_pipe};
 pub(crate) enum Failure {
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     #[error(transparent)]
     Reference(ReferenceError),
     #[error("{} does not exist", path.display())]
@@ -53,7 +56,9 @@ impl Failure {
         match self {
             Self::Output(error) if is_broken_pipe(error) => Exit::Done,
             Self::Usage(error) if !error.use_stderr() => Exit::Done,
-            Self::Usage(_) => Exit::Usage,
+            Self::Usage(_) | Self::Settings(SettingsError::UnknownKey { .. } | SettingsError::BadGiven { .. }) => {
+                Exit::Usage
+            }
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
             Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::LeafMoved { .. }) => Exit::Busy,
             _ => Exit::Error,
@@ -65,6 +70,10 @@ impl Failure {
         match self {
             Self::NoSuchFile { hint, .. } => Some(hint.clone()),
             Self::Reference(error) => reference::hint(error),
+            Self::Settings(SettingsError::UnknownKey { nearest: Some(nearest), .. }) => {
+                Some(format!("did you mean {nearest}?"))
+            }
+            Self::Settings(SettingsError::UnknownKey { .. }) => Some("`sessile config` shows all settings".to_owned()),
             Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),
             Self::OutputExists { .. } => {
                 Some("name another file, or replace it with --force; a session stays".to_owned())

@@ -20,6 +20,8 @@ mod facts;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
+mod interrupt;
+mod progress;
 mod screen;
 mod surroundings;
 mod table;

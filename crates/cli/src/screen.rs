@@ -45,6 +45,7 @@ const DEFAULT_WIDTH: usize = 100;
 pub(crate) struct Screen<'s> {
     writer: &'s mut dyn Write,
     paints: bool,
+    takes_color: bool,
     width: usize,
     is_terminal: bool,
 }
@@ -54,11 +55,17 @@ impl<'s> Screen<'s> {
         let Stream { writer, terminal_width, takes_color } = stream;
         Self {
             writer,
-            paints: color == Color::Always || (color == Color::Auto && takes_color),
+            paints: color.paints(takes_color),
+            takes_color,
             // Narrower than this nothing can be laid out.
             width: terminal_width.unwrap_or(DEFAULT_WIDTH).max(20),
             is_terminal: terminal_width.is_some(),
         }
+    }
+
+    /// Uses colour as this says from now on.
+    pub(crate) fn paint(&mut self, color: Color) {
+        self.paints = color.paints(self.takes_color);
     }
 
     /// How many columns there are.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use sessile::{Environment, ListOptions, Sample, SessionInfo, SessionManager, Sessions};
+use sessile::settings::{Origin, Settings};
+use sessile::{Environment, ListOptions, Sample, SessionInfo, SessionManager, Sessions, WriteOptions};
 use tempfile::TempDir;
 
 use crate::args::{Cli, SamplePlace, SessionArg};
@@ -19,8 +20,8 @@ pub(crate) struct Surroundings {
     /// The way to the sessions, which may be those of the sample.
     pub(crate) sessions: Sessions,
     sample: Option<SampleStore>,
-    /// The directory that the user says holds the sessions.
-    given_dir: Option<PathBuf>,
+    /// What the user has set.
+    pub(crate) settings: Settings,
 }
 
 struct SampleStore {
@@ -34,23 +35,24 @@ impl Surroundings {
     pub(crate) fn new(
         environment: Arc<dyn Environment>,
         sample: Option<&SamplePlace>,
-        given_dir: Option<&Path>,
+        settings: Settings,
     ) -> Result<Self, Failure> {
         let sample = sample.map(|place| SampleStore::new(environment.as_ref(), place)).transpose()?;
         let sessions = match &sample {
             Some(store) => store.sample.sessions(),
             None => Sessions::shared(Arc::clone(&environment)),
         };
-        let sessions = match sessions.environment().state_dir() {
+        let sessions = match sessions.environment().state_dir().filter(|_| settings.remembers_leaf()) {
             Some(state) => sessions.remembering_leaves(state),
             None => sessions,
         };
-        Ok(Self { environment, sessions, sample, given_dir: given_dir.map(Path::to_path_buf) })
+        let writing = WriteOptions { durability: settings.durability(), ..WriteOptions::default() };
+        Ok(Self { environment, sessions: sessions.writing(writing), sample, settings })
     }
 
     /// The sample beside the user's own world.
     pub(crate) fn with_sample(&self) -> Result<Self, Failure> {
-        Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Temporary), None)
+        Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Temporary), self.settings.clone())
     }
 
     /// The user's own world, also where sessions are those of the sample.
@@ -83,21 +85,20 @@ impl Surroundings {
         }
     }
 
-    /// The directory that holds the sessions, if the user chose one: by a flag, or else by a variable.
+    /// The directory that holds the sessions, if it is not where pi keeps them by default.
     pub(crate) fn session_dir(&self) -> Option<PathBuf> {
-        let is_given = |dir: &PathBuf| !dir.as_os_str().is_empty();
-        let flag = self.given_dir.clone().filter(is_given).map(|dir| match &self.sample {
-            // Relative to where the user is, not to where the sample pretends to be.
-            Some(_) => self.environment.current_dir().join(dir),
-            None => dir,
-        });
-        let variable = || self.sessions.environment().variable("PI_CODING_AGENT_SESSION_DIR").map(PathBuf::from);
-        flag.or_else(variable).filter(is_given)
+        let dir = self.settings.session_dir().filter(|dir| !dir.as_os_str().is_empty())?;
+        match &self.sample {
+            None => Some(dir),
+            // The sample is no place of the user's, so only what is said on the spot counts: relative to where the user is.
+            Some(_) => self.has_given_dir().then(|| self.environment.current_dir().join(dir)),
+        }
     }
 
     /// Whether a flag says where the sessions are.
     pub(crate) fn has_given_dir(&self) -> bool {
-        self.given_dir.is_some()
+        let origin = self.settings.get("session_dir").map(|setting| &setting.origin);
+        origin.is_ok_and(|origin| matches!(origin, Origin::Flag(_)))
     }
 
     /// Whether there is such a directory, seen from where the user is.

@@ -107,7 +107,7 @@ fn cwd_width(rows: &[Row<'_>], available: usize) -> usize {
 }
 
 /// How long ago something was, in the largest unit that fits.
-fn age(now_ms: i64, then_ms: i64) -> String {
+pub(crate) fn age(now_ms: i64, then_ms: i64) -> String {
     let minutes = now_ms.saturating_sub(then_ms) / 60_000;
     let (hours, days) = (minutes / 60, minutes / 60 / 24);
     match (minutes, hours, days) {
@@ -121,9 +121,31 @@ fn age(now_ms: i64, then_ms: i64) -> String {
     }
 }
 
+/// A number of bytes in the largest unit that leaves something before the point.
+pub(crate) fn size(n_bytes: u64) -> String {
+    let units = [(1_u64 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
+    match units.into_iter().find(|(unit, _)| n_bytes >= *unit) {
+        None => format!("{n_bytes} B"),
+        Some((unit, name)) => {
+            let tenths = n_bytes.saturating_mul(10) / unit;
+            if tenths < 100 {
+                format!("{}.{} {name}", tenths / 10, tenths % 10)
+            } else {
+                format!("{} {name}", tenths / 10)
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_two_digits_or_more() {
+        let told = [0, 1023, 1024, 1536, 10 << 10, 5 << 20, 3 << 30, u64::MAX].map(size);
+        assert_eq!(told, ["0 B", "1023 B", "1.0 kB", "1.5 kB", "10 kB", "5.0 MB", "3.0 GB", "1717986918 GB"]);
+    }
 
     #[test]
     fn ages_are_rounded_down() {

@@ -10,7 +10,9 @@ mod catalogue;
 mod mark;
 mod outlines;
 pub mod text;
+mod upkeep;
 
 pub use cache::{Cached, Caches, Kind};
 pub use catalogue::{CATALOGUE, Catalogue, Gathered, Gatherer, NewRow, Row};
 pub use mark::{Freshness, Mark};
+pub use upkeep::Usage;

@@ -10,7 +10,7 @@ use sessile_store::os::{OsFile, Stat};
 use crate::cache::{Caches, Kind};
 use crate::mark::{Freshness, Mark};
 
-const OUTLINES: Kind = Kind { directory: "outlines", tag: *b"OUTL", version: SAVED_VERSION };
+pub(crate) const OUTLINES: Kind = Kind { directory: "outlines", tag: *b"OUTL", version: SAVED_VERSION };
 
 impl Caches {
     /// The outline of a session as it was saved, if what it is about is still there.

@@ -34,10 +34,13 @@ use sessile_store::os::Os;
 pub use find::{Findings, Hit, Request};
 pub use note::{Recalled, Region, Seen};
 pub use survey::{Surveyed, survey};
+pub(crate) use update::LOCK;
 pub use update::{Progress, Updated, Updating};
 
 use crate::Caches;
 use manifest::{KIND, Manifest};
+pub(crate) use manifest::{KIND as TEXT, NAME as MANIFEST};
+pub(crate) use note::KIND as SURVEY;
 use segment::SegmentInfo;
 
 /// The index of all texts, as it was when it was opened.
@@ -85,6 +88,11 @@ impl TextIndex {
     /// How many bytes the index takes on disk, its manifest not counted.
     pub fn size(&self) -> u64 {
         self.manifest.segments.iter().map(SegmentInfo::file_length).sum()
+    }
+
+    /// How many entries are in it, those of sessions that are gone included until they are swept out.
+    pub fn n_entries(&self) -> u64 {
+        self.manifest.segments.iter().map(|segment| u64::from(segment.n_documents())).sum()
     }
 
     /// How many segments it has.

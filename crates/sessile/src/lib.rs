@@ -65,6 +65,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod caches;
 mod compose;
 mod details;
 mod environment;
@@ -81,12 +82,14 @@ mod repair;
 mod sample;
 mod search;
 mod session;
+pub mod settings;
 mod splice;
 mod stats;
 mod verify;
 mod watch;
 mod world;
 
+pub use caches::{CacheStatus, Rebuilding};
 pub use details::SessionDetails;
 pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
@@ -111,10 +114,11 @@ pub use sessile_core::{
     EntryId, context, date, diagnostic, draft, entries, entry, estimate, head, header, info, json, label, line, llm,
     location, message, migrate, nearest, outline, picture, tree, version,
 };
+pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;
 pub use sessile_store::os;
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};
 pub use session::Acknowledgement;
 pub use stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions};
-pub use verify::{HiddenRecord, Report};
+pub use verify::{HiddenRecord, Report, Verified};
 pub use watch::{StoreEvent, StoreWatcher, WatchOptions};

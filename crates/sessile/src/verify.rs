@@ -25,7 +25,7 @@ use sessile_store::{FileLog, find_sessions, missing_lines, permissions, subdirec
 
 use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
-use crate::list::read_header;
+use crate::list::{Cancel, read_header};
 use crate::manager::Sessions;
 use crate::place::{absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::{Splice, Spliced, Stored, Text};
@@ -85,6 +85,18 @@ pub struct HiddenRecord {
     pub record: Json,
 }
 
+/// One session of many that was looked at: see [`Sessions::verify_all`].
+pub struct Verified<'v> {
+    /// Its file, or a directory that could not be listed.
+    pub path: &'v Path,
+    /// What was found.
+    pub report: Result<Report, SessionError>,
+    /// How many bytes of sessions were looked at by now.
+    pub n_done: u64,
+    /// How many there are in all.
+    pub n_bytes: u64,
+}
+
 impl Sessions {
     /// Looks for everything that is wrong with a session. Changes nothing.
     pub fn verify(&self, path: impl AsRef<Path>) -> Result<Report, SessionError> {
@@ -97,22 +109,38 @@ impl Sessions {
     pub fn verify_all(
         &self,
         session_dir: Option<&Path>,
-        on_report: &mut dyn FnMut(&Path, Result<Report, SessionError>),
+        cancel: &Cancel,
+        on_verified: &mut dyn FnMut(Verified<'_>),
     ) -> Result<(), SessionError> {
         let environment = self.environment();
         let directories = match given_dir(environment, session_dir) {
             Some(directory) => vec![directory],
             None => subdirectories(self.world.os(), &sessions_root(environment))?,
         };
+        let listed: Vec<_> = directories
+            .into_iter()
+            .map(|directory| {
+                let files = find_sessions(self.world.os(), &directory);
+                (directory, files)
+            })
+            .collect();
+        let files = || listed.iter().filter_map(|(_, files)| files.as_ref().ok()).flatten();
+        let n_bytes = files().map(|file| file.stat.length).sum();
+        let mut n_done = 0;
         let mut neighbours = Neighbours::default();
-        for directory in directories {
-            match find_sessions(self.world.os(), &directory) {
+        for (directory, files) in listed {
+            match files {
                 Ok(files) => {
                     for file in files {
-                        on_report(&file.path, self.verify_beside(&file.path, &mut neighbours));
+                        if cancel.is_cancelled() {
+                            return Err(SessionError::Cancelled);
+                        }
+                        let report = self.verify_beside(&file.path, &mut neighbours);
+                        n_done += file.stat.length;
+                        on_verified(Verified { path: &file.path, report, n_done, n_bytes });
                     }
                 }
-                Err(error) => on_report(&directory, Err(error.into())),
+                Err(error) => on_verified(Verified { path: &directory, report: Err(error.into()), n_done, n_bytes }),
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! What people call sessions and entries.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,8 +34,7 @@ impl Store {
         );
         text.push('\n');
         if let Some(name) = name {
-            text.push_str(&format!(r#"{{"type":"session_info","id":"n","parentId":null,"name":{name:?}}}"#));
-            text.push('\n');
+            writeln!(text, r#"{{"type":"session_info","id":"n","parentId":null,"name":{name:?}}}"#).unwrap();
         }
         fs::write(&path, text).unwrap();
         path
@@ -182,7 +182,7 @@ proptest! {
         for id in &ids {
             prop_assert_eq!(session.find_entry(id).unwrap(), EntryId::from(id));
             for end in 1..id.len() {
-                let beginning = &id[..end];
+                let beginning = id.get(..end).unwrap();
                 let meant: Vec<_> = ids.iter().filter(|id| id.starts_with(beginning)).collect();
                 let exact = ids.get(beginning);
                 match session.find_entry(beginning) {

@@ -341,9 +341,9 @@ fn namesakes_are_told() {
     let mut seen = Vec::new();
     place
         .sessions
-        .verify_all(None, &mut |path, report| {
-            let told = report.map_or_else(|error| error.to_string(), |report| codes(&report.findings));
-            seen.push((path.file_name().unwrap().to_str().unwrap().to_owned(), told));
+        .verify_all(None, &sessile::Cancel::default(), &mut |verified| {
+            let told = verified.report.map_or_else(|error| error.to_string(), |report| codes(&report.findings));
+            seen.push((verified.path.file_name().unwrap().to_str().unwrap().to_owned(), told));
         })
         .unwrap();
     assert_eq!(seen[0], ("1.jsonl".to_owned(), "directory-collision".to_owned()));

@@ -1,7 +1,5 @@
 //! `sessile list`
 
-use std::time::{Duration, Instant};
-
 use clap::{Args, ValueEnum};
 use sessile::{Children, ListOptions, Progress, Selection, SessionInfo, SortBy, Who};
 
@@ -9,7 +7,9 @@ use crate::Exit;
 use crate::args::ListFormat;
 use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
-use crate::screen::{ACCENT, DIM, Line, Screen};
+use crate::interrupt::on_interrupt;
+use crate::progress::{Bar, Unit};
+use crate::screen::{ACCENT, Line, Screen};
 use crate::surroundings::Surroundings;
 use crate::table::{self, Columns, Row};
 
@@ -194,9 +194,10 @@ pub(super) fn find(
     err: &mut Screen<'_>,
 ) -> Result<Vec<SessionInfo>, Failure> {
     let dir = surroundings.session_dir();
-    let mut bar = Bar::new(err);
-    let mut show = |progress: Progress<'_>| bar.show(progress.loaded, progress.total);
-    let mut options = ListOptions { texts: args.text, progress: Some(&mut show), cancel: None };
+    let mut bar = Bar::new(Unit::Sessions);
+    let mut show = |progress: Progress<'_>| bar.show(progress.loaded as u64, progress.total as u64, err);
+    let cancel = Some(on_interrupt()?);
+    let mut options = ListOptions { texts: args.text, progress: Some(&mut show), cancel };
     let everything = args.all || (surroundings.sample().is_some() && !surroundings.has_given_dir());
     let found = if args.repo {
         surroundings.sessions.list_project(surroundings.cwd(), dir.as_deref(), &mut options)
@@ -205,48 +206,10 @@ pub(super) fn find(
     } else {
         surroundings.sessions.list(surroundings.cwd(), dir.as_deref(), &mut options)
     };
-    bar.clear();
+    bar.clear(err);
     let mut found = found?;
     args.selection().apply(&mut found);
     Ok(found)
-}
-
-/// How far we are, for people who wait.
-struct Bar<'b, 's> {
-    err: &'b mut Screen<'s>,
-    /// When to show it next: not before anybody wonders, and not more often than one can see.
-    due: Instant,
-    was_shown: bool,
-}
-
-/// How long nobody wonders, and how often the bar moves.
-const PATIENCE: Duration = Duration::from_millis(150);
-const STEP: Duration = Duration::from_millis(50);
-/// How many columns the bar has.
-const BAR: usize = 30;
-
-impl<'b, 's> Bar<'b, 's> {
-    fn new(err: &'b mut Screen<'s>) -> Self {
-        Self { err, due: Instant::now() + PATIENCE, was_shown: false }
-    }
-
-    fn show(&mut self, loaded: usize, total: usize) {
-        if Instant::now() < self.due {
-            return;
-        }
-        self.due = Instant::now() + STEP;
-        let full = loaded * BAR / total.max(1);
-        let text = format!(" reading {loaded} of {total}");
-        let line =
-            Line::new().styled(ACCENT, &"━".repeat(full)).styled(DIM, &"━".repeat(BAR - full)).styled(DIM, &text);
-        self.was_shown |= self.err.flash(line).is_ok();
-    }
-
-    fn clear(&mut self) {
-        if self.was_shown {
-            drop(self.err.flash(Line::new()));
-        }
-    }
 }
 
 fn say_nothing_found(surroundings: &Surroundings, args: &ListArgs, err: &mut Screen<'_>) -> std::io::Result<()> {

@@ -1,8 +1,6 @@
 //! `sessile search`
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, CommandFactory};
@@ -18,6 +16,8 @@ use crate::Exit;
 use crate::args::{Cli, ListFormat};
 use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
+use crate::interrupt::on_interrupt;
+use crate::progress::{Meter, Unit};
 use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
 
@@ -122,9 +122,13 @@ pub(super) fn run(
     let meter = Meter::default();
     let note = |n_done: u64, n_bytes: u64| meter.note(n_done, n_bytes);
     let sessions = &surroundings.sessions;
+    let cancel = Some(on_interrupt()?);
     if args.update {
-        let options = IndexOptions { on_progress: Some(&note), ..IndexOptions::default() };
-        let updated = meter.watch(err, || sessions.update_text_index(&scope, &options))?;
+        let options = IndexOptions { cancel: cancel.clone(), on_progress: Some(&note), ..IndexOptions::default() };
+        let updated = meter.watch(Unit::Bytes, err, || sessions.update_text_index(&scope, &options))?;
+        if updated == Updated::Cancelled {
+            return Ok(Exit::Interrupted);
+        }
         if updated == Updated::Busy {
             drop(err.print_whole(&Line::new().text("the index is being updated by somebody else")));
         }
@@ -147,57 +151,15 @@ pub(super) fn run(
         upkeep: if args.no_update || args.update { Upkeep::Never } else { Upkeep::IfCheap },
         max_age: if args.fresh || args.update { Duration::ZERO } else { MAX_AGE },
         on_progress: Some(&note),
+        cancel,
         ..SearchOptions::default()
     };
-    let result = meter.watch(err, || sessions.search(&query, &options))?;
+    let result = meter.watch(Unit::Bytes, err, || sessions.search(&query, &options))?;
     print(surroundings, args, &result, out)?;
     if result.unindexed_bytes > MUCH && args.format.layout().is_none() {
         drop(hint(&result, err));
     }
     Ok(if result.hits.is_empty() { Exit::Nothing } else { Exit::Done })
-}
-
-/// How far we are.
-#[derive(Default)]
-struct Meter {
-    n_done: AtomicU64,
-    n_bytes: AtomicU64,
-}
-
-impl Meter {
-    fn note(&self, n_done: u64, n_bytes: u64) {
-        self.n_done.store(n_done, Ordering::Relaxed);
-        self.n_bytes.store(n_bytes, Ordering::Relaxed);
-    }
-
-    /// Has something done, and shows how far it is to whoever is looking.
-    fn watch<T: Send>(&self, err: &mut Screen<'_>, work: impl FnOnce() -> T + Send) -> T {
-        if !err.is_terminal() {
-            return work();
-        }
-        let (done, is_done) = mpsc::channel();
-        let mut was_shown = false;
-        let result = std::thread::scope(|scope| {
-            scope.spawn(move || done.send(work()));
-            loop {
-                match is_done.recv_timeout(Duration::from_millis(100)) {
-                    Err(mpsc::RecvTimeoutError::Timeout) => was_shown |= self.show(err),
-                    other => return other.ok(),
-                }
-            }
-        });
-        if was_shown {
-            drop(err.flash(Line::new()));
-        }
-        // There is no result only if the thread has panicked, which the scope has told already.
-        result.unwrap_or_else(|| std::panic::resume_unwind(Box::new("the search has panicked")))
-    }
-
-    fn show(&self, err: &mut Screen<'_>) -> bool {
-        let megabytes = |bytes: &AtomicU64| bytes.load(Ordering::Relaxed) >> 20;
-        let text = format!("reading {} of {} MB", megabytes(&self.n_done), megabytes(&self.n_bytes));
-        err.flash(Line::new().styled(DIM, &text)).is_ok()
-    }
 }
 
 /// From how many bytes on it is worth telling that there is a quicker way.

@@ -5,12 +5,14 @@ use std::path::Path;
 use clap::Args;
 use sessile::diagnostic::Severity;
 use sessile::json::{Json, ObjectWriter};
-use sessile::{Finding, Remedy, Report, SessionError};
+use sessile::{Finding, Remedy, Report, SessionError, Verified};
 
 use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::{Layout, ListWriter};
 use crate::failure::{self, Failure};
+use crate::interrupt::on_interrupt;
+use crate::progress::{Bar, Unit};
 use crate::screen::{BAD, BOLD, DIM, Line, NAMED, PERSON, Screen};
 use crate::surroundings::Surroundings;
 
@@ -43,13 +45,24 @@ pub(super) fn run(
     let mut tally = Tally::default();
     let mut failed: Result<(), Failure> = Ok(());
     let mut reports: Vec<Json> = Vec::new();
-    let mut take = |path: &Path, report: Result<Report, SessionError>| {
+    let cancel = on_interrupt()?;
+    let mut bar = Bar::new(Unit::Bytes);
+    let mut take = |verified: Verified<'_>| {
+        let Verified { path, report, n_done, n_bytes } = verified;
+        bar.show(n_done, n_bytes, err);
+        if report.is_err() || report.as_ref().is_ok_and(|report| !report.is_sound()) {
+            bar.clear(err);
+        }
         if failed.is_ok() {
             tally.count(report.as_ref());
             if args.json {
                 reports.push(report.as_ref().map_or_else(|error| unreadable_json(path, error), Report::to_json));
             }
             failed = print(surroundings, report, args, out, err);
+            if failed.is_err() {
+                // Nobody sees the rest.
+                cancel.cancel();
+            }
         }
     };
     if args.all {
@@ -59,13 +72,16 @@ pub(super) fn run(
             let hint = "name the directory that holds the sessions".to_owned();
             return Err(Failure::NoSuchFile { path: path.to_path_buf(), hint });
         }
-        surroundings.sessions.verify_all(dir.as_deref(), &mut take)?;
+        let verified = surroundings.sessions.verify_all(dir.as_deref(), &cancel, &mut take);
+        bar.clear(err);
+        failed?;
+        verified?;
     } else {
         let path = surroundings.find(&args.session)?;
         let report = surroundings.sessions.verify(&path)?;
-        take(&path, Ok(report));
+        take(Verified { path: &path, report: Ok(report), n_done: 0, n_bytes: 0 });
+        failed?;
     }
-    failed?;
     if args.json {
         let mut list = ListWriter::new(out.data(), Layout::Array);
         reports.iter().try_for_each(|report| list.push(report.raw()))?;
@@ -93,7 +109,12 @@ fn print(
             for finding in &report.findings {
                 print_finding(finding, out)?;
             }
-            Ok(out.blank()?)
+            out.blank()?;
+            // Whoever looks sees it now, and not in the middle of a bar.
+            if out.is_terminal() {
+                out.flush()?;
+            }
+            Ok(())
         }
     }
 }

@@ -1,22 +1,19 @@
 //! `sessile watch`
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
 use sessile::entry::Entry;
 use sessile::json::Json;
-use sessile::{Cancel, FollowEvent, FollowFrom, FollowOptions, Follower, Restart, SessionError};
-use signal_hook::consts::SIGINT;
-use signal_hook::flag;
+use sessile::{FollowEvent, FollowFrom, FollowOptions, Follower, Restart, SessionError};
 
 use super::entries::Rows;
 use crate::Exit;
 use crate::args::{ListFormat, SessionArg};
 use crate::data::ListWriter;
 use crate::failure::Failure;
+use crate::interrupt::on_interrupt;
 use crate::screen::Screen;
 use crate::surroundings::{Surroundings, warn};
 
@@ -50,7 +47,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let path = surroundings.find(&args.session)?;
     let from = if args.from_start { FollowFrom::Beginning } else { FollowFrom::Now };
-    let options = FollowOptions { from, cancel: Some(interrupt()?), ..FollowOptions::default() };
+    let options = FollowOptions { from, cancel: Some(on_interrupt()?), ..FollowOptions::default() };
     let mut follower = surroundings.sessions.follow(path, options)?;
     let idle = args.until_idle.map_or(Duration::MAX, Duration::from_secs);
     let Some(layout) = args.format.layout() else {
@@ -67,14 +64,6 @@ pub(super) fn run(
     })?;
     list.finish()?;
     Ok(exit)
-}
-
-/// What Ctrl-C cancels. The second one ends the process at once, in case nobody reads what we write.
-fn interrupt() -> Result<Cancel, Failure> {
-    let is_interrupted = Arc::new(AtomicBool::new(false));
-    flag::register_conditional_default(SIGINT, Arc::clone(&is_interrupted)).map_err(Failure::NoSignals)?;
-    flag::register(SIGINT, Arc::clone(&is_interrupted)).map_err(Failure::NoSignals)?;
-    Ok(is_interrupted.into())
 }
 
 fn follow(

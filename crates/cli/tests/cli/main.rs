@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod codes;
+mod config;
 mod data;
 mod deep;
 mod help;
 mod hostile;
+mod index;
 mod people;
 mod reading;
 mod references;

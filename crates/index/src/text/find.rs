@@ -207,6 +207,20 @@ impl TextIndex {
         files.iter().map(cover).collect()
     }
 
+    /// How many of these files the index covers as they are, and how many bytes of the others it does not.
+    pub fn coverage_of_files(&self, files: &[Surveyed]) -> (usize, u64) {
+        let (mut n_covered, mut n_uncovered) = (0, 0);
+        for (file, coverage) in files.iter().zip(self.coverage(files)) {
+            let n_missing = match coverage {
+                Coverage::Unknown => file.stat.length,
+                Coverage::Known { end, length, .. } => length.saturating_sub(end),
+            };
+            n_covered += usize::from(n_missing == 0 && matches!(coverage, Coverage::Known { .. }));
+            n_uncovered += n_missing;
+        }
+        (n_covered, n_uncovered)
+    }
+
     /// How many bytes of these files the index does not cover.
     ///
     /// What is found out is kept for a search of the same files right afterwards.

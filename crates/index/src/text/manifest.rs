@@ -17,10 +17,10 @@ use crate::cache::Cached;
 use crate::{Caches, Kind, Mark};
 
 /// The index. A change of the tokenizer or of what is taken from a line is another version as well.
-pub(super) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 3 };
+pub(crate) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 3 };
 
 /// The name of the manifest's file.
-pub(super) const NAME: &str = "manifest";
+pub(crate) const NAME: &str = "manifest";
 
 /// A session that is covered, at least in part.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use crate::Kind;
 use crate::mark::is_racy;
 
 /// Notes lie apart from the index: each is about one region of the store.
-const KIND: Kind = Kind { directory: "survey", tag: *b"SURV", version: 1 };
+pub(crate) const KIND: Kind = Kind { directory: "survey", tag: *b"SURV", version: 1 };
 
 /// Where sessions are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -249,7 +249,7 @@ fn is_set(flags: &[bool], number: u32) -> bool {
 }
 
 /// The file that whoever updates holds locked.
-const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
 
 /// So many segments at the end that are smaller than this are merged at once. What is larger waits until asked for.
 const TIERS: [u64; 3] = [64 << 10, 512 << 10, 4 << 20];

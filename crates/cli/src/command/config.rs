@@ -1,0 +1,219 @@
+//! `sessile config`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use sessile::Environment;
+use sessile::json::ObjectWriter;
+use sessile::os::RealOs;
+use sessile::settings::{Edited, Setting, Settings, SettingsError, Value, edit_settings};
+
+use crate::Exit;
+use crate::args::{Cli, ListFormat};
+use crate::data::{ListWriter, write_value};
+use crate::failure::Failure;
+use crate::screen::{BOLD, DIM, Line, NAMED, PLAIN, Screen, clean, columns};
+use crate::surroundings::warn;
+
+/// Show or change settings, and where each comes from
+///
+/// A setting comes from a flag, else from a variable, else from your config.toml, else, where sessions are, from pi's
+/// settings files, else it has a default. Other parts have tables of their own in the same file (summarizer, compaction,
+/// hooks, tui); what is in them is shown as it is.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(
+    after_long_help = "Examples:\n  $ sessile config\n  $ sessile config get list.sort\n  $ sessile config set list.sort cost --dry-run\n  $ sessile config path"
+)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    #[command(flatten)]
+    format: ListFormat,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Print the value of one setting; exits with 1 if it has none
+    Get {
+        /// Its name, such as list.sort
+        #[arg(value_name = "KEY")]
+        key: String,
+
+        /// Print JSON: an object of key, value and origin
+        #[arg(long)]
+        json: bool,
+    },
+    /// Set one setting in your config.toml; all else in it stays as it is
+    Set {
+        /// Its name, such as list.sort
+        #[arg(value_name = "KEY")]
+        key: String,
+
+        /// Its value; several words with commas between them
+        #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+        value: String,
+
+        #[command(flatten)]
+        how: How,
+    },
+    /// Take one setting out of your config.toml
+    Unset {
+        /// Its name, such as list.sort
+        #[arg(value_name = "KEY")]
+        key: String,
+
+        #[command(flatten)]
+        how: How,
+    },
+    /// Print where your config.toml is, or would be
+    Path {
+        /// Print JSON: a string
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// How something is changed.
+#[derive(Debug, Args)]
+struct How {
+    /// Tell what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: an object of path, key, before and after
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is set for this run, with warnings about what is odd.
+pub(super) fn load(cli: &Cli, environment: &dyn Environment, err: &mut Screen<'_>) -> Result<Settings, SettingsError> {
+    let mut settings = Settings::load(environment, &RealOs)?;
+    for warning in settings.warnings() {
+        // Not worth failing for if it cannot be told.
+        drop(warn(err, warning));
+    }
+    // An empty directory is as good as none, as in pi.
+    if let Some(dir) = cli.session_dir.as_ref().filter(|dir| !dir.as_os_str().is_empty()) {
+        settings = settings.with_flag("session_dir", text(dir), "--session-dir");
+    }
+    if let Some(color) = cli.color {
+        settings = settings.with_flag("color", Value::Text(color.word().to_owned()), "--color");
+    }
+    Ok(settings)
+}
+
+fn text(path: &std::path::Path) -> Value {
+    Value::Text(path.to_string_lossy().into_owned())
+}
+
+pub(super) fn run(
+    cli: &Cli,
+    args: &ConfigArgs,
+    environment: &dyn Environment,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    match &args.action {
+        None => {
+            let settings = load(cli, environment, err)?;
+            match args.format.layout() {
+                None => print_table(&settings, environment, out)?,
+                Some(layout) => {
+                    let mut list = ListWriter::new(out.data(), layout);
+                    settings.iter().try_for_each(|setting| list.push(setting.to_json().raw()))?;
+                    list.finish()?;
+                }
+            }
+            Ok(Exit::Done)
+        }
+        Some(Action::Get { key, json }) => get(load(cli, environment, err)?.get(key)?, *json, out),
+        Some(Action::Set { key, value, how }) => change(environment, key, Some(value), how, out),
+        Some(Action::Unset { key, how }) => change(environment, key, None, how, out),
+        Some(Action::Path { json }) => {
+            let path = Settings::path(environment).ok_or(SettingsError::NoPlace)?;
+            if *json {
+                write_value(out.data(), &sessile::json::Json::string(&path.to_string_lossy()))?;
+            } else {
+                out.print_whole(&Line::new().text(&path.to_string_lossy()))?;
+            }
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn get(setting: &Setting, json: bool, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    if json {
+        write_value(out.data(), &setting.to_json())?;
+    } else if let Some(value) = &setting.value {
+        out.print_whole(&Line::new().text(&value.to_text()))?;
+    }
+    Ok(if setting.value.is_some() { Exit::Done } else { Exit::Nothing })
+}
+
+fn change(
+    environment: &dyn Environment,
+    key: &str,
+    value: Option<&str>,
+    how: &How,
+    out: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let edited = edit_settings(environment, &RealOs, key, value, how.dry_run)?;
+    if how.json {
+        let Edited { path, before, after } = &edited;
+        let mut json = ObjectWriter::new();
+        json.string("path", &path.to_string_lossy()).string("key", key);
+        for (name, value) in [("before", before), ("after", after)] {
+            if let Some(value) = value {
+                json.string(name, value);
+            }
+        }
+        write_value(out.data(), &json.finish())?;
+    } else {
+        out.print_whole(&told(key, &edited, how.dry_run))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What was done, in one line.
+fn told(key: &str, edited: &Edited, is_dry_run: bool) -> Line {
+    let Edited { path, before, after } = edited;
+    let would = if is_dry_run { "would be " } else { "" };
+    let is = if is_dry_run { "would be" } else { "is" };
+    let (place, was) = (path.display(), before.as_deref().map(|before| format!(", was {before}")).unwrap_or_default());
+    let words = match after {
+        _ if before == after => format!("{key} stays as it is in {place}"),
+        Some(after) => format!("{key} {is} {after} in {place}{was}"),
+        None => format!("{key} {would}taken out of {place}{was}"),
+    };
+    Line::new().styled(NAMED, &words)
+}
+
+/// All settings for people: name, value and origin.
+fn print_table(settings: &Settings, environment: &dyn Environment, out: &mut Screen<'_>) -> std::io::Result<()> {
+    let home = environment.home();
+    let short = |text: String| match PathBuf::from(&text).strip_prefix(&home) {
+        Ok(rest) if home.parent().is_some() => format!("~/{}", rest.display()),
+        _ => text,
+    };
+    let shown = |setting: &Setting| match &setting.value {
+        Some(value) => (PLAIN, short(value.to_text())),
+        None if setting.key == "session_dir" => {
+            (DIM, short(settings.sessions_at(environment).to_string_lossy().into_owned()))
+        }
+        None => (DIM, "(not set)".to_owned()),
+    };
+    let rows: Vec<(&str, _, String)> = settings
+        .iter()
+        .map(|setting| (setting.key.as_str(), shown(setting), short(setting.origin.to_string())))
+        .collect();
+    let width = |texts: &mut dyn Iterator<Item = &str>| texts.map(|text| columns(&clean(text))).max().unwrap_or(0);
+    let key_end = width(&mut rows.iter().map(|row| row.0)) + 2;
+    let value_end = key_end + width(&mut rows.iter().map(|row| row.1.1.as_str())).min(40) + 2;
+    for (key, (style, value), origin) in rows {
+        let line = Line::new().styled(BOLD, key).pad(key_end).styled(style, &value).pad(value_end);
+        out.print_whole(&line.styled(DIM, &origin))?;
+    }
+    Ok(())
+}

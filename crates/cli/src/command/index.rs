@@ -1,0 +1,191 @@
+//! `sessile index`
+
+use clap::{Args, Subcommand};
+use sessile::json::ObjectWriter;
+use sessile::{CacheStatus, Rebuilding, Updated, Usage};
+
+use crate::Exit;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::interrupt::on_interrupt;
+use crate::progress::{Meter, Unit};
+use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
+use crate::surroundings::Surroundings;
+
+/// Show, make anew or remove what is kept to answer quickly
+///
+/// Lists, searches and large sessions are quick because what was once read is kept: in the catalogue, the text index and
+/// the outlines. All of it is made from the sessions, and may be removed at any time without changing an answer.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  $ sessile --sample index status\n  $ sessile index clear --dry-run")]
+pub(crate) struct IndexArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show what is kept, how much of the sessions that covers, and what it takes
+    Status {
+        /// Print JSON: an object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make it anew from the sessions
+    Rebuild {
+        /// Tell what would be done, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+
+        /// Print JSON: the status afterwards
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove it
+    Clear {
+        /// Tell what would be done, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+
+        /// Print JSON: an object of files and bytes
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &IndexArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let dir = surroundings.session_dir();
+    let before = surroundings.sessions.cache_status(dir.as_deref())?;
+    match args.action {
+        Action::Status { json } => print_status(surroundings, &before, json, out),
+        Action::Rebuild { dry_run: true, json } => {
+            if json {
+                return print_status(surroundings, &before, true, out);
+            }
+            let words = format!("{} would be read and indexed; nothing was changed", sessions(before.n_sessions));
+            out.print_whole(&Line::new().styled(NAMED, &words))?;
+            Ok(Exit::Done)
+        }
+        Action::Rebuild { dry_run: false, json } => {
+            if rebuild(surroundings, err)? == Updated::Busy {
+                return Ok(say_busy(err));
+            }
+            let after = surroundings.sessions.cache_status(dir.as_deref())?;
+            if json {
+                return print_status(surroundings, &after, true, out);
+            }
+            let words = format!("{} and {} entries are indexed", sessions(after.n_searchable), after.n_entries);
+            out.print_whole(&Line::new().styled(NAMED, &words))?;
+            Ok(Exit::Done)
+        }
+        Action::Clear { dry_run, json } => {
+            if !dry_run && !surroundings.sessions.clear_caches()? {
+                return Ok(say_busy(err));
+            }
+            Ok(print_cleared(&before, dry_run, json, out)?)
+        }
+    }
+}
+
+fn rebuild(surroundings: &Surroundings, err: &mut Screen<'_>) -> Result<Updated, Failure> {
+    let cancel = on_interrupt()?;
+    let meter = Meter::default();
+    let note = |done: Rebuilding| match done {
+        // Reading for the list takes a part of the time that indexing takes, and is not worth a bar of its own.
+        Rebuilding::Listing { .. } => {}
+        Rebuilding::Indexing { n_done, n_bytes } => meter.note(n_done, n_bytes),
+    };
+    let dir = surroundings.session_dir();
+    Ok(meter.watch(Unit::Bytes, err, || surroundings.sessions.rebuild_caches(dir.as_deref(), &cancel, &note))?)
+}
+
+fn say_busy(err: &mut Screen<'_>) -> Exit {
+    // What goes to standard error is for people, who may not be there.
+    drop(err.print_whole(&Line::new().text("the index is being updated by somebody else")));
+    Exit::Busy
+}
+
+fn print_cleared(before: &CacheStatus, dry_run: bool, json: bool, out: &mut Screen<'_>) -> std::io::Result<Exit> {
+    let n_files: usize = before.usages.iter().map(|usage| usage.n_files).sum();
+    let n_bytes: u64 = before.usages.iter().map(|usage| usage.n_bytes).sum();
+    if json {
+        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let mut object = ObjectWriter::new();
+        object.integer("files", number(n_files as u64)).integer("bytes", number(n_bytes));
+        write_value(out.data(), &object.finish())?;
+    } else {
+        let freed = if dry_run { "would be freed; nothing was changed" } else { "freed" };
+        let words = format!("{} in {n_files} files {freed}", size(n_bytes));
+        out.print_whole(&Line::new().styled(NAMED, &words))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn print_status(
+    surroundings: &Surroundings,
+    status: &CacheStatus,
+    json: bool,
+    out: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    if json {
+        write_value(out.data(), &status.to_json())?;
+        return Ok(Exit::Done);
+    }
+    let root = status.root.as_ref().map(|root| surroundings.short(&root.to_string_lossy()));
+    out.print_whole(&Line::new().styled(BOLD, root.as_deref().unwrap_or("nothing is kept here")))?;
+    for usage in &status.usages {
+        out.print_whole(&usage_line(surroundings, usage))?;
+    }
+    out.blank()?;
+    let stale = |n_known: usize| match status.n_sessions - n_known.min(status.n_sessions) {
+        0 => String::new(),
+        n_stale => format!(", {n_stale} to be read again"),
+    };
+    let line = |what: &str, text: String| Line::new().styled(DIM, what).pad(NAME).text(&text);
+    out.print_whole(&line("sessions", status.n_sessions.to_string()))?;
+    out.print_whole(&line("listed", format!("{}{}", status.n_listed, stale(status.n_listed))))?;
+    let unread = match status.n_uncovered {
+        0 => String::new(),
+        n_bytes => format!(" ({} to be read at each search)", size(n_bytes)),
+    };
+    out.print_whole(&line("searchable", format!("{}{}{unread}", status.n_searchable, stale(status.n_searchable))))?;
+    let text = format!("{} entries in {} segments", status.n_entries, status.n_segments);
+    out.print_whole(&line("text index", text))?;
+    Ok(Exit::Done)
+}
+
+/// Where the first column ends.
+const NAME: usize = 14;
+
+fn usage_line(surroundings: &Surroundings, usage: &Usage) -> Line {
+    let what = match usage.directory {
+        "catalogue" => "lists",
+        "outlines" => "outlines",
+        "text" => "text index",
+        _ => "what was seen",
+    };
+    let files = if usage.n_files == 1 { "file" } else { "files" };
+    let line = Line::new().styled(DIM, what).pad(NAME).text(&format!("{} {files}", usage.n_files)).pad(NAME + 12);
+    let line = line.text(&size(usage.n_bytes)).pad(NAME + 24);
+    match usage.newest_ms {
+        None => line,
+        Some(newest) => {
+            let now = surroundings.now_ms();
+            line.styled(DIM, &format!("written {} ago", crate::table::age(now, newest).replace("now", "less than 1m")))
+        }
+    }
+}
+
+fn sessions(number: usize) -> String {
+    format!("{number} {}", if number == 1 { "session" } else { "sessions" })
+}
+
+/// A number of bytes in the largest unit that leaves something before the point.
+fn size(n_bytes: u64) -> String {
+    crate::table::size(n_bytes)
+}

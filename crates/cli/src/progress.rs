@@ -1,0 +1,143 @@
+//! How far we are, for people who wait.
+//!
+//! Nothing is shown unless somebody is looking, and nothing before anybody
+//! would wonder. What is shown goes away again.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::screen::{ACCENT, DIM, Line, Screen};
+
+/// How long nobody wonders, and how often the bar moves.
+const PATIENCE: Duration = Duration::from_millis(500);
+const STEP: Duration = Duration::from_millis(50);
+/// How many columns the bar has.
+const COLUMNS: u64 = 30;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Sessions,
+    Bytes,
+}
+
+/// A bar that whoever works moves now and then.
+#[derive(Debug)]
+pub(crate) struct Bar {
+    unit: Unit,
+    /// When to show it next.
+    due: Instant,
+    is_shown: bool,
+}
+
+impl Bar {
+    pub(crate) fn new(unit: Unit) -> Self {
+        Self { unit, due: Instant::now() + PATIENCE, is_shown: false }
+    }
+
+    /// Shows how far we are, if it is time to.
+    pub(crate) fn show(&mut self, n_done: u64, n_all: u64, err: &mut Screen<'_>) {
+        if !err.is_terminal() || Instant::now() < self.due {
+            return;
+        }
+        self.due = Instant::now() + STEP;
+        // Not worth failing for if it cannot be told.
+        self.is_shown |= err.flash(drawn(self.unit, n_done, n_all)).is_ok();
+    }
+
+    /// Takes it away, so that something else can be printed.
+    pub(crate) fn clear(&mut self, err: &mut Screen<'_>) {
+        if std::mem::take(&mut self.is_shown) {
+            drop(err.flash(Line::new()));
+        }
+    }
+}
+
+fn drawn(unit: Unit, n_done: u64, n_all: u64) -> Line {
+    let n_full = n_done.min(n_all) * COLUMNS / n_all.max(1);
+    let part = |length: u64| "━".repeat(usize::try_from(length).unwrap_or_default());
+    let text = match unit {
+        Unit::Sessions => format!(" reading {n_done} of {n_all}"),
+        Unit::Bytes => format!(" reading {} of {} MB", n_done >> 20, n_all >> 20),
+    };
+    Line::new().styled(ACCENT, &part(n_full)).styled(DIM, &part(COLUMNS - n_full)).styled(DIM, &text)
+}
+
+/// How far work is that many threads do.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    n_done: AtomicU64,
+    n_all: AtomicU64,
+}
+
+impl Meter {
+    /// Notes how far it is.
+    pub(crate) fn note(&self, n_done: u64, n_all: u64) {
+        self.n_done.store(n_done, Ordering::Relaxed);
+        self.n_all.store(n_all, Ordering::Relaxed);
+    }
+
+    /// Has something done, and shows how far it is to whoever is looking.
+    pub(crate) fn watch<T: Send>(&self, unit: Unit, err: &mut Screen<'_>, work: impl FnOnce() -> T + Send) -> T {
+        if !err.is_terminal() {
+            return work();
+        }
+        let (done, is_done) = mpsc::channel();
+        let mut bar = Bar::new(unit);
+        let result = std::thread::scope(|scope| {
+            scope.spawn(move || done.send(work()));
+            loop {
+                match is_done.recv_timeout(STEP) {
+                    Err(mpsc::RecvTimeoutError::Timeout) => {
+                        bar.show(self.n_done.load(Ordering::Relaxed), self.n_all.load(Ordering::Relaxed), err);
+                    }
+                    other => return other.ok(),
+                }
+            }
+        });
+        bar.clear(err);
+        // There is no result only if the thread has panicked, which the scope has told already.
+        result.unwrap_or_else(|| std::panic::resume_unwind(Box::new("the work has panicked")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stream;
+    use crate::args::Color;
+
+    fn shown(terminal_width: Option<usize>, is_due: bool) -> String {
+        let mut bytes = Vec::new();
+        let mut screen = Screen::new(Stream { writer: &mut bytes, terminal_width, takes_color: false }, Color::Never);
+        let mut bar = Bar::new(Unit::Sessions);
+        if is_due {
+            bar.due = Instant::now();
+        }
+        bar.show(5, 10, &mut screen);
+        bar.clear(&mut screen);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_bar_is_for_people_who_wait() {
+        assert_eq!(shown(None, true), "");
+        assert_eq!(shown(Some(80), false), "");
+        let told = shown(Some(80), true);
+        assert!(told.contains(" reading 5 of 10") && told.ends_with("\r\u{1b}[K"), "{told:?}");
+    }
+
+    #[test]
+    fn whoever_looks_gets_the_same_result() {
+        for terminal_width in [None, Some(80)] {
+            let mut bytes = Vec::new();
+            let mut screen =
+                Screen::new(Stream { writer: &mut bytes, terminal_width, takes_color: false }, Color::Never);
+            let meter = Meter::default();
+            meter.note(u64::MAX / 64, 0);
+            assert_eq!(meter.watch(Unit::Bytes, &mut screen, || 7), 7);
+        }
+        drop(drawn(Unit::Bytes, 3, 2));
+    }
+}

@@ -1,0 +1,140 @@
+//! Settings, and where they come from.
+
+use super::*;
+
+impl Home {
+    fn config(&self) -> PathBuf {
+        self.dir.path().join("SESSILE_CONFIG_DIR/config.toml")
+    }
+
+    fn configure(&self, text: &str) {
+        std::fs::create_dir_all(self.config().parent().unwrap()).unwrap();
+        std::fs::write(self.config(), text).unwrap();
+    }
+
+    /// A directory in the home that holds one session of the project, with this text in it.
+    fn store(&self, name: &str) -> PathBuf {
+        let dir = self.dir.path().join(name);
+        write_session(&dir.join("x.jsonl"), self.project().to_str().unwrap(), &[user("a", None, name)]);
+        dir
+    }
+}
+
+fn write(path: PathBuf, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn sessions_are_found_where_the_nearest_word_says() {
+    let home = Home::new();
+    home.session("default.jsonl", &[user("a", None, "default")]);
+    let first = |ran: Ran| ran.json()[0]["firstMessage"].as_str().map(str::to_owned).unwrap();
+    let listed = || first(home.run(&["list", "--json"]));
+    assert_eq!(listed(), "default");
+    let [global, project, own, variable, flag] =
+        ["global", "project/kept", "own", "variable", "flag"].map(|name| home.store(name));
+    write(
+        home.agent_dir().join("settings.json"),
+        &format!("\u{feff}{{\"sessionDir\":{:?}}}", global.to_str().unwrap()),
+    );
+    assert_eq!(listed(), "global");
+    // Relative to the working directory, as in pi.
+    let settings = || home.project().join(".pi/settings.json");
+    write(settings(), "{\"sessionDir\":\"kept\"}");
+    assert_eq!(listed(), "project/kept");
+    assert!(project.is_dir());
+    // What is empty or null wins over the global setting and means the default, as in pi.
+    for nothing in ["\"\"", "null"] {
+        write(settings(), &format!("{{\"sessionDir\":{nothing}}}"));
+        assert_eq!(listed(), "default");
+    }
+    home.configure("session_dir = '~/own'");
+    assert_eq!(listed(), "own");
+    assert!(own.is_dir());
+    let name = "PI_CODING_AGENT_SESSION_DIR";
+    assert_eq!(first(home.run_with(&["list", "--json"], name, &variable)), "variable");
+    let words = ["list", "--json", "--session-dir", flag.to_str().unwrap()];
+    assert_eq!(first(home.run_with(&words, name, &variable)), "flag");
+    let origin = |words: &[&str], key: &str| {
+        let words: Vec<&str> = ["config", "get", key, "--json"].iter().chain(words).copied().collect();
+        home.run(&words).json()["origin"].clone()
+    };
+    assert_eq!(origin(&["--session-dir", "x"], "session_dir")["name"], "--session-dir");
+    assert_eq!(origin(&[], "session_dir")["line"], 1);
+    assert_eq!(origin(&[], "durability")["kind"], "default");
+}
+
+#[test]
+fn settings_of_pi_that_make_no_sense_are_passed_over() {
+    let home = Home::new();
+    home.session("default.jsonl", &small());
+    for (text, what) in [("{\"sessionDir\":", "no JSON"), ("{\"sessionDir\":7}", "no text")] {
+        write(home.project().join(".pi/settings.json"), text);
+        let ran = home.run(&["list"]);
+        assert_eq!(ran.code, 0);
+        assert!(ran.err.starts_with("warning: ") && ran.err.contains(what), "{}", ran.err);
+    }
+    write(home.project().join(".pi/settings.json"), "[\"x\"]");
+    home.run(&["list"]).expect(0, "");
+}
+
+#[test]
+fn what_is_wrong_in_the_file_is_told_with_its_place() {
+    let home = Home::new();
+    home.session("x.jsonl", &small());
+    home.configure("\nlist.limt = 3\n");
+    let place = home.config();
+    home.run(&["list"]).expect(
+        0,
+        &format!("warning: {}:2: there is no setting list.limt; did you mean list.limit?\n", place.display()),
+    );
+    home.configure("[list]\nlimit = 'all'\n");
+    let expected = format!("error: {}:2: list.limit must be a whole number, not \"all\"\n", place.display());
+    home.run(&["list"]).expect(3, &expected);
+    home.run(&["--version"]).expect(0, "");
+    // What is wrong can be mended by the same program.
+    home.run(&["config", "set", "list.limit", "2"]).expect(0, "");
+    home.run(&["list"]).expect(0, "");
+    home.configure("color = \n");
+    let ran = home.run(&["list"]);
+    assert!(ran.code == 3 && ran.err.starts_with(&format!("error: {}:1: ", place.display())), "{}", ran.err);
+}
+
+#[test]
+fn settings_are_changed_one_at_a_time() {
+    let home = Home::new();
+    let get = |key: &str| home.run(&["config", "get", key]);
+    assert_eq!(get("list.sort").out, "recent\n");
+    assert_eq!((get("trash.command").code, get("trash.command").out), (1, String::new()));
+    home.configure("# mine\ncolor = \"auto\" # or never\n");
+    let ran = home.run(&["config", "set", "color", "never", "--dry-run"]);
+    assert_eq!(ran.out, format!("color would be \"never\" in {}, was \"auto\"\n", home.config().display()));
+    assert_eq!(get("color").out, "auto\n");
+    home.run(&["config", "set", "color", "never"]).expect(0, "");
+    assert_eq!(std::fs::read_to_string(home.config()).unwrap(), "# mine\ncolor = \"never\" # or never\n");
+    let mode = std::os::unix::fs::MetadataExt::mode(&home.config().metadata().unwrap());
+    assert_eq!(mode & 0o777, 0o600);
+    home.run(&["config", "set", "list.columns", "age,id"]).expect(0, "");
+    assert_eq!(get("list.columns").out, "age,id\n");
+    home.run(&["config", "unset", "color"]).expect(0, "");
+    assert_eq!(get("color").out, "auto\n");
+    home.run(&["config", "set", "colour", "never"])
+        .expect(2, "error: there is no setting colour\nhint: did you mean color?\n");
+    let ran = home.run(&["config", "set", "color", "mauve"]);
+    assert!(ran.code == 2 && ran.err.contains("one of auto, always, never"), "{}", ran.err);
+    let rows = home.run(&["config", "--json"]).json();
+    assert!(rows.as_array().unwrap().iter().any(|row| row["key"] == "resume.command"));
+    assert_eq!(home.run(&["config", "path"]).out, format!("{}\n", home.config().display()));
+    assert!(home.run(&["config"]).out.contains("list.sort"));
+}
+
+#[test]
+fn colour_can_be_a_setting() {
+    let home = Home::new();
+    home.session("x.jsonl", &small());
+    assert!(!home.run(&["list"]).out.contains('\u{1b}'));
+    home.configure("color = 'always'\n");
+    assert!(home.run(&["list"]).out.contains('\u{1b}'));
+    assert!(!home.run(&["list", "--color", "never"]).out.contains('\u{1b}'));
+}

@@ -1,0 +1,39 @@
+//! What is kept to answer quickly.
+
+use super::*;
+
+#[test]
+fn what_is_kept_is_shown_made_anew_and_removed() {
+    let home = Home::new();
+    home.session("x.jsonl", &small());
+    home.session("y.jsonl", &[user("a", None, "more")]);
+    // Long enough ago that nothing can have happened to them unseen.
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+    for file in ["x.jsonl", "y.jsonl"] {
+        let file = std::fs::File::options().append(true).open(home.session_dir().join(file)).unwrap();
+        file.set_modified(long_ago).unwrap();
+    }
+    let status = || home.run(&["index", "status", "--json"]).json();
+    let empty = status();
+    assert_eq!((&empty["sessions"], &empty["entries"]), (&2.into(), &0.into()));
+    assert_eq!(empty["kinds"].as_array().unwrap().len(), 4);
+    let dry = home.run(&["index", "rebuild", "--dry-run"]);
+    assert_eq!(dry.out, "2 sessions would be read and indexed; nothing was changed\n");
+    assert_eq!(status(), empty);
+    let ran = home.run(&["index", "rebuild"]);
+    ran.expect(0, "");
+    assert_eq!(ran.out, "2 sessions and 6 entries are indexed\n");
+    let full = status();
+    assert_eq!((&full["searchable"], &full["unsearchableBytes"]), (&2.into(), &0.into()));
+    let told = home.run(&["index", "status"]).out;
+    assert!(told.contains("~/SESSILE_CACHE_DIR\n") && told.contains("6 entries in 1 segments"), "{told}");
+    let bytes: u64 = full["kinds"].as_array().unwrap().iter().map(|kind| kind["bytes"].as_u64().unwrap()).sum();
+    let would = home.run(&["index", "clear", "--dry-run", "--json"]).json();
+    assert_eq!(would["bytes"], bytes);
+    assert!(home.run(&["index", "clear", "--dry-run"]).out.ends_with("would be freed; nothing was changed\n"));
+    assert_eq!(status(), full);
+    assert_eq!(home.run(&["index", "clear", "--json"]).json(), would);
+    assert_eq!(status()["entries"], 0);
+    assert_eq!(home.run(&["search", "question", "-l"]).out.lines().count(), 1);
+    assert_eq!(home.run(&["index"]).code, 2);
+}

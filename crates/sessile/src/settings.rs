@@ -1,0 +1,338 @@
+//! What the user has set, and where.
+//!
+//! A value comes from a flag, a variable, the user's own `config.toml`, pi's
+//! settings files or a default, in this order, and knows which it was. pi's
+//! files are asked for one thing only, where sessions are, and never written.
+
+mod edit;
+mod file;
+mod key;
+mod pi;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_store::os::Os;
+use sessile_store::{Durability, StoreError};
+
+use crate::environment::Environment;
+use crate::place::{absolute, sessions_root};
+pub use edit::Edited;
+pub use key::{COLUMNS, KEYS, Key, Kind, RESERVED, SORTS, Value};
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag of this run.
+    Flag(&'static str),
+    /// An environment variable.
+    Variable(&'static str),
+    /// A file, and the line in it if that is known.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: Option<usize>,
+    },
+    /// Nobody set it.
+    Default,
+}
+
+impl Origin {
+    /// The origin as JSON.
+    pub fn to_json(&self) -> Json {
+        let mut json = ObjectWriter::new();
+        match self {
+            Self::Flag(name) => json.string("kind", "flag").string("name", name),
+            Self::Variable(name) => json.string("kind", "variable").string("name", name),
+            Self::File { path, .. } => json.string("kind", "file").string("path", &path.to_string_lossy()),
+            Self::Default => json.string("kind", "default"),
+        };
+        if let Self::File { line: Some(line), .. } = self {
+            json.integer("line", i64::try_from(*line).unwrap_or(i64::MAX));
+        }
+        json.finish()
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) => write!(f, "{name}"),
+            Self::Variable(name) => write!(f, "${name}"),
+            Self::File { path, line: Some(line) } => write!(f, "{}:{line}", path.display()),
+            Self::File { path, line: None } => write!(f, "{}", path.display()),
+            Self::Default => write!(f, "default"),
+        }
+    }
+}
+
+/// One setting with its value, if it has one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Its name, with dots between tables.
+    pub key: String,
+    /// Its value.
+    pub value: Option<Value>,
+    /// Where the value comes from.
+    pub origin: Origin,
+}
+
+impl Setting {
+    /// The setting as JSON: an object of key, value and origin; a value that is not set is left out.
+    pub fn to_json(&self) -> Json {
+        let mut json = ObjectWriter::new();
+        json.string("key", &self.key);
+        if let Some(value) = &self.value {
+            json.raw("value", value.to_json().raw());
+        }
+        json.raw("origin", self.origin.to_json().raw());
+        json.finish()
+    }
+}
+
+/// Why settings cannot be used, or not changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// The file could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The file is no TOML.
+    #[error("{}:{line}: {what}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong there.
+        what: String,
+    },
+    /// A value is not what it should be.
+    #[error("{}:{line}: {key} must be {expected}, not {found}", path.display())]
+    BadValue {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// The key.
+        key: String,
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// There is no such setting.
+    #[error("there is no setting {key}")]
+    UnknownKey {
+        /// What was asked for.
+        key: String,
+        /// The one that is most like it.
+        nearest: Option<&'static str>,
+    },
+    /// A value somebody gives is not what it should be.
+    #[error("{key} must be {expected}, not {value:?}")]
+    BadGiven {
+        /// The key.
+        key: String,
+        /// What it should be.
+        expected: String,
+        /// What was given.
+        value: String,
+    },
+    /// The environment has no place for settings.
+    #[error("there is no place for settings")]
+    NoPlace,
+}
+
+/// What the user has set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// One for each key, in the order of [`KEYS`].
+    rows: Vec<Setting>,
+    /// Values in tables of other parts, which are not judged here.
+    others: Vec<Setting>,
+    warnings: Vec<String>,
+}
+
+impl Settings {
+    /// Reads all there is. Without a file of the user's that costs one attempt to open it, and two for pi's.
+    pub fn load(environment: &dyn Environment, os: &dyn Os) -> Result<Self, SettingsError> {
+        let mut settings = Self { rows: Vec::new(), others: Vec::new(), warnings: Vec::new() };
+        let config = match Self::path(environment) {
+            Some(path) => file::read(os, &path, &environment.home())?,
+            None => file::Config::default(),
+        };
+        settings.warnings = config.warnings;
+        settings.others = config.others;
+        for key in KEYS {
+            let variable = |name: Option<&'static str>| {
+                let name = name?;
+                let value = environment.variable(name).filter(|value| !value.is_empty())?;
+                Some((Some(Value::Text(value)), Origin::Variable(name)))
+            };
+            let in_file = || {
+                let found = config.found.iter().find(|setting| setting.key == key.name)?;
+                Some((found.value.clone(), found.origin.clone()))
+            };
+            let found = variable(key.variable).or_else(in_file).or_else(|| variable(key.later_variable));
+            let found = found.or_else(|| settings.ask_pi(key, environment, os));
+            let (value, origin) = found.unwrap_or_else(|| (key.default_value(), Origin::Default));
+            settings.rows.push(Setting { key: key.name.to_owned(), value, origin });
+        }
+        Ok(settings)
+    }
+
+    /// Where the user's own settings are; none in an environment that has no place for them.
+    pub fn path(environment: &dyn Environment) -> Option<PathBuf> {
+        environment.config_dir().map(|dir| dir.join("config.toml"))
+    }
+
+    /// The one setting that pi's files decide if nobody else does.
+    fn ask_pi(&mut self, key: &Key, environment: &dyn Environment, os: &dyn Os) -> Option<(Option<Value>, Origin)> {
+        let found =
+            (key.name == SESSION_DIR).then(|| pi::session_dir(environment, os, &mut self.warnings)).flatten()?;
+        Some((found.value, found.origin))
+    }
+
+    /// The same settings, with one that a flag of this run decides.
+    #[must_use]
+    pub fn with_flag(mut self, key: &str, value: Value, flag: &'static str) -> Self {
+        if let Some(row) = self.rows.iter_mut().find(|row| row.key == key) {
+            *row = Setting { value: Some(value), origin: Origin::Flag(flag), ..row.clone() };
+        }
+        self
+    }
+
+    /// What is odd about the files, but no reason to stop.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// All settings, those without a value as well, and then what other parts have in their tables.
+    pub fn iter(&self) -> impl Iterator<Item = &Setting> {
+        self.rows.iter().chain(&self.others)
+    }
+
+    /// One setting.
+    pub fn get(&self, key: &str) -> Result<&Setting, SettingsError> {
+        self.iter().find(|setting| setting.key == key).ok_or_else(|| key::unknown(key))
+    }
+
+    /// The values in a table that is another part's, by key.
+    pub fn table<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Setting> {
+        self.others.iter().filter(move |setting| setting.key.split('.').next() == Some(name))
+    }
+
+    /// Where sessions are, unless where pi keeps them by default. Relative to the working directory, as in pi.
+    pub fn session_dir(&self) -> Option<PathBuf> {
+        self.text(SESSION_DIR).map(PathBuf::from)
+    }
+
+    /// Where sessions are, as an absolute path.
+    pub fn sessions_at(&self, environment: &dyn Environment) -> PathBuf {
+        self.session_dir().map_or_else(|| sessions_root(environment), |dir| absolute(environment, &dir))
+    }
+
+    /// When to use colour: `auto`, `always` or `never`.
+    pub fn color(&self) -> &str {
+        self.text("color").unwrap_or("auto")
+    }
+
+    /// The program that shows long output; an empty one for none.
+    pub fn pager(&self) -> &str {
+        self.text("pager").unwrap_or_default()
+    }
+
+    /// The columns of a list, if they are not the usual ones.
+    pub fn list_columns(&self) -> Option<&[String]> {
+        match self.value("list.columns") {
+            Some(Value::Words(words)) => Some(words),
+            _ => None,
+        }
+    }
+
+    /// The order of a list.
+    pub fn list_sort(&self) -> &str {
+        self.text("list.sort").unwrap_or("recent")
+    }
+
+    /// How many sessions a list has at most.
+    pub fn list_limit(&self) -> Option<usize> {
+        match self.value("list.limit") {
+            Some(Value::Number(number)) if *number > 0 => usize::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
+    /// The command that goes on with a session, with `{path}` for its file.
+    pub fn resume_command(&self) -> &str {
+        self.text("resume.command").unwrap_or_default()
+    }
+
+    /// Whether sessions are opened where they were left.
+    pub fn remembers_leaf(&self) -> bool {
+        self.value("remember_leaf") != Some(&Value::Flag(false))
+    }
+
+    /// What an acknowledged entry survives.
+    pub fn durability(&self) -> Durability {
+        match self.text("durability") {
+            Some("group") => Durability::Group,
+            Some("sync") => Durability::Sync,
+            _ => Durability::Buffered,
+        }
+    }
+
+    /// The program that moves files to the trash, if the user has one of his own.
+    pub fn trash_command(&self) -> Option<&str> {
+        self.text("trash.command")
+    }
+
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.rows.iter().find(|row| row.key == key)?.value.as_ref()
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        match self.value(key)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// The setting that says where sessions are.
+const SESSION_DIR: &str = "session_dir";
+
+/// Changes one setting in the user's own file; none takes it out. Everything else in the file stays as it is.
+///
+/// With `is_dry_run` nothing is written.
+pub fn edit_settings(
+    environment: &dyn Environment,
+    os: &dyn Os,
+    key: &str,
+    value: Option<&str>,
+    is_dry_run: bool,
+) -> Result<Edited, SettingsError> {
+    let path = Settings::path(environment).ok_or(SettingsError::NoPlace)?;
+    edit::edit(os, &path, key, value, is_dry_run)
+}
+
+/// The line of a byte in a text, counted from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// What a small file holds; none if there is none.
+fn read_if_there(os: &dyn Os, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    match sessile_store::read_whole(os, path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.io_error().is_some_and(is_absent) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}

@@ -1,0 +1,221 @@
+//! Which settings there are.
+
+use std::path::Path;
+
+use sessile_core::json::Json;
+use sessile_core::nearest::nearest;
+
+use super::SettingsError;
+
+/// A setting that there is.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name, with dots between tables.
+    pub name: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// What it is if nobody sets it, as it would be given on a command line.
+    pub default: Option<&'static str>,
+    /// The variable that wins over the file.
+    pub variable: Option<&'static str>,
+    /// The variable that counts if the file says nothing.
+    pub later_variable: Option<&'static str>,
+    /// What it decides, in a few words.
+    pub what: &'static str,
+}
+
+/// What a setting may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// A path that is absolute or begins with `~/`.
+    Path,
+    /// Yes or no.
+    Flag,
+    /// A whole number from 0 on.
+    Number,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Some of these words, in any order.
+    Words(&'static [&'static str]),
+}
+
+/// What a setting is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A text, path or choice.
+    Text(String),
+    /// Yes or no.
+    Flag(bool),
+    /// A number.
+    Number(u64),
+    /// Words.
+    Words(Vec<String>),
+    /// Something of another part's, as it is.
+    Other(Json),
+}
+
+/// The orders in which a list may be.
+pub const SORTS: &[&str] = &["recent", "created", "size", "cost", "messages", "name"];
+
+/// The columns a list may have.
+pub const COLUMNS: &[&str] = &[
+    "place",
+    "age",
+    "messages",
+    "session",
+    "directory",
+    "name",
+    "id",
+    "created",
+    "modified",
+    "size",
+    "cost",
+    "tokens",
+    "path",
+];
+
+/// All settings.
+pub const KEYS: &[Key] = &[
+    Key { variable: Some("PI_CODING_AGENT_SESSION_DIR"), ..key("session_dir", Kind::Path, None, "where sessions are") },
+    key("color", Kind::Choice(&["auto", "always", "never"]), Some("auto"), "when to use colour"),
+    Key {
+        variable: Some("SESSILE_PAGER"),
+        later_variable: Some("PAGER"),
+        ..key("pager", Kind::Text, Some("less -FRX"), "what shows long output; empty for nothing")
+    },
+    key("list.columns", Kind::Words(COLUMNS), None, "the columns of a list"),
+    key("list.sort", Kind::Choice(SORTS), Some("recent"), "the order of a list"),
+    key("list.limit", Kind::Number, Some("0"), "how many sessions are listed at most; 0 for all"),
+    key("resume.command", Kind::Text, Some("pi --session {path}"), "what goes on with a session"),
+    key("remember_leaf", Kind::Flag, Some("true"), "whether a session opens where it was left"),
+    key("durability", Kind::Choice(&["buffered", "group", "sync"]), Some("buffered"), "what a written entry survives"),
+    key("trash.command", Kind::Text, None, "what moves a file to the trash"),
+];
+
+/// Tables of other parts, which are taken as they are.
+pub const RESERVED: &[&str] = &["summarizer", "compaction", "hooks", "tui"];
+
+const fn key(name: &'static str, kind: Kind, default: Option<&'static str>, what: &'static str) -> Key {
+    Key { name, kind, default, variable: None, later_variable: None, what }
+}
+
+impl Key {
+    /// The setting of this name.
+    pub fn of(name: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    pub(super) fn default_value(&self) -> Option<Value> {
+        self.default.and_then(|text| self.kind.parse(text))
+    }
+}
+
+impl Kind {
+    /// The value that a word on a command line stands for; none if it is not of this kind.
+    pub fn parse(self, text: &str) -> Option<Value> {
+        match self {
+            Self::Text => Some(Value::Text(text.to_owned())),
+            Self::Path => is_anchored(text).then(|| Value::Text(text.to_owned())),
+            Self::Flag => text.parse().ok().map(Value::Flag),
+            Self::Number => text.parse().ok().map(Value::Number),
+            Self::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
+            Self::Words(words) => {
+                let given: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+                let are_known = !given.is_empty() && given.iter().all(|word| words.contains(word));
+                are_known.then(|| Value::Words(given.into_iter().map(str::to_owned).collect()))
+            }
+        }
+    }
+
+    /// What it may be, in words.
+    pub(super) fn expected(self) -> String {
+        match self {
+            Self::Text => "a text".to_owned(),
+            Self::Path => "a path that is absolute or begins with ~/".to_owned(),
+            Self::Flag => "true or false".to_owned(),
+            Self::Number => "a whole number".to_owned(),
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Words(words) => format!("a list of some of {}", words.join(", ")),
+        }
+    }
+}
+
+impl Value {
+    /// The value as JSON.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Self::Text(text) => Json::string(text),
+            Self::Flag(flag) => Json::parse(flag.to_string()).unwrap_or_else(|_| Json::null()),
+            Self::Number(number) => Json::parse(number.to_string()).unwrap_or_else(|_| Json::null()),
+            Self::Words(words) => array(&words.iter().map(|word| Json::string(word)).collect::<Vec<_>>()),
+            Self::Other(json) => json.clone(),
+        }
+    }
+
+    /// The value as it would be given on a command line.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Flag(flag) => flag.to_string(),
+            Self::Number(number) => number.to_string(),
+            Self::Words(words) => words.join(","),
+            Self::Other(json) => json.raw().as_string().unwrap_or_else(|| json.to_text().into_owned()),
+        }
+    }
+}
+
+/// Values side by side.
+pub(super) fn array(values: &[Json]) -> Json {
+    let texts: Vec<_> = values.iter().map(Json::to_text).collect();
+    Json::parse(format!("[{}]", texts.join(","))).unwrap_or_else(|_| Json::null())
+}
+
+/// Whether a path leads to the same place from everywhere.
+pub(super) fn is_anchored(text: &str) -> bool {
+    Path::new(text).is_absolute() || text == "~" || text.starts_with("~/")
+}
+
+/// Whether a key belongs to a table of another part.
+pub(super) fn is_reserved(key: &str) -> bool {
+    key.split_once('.').is_some_and(|(table, rest)| RESERVED.contains(&table) && !rest.is_empty())
+}
+
+/// The setting that may be meant by a word.
+pub(super) fn nearest_key(word: &str) -> Option<&'static str> {
+    nearest(word, KEYS.iter().map(|key| key.name).chain(RESERVED.iter().copied()))
+}
+
+pub(super) fn unknown(key: &str) -> SettingsError {
+    SettingsError::UnknownKey { key: key.to_owned(), nearest: nearest_key(key) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_of_their_kind() {
+        for key in KEYS {
+            assert_eq!(key.default.is_some(), key.default_value().is_some(), "{}", key.name);
+            assert!(!is_reserved(key.name));
+        }
+    }
+
+    #[test]
+    fn words_are_read_as_their_kind_says() {
+        let sorts = Kind::Choice(SORTS);
+        assert_eq!(sorts.parse("cost"), Some(Value::Text("cost".to_owned())));
+        assert_eq!(sorts.parse("price"), None);
+        assert_eq!(Kind::Words(COLUMNS).parse("age, id"), Some(Value::Words(vec!["age".into(), "id".into()])));
+        assert_eq!(Kind::Words(COLUMNS).parse("age,nonsense"), None);
+        assert_eq!(Kind::Words(COLUMNS).parse(""), None);
+        assert_eq!(Kind::Number.parse("-1"), None);
+        assert_eq!(Kind::Flag.parse("yes"), None);
+        assert_eq!(Kind::Path.parse("relative/to/what"), None);
+        assert_eq!(Kind::Path.parse("~/sessions").map(|value| value.to_text()), Some("~/sessions".to_owned()));
+        assert_eq!(nearest_key("sesion_dir"), Some("session_dir"));
+        assert_eq!(nearest_key("columns"), None);
+    }
+}

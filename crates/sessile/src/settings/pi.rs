@@ -1,0 +1,50 @@
+//! pi's settings files, which say where pi keeps sessions.
+//!
+//! What counts is what pi 1.5.0 does: the project's file, which it reads
+//! for this one value whether the project is trusted or not, goes before the
+//! global one; an empty or null value means the default; a file that is no
+//! JSON is warned of and passed over; a value of another type, over which pi
+//! stumbles, is as well.
+
+use std::path::Path;
+
+use sessile_core::json::Json;
+use sessile_store::os::Os;
+
+use super::key::Value;
+use super::{Origin, SESSION_DIR, Setting, read_if_there};
+use crate::environment::Environment;
+use crate::place::{absolute, agent_dir};
+
+/// Where pi's settings say that sessions are; none if they say nothing.
+pub(super) fn session_dir(environment: &dyn Environment, os: &dyn Os, warnings: &mut Vec<String>) -> Option<Setting> {
+    let project = environment.current_dir().join(".pi").join("settings.json");
+    let global = absolute(environment, &agent_dir(environment)).join("settings.json");
+    [project, global].iter().find_map(|path| session_dir_in(os, path, warnings))
+}
+
+fn session_dir_in(os: &dyn Os, path: &Path, warnings: &mut Vec<String>) -> Option<Setting> {
+    let mut warn = |what: &str| warnings.push(format!("{}: {what}", path.display()));
+    let bytes = match read_if_there(os, path) {
+        Ok(bytes) => bytes?,
+        Err(error) => {
+            warn(&format!("pi's settings are passed over: {error}"));
+            return None;
+        }
+    };
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let Ok(settings) = Json::parse(bytes) else {
+        warn("pi's settings are no JSON, and passed over");
+        return None;
+    };
+    let found = settings.raw().get("sessionDir")?;
+    let value = match (found.is_null(), found.as_string()) {
+        (true, _) => None,
+        (false, Some(text)) => Some(text).filter(|text| !text.is_empty()).map(Value::Text),
+        (false, None) => {
+            warn("sessionDir is no text, and passed over");
+            return None;
+        }
+    };
+    Some(Setting { key: SESSION_DIR.to_owned(), value, origin: Origin::File { path: path.to_path_buf(), line: None } })
+}

@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::data;
 use crate::facts::fact;
 use crate::failure::Failure;
-use crate::screen::{BAD, BOLD, DIM, Line, PLAIN, Screen, clean, columns};
+use crate::screen::{DIM, Line, PLAIN, Screen, clean, columns};
 use crate::surroundings::{Surroundings, warn};
 
 /// Count what sessions took: messages, tools, tokens and money
@@ -235,7 +235,8 @@ fn print_many(
     out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
     let forks = if stats.forks == 0 { String::new() } else { format!(", {} of them forks", stats.forks) };
-    fact(out, "sessions", &format!("{}{forks}, {} with branches", stats.sessions, stats.branched))?;
+    let branched = if stats.branched == 0 { String::new() } else { format!(", {} with branches", stats.branched) };
+    fact(out, "sessions", &format!("{}{forks}{branched}", stats.sessions))?;
     fact(out, "messages", &messages_words(&stats.total))?;
     if stats.knows_tools {
         fact(
@@ -268,7 +269,7 @@ fn print_many(
 
 /// The columns of a table of groups behind the first one, and how wide they are.
 const COLUMNS: [(&str, usize); 6] =
-    [("messages", 10), ("calls", 8), ("failed", 8), ("tokens", 14), ("cached", 8), ("cost", 10)];
+    [("messages", 10), ("calls", 8), ("failed", 8), ("tokens", 16), ("cached", 8), ("cost", 10)];
 
 fn print_groups(
     surroundings: &Surroundings,
@@ -311,8 +312,7 @@ fn print_groups(
             tally.cache_hit_rate().map(|rate| format!("{:.1}%", rate * 100.0)).unwrap_or_default(),
             or_nothing(money(tally.cost), tally.cost > 0.0),
         ];
-        let style = if tally.tool_errors > 0 && what == "tool" { BAD } else { PLAIN };
-        out.print(table_row(Line::new().styled(if style == BAD { PLAIN } else { BOLD }, name), cells, PLAIN))?;
+        out.print(table_row(Line::new().text(name), cells, PLAIN))?;
     }
     Ok(())
 }

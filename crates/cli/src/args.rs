@@ -4,9 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, Parser, ValueEnum, ValueHint};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, ValueEnum, ValueHint};
+use sessile::date::When;
 
 use crate::command::Command;
+use crate::failure::Failure;
+use crate::surroundings::Surroundings;
 
 /// Read, inspect and mend coding agent sessions
 ///
@@ -36,6 +40,13 @@ pub(crate) struct Cli {
     /// The variable `PI_CODING_AGENT_SESSION_DIR` does the same; this flag wins.
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
     pub(crate) session_dir: Option<PathBuf>,
+
+    /// Do not show long output page by page
+    ///
+    /// On a terminal it goes through the pager that the variable `SESSILE_PAGER`, the setting pager or the variable
+    /// `PAGER` names, else through less.
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub(crate) no_pager: bool,
 
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -124,6 +135,45 @@ impl SessionArg {
     }
 }
 
+/// A span of time.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SpanArgs {
+    /// Only from this time on: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+
+    /// Only up to this time, given in the same way; a day includes its end
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+}
+
+impl SpanArgs {
+    /// Whether it has a beginning or an end.
+    pub(crate) fn is_given(&self) -> bool {
+        self.since.is_some() || self.until.is_some()
+    }
+
+    /// The first millisecond.
+    pub(crate) fn since(&self, surroundings: &Surroundings) -> Result<Option<i64>, Failure> {
+        Ok(when(self.since.as_deref(), surroundings)?.map(|when| when.from))
+    }
+
+    /// The last millisecond.
+    pub(crate) fn until(&self, surroundings: &Surroundings) -> Result<Option<i64>, Failure> {
+        Ok(when(self.until.as_deref(), surroundings)?.map(|when| when.to))
+    }
+}
+
+fn when(text: Option<&str>, surroundings: &Surroundings) -> Result<Option<When>, Failure> {
+    let read = |text: &str| surroundings.when(text).ok_or_else(|| not_a_time(text));
+    text.map(read).transpose()
+}
+
+fn not_a_time(text: &str) -> Failure {
+    let what = format!("{text:?} is no time; times are such as 2h, 3d, 1w, yesterday, 2026-01-31 or 2026-01-31T12:00");
+    Cli::command().error(ErrorKind::ValueValidation, what).into()
+}
+
 /// How a list is printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct ListFormat {
@@ -151,8 +201,6 @@ pub(crate) fn wanted_color(args: &[OsString]) -> Color {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod complete;
 mod completions;
 mod config;
 mod context;
@@ -51,6 +52,28 @@ pub(crate) enum Command {
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
     Help(help::HelpArgs),
+    #[command(name = "__complete")]
+    Complete(complete::CompleteArgs),
+}
+
+impl Command {
+    /// Whether it prints something to read, and all of it at once.
+    fn is_paged(&self) -> bool {
+        // What stands between us and the terminal passes no pictures on.
+        let is_text = matches!(self, Self::Show(args) if !args.has_pictures());
+        is_text
+            || matches!(
+                self,
+                Self::List(_)
+                    | Self::Search(_)
+                    | Self::Tree(_)
+                    | Self::Info(_)
+                    | Self::Stats(_)
+                    | Self::Context(_)
+                    | Self::Llm(_)
+                    | Self::Entries(_)
+            )
+    }
 }
 
 /// Runs what the arguments say.
@@ -66,6 +89,9 @@ pub(crate) fn run(
     if let Some(Command::Help(args)) = &cli.command {
         return help::run(args, out);
     }
+    if let Some(Command::Complete(args)) = &cli.command {
+        return complete::run(args, environment, out);
+    }
     if let Some(Command::Config(args)) = &cli.command {
         return config::run(cli, args, environment.as_ref(), out, err);
     }
@@ -74,6 +100,9 @@ pub(crate) fn run(
         let color = Color::from_str(settings.color(), false).unwrap_or_default();
         out.paint(color);
         err.paint(color);
+    }
+    if cli.command.as_ref().is_none_or(Command::is_paged) {
+        out.page(settings.pager(), environment.as_ref());
     }
     let surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
     match &cli.command {
@@ -94,6 +123,6 @@ pub(crate) fn run(
         Some(Command::Index(args)) => index::run(&surroundings, args, out, err),
         Some(Command::Man(args)) => man::run(&surroundings, args, out),
         // They need no surroundings, and were run above.
-        Some(Command::Config(_) | Command::Completions(_) | Command::Help(_)) => Ok(Exit::Done),
+        Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_) | Command::Help(_)) => Ok(Exit::Done),
     }
 }

@@ -145,7 +145,7 @@ mod tests {
 
     fn told(failure: &Failure) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let stream = |writer| Stream { writer, terminal_width: None, takes_color: false };
+        let stream = |writer| Stream { writer, terminal_width: None, terminal_height: None, takes_color: false };
         let mut out_screen = Screen::new(stream(&mut out), Color::Auto);
         failure.report(&mut out_screen, &mut Screen::new(stream(&mut err), Color::Auto)).unwrap();
         assert!(out.is_empty());

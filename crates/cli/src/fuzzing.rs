@@ -17,7 +17,8 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
 /// What a terminal gets for a line with this text, in red or plain.
 pub fn printed(text: &str, width: usize, colored: bool) -> String {
     let mut bytes = Vec::new();
-    let stream = Stream { writer: &mut bytes, terminal_width: Some(width), takes_color: colored };
+    let stream =
+        Stream { writer: &mut bytes, terminal_width: Some(width), terminal_height: None, takes_color: colored };
     // Writing to memory does not fail.
     Screen::new(stream, Color::Auto).print(Line::new().styled(BAD, text)).ok();
     String::from_utf8_lossy(&bytes).into_owned()

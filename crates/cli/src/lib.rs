@@ -11,6 +11,7 @@
 mod args;
 mod clock;
 mod command;
+mod completion;
 mod data;
 #[doc(hidden)]
 pub mod definition;
@@ -21,6 +22,7 @@ mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod interrupt;
+mod pager;
 mod progress;
 mod screen;
 mod surroundings;
@@ -45,6 +47,8 @@ pub struct Stream<'s> {
     pub writer: &'s mut dyn Write,
     /// The number of columns, if it is a terminal.
     pub terminal_width: Option<usize>,
+    /// The number of lines, if it is a terminal that long output should be paged on.
+    pub terminal_height: Option<usize>,
     /// Whether to use colour on it, unless the user says otherwise.
     pub takes_color: bool,
 }
@@ -100,7 +104,9 @@ pub fn run(
     let result = parse(args, color)
         .and_then(|cli| command::run(&cli, environment, &mut out, &mut err))
         .and_then(|exit| Ok(out.flush().map(|()| exit)?));
-    match result {
+    // However it ended, what was printed is shown first, and whoever pages through it is waited for.
+    let shown = out.finish();
+    match result.and_then(|exit| Ok(shown.map(|()| exit)?)) {
         Ok(exit) => exit,
         Err(failure) => {
             let exit = failure.exit();

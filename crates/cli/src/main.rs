@@ -10,7 +10,7 @@ use sessile_cli::{Stream, run};
 fn main() -> ExitCode {
     let (stdout, stderr) = (io::stdout(), io::stderr());
     let (out_paint, err_paint) = (takes_color(&stdout), takes_color(&stderr));
-    let (out_width, err_width) = (terminal_width(&stdout), terminal_width(&stderr));
+    let (out_size, err_size) = (terminal_size(&stdout), terminal_size(&stderr));
     let mut out = BufWriter::with_capacity(64 << 10, plain(&stdout));
     let mut err = stderr.lock();
     // Not being able to only means that a limit on the size of files ends us instead of being told.
@@ -18,8 +18,8 @@ fn main() -> ExitCode {
     let exit = run(
         std::env::args_os(),
         Arc::new(sessile::System),
-        Stream { writer: &mut out, terminal_width: out_width, takes_color: out_paint },
-        Stream { writer: &mut err as &mut dyn Write, terminal_width: err_width, takes_color: err_paint },
+        stream(&mut out, out_size, out_paint),
+        stream(&mut err, err_size, err_paint),
     );
     exit.into()
 }
@@ -43,15 +43,20 @@ fn takes_color(stream: &impl anstream::stream::RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
 }
 
-/// The columns of the terminal that a stream is connected to, if it is.
+fn stream(writer: &mut dyn Write, size: Option<(usize, usize)>, takes_color: bool) -> Stream<'_> {
+    let (width, height) = size.unzip();
+    Stream { writer, terminal_width: width, terminal_height: height, takes_color }
+}
+
+/// The columns and lines of the terminal that a stream is connected to, if it is.
 #[cfg(unix)]
-fn terminal_width(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<usize> {
+fn terminal_size(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<(usize, usize)> {
     let size = stream.is_terminal().then(|| rustix::termios::tcgetwinsize(stream).ok())?;
-    let columns = size.map_or(0, |size| usize::from(size.ws_col));
-    Some(if columns == 0 { 80 } else { columns })
+    let known = |count: u16, usual: usize| if count == 0 { usual } else { usize::from(count) };
+    Some(size.map_or((80, 24), |size| (known(size.ws_col, 80), known(size.ws_row, 24))))
 }
 
 #[cfg(not(unix))]
-fn terminal_width(stream: &impl IsTerminal) -> Option<usize> {
-    stream.is_terminal().then_some(80)
+fn terminal_size(stream: &impl IsTerminal) -> Option<(usize, usize)> {
+    stream.is_terminal().then_some((80, 24))
 }

@@ -110,7 +110,10 @@ mod tests {
 
     fn shown(terminal_width: Option<usize>, is_due: bool) -> String {
         let mut bytes = Vec::new();
-        let mut screen = Screen::new(Stream { writer: &mut bytes, terminal_width, takes_color: false }, Color::Never);
+        let mut screen = Screen::new(
+            Stream { writer: &mut bytes, terminal_width, terminal_height: None, takes_color: false },
+            Color::Never,
+        );
         let mut bar = Bar::new(Unit::Sessions);
         if is_due {
             bar.due = Instant::now();
@@ -132,8 +135,10 @@ mod tests {
     fn whoever_looks_gets_the_same_result() {
         for terminal_width in [None, Some(80)] {
             let mut bytes = Vec::new();
-            let mut screen =
-                Screen::new(Stream { writer: &mut bytes, terminal_width, takes_color: false }, Color::Never);
+            let mut screen = Screen::new(
+                Stream { writer: &mut bytes, terminal_width, terminal_height: None, takes_color: false },
+                Color::Never,
+            );
             let meter = Meter::default();
             meter.note(u64::MAX / 64, 0);
             assert_eq!(meter.watch(Unit::Bytes, &mut screen, || 7), 7);

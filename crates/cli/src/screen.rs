@@ -12,9 +12,11 @@ mod wrap;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Color as Hue, Style};
+use sessile::Environment;
 
 use crate::Stream;
 use crate::args::Color;
+use crate::pager::Pager;
 pub(crate) use clean::{clean, columns};
 pub(crate) use picture::Protocol;
 pub(crate) use wrap::wrapped;
@@ -47,25 +49,49 @@ pub(crate) struct Screen<'s> {
     paints: bool,
     takes_color: bool,
     width: usize,
+    height: Option<usize>,
     is_terminal: bool,
+    /// What long output goes through.
+    pager: Option<Pager>,
 }
 
 impl<'s> Screen<'s> {
     pub(crate) fn new(stream: Stream<'s>, color: Color) -> Self {
-        let Stream { writer, terminal_width, takes_color } = stream;
+        let Stream { writer, terminal_width, terminal_height, takes_color } = stream;
         Self {
             writer,
             paints: color.paints(takes_color),
             takes_color,
             // Narrower than this nothing can be laid out.
             width: terminal_width.unwrap_or(DEFAULT_WIDTH).max(20),
+            height: terminal_height,
             is_terminal: terminal_width.is_some(),
+            pager: None,
         }
     }
 
     /// Uses colour as this says from now on.
     pub(crate) fn paint(&mut self, color: Color) {
         self.paints = color.paints(self.takes_color);
+    }
+
+    /// Lets long output go through a pager from now on, if somebody is looking.
+    pub(crate) fn page(&mut self, command: &str, environment: &dyn Environment) {
+        self.pager = self.height.and_then(|height| Pager::new(command, height, environment));
+    }
+
+    /// Shows what is left to be shown.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.pager.take().map_or(Ok(()), |pager| pager.finish(self.writer))?;
+        self.writer.flush()
+    }
+
+    /// Where bytes go.
+    fn sink(&mut self) -> &mut dyn Write {
+        match &mut self.pager {
+            Some(pager) => pager,
+            None => self.writer,
+        }
     }
 
     /// How many columns there are.
@@ -87,12 +113,12 @@ impl<'s> Screen<'s> {
     /// Prints a line however long it is.
     pub(crate) fn print_whole(&mut self, line: &Line) -> io::Result<()> {
         self.write(line)?;
-        self.writer.write_all(b"\n")
+        self.sink().write_all(b"\n")
     }
 
     /// Prints an empty line.
     pub(crate) fn blank(&mut self) -> io::Result<()> {
-        self.writer.write_all(b"\n")
+        self.sink().write_all(b"\n")
     }
 
     /// Shows a line that the next one replaces. Does nothing unless somebody is looking.
@@ -105,19 +131,20 @@ impl<'s> Screen<'s> {
         self.writer.flush()
     }
 
-    /// The stream itself, for data that is no text for people.
+    /// The stream itself, for data that is no text for people and is not paged.
     pub(crate) fn data(&mut self) -> &mut dyn Write {
-        self.writer
+        self.pager = self.pager.take().filter(|pager| !pager.is_empty());
+        self.sink()
     }
 
     /// Prints a text of clap's, which brings its own colours and holds nothing of a session's.
     pub(crate) fn print_help(&mut self, text: &clap::builder::StyledStr) -> io::Result<()> {
         let text = if self.paints { text.ansi().to_string() } else { text.to_string() };
-        self.writer.write_all(text.as_bytes())
+        self.sink().write_all(text.as_bytes())
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        self.sink().flush()
     }
 
     fn write(&mut self, line: &Line) -> io::Result<()> {
@@ -129,7 +156,7 @@ impl<'s> Screen<'s> {
                 text.push_str(piece);
             }
         }
-        self.writer.write_all(text.trim_end_matches(' ').as_bytes())
+        self.sink().write_all(text.trim_end_matches(' ').as_bytes())
     }
 }
 
@@ -197,7 +224,8 @@ mod tests {
 
     fn printed(line: Line, width: usize, color: Color) -> String {
         let mut bytes = Vec::new();
-        let stream = Stream { writer: &mut bytes, terminal_width: Some(width), takes_color: false };
+        let stream =
+            Stream { writer: &mut bytes, terminal_width: Some(width), terminal_height: None, takes_color: false };
         Screen::new(stream, color).print(line).unwrap();
         String::from_utf8(bytes).unwrap()
     }

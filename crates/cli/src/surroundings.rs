@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use sessile::date::{self, LocalZone, When};
 use sessile::settings::{Origin, Settings};
 use sessile::{Environment, ListOptions, Sample, SessionInfo, SessionManager, Sessions, WriteOptions};
 use tempfile::TempDir;
@@ -73,6 +74,17 @@ impl Surroundings {
     /// The time by which ages are told.
     pub(crate) fn now_ms(&self) -> i64 {
         self.sessions.environment().now_ms()
+    }
+
+    /// A time that the user gave; none if it is none.
+    pub(crate) fn when(&self, text: &str) -> Option<When> {
+        date::when(text, self.now_ms(), &Zone(self.sessions.environment()))
+    }
+
+    /// A time by the local clock, to the minute.
+    pub(crate) fn local_time(&self, ms: i64) -> String {
+        let text = date::to_iso(date::to_local(ms, &Zone(self.sessions.environment())));
+        text.get(..16).unwrap_or_default().replace('T', " ")
     }
 
     /// A path in short, with `~` for the home directory.
@@ -154,6 +166,15 @@ impl Surroundings {
     fn most_recent(&self) -> Result<PathBuf, Failure> {
         let found = self.sessions.most_recent(self.cwd(), self.session_dir().as_deref())?;
         found.ok_or_else(|| Failure::NothingToContinue { cwd: self.short(&self.cwd().to_string_lossy()) })
+    }
+}
+
+/// The time zone of an environment.
+struct Zone<'z>(&'z dyn Environment);
+
+impl LocalZone for Zone<'_> {
+    fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
+        self.0.local_offset_ms(local_ms)
     }
 }
 

@@ -20,10 +20,12 @@ mod fields;
 mod iso;
 mod legacy;
 mod token;
+mod when;
 
 use fields::Fields;
 use iso::Outcome;
 use token::Tokens;
+pub use when::{When, to_local, when};
 
 /// The furthest instant from the epoch that a JavaScript date can hold.
 const MAX_MS: i64 = 8_640_000_000_000_000;
@@ -106,29 +108,6 @@ pub fn parse_utc_iso(bytes: &[u8]) -> Option<i64> {
         let seconds = (hour * 60 + minute) * 60 + second;
         days_from_civil(year, month, day) * MS_PER_DAY + seconds * 1000 + millisecond
     })
-}
-
-/// What the wall clock of a zone shows at an instant, in milliseconds as if it showed UTC.
-///
-/// The zone only tells its offset at a local time, so this looks for the local time that leads back to the instant.
-///
-/// ```
-/// use sessile_core::date::{Utc, to_local};
-///
-/// assert_eq!(to_local(1_735_689_600_000, &Utc), 1_735_689_600_000);
-/// ```
-#[must_use]
-pub fn to_local(ms: i64, zone: &dyn LocalZone) -> i64 {
-    let mut local = ms;
-    // Right after the first or second look, except in the hour in which clocks change.
-    for _ in 0..3 {
-        let next = ms.saturating_add(zone.offset_ms_at_local(local));
-        if next == local {
-            break;
-        }
-        local = next;
-    }
-    local
 }
 
 /// Writes an instant as `toISOString` does: always UTC, always with milliseconds.

@@ -54,7 +54,7 @@ pub struct StatsOptions {
     pub grouping: Grouping,
     /// Count entries from this time on, in milliseconds.
     pub since: Option<i64>,
-    /// Count entries before this time, in milliseconds.
+    /// Count entries up to this time, in milliseconds.
     pub until: Option<i64>,
     /// Looked at before each family.
     pub cancel: Option<Cancel>,
@@ -328,7 +328,9 @@ impl Seen {
 
 fn is_within(share: &Share, options: &StatsOptions) -> bool {
     match share.time {
-        Some(time) => options.since.is_none_or(|since| time >= since) && options.until.is_none_or(|until| time < until),
+        Some(time) => {
+            options.since.is_none_or(|since| time >= since) && options.until.is_none_or(|until| time <= until)
+        }
         None => options.since.is_none() && options.until.is_none(),
     }
 }

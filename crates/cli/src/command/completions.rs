@@ -9,7 +9,10 @@ use crate::failure::Failure;
 use crate::screen::Screen;
 
 /// Print a completion script for a shell
+///
+/// In bash, zsh and fish it also completes the names and ids of sessions, the labels of entries and the names of settings.
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  $ sessile completions bash\n  $ sessile completions fish")]
 pub(crate) struct CompletionsArgs {
     /// The shell to print it for
     #[arg(value_name = "SHELL")]
@@ -17,9 +20,17 @@ pub(crate) struct CompletionsArgs {
 }
 
 pub(super) fn run(args: &CompletionsArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
-    // Made in memory: the generator panics if it cannot write.
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "sessile", &mut script);
-    out.data().write_all(&script)?;
+    match args.shell {
+        Shell::Bash => out.data().write_all(include_bytes!("../completion/sessile.bash"))?,
+        Shell::Zsh => out.data().write_all(include_bytes!("../completion/sessile.zsh"))?,
+        Shell::Fish => out.data().write_all(include_bytes!("../completion/sessile.fish"))?,
+        // What is known without asking is better than nothing.
+        shell => {
+            // Made in memory: the generator panics if it cannot write.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "sessile", &mut script);
+            out.data().write_all(&script)?;
+        }
+    }
     Ok(Exit::Done)
 }

@@ -101,6 +101,9 @@ pub(super) fn load(cli: &Cli, environment: &dyn Environment, err: &mut Screen<'_
     if let Some(color) = cli.color {
         settings = settings.with_flag("color", Value::Text(color.word().to_owned()), "--color");
     }
+    if cli.no_pager {
+        settings = settings.with_flag("pager", Value::Text(String::new()), "--no-pager");
+    }
     Ok(settings)
 }
 

@@ -4,17 +4,23 @@ use clap::{Args, ValueEnum};
 use sessile::{Children, ListOptions, Progress, Selection, SessionInfo, SortBy, Who};
 
 use crate::Exit;
-use crate::args::ListFormat;
+use crate::args::{ListFormat, SpanArgs};
 use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::progress::{Bar, Unit};
 use crate::screen::{ACCENT, Line, Screen};
 use crate::surroundings::Surroundings;
-use crate::table::{self, Columns, Row};
+use crate::table::{self, Column, Row};
 
 /// List sessions, the most recently active first
+///
+/// Each has a place, @1, @2 and so on, by which later commands know it. The settings list.columns, list.sort and
+/// list.limit count for people, never for JSON.
 #[derive(Debug, Default, Args)]
+#[command(
+    after_long_help = "Examples:\n  $ sessile --sample list --since 2d\n  $ sessile --sample list --columns age,cost,session --sort cost\n  $ sessile --sample list --tree"
+)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
 pub(crate) struct ListArgs {
     /// List the sessions of all directories
@@ -27,8 +33,8 @@ pub(crate) struct ListArgs {
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Draw which session was forked from which, the most recently active family first
-    #[arg(long, conflicts_with_all = ["json", "jsonl", "sort", "limit"])]
+    /// Draw which session was forked from which, the family with the first of the list first
+    #[arg(long, conflicts_with_all = ["json", "jsonl"])]
     tree: bool,
 
     /// List only sessions that have a name
@@ -39,13 +45,20 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "WHAT", default_value = "show")]
     children: ChildrenArg,
 
+    #[command(flatten)]
+    span: SpanArgs,
+
     /// Sort by this instead of the last activity
-    #[arg(long, value_name = "BY", default_value = "recent")]
-    sort: SortArg,
+    #[arg(long, value_name = "BY")]
+    sort: Option<SortArg>,
 
     /// List at most N sessions
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+
+    /// Show these columns, in this order
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', conflicts_with_all = ["json", "jsonl"])]
+    columns: Vec<Column>,
 
     /// Show the path of each file
     #[arg(long)]
@@ -84,13 +97,16 @@ impl ListArgs {
         Self { all, repo, ..Self::default() }
     }
 
-    fn selection(&self) -> Selection {
+    fn selection(&self, surroundings: &Surroundings) -> Result<Selection, Failure> {
         let children = match self.children {
             ChildrenArg::Show => Children::Shown,
             ChildrenArg::Hide => Children::Hidden,
             ChildrenArg::Only => Children::Only,
         };
-        let sort = match self.sort {
+        let settings = &surroundings.settings;
+        let is_for_people = self.format.layout().is_none();
+        let set = || SortArg::from_str(settings.list_sort(), false).ok().filter(|_| is_for_people);
+        let sort = match self.sort.or_else(set).unwrap_or_default() {
             SortArg::Recent => SortBy::Recent,
             SortArg::Created => SortBy::Created,
             SortArg::Size => SortBy::Size,
@@ -98,7 +114,27 @@ impl ListArgs {
             SortArg::Messages => SortBy::Messages,
             SortArg::Name => SortBy::Name,
         };
-        Selection { named: self.named, children, since: None, sort, limit: self.limit }
+        let limit = self.limit.or_else(|| settings.list_limit().filter(|_| is_for_people));
+        let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
+        Ok(Selection { named: self.named, children, since, until, sort, limit })
+    }
+
+    /// Which columns are shown: those that are asked for, else those that are set, else the usual ones.
+    fn columns(&self, surroundings: &Surroundings, is_whole: bool) -> Vec<Column> {
+        let is_sample = surroundings.sample().is_some();
+        let set = || surroundings.settings.list_columns();
+        let mut columns = if !self.columns.is_empty() {
+            self.columns.clone()
+        } else if let Some(words) = set() {
+            words.iter().filter_map(|word| Column::from_str(word, false).ok()).collect()
+        } else {
+            let directory = (self.all || self.repo || is_sample).then_some(Column::Directory);
+            let usual = [Column::Place, Column::Age, Column::Messages, Column::Session];
+            usual.into_iter().chain(directory).collect()
+        };
+        // The places of the sample are those of its whole list, because nothing is noted of it.
+        columns.retain(|column| *column != Column::Place || !is_sample || is_whole);
+        columns
     }
 }
 
@@ -117,21 +153,21 @@ pub(super) fn run(
     if !sessions.is_empty() {
         return Ok(Exit::Done);
     }
+    let is_narrowed = args.selection(surroundings)? != Selection::default();
     // What goes to standard error is for people, who may not be there.
-    drop(say_nothing_found(surroundings, args, err));
+    drop(say_nothing_found(surroundings, args, is_narrowed, err));
     Ok(Exit::Nothing)
 }
 
-fn print_table(
+/// Prints sessions for people, and notes their places.
+pub(super) fn print_table(
     surroundings: &Surroundings,
     args: &ListArgs,
     sessions: &[SessionInfo],
     out: &mut Screen<'_>,
-) -> std::io::Result<()> {
-    let is_sample = surroundings.sample().is_some();
-    // The places of the sample are those of its whole list, because nothing is noted of it.
-    let is_whole = args.selection() == Selection::default() && !args.tree && !args.repo;
-    let columns = Columns { place: !is_sample || is_whole, cwd: args.all || args.repo || is_sample, path: args.paths };
+) -> Result<(), Failure> {
+    let is_whole = args.selection(surroundings)? == Selection::default() && !args.tree && !args.repo;
+    let columns = args.columns(surroundings, is_whole);
     let mut rows: Vec<Row<'_>> = sessions.iter().map(|session| Row::of(surroundings, session)).collect();
     if args.repo {
         add_branches(surroundings, sessions, &mut rows);
@@ -139,13 +175,13 @@ fn print_table(
     if args.tree {
         rows = drawn(surroundings, sessions, rows);
     }
-    table::print_rows(surroundings, out, &rows, columns)?;
+    table::print(surroundings, out, &rows, &columns, args.paths)?;
     note_places(surroundings, rows.iter().filter_map(|row| row.session));
     Ok(())
 }
 
 /// Notes which session has which place, for later commands. Not being able to is no reason not to list.
-pub(super) fn note_places<'s>(surroundings: &Surroundings, sessions: impl Iterator<Item = &'s SessionInfo>) {
+fn note_places<'s>(surroundings: &Surroundings, sessions: impl Iterator<Item = &'s SessionInfo>) {
     drop(surroundings.sessions.note_list(sessions.map(|session| session.path.as_path())));
 }
 
@@ -164,7 +200,16 @@ fn add_branches(surroundings: &Surroundings, sessions: &[SessionInfo], rows: &mu
 fn drawn<'r>(surroundings: &Surroundings, sessions: &'r [SessionInfo], rows: Vec<Row<'r>>) -> Vec<Row<'r>> {
     let mut rows: Vec<Option<Row<'_>>> = rows.into_iter().map(Some).collect();
     let mut drawn = Vec::new();
-    for family in surroundings.sessions.families(sessions) {
+    let mut families = surroundings.sessions.families(sessions);
+    // The order of the list counts for families as well: by the first of their members in it.
+    families.sort_by_key(|family| {
+        let listed = family.members.iter().filter_map(|member| match member.who {
+            Who::Listed(place) => Some(place),
+            Who::Missing(_) => None,
+        });
+        listed.min()
+    });
+    for family in families {
         for member in family.members {
             let before = match member.depth.checked_sub(1) {
                 None => String::new(),
@@ -193,6 +238,7 @@ pub(super) fn find(
     args: &ListArgs,
     err: &mut Screen<'_>,
 ) -> Result<Vec<SessionInfo>, Failure> {
+    let selection = args.selection(surroundings)?;
     let dir = surroundings.session_dir();
     let mut bar = Bar::new(Unit::Sessions);
     let mut show = |progress: Progress<'_>| bar.show(progress.loaded as u64, progress.total as u64, err);
@@ -208,11 +254,16 @@ pub(super) fn find(
     };
     bar.clear(err);
     let mut found = found?;
-    args.selection().apply(&mut found);
+    selection.apply(&mut found);
     Ok(found)
 }
 
-fn say_nothing_found(surroundings: &Surroundings, args: &ListArgs, err: &mut Screen<'_>) -> std::io::Result<()> {
+fn say_nothing_found(
+    surroundings: &Surroundings,
+    args: &ListArgs,
+    is_narrowed: bool,
+    err: &mut Screen<'_>,
+) -> std::io::Result<()> {
     let dir = surroundings.session_dir();
     let (what, hint) = if let Some(dir) = dir.as_deref().filter(|dir| !surroundings.is_directory(dir)) {
         (
@@ -222,7 +273,7 @@ fn say_nothing_found(surroundings: &Surroundings, args: &ListArgs, err: &mut Scr
     } else if let Some(dir) = dir.filter(|_| !args.all) {
         let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
         (format!("no sessions for {cwd} in {}", dir.display()), "add --all to list those of other directories as well")
-    } else if args.all || args.selection() != Selection::default() {
+    } else if args.all || is_narrowed {
         ("no sessions found".to_owned(), "`sessile --sample` shows a made-up store")
     } else {
         let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());

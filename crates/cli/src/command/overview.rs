@@ -9,7 +9,6 @@ use crate::command::tree::{self, Choice};
 use crate::failure::Failure;
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
-use crate::table::{self, Columns};
 
 /// Lists the sessions of this directory, or shows the sample if there are none.
 pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
@@ -18,8 +17,7 @@ pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut S
     }
     let sessions = list::find(surroundings, &ListArgs::default(), err)?;
     if !sessions.is_empty() {
-        table::print(surroundings, out, &sessions, Columns { place: true, ..Columns::default() })?;
-        list::note_places(surroundings, sessions.iter());
+        list::print_table(surroundings, &ListArgs::default(), &sessions, out)?;
         return Ok(Exit::Done);
     }
     let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
@@ -33,7 +31,7 @@ fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>
     let Some(store) = sample.sample() else { return Ok(Exit::Nothing) };
     let sessions = list::find(sample, &ListArgs::default(), err)?;
     heading(out, &format!("{} made-up sessions", sessions.len()))?;
-    table::print(sample, out, &sessions, Columns { place: true, cwd: true, path: false })?;
+    list::print_table(sample, &ListArgs::default(), &sessions, out)?;
     out.blank()?;
     let place = sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
     heading(out, &format!("the tree of @{place}; • leads to its end; a [label] stands before its entry"))?;

@@ -4,16 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{ArgAction, Args, CommandFactory};
-use sessile::date::{LocalZone, parse};
 use sessile::text::filter::Filter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
-use sessile::{
-    EntryId, Environment, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Updated, Upkeep,
-};
+use sessile::{EntryId, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Updated, Upkeep};
 
 use crate::Exit;
-use crate::args::{Cli, ListFormat};
+use crate::args::{Cli, ListFormat, SpanArgs};
 use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
@@ -68,13 +65,8 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
-    /// Only entries from this time on, such as 2026-01-31 or 2026-01-31T12:00Z
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-
-    /// Only entries up to this time
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
+    #[command(flatten)]
+    span: SpanArgs,
 
     /// Only this session, given as for other commands
     #[arg(long, value_name = "SESSION")]
@@ -185,26 +177,13 @@ fn scope(surroundings: &Surroundings, args: &SearchArgs) -> Result<SearchScope, 
 }
 
 fn filter(surroundings: &Surroundings, args: &SearchArgs) -> Result<Filter, Failure> {
-    let zone = Zone(surroundings.sessions.environment());
-    let time = |given: &Option<String>| {
-        let read = |text: &String| parse(text, &zone).ok_or_else(|| usage(&format!("{text:?} is no time")));
-        given.as_ref().map(read).transpose()
-    };
     Ok(Filter {
         kinds: args.role.clone(),
         tool: args.tool.clone(),
         model: args.model.clone(),
-        since: time(&args.since)?,
-        until: time(&args.until)?,
+        since: args.span.since(surroundings)?,
+        until: args.span.until(surroundings)?,
     })
-}
-
-struct Zone<'z>(&'z dyn Environment);
-
-impl LocalZone for Zone<'_> {
-    fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
-        self.0.local_offset_ms(local_ms)
-    }
 }
 
 fn on_path(surroundings: &Surroundings, args: &SearchArgs) -> Result<Option<OnPath>, Failure> {

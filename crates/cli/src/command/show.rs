@@ -53,6 +53,13 @@ pub(crate) struct ShowArgs {
     format: ListFormat,
 }
 
+impl ShowArgs {
+    /// Whether it may print something else than text.
+    pub(super) fn has_pictures(&self) -> bool {
+        self.images
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   $ sessile show @1

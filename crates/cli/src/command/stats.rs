@@ -10,11 +10,12 @@ use sessile::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions, Tally};
 use super::info::relatives;
 use super::list::{self, ListArgs};
 use crate::Exit;
-use crate::args::{Cli, SessionArg};
+use crate::args::{Cli, SessionArg, SpanArgs};
 use crate::clock::Clock;
 use crate::data;
 use crate::facts::fact;
 use crate::failure::Failure;
+use crate::interrupt::on_interrupt;
 use crate::screen::{DIM, Line, PLAIN, Screen, clean, columns};
 use crate::surroundings::{Surroundings, warn};
 
@@ -43,13 +44,8 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
 
-    /// Count only what was written from then on: a date, or how long ago, such as 7d
-    #[arg(long, value_name = "WHEN")]
-    since: Option<String>,
-
-    /// Count only what was written before then
-    #[arg(long, value_name = "WHEN")]
-    until: Option<String>,
+    #[command(flatten)]
+    span: SpanArgs,
 
     /// Print JSON: an object of counts, tokens and cost, and of groups
     #[arg(long)]
@@ -80,7 +76,7 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let is_one = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
-    let is_chosen = args.all || args.repo || args.by.is_some() || args.since.is_some() || args.until.is_some();
+    let is_chosen = args.all || args.repo || args.by.is_some() || args.span.is_given();
     if is_one && is_chosen {
         let what = "a SESSION is counted as a whole; --all, --repo, --by, --since and --until go without one";
         return Err(Cli::command().error(ErrorKind::ArgumentConflict, what).into());
@@ -121,8 +117,8 @@ impl StatsArgs {
             Some(By::Tool) => Grouping::Tool,
             Some(By::Session) => Grouping::Session,
         };
-        let when = |text: &Option<String>| text.as_deref().map(|text| moment(surroundings, text)).transpose();
-        Ok(StatsOptions { grouping, since: when(&self.since)?, until: when(&self.until)?, cancel: None })
+        let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
+        Ok(StatsOptions { grouping, since, until, cancel: Some(on_interrupt()?) })
     }
 }
 
@@ -323,24 +319,4 @@ fn name_of(surroundings: &Surroundings, what: &str, group: &StatsGroup) -> Strin
         ("project", path) => surroundings.short(path),
         (_, key) => key.to_owned(),
     }
-}
-
-/// A time that the user means: a date, or so long ago.
-fn moment(surroundings: &Surroundings, text: &str) -> Result<i64, Failure> {
-    let environment = surroundings.sessions.environment();
-    let ago = || {
-        let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-        let unit_ms = match unit {
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            "w" => 7 * 86_400_000,
-            _ => return None,
-        };
-        Some(environment.now_ms() - number.parse::<i64>().ok()?.checked_mul(unit_ms)?)
-    };
-    let date = || sessile::time_of(environment, sessile::json::Json::string(text).raw());
-    ago().or_else(date).ok_or_else(|| {
-        let what = format!("{text:?} is no time; try 2025-11-01, 7d, 2w or 12h");
-        Cli::command().error(ErrorKind::InvalidValue, what).into()
-    })
 }

@@ -82,7 +82,7 @@ mod tests {
     fn drawn(protocol: Protocol, mime_type: &str, data: &str, is_terminal: bool) -> (bool, String) {
         let mut bytes = Vec::new();
         let terminal_width = is_terminal.then_some(80);
-        let stream = Stream { writer: &mut bytes, terminal_width, takes_color: false };
+        let stream = Stream { writer: &mut bytes, terminal_width, terminal_height: None, takes_color: false };
         let is_drawn = Screen::new(stream, Color::Auto).picture(protocol, mime_type, data).unwrap();
         (is_drawn, String::from_utf8(bytes).unwrap())
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod codes;
+mod completion;
 mod config;
 mod data;
 mod deep;

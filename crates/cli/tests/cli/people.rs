@@ -102,7 +102,46 @@ fn lists_are_narrowed_and_sorted() {
     assert_eq!(list(&["--children", "only", "--limit", "2"]), ["Ant", "orphan"]);
     assert_eq!(list(&["--sort", "name", "--named"]), ["Ant", "Zebra"]);
     assert_eq!(list(&["--tree"]), ["Zebra", "└ child", "  └ Ant", "(not here: /gone/2025_nobody.jsonl)", "└ orphan"]);
+    // The first of the list decides which family comes first; who is left out is not here.
+    assert_eq!(list(&["--tree", "--sort", "created"]).len(), 5);
+    let gone = format!("(not here: {})", home_path(&home, &child));
+    assert_eq!(list(&["--tree", "--named"]), [&gone, "└ Ant", "Zebra"]);
+    assert_eq!(list(&["--tree", "--limit", "1", "--sort", "name"])[1], "└ Ant");
     home.run(&["list", "--tree", "--json"]).expect(2, &home.run(&["list", "--tree", "--json"]).err);
+}
+
+fn home_path(home: &Home, path: &Path) -> String {
+    format!("~/{}", path.strip_prefix(home.dir.path()).unwrap().display())
+}
+
+#[test]
+fn lists_have_the_columns_and_the_time_that_are_wanted() {
+    let home = Home::new();
+    family_member(&home, "old", 1, None, Some("Named"));
+    let lines = [user("a", None, "new")].map(|line| line.replace("1735689601000", "1767225600000"));
+    home.session("new.jsonl", &lines);
+    let list = |words: &[&str]| home.run(&[&["list"], words].concat());
+    let ran = list(&["--columns", "name,id,messages", "--sort", "name"]);
+    assert_eq!(ran.out, "name   id   msgs\nNamed  old     1\n       s1      1\n", "{}", ran.err);
+    let ran = list(&["--columns", "created,size,cost,tokens,path"]);
+    assert!(ran.out.lines().nth(1).unwrap().ends_with("/new.jsonl"), "{}", ran.out);
+    let shown = |words: &[&str]| {
+        let ran = list(&[words, &["--columns", "session"]].concat());
+        ran.out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&["--since", "2025-06-01"]), ["new"]);
+    assert_eq!(shown(&["--until", "2025-06-01"]), ["Named"]);
+    assert_eq!(shown(&["--until", "2025-01-01T00:00Z"]), [""; 0]);
+    assert_eq!(shown(&["--since", "2024-12-31", "--until", "2026-01-02"]), ["new", "Named"]);
+    assert_eq!(shown(&["--since", "1m"]), [""; 0]);
+    let ran = list(&["--since", "some day"]);
+    assert!(ran.code == 2 && ran.err.contains("\"some day\" is no time"), "{}", ran.err);
+    assert_eq!(list(&["--columns", "colour"]).code, 2);
+    home.run(&["config", "set", "list.columns", "session"]).expect(0, "");
+    home.run(&["config", "set", "list.sort", "name"]).expect(0, "");
+    home.run(&["config", "set", "list.limit", "1"]).expect(0, "");
+    assert_eq!(list(&[]).out, "session\nNamed\n");
+    assert_eq!(list(&["--json"]).json().as_array().unwrap().len(), 2, "settings are for people");
 }
 
 #[test]
@@ -135,14 +174,4 @@ fn a_list_is_the_same_whether_it_was_kept_or_not() {
     let first = home.run(&["list", "--all", "--json"]).json();
     assert!(home.dir.path().join("SESSILE_CACHE_DIR/catalogue").is_dir());
     assert_eq!(home.run(&["list", "--all", "--json"]).json(), first);
-}
-
-#[test]
-fn completions_are_made() {
-    let home = Home::new();
-    for shell in ["bash", "zsh", "fish"] {
-        let ran = home.run(&["completions", shell]);
-        ran.expect(0, "");
-        assert!(ran.out.contains("--session-dir") || ran.out.contains("session-dir"), "{shell}");
-    }
 }

@@ -289,8 +289,13 @@ fn on_terminal(words: &[&str], columns: usize) -> String {
     let exit = sessile_cli::run(
         args,
         std::sync::Arc::new(sessile::System),
-        sessile_cli::Stream { writer: &mut out, terminal_width: Some(columns), takes_color: false },
-        sessile_cli::Stream { writer: &mut err, terminal_width: None, takes_color: false },
+        sessile_cli::Stream {
+            writer: &mut out,
+            terminal_width: Some(columns),
+            terminal_height: None,
+            takes_color: false,
+        },
+        sessile_cli::Stream { writer: &mut err, terminal_width: None, terminal_height: None, takes_color: false },
     );
     assert_eq!((exit.code(), String::from_utf8(err).unwrap().as_str()), (0, ""), "{words:?}");
     String::from_utf8(out).unwrap()

@@ -13,6 +13,8 @@ pub struct Selection {
     pub children: Children,
     /// Only those in which somebody said something since then, in milliseconds.
     pub since: Option<i64>,
+    /// Only those in which nobody said anything after that, in milliseconds.
+    pub until: Option<i64>,
     /// The order.
     pub sort: SortBy,
     /// At most so many.
@@ -71,7 +73,10 @@ impl Selection {
             Children::Hidden => !is_child,
             Children::Only => is_child,
         };
-        is_wanted && (!self.named || session.name.is_some()) && self.since.is_none_or(|since| session.modified >= since)
+        is_wanted
+            && (!self.named || session.name.is_some())
+            && self.since.is_none_or(|since| session.modified >= since)
+            && self.until.is_none_or(|until| session.modified <= until)
     }
 }
 
@@ -124,6 +129,8 @@ mod tests {
         assert_eq!(selected(Selection { children: Children::Hidden, ..all }), "da");
         assert_eq!(selected(Selection { children: Children::Only, ..all }), "cb");
         assert_eq!(selected(Selection { since: Some(3), ..all }), "dc");
+        assert_eq!(selected(Selection { until: Some(3), ..all }), "cba");
+        assert_eq!(selected(Selection { since: Some(2), until: Some(3), ..all }), "cb");
         assert_eq!(selected(Selection { limit: Some(1), ..all }), "d");
         for (sort, expected) in [
             (SortBy::Created, "bcda"),

@@ -1,0 +1,176 @@
+//! `sessile __complete`, which completion scripts ask
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, CommandFactory, ValueEnum};
+use sessile::label::Label;
+use sessile::os::RealOs;
+use sessile::settings::{KEYS, Settings, Value};
+use sessile::{Cancel, Environment, ListOptions, SessionError, SessionInfo};
+
+use crate::Exit;
+use crate::args::{Cli, SamplePlace, SessionArg};
+use crate::completion::bash;
+use crate::completion::{Place, Said, Wanted};
+use crate::failure::Failure;
+use crate::screen::{Screen, clean};
+use crate::surroundings::Surroundings;
+
+/// Tell a completion script what may stand at the end of a command line
+///
+/// The first line is `:words`, `:files` or `:dirs`. After `:words` there is one word per line, for zsh and fish with a tab
+/// and a description. No word holds a control character.
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub(crate) struct CompleteArgs {
+    /// The shell that asks
+    #[arg(long)]
+    shell: AskingShell,
+
+    /// For bash: the line up to where the user is
+    #[arg(long, allow_hyphen_values = true, default_value = "")]
+    line: String,
+
+    /// For bash: the characters at which it breaks words
+    #[arg(long, allow_hyphen_values = true, default_value = "")]
+    breaks: String,
+
+    /// The words behind the name of the program; the last is the one that is being typed
+    #[arg(last = true)]
+    words: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AskingShell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// How long somebody waits for a word. What is found out meanwhile is kept for the next time.
+const PATIENCE: Duration = Duration::from_millis(1500);
+/// How many ids are told: more than that nobody looks through.
+const MOST_IDS: usize = 100;
+
+pub(super) fn run(
+    args: &CompleteArgs,
+    environment: Arc<dyn Environment>,
+    out: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let typed = (args.shell == AskingShell::Bash).then(|| bash::split(&args.line, &args.breaks));
+    let mut words = match &typed {
+        Some(typed) => typed.words.iter().skip(1).cloned().collect(),
+        None => args.words.clone(),
+    };
+    let beginning = words.pop().unwrap_or_default();
+    let mut root = Cli::command();
+    root.build();
+    let place = Place::behind(&root, &words);
+    let (wanted, n_kept) = place.wanted(&beginning);
+    let (kept, rest) = beginning.split_at_checked(n_kept).unwrap_or(("", &beginning));
+    let found = match wanted {
+        Wanted::Words(words) => words,
+        Wanted::Key => KEYS.iter().map(|key| (key.name.to_owned(), key.what.to_owned())).collect(),
+        // Somebody is typing: whatever goes wrong is for the command to tell, not for this.
+        Wanted::Session => sessions(environment, &place.said, rest).unwrap_or_default(),
+        Wanted::Entry => entries(environment, &place.said, rest).unwrap_or_default(),
+        Wanted::Directory => return Ok(say(":dirs", out)?),
+        Wanted::File => return Ok(say(":files", out)?),
+        Wanted::Anything => Vec::new(),
+    };
+    say(":words", out)?;
+    for (word, about) in found.iter().filter(|(word, _)| word.starts_with(rest) && !word.contains(char::is_control)) {
+        let word = format!("{kept}{word}");
+        let line = match &typed {
+            Some(typed) => typed.completed(&word),
+            None if about.is_empty() => word,
+            None => format!("{word}\t{}", clean(about)),
+        };
+        out.data().write_all(line.as_bytes())?;
+        out.data().write_all(b"\n")?;
+    }
+    Ok(Exit::Done)
+}
+
+fn say(what: &str, out: &mut Screen<'_>) -> std::io::Result<Exit> {
+    out.data().write_all(what.as_bytes())?;
+    out.data().write_all(b"\n")?;
+    Ok(Exit::Done)
+}
+
+/// Where the words before say that sessions are.
+fn surroundings(environment: Arc<dyn Environment>, said: &Said) -> Result<Surroundings, Failure> {
+    let mut settings = Settings::load(environment.as_ref(), &RealOs)?;
+    if let Some(dir) = said.session_dir.as_ref().filter(|dir| !dir.is_empty()) {
+        settings = settings.with_flag("session_dir", Value::Text(dir.clone()), "--session-dir");
+    }
+    Surroundings::new(environment, said.is_sample.then_some(&SamplePlace::Temporary), settings)
+}
+
+/// Names and ids of sessions, those of this directory before all others.
+fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> Result<Vec<(String, String)>, Failure> {
+    let surroundings = surroundings(environment, said)?;
+    let dir = surroundings.session_dir();
+    let cancel = Cancel::default();
+    let stop = cancel.clone();
+    // Not waited for: the process ends before it does.
+    std::thread::spawn(move || {
+        std::thread::sleep(PATIENCE);
+        stop.cancel();
+    });
+    let mut options = ListOptions { cancel: Some(cancel), ..ListOptions::default() };
+    let here = surroundings.sessions.list(surroundings.cwd(), dir.as_deref(), &mut options);
+    let mut found = vec![("@latest".to_owned(), "the newest session".to_owned())];
+    found.extend(named(&here.or_else(forgive)?, beginning));
+    if !found.iter().any(|(word, _)| word.starts_with(beginning)) || said.is_sample {
+        let all = surroundings.sessions.list_all(dir.as_deref(), &mut options).or_else(forgive)?;
+        found.extend(named(&all, beginning));
+    }
+    Ok(found)
+}
+
+/// What takes too long is not told.
+fn forgive(error: SessionError) -> Result<Vec<SessionInfo>, SessionError> {
+    match error {
+        SessionError::Cancelled => Ok(Vec::new()),
+        error => Err(error),
+    }
+}
+
+fn named(sessions: &[SessionInfo], beginning: &str) -> Vec<(String, String)> {
+    let name = |session: &SessionInfo| {
+        let name = session.name.as_ref()?.to_str().trim().to_owned();
+        (!name.is_empty()).then(|| (name, session.id.clone()))
+    };
+    let id = |session: &SessionInfo| {
+        let title = session.name.as_ref().unwrap_or(&session.first_message);
+        (session.id.clone(), title.to_str().chars().take(60).collect())
+    };
+    let ids = sessions.iter().filter(|session| session.id.starts_with(beginning)).take(MOST_IDS).map(id);
+    sessions.iter().filter_map(name).chain(ids).collect()
+}
+
+/// Labels and ids of the entries of the session that is named.
+fn entries(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> Result<Vec<(String, String)>, Failure> {
+    let surroundings = surroundings(environment, said)?;
+    let session = said.session.as_ref().map(|session| Path::new(session).to_path_buf());
+    let path = surroundings.find(&SessionArg { session, chosen: None, newest: said.is_newest })?;
+    let session = surroundings.sessions.clone().read_only().open(path, None, None)?;
+    let mut found = vec![
+        ("@leaf".to_owned(), "where the session stands".to_owned()),
+        ("@root".to_owned(), "where it begins".to_owned()),
+    ];
+    let about = |label: &Label, id: &str| (label.text(), id.to_owned());
+    found.extend(session.labels()?.iter().map(|(id, label)| about(label, &id.to_string())));
+    // Ids are no words: they are told to those who know how one begins.
+    let outline = session.outline();
+    let ids = outline.entries().filter_map(|row| Some((outline.id(row)?.to_string(), row)));
+    let begun = ids.filter(|(id, _)| !beginning.is_empty() && id.starts_with(beginning)).take(MOST_IDS);
+    found.extend(begun.map(|(id, row)| {
+        let what = outline.role(row).word().or(outline.kind(row).word()).unwrap_or_default();
+        (id, what.to_owned())
+    }));
+    Ok(found)
+}

@@ -1,0 +1,142 @@
+//! Words of a line as bash takes it apart, and words as it would have to be typed.
+
+/// In which quotes a line ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quote {
+    None,
+    Single,
+    Double,
+}
+
+/// A line that is being typed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Typed {
+    /// The words of its last command, without quotes; the last is the one that is being typed.
+    pub(crate) words: Vec<String>,
+    pub(crate) quote: Quote,
+    /// How much of the last word bash leaves as it is: what stands before the quote that is open, or before the last
+    /// character at which it breaks words. It breaks at more than we do, at `=`, `:` and `@` for example.
+    n_left: usize,
+}
+
+/// Takes a line apart up to where it ends. Nothing in it is ever evaluated.
+pub(crate) fn split(line: &str, breaks: &str) -> Typed {
+    let mut words = vec![String::new()];
+    let mut quote = Quote::None;
+    let mut is_open = false;
+    let mut n_left = 0;
+    let mut chars = line.chars();
+    while let Some(char) = chars.next() {
+        let length = words.last().map_or(0, String::len);
+        match (quote, char) {
+            (Quote::Single, '\'') | (Quote::Double, '"') => quote = Quote::None,
+            (Quote::None, '\'') => (quote, is_open, n_left) = (Quote::Single, true, length),
+            (Quote::None, '"') => (quote, is_open, n_left) = (Quote::Double, true, length),
+            (Quote::None | Quote::Double, '\\') => {
+                is_open = true;
+                push(&mut words, chars.next());
+            }
+            (Quote::None, ';' | '|' | '&' | '(' | '\n') => {
+                // Another command begins.
+                words = vec![String::new()];
+                (is_open, n_left) = (false, 0);
+            }
+            (Quote::None, char) if char.is_whitespace() => {
+                if is_open {
+                    words.push(String::new());
+                }
+                (is_open, n_left) = (false, 0);
+            }
+            (_, char) => {
+                is_open = true;
+                push(&mut words, Some(char));
+                if quote == Quote::None && breaks.contains(char) {
+                    n_left = length + char.len_utf8();
+                }
+            }
+        }
+    }
+    Typed { words, quote, n_left }
+}
+
+fn push(words: &mut [String], char: Option<char>) {
+    if let (Some(word), Some(char)) = (words.last_mut(), char) {
+        word.push(char);
+    }
+}
+
+impl Typed {
+    /// What bash is to put in place of what it replaces, so that the word being typed becomes this one.
+    pub(crate) fn completed(&self, word: &str) -> String {
+        escaped(word.get(self.n_left..).unwrap_or(word), self.quote)
+    }
+}
+
+/// A word as it would have to be typed within these quotes.
+fn escaped(word: &str, quote: Quote) -> String {
+    let mut text = String::new();
+    for char in word.chars() {
+        let needs_escape = match quote {
+            Quote::None => !(char.is_alphanumeric() || "@%+=:,./-_~".contains(char)),
+            Quote::Double => "\"\\$`".contains(char),
+            Quote::Single => false,
+        };
+        if quote == Quote::Single && char == '\'' {
+            // There is no other way to write one.
+            text.push_str("'\\''");
+            continue;
+        }
+        text.extend(needs_escape.then_some('\\'));
+        text.push(char);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BREAKS: &str = " \t\n\"'@><=;|&(:";
+
+    #[test]
+    fn lines_are_taken_apart_as_bash_does() {
+        let words = |line: &str| split(line, BREAKS).words;
+        assert_eq!(words("sessile  tree "), ["sessile", "tree", ""]);
+        assert_eq!(words("sessile tree @la"), ["sessile", "tree", "@la"]);
+        assert_eq!(words(r"sessile tree Tide\ ta"), ["sessile", "tree", "Tide ta"]);
+        assert_eq!(words("cd x && sessile li"), ["sessile", "li"]);
+        assert_eq!(words("sessile tree \"Tide ta"), ["sessile", "tree", "Tide ta"]);
+        assert_eq!(words("sessile tree 'a\\"), ["sessile", "tree", "a\\"]);
+        assert_eq!(words("sessile '' "), ["sessile", "", ""]);
+    }
+
+    #[test]
+    fn what_a_shell_would_run_is_escaped() {
+        assert_eq!(escaped("a $(rm) `x` 'y'", Quote::None), r"a\ \$\(rm\)\ \`x\`\ \'y\'");
+        assert_eq!(escaped("a $(rm) \"", Quote::Double), "a \\$(rm) \\\"");
+        assert_eq!(escaped("it's", Quote::Single), r"it'\''s");
+    }
+
+    #[test]
+    fn only_what_bash_replaces_is_given() {
+        let completed = |line: &str, word: &str| split(line, BREAKS).completed(word);
+        assert_eq!(completed("sessile tree @la", "@latest"), "latest");
+        assert_eq!(completed("sessile --color=a", "--color=always"), "always");
+        assert_eq!(completed(r"sessile tree a\:\ b", "a: bc"), r"a:\ bc");
+        assert_eq!(completed("sessile tree \"a: b", "a: bc"), "a: bc");
+        assert_eq!(completed("sessile tree --session='a b", "--session=a bc"), "a bc");
+        assert_eq!(completed("sessile li", "list"), "list");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_typed_is_what_was_meant(word in "\\PC{1,12}") {
+            for (quote, open) in [(Quote::None, ""), (Quote::Double, "\""), (Quote::Single, "'")] {
+                let line = format!("sessile {open}{}", escaped(&word, quote));
+                prop_assert_eq!(split(&line, BREAKS).words.pop(), Some(word.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Completion, as the scripts ask for it and as bash does it.
+
+use super::*;
+
+/// What a shell is told may stand at the end of a line.
+fn asked(home: &Home, words: &[&str]) -> Vec<String> {
+    let words: Vec<&str> = ["__complete", "--shell", "fish", "--"].iter().chain(words).copied().collect();
+    let ran = home.run(&words);
+    ran.expect(0, "");
+    ran.out.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+}
+
+/// The project with a session that has a name no shell should run, and an entry with such a label.
+fn hostile() -> Home {
+    let home = Home::new();
+    let name = r"Tide tables $(touch hacked) `touch hacked` 'x'";
+    let lines = [
+        user("a1b2c3d4", None, "hi"),
+        entry("label", "e", Some("a1b2c3d4"), r#""targetId":"a1b2c3d4","label":"start; touch hacked""#),
+        entry("session_info", "n", Some("e"), &format!(r#""name":"{name}""#)),
+    ];
+    home.session("2025_s1.jsonl", &lines);
+    home
+}
+
+#[test]
+fn scripts_are_made_for_every_shell() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = home.run(&["completions", shell]);
+        ran.expect(0, "");
+        assert!(ran.out.contains("sessile"), "{shell}");
+    }
+}
+
+#[test]
+fn sessions_entries_and_settings_are_told() {
+    let home = hostile();
+    let told = asked(&home, &["tree", ""]);
+    assert_eq!(told[..2], [":words", "@latest"]);
+    assert!(told.contains(&"s1".to_owned()) && told.iter().any(|word| word.starts_with("Tide tables")), "{told:?}");
+    assert_eq!(asked(&home, &["tree", "s"]), [":words", "s1"]);
+    assert_eq!(asked(&home, &["context", "s1", ""]), [":words", "@leaf", "@root", "start; touch hacked"]);
+    assert_eq!(asked(&home, &["context", "-c", "a1"]), [":words", "a1b2c3d4"]);
+    assert_eq!(asked(&home, &["config", "get", "list.s"]), [":words", "list.sort"]);
+    assert_eq!(asked(&home, &["list", "--session-dir", ""]), [":dirs"]);
+    assert_eq!(asked(&home, &["--sample", "context", "@1", "cause"]), [":words", "cause found"]);
+    assert!(asked(&home, &["--sample", "tree", "CSV"]).iter().any(|word| word.starts_with("CSV export")));
+    assert_eq!(asked(&home, &["context", "nothing like it", ""]), [":words"], "what fails says nothing");
+    assert!(!home.project().join("hacked").exists());
+}
+
+/// What bash makes of a line when somebody presses tab.
+fn completed(home: &Home, line: &str) -> Option<Vec<String>> {
+    let script = home.run(&["completions", "bash"]).out;
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_sessile"));
+    let path = format!("{}:{}", program.parent()?.display(), std::env::var("PATH").ok()?);
+    let command = home.command(&[]);
+    let mut bash = Command::new("bash");
+    for (name, value) in command.get_envs() {
+        bash.env(name, value?);
+    }
+    let test = format!(
+        "{script}\nCOMP_LINE=$1 COMP_POINT=${{#1}} COMP_WORDS=(sessile)\n_sessile 2>/dev/null\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
+    );
+    let bash = bash.args(["--norc", "-c", &test, "bash", line]).env("PATH", path).current_dir(home.project());
+    let output = bash.output().ok()?;
+    Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn bash_completes_what_can_be_typed() {
+    let home = hostile();
+    if completed(&home, "sessile ").is_none() {
+        // There is no bash here.
+        return;
+    }
+    let completed = |line: &str| completed(&home, line).unwrap();
+    assert_eq!(completed("sessile li"), ["list"]);
+    assert_eq!(completed("sessile list --sor"), ["--sort"]);
+    // Bash breaks words at these, and replaces only what stands behind.
+    assert_eq!(completed("sessile --color=al"), ["always"]);
+    assert_eq!(completed("sessile tree @la"), ["latest"]);
+    assert_eq!(completed("sessile list --columns age,si"), ["age,size"]);
+    let escaped = r"Tide\ tables\ \$\(touch\ hacked\)\ \`touch\ hacked\`\ \'x\'";
+    assert_eq!(completed("sessile tree Tide"), [escaped]);
+    assert_eq!(completed(r"sessile tree Tide\ ta"), [escaped]);
+    assert_eq!(completed("sessile tree 'Tide ta"), [r"Tide tables $(touch hacked) `touch hacked` '\''x'\''"]);
+    assert_eq!(completed("true; sessile context s1 star"), [r"start\;\ touch\ hacked"]);
+    assert!(!home.project().join("hacked").exists());
+}

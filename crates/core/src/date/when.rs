@@ -1,0 +1,149 @@
+//! Times as people give them on a command line.
+
+use super::{LocalZone, MS_PER_DAY, parse};
+
+/// A time, or the whole day if no more is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct When {
+    /// Its first millisecond.
+    pub from: i64,
+    /// Its last millisecond.
+    pub to: i64,
+}
+
+/// Reads a time: how long ago (`90s`, `30m`, `2h`, `3d`, `1w`, `6mo`, `1y`), `now`, `today`, `yesterday`, a date
+/// (`2026-11-01`, a whole day on the local clock), or a date with a time (`2026-11-01T12:00`, local, or with its zone).
+///
+/// ```
+/// use sessile_core::date::{Utc, when};
+/// let noon = 12 * 3_600_000;
+/// assert_eq!(when("2h", noon, &Utc).unwrap().from, noon - 2 * 3_600_000);
+/// assert_eq!(when("1970-01-02", noon, &Utc).unwrap().from, 24 * 3_600_000);
+/// assert_eq!(when("some day", noon, &Utc), None);
+/// ```
+pub fn when(text: &str, now_ms: i64, zone: &dyn LocalZone) -> Option<When> {
+    let text = text.trim();
+    let moment = |ms| When { from: ms, to: ms };
+    match text.to_ascii_lowercase().as_str() {
+        "now" => return Some(moment(now_ms)),
+        "today" => return Some(day(local_day(now_ms, zone), zone)),
+        "yesterday" => return Some(day(local_day(now_ms, zone) - 1, zone)),
+        _ => {}
+    }
+    if let Some(ago) = duration(text) {
+        return Some(moment(now_ms.saturating_sub(ago)));
+    }
+    if let Some(days) = date(text) {
+        return Some(day(days, zone));
+    }
+    // JavaScript makes a time of nearly anything; nobody means more than what begins as a date does.
+    let begins_as_date = text.len() > 10 && text.get(..10).and_then(date).is_some();
+    parse(text, zone).filter(|_| begins_as_date).map(moment)
+}
+
+/// A number and a unit, in milliseconds. Months and years are those of a calendar on average.
+fn duration(text: &str) -> Option<i64> {
+    let unit_at = text.find(|char: char| !char.is_ascii_digit())?;
+    let (number, unit) = text.split_at_checked(unit_at)?;
+    let number: i64 = number.parse().ok()?;
+    let unit = match unit.trim_start().to_ascii_lowercase().as_str() {
+        "s" | "sec" | "second" | "seconds" => 1000,
+        "m" | "min" | "minute" | "minutes" => 60_000,
+        "h" | "hour" | "hours" => 3_600_000,
+        "d" | "day" | "days" => MS_PER_DAY,
+        "w" | "week" | "weeks" => 7 * MS_PER_DAY,
+        "mo" | "month" | "months" => 30 * MS_PER_DAY,
+        "y" | "year" | "years" => 365 * MS_PER_DAY,
+        _ => return None,
+    };
+    Some(number.saturating_mul(unit))
+}
+
+/// The days since 1970 of a date and nothing else.
+fn date(text: &str) -> Option<i64> {
+    let is_date = text.len() == 10
+        && text
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
+    // As a date JavaScript reads it in UTC, where days are whole.
+    is_date.then(|| parse(text, &super::Utc)).flatten().map(|ms| ms.div_euclid(MS_PER_DAY))
+}
+
+/// The day that the local clock shows.
+fn local_day(now_ms: i64, zone: &dyn LocalZone) -> i64 {
+    to_local(now_ms, zone).div_euclid(MS_PER_DAY)
+}
+
+/// What the local clock shows at a time, as if it showed UTC.
+pub fn to_local(ms: i64, zone: &dyn LocalZone) -> i64 {
+    // The zone is asked by its own clock, so the first answer may be that of the hours around a change.
+    let guess = ms.saturating_add(zone.offset_ms_at_local(ms));
+    ms.saturating_add(zone.offset_ms_at_local(guess))
+}
+
+/// A whole day on the local clock.
+fn day(days: i64, zone: &dyn LocalZone) -> When {
+    let midnight = |days: i64| {
+        let local = days.saturating_mul(MS_PER_DAY);
+        local.saturating_sub(zone.offset_ms_at_local(local))
+    };
+    When { from: midnight(days), to: midnight(days.saturating_add(1)).saturating_sub(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Utc, to_iso};
+    use super::*;
+
+    /// A clock that is two hours ahead from a day on.
+    struct Ahead;
+
+    impl LocalZone for Ahead {
+        fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
+            if local_ms < 100 * MS_PER_DAY { 3_600_000 } else { 2 * 3_600_000 }
+        }
+    }
+
+    const NOW: i64 = 1_000 * MS_PER_DAY + 23 * 3_600_000;
+
+    #[test]
+    fn times_are_read_as_people_mean_them() {
+        let told = |text: &str| when(text, NOW, &Ahead).map(|when| (to_iso(when.from), to_iso(when.to)));
+        let span = |from: &str, to: &str| Some((from.to_owned(), to.to_owned()));
+        // It is past midnight on the local clock.
+        assert_eq!(told("today"), span("1972-09-27T22:00:00.000Z", "1972-09-28T21:59:59.999Z"));
+        assert_eq!(told("Yesterday"), span("1972-09-26T22:00:00.000Z", "1972-09-27T21:59:59.999Z"));
+        assert_eq!(told("1972-09-01"), span("1972-08-31T22:00:00.000Z", "1972-09-01T21:59:59.999Z"));
+        for (text, expected) in [
+            ("now", "1972-09-27T23:00:00.000Z"),
+            ("90s", "1972-09-27T22:58:30.000Z"),
+            ("30m", "1972-09-27T22:30:00.000Z"),
+            ("2h", "1972-09-27T21:00:00.000Z"),
+            ("3 days", "1972-09-24T23:00:00.000Z"),
+            ("1w", "1972-09-20T23:00:00.000Z"),
+            ("2mo", "1972-07-29T23:00:00.000Z"),
+            ("1y", "1971-09-28T23:00:00.000Z"),
+            ("1972-09-01T12:00Z", "1972-09-01T12:00:00.000Z"),
+            ("1972-09-01T12:00", "1972-09-01T10:00:00.000Z"),
+        ] {
+            assert_eq!(told(text), span(expected, expected), "{text}");
+        }
+        for nonsense in
+            ["", "2", "h", "-2h", "2 fortnights", "some day", "2026-13-01", "2026-1-1x", "99999999999999999999h"]
+        {
+            assert_eq!(told(nonsense), None, "{nonsense}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_overflows(text in "[0-9]{1,19}(s|m|h|d|w|mo|y)|today|[0-9]{4}-[0-9]{2}-[0-9]{2}", now in any::<i64>()) {
+            if let Some(when) = when(&text, now, &Utc) {
+                prop_assert!(when.from <= when.to);
+            }
+        }
+    }
+}

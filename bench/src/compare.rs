@@ -17,6 +17,7 @@ mod report;
 mod row;
 mod searching;
 mod sessions;
+mod starting;
 mod stores;
 
 use std::io::Write;
@@ -102,7 +103,7 @@ type MakeRow = (&'static str, for<'b> fn(&'b Bench) -> Result<Row<'b>, Failure>)
 pub fn run(options: Options, show: &mut dyn FnMut(&str)) -> Result<Verdict, Failure> {
     let bench = Bench::new(options)?;
     let mut report = Report::new(machine::describe(), bench.options.is_small);
-    let all = sessions::ROWS.iter().chain(stores::ROWS).chain(searching::ROWS);
+    let all = starting::ROWS.iter().chain(sessions::ROWS).chain(stores::ROWS).chain(searching::ROWS);
     show(&report.heading());
     for (id, make) in all.filter(|(id, _)| bench.is_wanted(id)) {
         let judged = match make(&bench)? {

@@ -37,6 +37,7 @@ Usage: cargo xtask TASK
 
   ci                    everything that must pass before a change is merged
   tidy                  structural checks: dependency direction, purity of core, file names
+  docs                  write docs/cli.md from the definition of the command
   oracle                install the genuine pi as the reference for tests and print its folder
   differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program)
   torture [ARGS]        torment real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
@@ -68,6 +69,7 @@ fn run(task: &str, args: &[String]) -> Outcome {
     match task {
         "ci" => ci::run(&workspace_root()),
         "tidy" => tidy::run(&workspace_root()),
+        "docs" => docs(&workspace_root()),
         "oracle" => oracle::install(&tools::cache_dir()?).map(|folder| println!("{}", folder.display())),
         "differential" => run_testkit("differential", args),
         "torture" => {
@@ -82,6 +84,12 @@ fn run(task: &str, args: &[String]) -> Outcome {
         }
         _ => Err(Failure("no such task; `cargo xtask help` lists them".to_owned())),
     }
+}
+
+/// Writes what is made from the sources: the test that checks it knows how.
+fn docs(root: &Path) -> Outcome {
+    let test = ["test", "--package", "sessile-cli", "--test", "cli", "the_reference_is_up_to_date"];
+    command::cargo(root).args(test).env("SESSILE_UPDATE_DOCS", "1").run()
 }
 
 /// Runs a program of the testkit with the oracle at hand.

@@ -8,7 +8,7 @@ use crate::generate::Made;
 
 pub(super) const ROWS: &[MakeRow] = &[("list", list), ("list-all", list_all), ("list-first", list_first)];
 
-const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
+pub(super) const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 
 /// The large store, in the page cache.
 pub(super) fn store(bench: &Bench) -> Result<Made, Failure> {

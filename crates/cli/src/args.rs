@@ -20,7 +20,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug, Parser)]
 #[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done or found, 1 nothing found or, with verify, something, 2 usage, 3 error, 4 busy, 130 interrupted"
+    after_help = "`sessile help concepts` explains the words.\n\nExit codes: 0 done or found, 1 nothing found or, with verify, something, 2 usage, 3 error, 4 busy, 130 interrupted"
 )]
 pub(crate) struct Cli {
     /// When to use colour
@@ -29,8 +29,9 @@ pub(crate) struct Cli {
 
     /// Use a made-up store instead of yours, in a temporary directory or in DIR
     ///
-    /// The store is the same on every run. A temporary one is removed at the end; DIR is kept, and
-    /// used again if it holds one; else it must be empty or missing. Sessions may be given as @1, @2 and so on, in the order of the list, and the newest may be left out.
+    /// The store is the same on every run. A temporary one is removed at the end; DIR is kept, and used again if it
+    /// holds one already, else it must be empty or missing. Sessions may be given as @1, @2 and so on, in the order of
+    /// the list, and the newest may be left out.
     #[arg(long, global = true, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(value_parser = OsStringValueParser::new().map(SamplePlace::new), value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
     pub(crate) sample: Option<SamplePlace>,
@@ -154,6 +155,11 @@ pub(crate) struct SpanArgs {
 }
 
 impl SpanArgs {
+    /// Whether it has a beginning or an end.
+    pub(crate) fn is_given(&self) -> bool {
+        self.since.is_some() || self.until.is_some()
+    }
+
     /// The first millisecond.
     pub(crate) fn since(&self, surroundings: &Surroundings) -> Result<Option<i64>, Failure> {
         Ok(when(self.since.as_deref(), surroundings)?.map(|when| when.from))

@@ -10,12 +10,16 @@ mod context;
 mod delete;
 mod edit_context;
 mod entries;
+mod export;
 mod fork;
+mod help;
 mod import;
 mod index;
+mod info;
 mod label;
 mod list;
 mod llm;
+mod man;
 mod migrate;
 mod move_session;
 mod name;
@@ -25,6 +29,8 @@ mod prune;
 mod repair;
 mod restore;
 mod search;
+mod show;
+mod stats;
 mod tree;
 mod undo;
 mod verify;
@@ -45,7 +51,10 @@ use crate::surroundings::Surroundings;
 pub(crate) enum Command {
     List(list::ListArgs),
     Search(Box<search::SearchArgs>),
+    Show(show::ShowArgs),
     Tree(tree::TreeArgs),
+    Info(info::InfoArgs),
+    Stats(stats::StatsArgs),
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),
     Entries(entries::EntriesArgs),
@@ -65,11 +74,14 @@ pub(crate) enum Command {
     Restore(restore::RestoreArgs),
     Prune(prune::PruneArgs),
     Undo(undo::UndoArgs),
+    Export(export::ExportArgs),
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
     Index(index::IndexArgs),
     Config(config::ConfigArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+    Help(help::HelpArgs),
     #[command(name = "__complete")]
     Complete(complete::CompleteArgs),
 }
@@ -77,10 +89,20 @@ pub(crate) enum Command {
 impl Command {
     /// Whether it prints something to read, and all of it at once.
     fn is_paged(&self) -> bool {
-        matches!(
-            self,
-            Self::List(_) | Self::Search(_) | Self::Tree(_) | Self::Context(_) | Self::Llm(_) | Self::Entries(_)
-        )
+        // What stands between us and the terminal passes no pictures on.
+        let is_text = matches!(self, Self::Show(args) if !args.has_pictures());
+        is_text
+            || matches!(
+                self,
+                Self::List(_)
+                    | Self::Search(_)
+                    | Self::Tree(_)
+                    | Self::Info(_)
+                    | Self::Stats(_)
+                    | Self::Context(_)
+                    | Self::Llm(_)
+                    | Self::Entries(_)
+            )
     }
 }
 
@@ -93,6 +115,9 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     if let Some(Command::Completions(args)) = &cli.command {
         return completions::run(args, out);
+    }
+    if let Some(Command::Help(args)) = &cli.command {
+        return help::run(args, out);
     }
     if let Some(Command::Complete(args)) = &cli.command {
         return complete::run(args, environment, out);
@@ -114,7 +139,11 @@ pub(crate) fn run(
         None => overview::run(&surroundings, out, err),
         Some(Command::List(args)) => list::run(&surroundings, args, out, err),
         Some(Command::Search(args)) => search::run(&surroundings, args, out, err),
+        Some(Command::Show(args)) => show::run(&surroundings, args, out, err),
         Some(Command::Tree(args)) => tree::run(&surroundings, args, out, err),
+        Some(Command::Info(args)) => info::run(&surroundings, args, out, err),
+        Some(Command::Stats(args)) => stats::run(&surroundings, args, out, err),
+        Some(Command::Export(args)) => export::run(&surroundings, args, out, err),
         Some(Command::Context(args)) => context::run(&surroundings, args, out, err),
         Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
         Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),
@@ -137,7 +166,8 @@ pub(crate) fn run(
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
         Some(Command::Index(args)) => index::run(&surroundings, args, out, err),
+        Some(Command::Man(args)) => man::run(&surroundings, args, out),
         // They need no surroundings, and were run above.
-        Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_)) => Ok(Exit::Done),
+        Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_) | Command::Help(_)) => Ok(Exit::Done),
     }
 }

@@ -31,6 +31,8 @@ pub(crate) enum Failure {
     BadSamplePlace { path: PathBuf, reason: &'static str },
     #[error("cannot make a temporary directory for the sample")]
     NoTemporary(#[source] io::Error),
+    #[error("{} exists", path.display())]
+    OutputExists { path: PathBuf },
     #[error("cannot ask to be told of Ctrl-C")]
     NoSignals(#[source] io::Error),
     #[error("{what} is missing: give it as an argument or on standard input")]
@@ -88,6 +90,9 @@ impl Failure {
             }
             Self::Settings(SettingsError::UnknownKey { .. }) => Some("`sessile config` shows all settings".to_owned()),
             Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),
+            Self::OutputExists { .. } => {
+                Some("name another file, or replace it with --force; a session stays".to_owned())
+            }
             Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
             Self::Session(SessionError::Store(StoreError::Busy { .. })) => {

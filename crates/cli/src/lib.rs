@@ -9,11 +9,15 @@
 //! tests need no process.
 
 mod args;
+mod clock;
 mod command;
 mod completion;
 mod data;
+#[doc(hidden)]
+pub mod definition;
 mod describe;
 mod drawing;
+mod facts;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;

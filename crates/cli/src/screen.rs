@@ -6,6 +6,7 @@
 //! a [`Line`], and a [`Line`] takes no text without making it harmless first.
 
 mod clean;
+mod picture;
 mod wrap;
 
 use std::io::{self, Write};
@@ -17,6 +18,7 @@ use crate::Stream;
 use crate::args::Color;
 use crate::pager::Pager;
 pub(crate) use clean::{clean, columns};
+pub(crate) use picture::Protocol;
 pub(crate) use wrap::wrapped;
 
 /// As it is.

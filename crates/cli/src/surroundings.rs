@@ -57,6 +57,11 @@ impl Surroundings {
         Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Temporary), self.settings.clone())
     }
 
+    /// The user's own world, also where sessions are those of the sample.
+    pub(crate) fn own_environment(&self) -> &dyn Environment {
+        self.environment.as_ref()
+    }
+
     /// The sample, if that is where we are.
     pub(crate) fn sample(&self) -> Option<&Sample> {
         self.sample.as_ref().map(|store| &store.sample)

@@ -1,38 +1,48 @@
 //! Messages as a conversation for people.
 
+mod entries;
+
 use std::io;
 
 use anstyle::Style;
 use sessile::json::{Json, Raw};
 use sessile::message::{
-    AssistantMessage, BashExecutionMessage, Block, Content, Message, SystemMessage, ToolResultMessage,
+    AssistantMessage, BashExecutionMessage, Block, Content, ImageBlock, Message, SystemMessage, ThinkingBlock, Tool,
+    ToolCall, ToolResultMessage,
 };
+use sessile::picture::Picture;
 
-use crate::describe::{Calls, call_words, role_word, start};
-use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Screen, wrapped};
+use crate::describe::{Calls, call_words, role_word, size_words, start};
+use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Protocol, Screen, wrapped};
+pub(crate) use entries::Told;
 
 /// How wide text may become; longer lines are hard to read.
 const WIDEST: usize = 100;
 /// How far text stands in from its heading.
 const INDENT: &str = "  ";
-/// How many lines of a command's output are shown.
+/// How many lines of a command's output, or of a summary, are shown.
 const MOST_OUTPUT: usize = 8;
+const MOST_SUMMARY: usize = 12;
+/// How many characters of a line can matter, some of which may be invisible.
+const MOST_FOLDED: usize = 500;
+
+/// How much is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Detail {
+    /// Everything: arguments and results of tools, outputs and summaries.
+    pub(crate) full: bool,
+    /// What models thought.
+    pub(crate) thinking: bool,
+    /// Summaries from their first to their last line.
+    pub(crate) summaries: bool,
+    /// How pictures are drawn, if they are.
+    pub(crate) pictures: Option<Protocol>,
+}
 
 /// Prints messages, oldest first, with an empty line between them.
 pub(crate) fn print(out: &mut Screen<'_>, messages: &[Json]) -> io::Result<()> {
-    let mut transcript = Transcript { out, calls: Calls::default() };
-    let mut was_result = false;
-    for (n_before, message) in messages.iter().enumerate() {
-        let message = Message::new(message.raw());
-        // What came of a call stands right below it.
-        let is_result = matches!(message, Message::ToolResult(_));
-        if n_before > 0 && !(is_result || (was_result && is_bare_call(message))) {
-            transcript.out.blank()?;
-        }
-        transcript.message(message)?;
-        was_result = is_result;
-    }
-    Ok(())
+    let mut transcript = Transcript::new(out, Detail { summaries: true, ..Detail::default() });
+    messages.iter().try_for_each(|message| transcript.next(Message::new(message.raw()), &Told::default()))
 }
 
 /// Whether an answer does nothing but call tools.
@@ -42,64 +52,90 @@ fn is_bare_call(message: Message<'_>) -> bool {
     !content.blocks().is_empty() && content.blocks().iter().all(|block| matches!(block, Block::ToolCall(_)))
 }
 
-struct Transcript<'t, 's> {
+/// A conversation as it is printed, message by message. Keeps a few words of each call of a tool.
+pub(crate) struct Transcript<'t, 's> {
     out: &'t mut Screen<'s>,
     calls: Calls,
+    detail: Detail,
+    /// What was printed last, which decides whether an empty line comes next.
+    last: Last,
 }
 
-impl Transcript<'_, '_> {
-    fn message(&mut self, message: Message<'_>) -> io::Result<()> {
+/// What was printed last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Nothing,
+    Result,
+    /// A line about a setting or the like.
+    Note,
+    Message,
+}
+
+impl<'t, 's> Transcript<'t, 's> {
+    pub(crate) fn new(out: &'t mut Screen<'s>, detail: Detail) -> Self {
+        Self { out, calls: Calls::default(), detail, last: Last::Nothing }
+    }
+
+    /// Prints the next message, with what is told beside it.
+    pub(crate) fn next(&mut self, message: Message<'_>, told: &Told) -> io::Result<()> {
+        // What came of a call stands right below it.
+        let is_result = matches!(message, Message::ToolResult(_));
+        let goes_on = is_result || (self.last == Last::Result && is_bare_call(message) && told.is_empty());
+        if self.last != Last::Nothing && !(goes_on && self.last != Last::Note) {
+            self.out.blank()?;
+        }
+        self.last = if is_result { Last::Result } else { Last::Message };
+        self.message(message, told)
+    }
+
+    fn message(&mut self, message: Message<'_>, told: &Told) -> io::Result<()> {
         match message {
-            Message::System(system) => self.system(system),
+            Message::System(system) => self.system(system, told),
             Message::User(user) => {
-                self.heading(PERSON, "user", "")?;
+                self.heading(PERSON, "user", "", told)?;
                 self.content(&user.content())
             }
-            Message::Assistant(answer) => self.answer(answer),
-            Message::ToolResult(result) => self.result(result),
-            Message::BashExecution(execution) => self.execution(execution),
+            Message::Assistant(answer) => self.answer(answer, told),
+            Message::ToolResult(result) => self.result(result, told),
+            Message::BashExecution(execution) => self.execution(execution, told),
             Message::Custom(custom) => {
-                self.heading(NAMED, &custom.custom_type().unwrap_or_else(|| "custom".to_owned()), "")?;
+                self.heading(NAMED, &custom.custom_type().unwrap_or_else(|| "custom".to_owned()), "", told)?;
                 self.content(&custom.content())
             }
             Message::BranchSummary(summary) => {
-                self.heading(ACCENT, "summary of another branch", "")?;
-                self.paragraph(PLAIN, &summary.summary().unwrap_or_default())
+                self.summary("summary of another branch", "", &summary.summary().unwrap_or_default(), told)
             }
             Message::CompactionSummary(summary) => {
-                self.heading(ACCENT, "summary of what came before", "")?;
-                self.paragraph(PLAIN, &summary.summary().unwrap_or_default())
+                self.summary("summary of what came before", "", &summary.summary().unwrap_or_default(), told)
             }
             other => {
-                self.heading(DIM, &role_word(other), "")?;
+                self.heading(DIM, &role_word(other), "", told)?;
                 self.content(&other.content())
             }
         }
     }
 
-    fn system(&mut self, system: SystemMessage<'_>) -> io::Result<()> {
-        self.heading(DIM, "system", "")?;
-        self.fold(DIM, "", &system.content().text())?;
+    fn system(&mut self, system: SystemMessage<'_>, told: &Told) -> io::Result<()> {
+        self.heading(DIM, "system", "", told)?;
+        self.dim("", &system.content().text())?;
         for section in system.sections().into_iter().flat_map(Raw::members) {
             let name = section.key.as_string().unwrap_or_default();
-            self.fold(DIM, &format!("{name}: "), &section.value.as_string().unwrap_or_default())?;
+            self.dim(&format!("{name}: "), &section.value.as_string().unwrap_or_default())?;
         }
-        let names = |tools: Vec<sessile::message::Tool<'_>>| -> String {
-            tools.into_iter().filter_map(sessile::message::Tool::name).collect::<Vec<_>>().join(", ")
-        };
+        let names = |tools: Vec<Tool<'_>>| tools.into_iter().filter_map(Tool::name).collect::<Vec<_>>().join(", ");
         for (lead, tools) in [("tools: ", names(system.tools_added())), ("without: ", names(system.tools_removed()))] {
             if !tools.is_empty() {
-                self.fold(DIM, lead, &tools)?;
+                self.dim(lead, &tools)?;
             }
         }
         Ok(())
     }
 
-    fn answer(&mut self, answer: AssistantMessage<'_>) -> io::Result<()> {
+    fn answer(&mut self, answer: AssistantMessage<'_>, told: &Told) -> io::Result<()> {
         let content = answer.content();
         self.calls.note(&content);
-        if !is_bare_call(Message::Assistant(answer)) {
-            self.heading(ACCENT, "assistant", &answer.model().unwrap_or_default())?;
+        if !is_bare_call(Message::Assistant(answer)) || !told.is_empty() {
+            self.heading(ACCENT, "assistant", &answer.model().unwrap_or_default(), told)?;
         }
         self.content(&content)?;
         match answer.stop_reason().as_deref() {
@@ -110,30 +146,46 @@ impl Transcript<'_, '_> {
         }
     }
 
-    fn result(&mut self, result: ToolResultMessage<'_>) -> io::Result<()> {
+    fn result(&mut self, result: ToolResultMessage<'_>, told: &Told) -> io::Result<()> {
         let call = self.calls.answered(result.tool_call_id(), result.tool_name());
-        let text = result.content().text();
-        let n_lines = text.trim_end().lines().count();
-        let size = if n_lines == 1 { "1 line".to_owned() } else { format!("{n_lines} lines") };
-        let lead = Line::new().text(INDENT);
+        let content = result.content();
+        let text = content.text();
+        let lead = told.put_before(Line::new().text(INDENT));
         let lead =
             if result.is_error() == Some(true) { lead.styled(BAD, "← failed ") } else { lead.styled(DIM, "← ") };
+        let lead = told.put_behind(lead.styled(DIM, &call));
+        if self.detail.full {
+            self.print(lead)?;
+            return self.each_block(&content, DIM);
+        }
+        let n_lines = text.trim_end().lines().count();
+        let size = if n_lines == 1 { "1 line".to_owned() } else { format!("{n_lines} lines") };
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let line = lead.styled(DIM, &call).styled(DIM, &format!(" {size}: ")).styled(DIM, first.trim());
-        self.print(line)
+        let is_picture_alone = n_lines == 0 && content.blocks().iter().any(|block| matches!(block, Block::Image(_)));
+        self.print(if is_picture_alone {
+            lead
+        } else {
+            lead.styled(DIM, &format!(" {size}: ")).styled(DIM, &start(first.trim(), MOST_FOLDED))
+        })?;
+        let pictures = content.blocks().iter().filter_map(|block| match block {
+            Block::Image(image) => Some(*image),
+            _ => None,
+        });
+        pictures.into_iter().try_for_each(|image| self.picture(image))
     }
 
-    fn execution(&mut self, execution: BashExecutionMessage<'_>) -> io::Result<()> {
+    fn execution(&mut self, execution: BashExecutionMessage<'_>, told: &Told) -> io::Result<()> {
         let note = if execution.exclude_from_context() == Some(true) { "not shown to the model" } else { "" };
-        self.heading(PERSON, "shell", note)?;
+        self.heading(PERSON, "shell", note, told)?;
         self.paragraph(BOLD, &format!("$ {}", execution.command().unwrap_or_default()))?;
         let output = execution.output().unwrap_or_default();
         let lines: Vec<&str> = output.trim_end().lines().collect();
-        for line in lines.iter().take(MOST_OUTPUT) {
-            self.fold(DIM, "", line)?;
+        let most = if self.detail.full { usize::MAX } else { MOST_OUTPUT };
+        for line in lines.iter().take(most) {
+            self.dim("", line)?;
         }
-        if lines.len() > MOST_OUTPUT {
-            self.fold(DIM, "", &format!("… {} more lines", lines.len() - MOST_OUTPUT))?;
+        if lines.len() > most {
+            self.fold(DIM, "", &format!("… {} more lines", lines.len() - most))?;
         }
         match execution.exit_code() {
             _ if execution.cancelled() == Some(true) => self.fold(BAD, "", "(cancelled)"),
@@ -142,43 +194,119 @@ impl Transcript<'_, '_> {
         }
     }
 
-    fn content(&mut self, content: &Content<'_>) -> io::Result<()> {
-        match content {
-            Content::Text(text) => self.paragraph(PLAIN, text),
-            Content::Blocks(blocks) => blocks.iter().try_for_each(|block| self.block(*block)),
-            Content::Missing => Ok(()),
-            Content::Odd(value) => self.fold(DIM, "", &start(&value.to_text(), 200)),
+    /// A summary, marked as one; of a long one only the beginning.
+    fn summary(&mut self, what: &str, note: &str, text: &str, told: &Told) -> io::Result<()> {
+        self.heading(ACCENT, what, note, told)?;
+        let lines = wrapped(text, self.text_width());
+        let is_whole = self.detail.full || self.detail.summaries;
+        let most = if is_whole { usize::MAX } else { MOST_SUMMARY };
+        for line in lines.iter().take(most) {
+            self.out.print(Line::new().text(INDENT).text(line))?;
+        }
+        match lines.len().checked_sub(most).filter(|n_more| *n_more > 0) {
+            Some(n_more) => self.fold(DIM, "", &format!("… {n_more} more lines")),
+            None => Ok(()),
         }
     }
 
-    fn block(&mut self, block: Block<'_>) -> io::Result<()> {
+    fn content(&mut self, content: &Content<'_>) -> io::Result<()> {
+        self.each_block(content, PLAIN)
+    }
+
+    fn each_block(&mut self, content: &Content<'_>, style: Style) -> io::Result<()> {
+        match content {
+            Content::Text(text) => self.paragraph(style, text),
+            Content::Blocks(blocks) => blocks.iter().try_for_each(|block| self.block(*block, style)),
+            Content::Missing => Ok(()),
+            Content::Odd(value) => self.dim("", &start(&value.to_text(), 200)),
+        }
+    }
+
+    fn block(&mut self, block: Block<'_>, style: Style) -> io::Result<()> {
         match block {
-            Block::Text(text) => self.paragraph(PLAIN, &text.text().unwrap_or_default()),
-            Block::Thinking(thought) => self.fold(DIM, "thinking: ", &thought.thinking().unwrap_or_default()),
-            Block::ToolCall(call) => self.fold(ACCENT, "→ ", &call_words(call)),
-            Block::Image(image) => self.fold(DIM, "", &format!("[image: {}]", image.mime_type().unwrap_or_default())),
+            Block::Text(text) => self.paragraph(style, &text.text().unwrap_or_default()),
+            Block::Thinking(thought) => self.thought(thought),
+            Block::ToolCall(call) => self.call(call),
+            Block::Image(image) => self.picture(image),
+            other if self.detail.full => self.paragraph(DIM, &other.raw().to_text()),
             other => self.fold(DIM, "", &start(&other.raw().to_text(), 200)),
         }
     }
 
-    fn heading(&mut self, style: Style, who: &str, note: &str) -> io::Result<()> {
-        let line = Line::new().styled(style.bold(), who);
-        self.print(if note.is_empty() { line } else { line.styled(DIM, " · ").styled(DIM, note) })
+    fn thought(&mut self, thought: ThinkingBlock<'_>) -> io::Result<()> {
+        let text = match thought.thinking().filter(|text| !text.trim().is_empty()) {
+            Some(text) => text,
+            None if thought.redacted() == Some(true) => "(withheld by the provider)".to_owned(),
+            None => return Ok(()),
+        };
+        if self.detail.thinking || self.detail.full {
+            self.paragraph(DIM, &format!("thinking: {text}"))
+        } else {
+            self.fold(DIM, "thinking: ", &text)
+        }
+    }
+
+    fn call(&mut self, call: ToolCall<'_>) -> io::Result<()> {
+        if !self.detail.full {
+            return self.fold(ACCENT, "→ ", &call_words(call));
+        }
+        self.fold(ACCENT, "→ ", &call.name().unwrap_or_else(|| "tool".to_owned()))?;
+        for argument in call.arguments().into_iter().flat_map(Raw::members) {
+            let name = argument.key.as_string().unwrap_or_default();
+            let value = argument.value.as_string().unwrap_or_else(|| argument.value.to_text().into_owned());
+            let separator = if value.contains('\n') { ":\n" } else { ": " };
+            self.paragraph(DIM, &format!("{name}{separator}{value}"))?;
+        }
+        Ok(())
+    }
+
+    /// A picture where the terminal can show it, or else what is known of it.
+    fn picture(&mut self, image: ImageBlock<'_>) -> io::Result<()> {
+        if let Some(protocol) = self.detail.pictures
+            && let Some(data) = image.data()
+            && self.out.picture(protocol, &image.mime_type().unwrap_or_default(), &data)?
+        {
+            return Ok(());
+        }
+        self.fold(DIM, "", &picture_words(&Picture::new(image)))
+    }
+
+    fn heading(&mut self, style: Style, who: &str, note: &str, told: &Told) -> io::Result<()> {
+        let line = told.put_before(Line::new()).styled(style.bold(), who);
+        let line = if note.is_empty() { line } else { line.styled(DIM, " · ").styled(DIM, note) };
+        self.print(told.put_behind(line))
     }
 
     /// Text in full, broken into lines.
     fn paragraph(&mut self, style: Style, text: &str) -> io::Result<()> {
-        let width = self.out.width().min(WIDEST) - INDENT.len();
-        wrapped(text, width).iter().try_for_each(|line| self.out.print(Line::new().text(INDENT).styled(style, line)))
+        let lines = wrapped(text, self.text_width());
+        lines.iter().try_for_each(|line| self.out.print(Line::new().text(INDENT).styled(style, line)))
+    }
+
+    /// Less important text: in one line, or in full if everything is wanted.
+    fn dim(&mut self, lead: &str, text: &str) -> io::Result<()> {
+        if self.detail.full { self.paragraph(DIM, &format!("{lead}{text}")) } else { self.fold(DIM, lead, text) }
     }
 
     /// Text in one line, as much as fits.
     fn fold(&mut self, style: Style, lead: &str, text: &str) -> io::Result<()> {
-        self.print(Line::new().text(INDENT).styled(style, lead).styled(style, text))
+        // What does not fit need not be looked at, and may be megabytes.
+        self.print(Line::new().text(INDENT).styled(style, lead).styled(style, &start(text, MOST_FOLDED)))
     }
 
     fn print(&mut self, line: Line) -> io::Result<()> {
         let width = self.out.width().min(WIDEST);
         self.out.print(line.cut(width))
     }
+
+    fn text_width(&self) -> usize {
+        self.out.width().min(WIDEST) - INDENT.len()
+    }
+}
+
+/// A picture in a few words: what it is, how wide and high, and how large.
+pub(crate) fn picture_words(picture: &Picture) -> String {
+    let kind = if picture.mime_type.is_empty() { "unknown type" } else { &picture.mime_type };
+    let size = picture.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();
+    format!("[image: {kind}{size}, {}]", size_words(picture.bytes))
 }

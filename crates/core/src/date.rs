@@ -510,4 +510,18 @@ mod tests {
         assert_eq!(parse("Jan 2 1970 00:00", &zone), None);
         assert_eq!(zone.0.get(), Some(MS_PER_DAY));
     }
+
+    #[test]
+    fn local_times_lead_back_to_their_instant() {
+        /// An hour ahead before local midnight of 2025-01-01, two hours from then on.
+        struct Changing;
+        impl LocalZone for Changing {
+            fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
+                if local_ms < 1_735_689_600_000 { 3_600_000 } else { 7_200_000 }
+            }
+        }
+        for (ms, hours) in [(1_735_600_000_000, 1), (1_735_689_600_000, 2), (1_735_700_000_000, 2)] {
+            assert_eq!(to_local(ms, &Changing) - ms, hours * 3_600_000);
+        }
+    }
 }

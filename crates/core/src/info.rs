@@ -10,7 +10,7 @@ use crate::json::{JsText, Raw, Shape};
 use crate::line::Line;
 use crate::message::content_text;
 
-pub use facts::{Facts, MOST_MODELS, ModelName, RoleCounts, Tokens};
+pub use facts::{Facts, MOST_MODELS, ModelName, RoleCounts, Tokens, usage_of};
 use line::{Object, Read};
 
 /// What stands for the first message of a session that has none.

@@ -4,8 +4,11 @@ mod forest;
 
 pub use forest::{Node, forest, walk};
 
+mod filter;
+
 use crate::head::Kind;
 use crate::outline::{Outline, Row};
+pub use filter::{Filter, Wanted, is_silent};
 
 /// What made a place of the tree split in two or more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +21,18 @@ pub enum BranchKind {
     ToolResult,
     /// At most one child continues the conversation; the others are settings, labels, names and the like.
     Settings,
+}
+
+impl BranchKind {
+    /// A word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Summarized => "summarized",
+            Self::Conversation => "conversation",
+            Self::ToolResult => "toolResult",
+            Self::Settings => "settings",
+        }
+    }
 }
 
 /// An entry with several children.

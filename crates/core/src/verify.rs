@@ -321,6 +321,8 @@ struct Turn {
     /// Whether each call has its result.
     calls: HashMap<JsText<'static>, bool>,
     n_open: usize,
+    /// Whether the answer was cut short: then its calls are not carried out, and nobody waits for results.
+    is_cut_short: bool,
     /// Whether a compaction came before the results: pi stops what is running for it.
     is_interrupted: bool,
 }
@@ -393,7 +395,7 @@ impl<'o> Walk<'o> {
 
     fn begin_turn(&mut self, turn: Option<Turn>) -> Change {
         let before = std::mem::replace(&mut self.turn, turn);
-        match before.as_ref().filter(|before| before.n_open > 0) {
+        match before.as_ref().filter(|before| before.is_open()) {
             Some(before) if before.is_interrupted => drop(self.pending.insert(before.row)),
             Some(before) if self.unanswered.insert(before.row) => {
                 let (row, message) = (before.row, before.message());
@@ -405,7 +407,7 @@ impl<'o> Walk<'o> {
     }
 
     fn end_branch(&mut self) {
-        self.pending.extend(self.turn.as_ref().filter(|turn| turn.n_open > 0).map(|turn| turn.row));
+        self.pending.extend(self.turn.as_ref().filter(|turn| turn.is_open()).map(|turn| turn.row));
     }
 
     fn result(&mut self, row: Row, entry: Raw<'_>) -> Change {
@@ -490,11 +492,14 @@ impl Turn {
         let blocks = message.and_then(|message| message.get("content")).into_iter().flat_map(Raw::items);
         let calls = blocks.filter(is_call).filter_map(|block| text(block.get("id")));
         let calls: HashMap<_, _> = calls.map(|id| (id, false)).collect();
-        // Calls of an answer that was cut short are never carried out.
         let reason = text(message.and_then(|message| message.get("stopReason")));
         let is_cut_short = reason.is_some_and(|reason| reason == "aborted" || reason == "error");
-        let n_open = if is_cut_short { 0 } else { calls.len() };
-        Self { row, calls, n_open, is_interrupted: false }
+        Self { row, n_open: calls.len(), calls, is_cut_short, is_interrupted: false }
+    }
+
+    /// Whether results are missing.
+    fn is_open(&self) -> bool {
+        self.n_open > 0 && !self.is_cut_short
     }
 
     fn message(&self) -> String {
@@ -565,6 +570,8 @@ mod tests {
             more(&[("message d<c", "\"message\":{\"role\":\"toolResult\"}")]),
             ["pending-tool-call a", "orphan-tool-result d"]
         );
+        // An answer that was cut short needs no results, and may have some.
+        assert_eq!(found(&[("message a<", &aborted), ("message b<a", &first), ("message c<b", USER)]), [""; 0]);
         // What one branch has answered another one has not.
         assert_eq!(
             more(&[("message d<c", &second), ("message e<a", &second), ("message f<e", USER)]),

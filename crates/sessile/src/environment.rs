@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use sessile_core::date::LocalZone;
+use sessile_core::date::{LocalZone, to_local};
+use sessile_core::entry::js_time;
+use sessile_core::json::Raw;
 use sessile_core::version::{FreshIds, StableIds};
 
 /// What a session engine needs from the world besides files.
@@ -158,6 +160,16 @@ impl LocalZone for Zone<'_> {
     fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
         self.0.local_offset_ms(local_ms)
     }
+}
+
+/// What the user's clock shows at an instant, in milliseconds as if it showed UTC.
+pub fn local_time(environment: &dyn Environment, ms: i64) -> i64 {
+    to_local(ms, &Zone(environment))
+}
+
+/// The instant that a value of a session tells, read as JavaScript reads dates, in milliseconds.
+pub fn time_of(environment: &dyn Environment, value: Raw<'_>) -> Option<i64> {
+    js_time(Some(value), &Zone(environment))
 }
 
 /// An environment as the giver of ids for version 1 files.

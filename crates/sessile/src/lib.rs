@@ -35,6 +35,9 @@
 //! | find what was said | [`Sessions::search`] with a [`text::query::Query`] |
 //! | see what another program adds, as it does | [`Sessions::follow`] |
 //! | learn of new, changed and deleted sessions | [`Sessions::watch_store`] |
+//! | know what it all took | [`Sessions::stats`], [`Sessions::session_stats`] |
+//! | know everything about one session | [`Sessions::details`] |
+//! | hand a session on | [`SessionManager::export`] |
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
 //! | find out what is wrong with a file, and mend it | [`Sessions::verify`], [`Sessions::repair`] |
@@ -66,6 +69,7 @@ struct Readme;
 mod begin;
 mod caches;
 mod compose;
+mod details;
 mod environment;
 mod error;
 mod event;
@@ -84,13 +88,15 @@ mod search;
 mod session;
 pub mod settings;
 mod splice;
+mod stats;
 mod verify;
 mod watch;
 mod world;
 
 pub use begin::{Begin, Begun};
 pub use caches::{CacheStatus, Rebuilding};
-pub use environment::{Environment, System};
+pub use details::SessionDetails;
+pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
@@ -98,8 +104,8 @@ pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectOf, ProjectP
 pub use import::Imported;
 pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
 pub use manager::{
-    BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
-    SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
+    BranchSummary, Compaction, CompactionRecord, ExportFormat, ExportOptions, ForkLinks, ForkPosition, Forked,
+    LeftBranch, NewSession, Pending, SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, Moved, Moving, Operation, OperationKind,
@@ -112,15 +118,17 @@ pub use sample::{Sample, open_sample, write_sample};
 pub use search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 pub use sessile_core::salvage::How;
 pub use sessile_core::search as text;
+pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm, location,
-    message, migrate, nearest, outline, tree, version,
+    EntryId, context, date, diagnostic, draft, entries, entry, estimate, head, header, info, json, label, line, llm,
+    location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;
 pub use sessile_store::os;
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, TrashPlace, WriteOptions};
 pub use session::Acknowledgement;
+pub use stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions};
 pub use verify::{HiddenRecord, Report, Verified};
 pub use watch::{StoreEvent, StoreWatcher, WatchOptions};

@@ -3,6 +3,7 @@
 mod append;
 mod branch;
 mod commit;
+mod export;
 mod open;
 mod view;
 
@@ -13,6 +14,7 @@ pub(crate) use append::one_line;
 pub use append::{BranchSummary, Compaction, UsageNote};
 pub use branch::{ForkPosition, Forked};
 pub use commit::{Pending, SharedSession};
+pub use export::{ExportFormat, ExportOptions};
 pub use open::{NewSession, Sessions};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 

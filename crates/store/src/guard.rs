@@ -348,6 +348,11 @@ pub(crate) fn peek(os: &dyn Os, session: &Path) -> Result<Vec<Record>, StoreErro
     Ok(decode(&read_upto(file.as_ref(), HEAD, length).map_err(failed)?).0)
 }
 
+/// Whether a session has entries that its guard still answers for.
+pub fn has_guard(os: &dyn Os, session: &Path) -> bool {
+    peek(os, session).is_ok_and(|records| !records.is_empty())
+}
+
 /// Where a session's guard is.
 pub(crate) fn guard_path(session: &Path) -> PathBuf {
     beside(session, ".", ".sessile-guard")

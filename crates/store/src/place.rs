@@ -161,15 +161,24 @@ pub fn read_whole(os: &dyn Os, path: &Path) -> Result<Vec<u8>, StoreError> {
 
 /// Lets new content take a small file's place, whole or not at all. For notes, never for sessions.
 pub fn swap_in(os: &dyn Os, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    replace_file(os, path, &mut |out| out.write_all(bytes).map_err(StoreError::io("write", path)))
+}
+
+/// Has a new file of mode 0600 written, which then takes another's place, whole or not at all. Never for sessions.
+pub fn replace_file<E: From<StoreError>>(
+    os: &dyn Os,
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
     // Two who do this at once must not get hold of each other's half-written file.
-    static N_SWAPPED: AtomicU64 = AtomicU64::new(0);
-    let (pid, number) = (os.whoami().0, N_SWAPPED.fetch_add(1, Ordering::Relaxed));
+    static N_REPLACED: AtomicU64 = AtomicU64::new(0);
+    let (pid, number) = (os.whoami().0, N_REPLACED.fetch_add(1, Ordering::Relaxed));
     let temporary = beside(path, ".", &format!(".sessile-tmp-{pid}-{number}"));
-    create_file(os, &temporary, false, &mut |out| out.write_all(bytes).map_err(StoreError::io("write", &temporary)))?;
-    os.rename(&temporary, path).map_err(|error| {
+    create_file(os, &temporary, false, write)?;
+    Ok(os.rename(&temporary, path).map_err(|error| {
         drop(os.remove(&temporary));
         StoreError::io("replace", path)(error)
-    })
+    })?)
 }
 
 pub(crate) fn create_exclusively(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {

@@ -92,6 +92,11 @@ enum SortArg {
 }
 
 impl ListArgs {
+    /// All sessions of a wider or narrower place.
+    pub(super) fn of(all: bool, repo: bool) -> Self {
+        Self { all, repo, ..Self::default() }
+    }
+
     fn selection(&self, surroundings: &Surroundings) -> Result<Selection, Failure> {
         let children = match self.children {
             ChildrenArg::Show => Children::Shown,

@@ -3,8 +3,9 @@
 use std::io;
 
 use crate::Exit;
+use crate::clock::Clock;
 use crate::command::list::{self, ListArgs};
-use crate::command::tree;
+use crate::command::tree::{self, Choice};
 use crate::failure::Failure;
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
@@ -35,7 +36,7 @@ fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>
     let place = sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
     heading(out, &format!("the tree of @{place}; • leads to its end; a [label] stands before its entry"))?;
     let session = sample.sessions.open(&store.richest, None, None)?;
-    tree::draw(&session, false, out)?;
+    tree::draw(&session, &Choice::usual(), &Clock::new(sample), out)?;
     out.blank()?;
     for (command, what) in SUGGESTIONS {
         out.print(Line::new().styled(BOLD, command).pad(34).styled(DIM, what))?;

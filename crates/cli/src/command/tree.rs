@@ -2,17 +2,20 @@
 
 use std::io::{self, Write};
 
-use clap::Args;
-use sessile::entry::Payload;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, ValueEnum};
+use sessile::entry::{Entry, Payload};
 use sessile::head::{Kind, Role};
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::message::Message;
-use sessile::{EntryId, SessionError, SessionManager, TreeNode};
+use sessile::tree::{Filter, Wanted, is_silent};
+use sessile::{EntryId, SessionManager, TreeNode};
 
 use crate::Exit;
-use crate::args::SessionArg;
+use crate::args::{Cli, SessionArg};
+use crate::clock::Clock;
 use crate::data::{Layout, ListWriter, write_raw};
-use crate::describe::{Calls, TEXT, entry_words, has_text};
+use crate::describe::{Calls, TEXT, entry_words};
 use crate::drawing::{Drawing, Place};
 use crate::failure::Failure;
 use crate::screen::{ACCENT, DIM, Line, NAMED, Screen};
@@ -20,16 +23,35 @@ use crate::surroundings::{Surroundings, note_if_empty};
 
 /// Draw the tree of a session, branch by branch
 ///
-/// A dot marks the entries on the way to the end of the session; their branch comes first. Settings, labels and answers
-/// without words are left out unless --all is given.
+/// A dot marks the entries on the way to the leaf, which is where the session goes on; their branch comes first. A label
+/// stands in brackets before its entry. Settings, labels and answers without words are left out unless a filter or
+/// --all brings them back.
 #[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
 pub(crate) struct TreeArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Draw every entry
-    #[arg(long)]
+    /// Draw only some entries, as pi's tree does
+    #[arg(long, value_name = "WHICH", default_value = "default")]
+    filter: FilterArg,
+
+    /// Draw every entry, also those that no filter of pi's shows
+    #[arg(long, conflicts_with = "filter")]
     all: bool,
+
+    /// Draw only entries with all these words in their label, role, or the beginning of their text
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+
+    /// Draw at most N entries
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    /// Show when labels were set
+    #[arg(long)]
+    times: bool,
 
     /// Print JSON: nested objects of entry, children, label and labelTimestamp
     #[arg(long)]
@@ -40,33 +62,106 @@ pub(crate) struct TreeArgs {
     flat: bool,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  $ sessile tree @1
+  $ sessile tree @1 --filter user-only
+  $ sessile tree @1 --filter labeled-only --times
+  $ sessile tree @1 --search \"assistant tests\"
+  $ sessile tree @1 --json --flat --filter labeled-only";
+
+/// pi's filters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum FilterArg {
+    /// What was said and done
+    #[default]
+    Default,
+    /// The same without results of tools
+    NoTools,
+    /// What the person said
+    UserOnly,
+    /// Entries with a label
+    LabeledOnly,
+    /// Settings, labels and names as well
+    All,
+}
+
+/// Which entries are drawn.
+#[derive(Debug, Default)]
+pub(super) struct Choice {
+    /// None for every entry there is.
+    filter: Option<Filter>,
+    wanted: Wanted,
+    limit: Option<usize>,
+    times: bool,
+}
+
+impl Choice {
+    /// What is drawn if nobody says otherwise.
+    pub(super) fn usual() -> Self {
+        Self { filter: Some(Filter::Default), ..Self::default() }
+    }
+}
+
+impl TreeArgs {
+    fn choice(&self) -> Choice {
+        let filter = match self.filter {
+            FilterArg::Default => Filter::Default,
+            FilterArg::NoTools => Filter::NoTools,
+            FilterArg::UserOnly => Filter::UserOnly,
+            FilterArg::LabeledOnly => Filter::LabeledOnly,
+            FilterArg::All => Filter::All,
+        };
+        let wanted = self.search.as_deref().map(Wanted::new).unwrap_or_default();
+        Choice { filter: (!self.all).then_some(filter), wanted, limit: self.limit, times: self.times }
+    }
+
+    /// Whether anything was said about which entries are wanted.
+    fn is_chosen(&self) -> bool {
+        self.all || self.filter != FilterArg::Default || self.search.is_some() || self.limit.is_some()
+    }
+}
+
 pub(super) fn run(
     surroundings: &Surroundings,
     args: &TreeArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
+    if args.json && !args.flat && (args.is_chosen() || args.times) {
+        let what = "nested JSON is the whole tree; add --flat to choose entries";
+        return Err(Cli::command().error(ErrorKind::ArgumentConflict, what).into());
+    }
     let session = surroundings.open(&args.session, err)?;
-    match (args.json, args.flat) {
-        (true, true) => print_flat(&session, out.data())?,
+    let n_shown = match (args.json, args.flat) {
+        (true, true) => print_flat(&session, args.is_chosen().then(|| args.choice()), out.data())?,
         (true, false) => print_nested(&session, out.data())?,
         (false, _) => {
             note_if_empty(&session, err);
-            draw(&session, args.all, out)?;
+            draw(&session, &args.choice(), &Clock::new(surroundings), out)?
         }
-    }
-    Ok(Exit::Done)
+    };
+    let is_found = n_shown > 0 || !args.is_chosen();
+    Ok(if is_found { Exit::Done } else { Exit::Nothing })
 }
 
-fn print_flat(session: &SessionManager, out: &mut dyn Write) -> Result<(), Failure> {
+/// Prints the chosen entries one after the other; without a choice all of them. Returns how many.
+fn print_flat(session: &SessionManager, choice: Option<Choice>, out: &mut dyn Write) -> Result<usize, Failure> {
     let mut list = ListWriter::new(out, Layout::Array);
-    for node in session.tree()? {
-        list.push(flat_row(session, &node)?.raw())?;
+    let nodes = session.tree()?;
+    let shown = choice.as_ref().map(|choice| shown(session, &nodes, choice)).transpose()?;
+    let is_shown = |place: usize| shown.as_ref().is_none_or(|shown| shown.is_shown[place]);
+    let most = choice.and_then(|choice| choice.limit).unwrap_or(usize::MAX);
+    let mut n_printed = 0;
+    for (_, node) in nodes.iter().enumerate().filter(|(place, _)| is_shown(*place)).take(most) {
+        list.push(flat_row(session, node)?.raw())?;
+        n_printed += 1;
     }
-    Ok(list.finish()?)
+    list.finish()?;
+    Ok(n_printed)
 }
 
-fn flat_row(session: &SessionManager, node: &TreeNode) -> Result<Json, SessionError> {
+fn flat_row(session: &SessionManager, node: &TreeNode) -> Result<Json, Failure> {
     let outline = session.outline();
     let id = |id: Option<&EntryId>| id.map_or_else(Json::null, EntryId::to_json);
     let kind = match outline.kind(node.row).word() {
@@ -86,7 +181,7 @@ fn flat_row(session: &SessionManager, node: &TreeNode) -> Result<Json, SessionEr
 }
 
 /// Writes the tree as nested objects, keeping a list of those that are open instead of calling itself.
-fn print_nested(session: &SessionManager, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_nested(session: &SessionManager, out: &mut dyn Write) -> Result<usize, Failure> {
     let nodes = session.tree()?;
     let mut open: Vec<&TreeNode> = Vec::new();
     out.write_all(b"[")?;
@@ -104,7 +199,8 @@ fn print_nested(session: &SessionManager, out: &mut dyn Write) -> Result<(), Fai
         open.push(node);
     }
     open.into_iter().rev().try_for_each(|done| end_node(done, out))?;
-    Ok(out.write_all(b"]\n")?)
+    out.write_all(b"]\n")?;
+    Ok(nodes.len())
 }
 
 fn end_node(node: &TreeNode, out: &mut dyn Write) -> io::Result<()> {
@@ -120,18 +216,25 @@ fn end_node(node: &TreeNode, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"}")
 }
 
-/// Draws a session for people.
-pub(super) fn draw(session: &SessionManager, all: bool, out: &mut Screen<'_>) -> Result<(), Failure> {
+/// Draws a session for people, and returns how many entries were drawn.
+pub(super) fn draw(
+    session: &SessionManager,
+    choice: &Choice,
+    clock: &Clock<'_>,
+    out: &mut Screen<'_>,
+) -> Result<usize, Failure> {
     let nodes = session.tree()?;
-    let mut calls = Calls::default();
-    let mut places = Vec::with_capacity(nodes.len());
-    for node in &nodes {
-        let is_shown = note_and_judge(session, node, &mut calls)? || all;
-        places.push(Place { depth: node.depth, is_first: node.on_path && !node.repeated, is_shown });
-    }
-    let drawing = Drawing::new(&places);
+    let Shown { is_shown, calls } = shown(session, &nodes, choice)?;
+    let place = |(node, is_shown): (&TreeNode, &bool)| Place {
+        depth: node.depth,
+        is_first: node.on_path && !node.repeated,
+        is_shown: *is_shown,
+    };
+    let drawing = Drawing::new(&nodes.iter().zip(&is_shown).map(place).collect::<Vec<_>>());
     let most_columns = out.width() / 2;
-    for (row, place) in drawing.rows() {
+    let most_rows = choice.limit.unwrap_or(usize::MAX);
+    let n_rows = drawing.rows().count();
+    for (row, place) in drawing.rows().take(most_rows) {
         let node = &nodes[place];
         let words = entry_words(&session.entry_at(node.row)?, &calls);
         let mut line = Line::new().styled(DIM, &drawing.prefix(row, most_columns));
@@ -140,33 +243,48 @@ pub(super) fn draw(session: &SessionManager, all: bool, out: &mut Screen<'_>) ->
         }
         if let Some(label) = &node.label {
             line = line.styled(NAMED, "[").styled(NAMED, &label.text()).styled(NAMED, "] ");
+            let time = label.timestamp.as_ref().and_then(|time| clock.read(time.raw())).filter(|_| choice.times);
+            line = time.into_iter().fold(line, |line, time| line.styled(DIM, &(clock.short(time) + " ")));
         }
         out.print(line.styled(words.style, &words.lead).styled(TEXT, &words.text))?;
     }
-    Ok(())
+    if n_rows > most_rows {
+        out.print(Line::new().styled(DIM, &format!("… {} more", n_rows - most_rows)))?;
+    }
+    Ok(n_rows)
 }
 
-/// Takes note of tool calls, and says whether an entry is shown by default.
-fn note_and_judge(session: &SessionManager, node: &TreeNode, calls: &mut Calls) -> Result<bool, SessionError> {
+/// Which entries are drawn, and the calls that results are named after.
+struct Shown {
+    is_shown: Vec<bool>,
+    calls: Calls,
+}
+
+fn shown(session: &SessionManager, nodes: &[TreeNode], choice: &Choice) -> Result<Shown, Failure> {
     let outline = session.outline();
-    match outline.kind(node.row) {
-        Kind::Usage
-        | Kind::Label
-        | Kind::ContextEdit
-        | Kind::Custom
-        | Kind::ModelChange
-        | Kind::ThinkingLevelChange
-        | Kind::SessionInfo => return Ok(false),
-        Kind::Message if outline.role(node.row) == Role::Assistant => {}
-        _ => return Ok(true),
+    let mut calls = Calls::default();
+    let mut is_shown = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let (kind, role) = (outline.kind(node.row), outline.role(node.row));
+        let is_answer = kind == Kind::Message && role == Role::Assistant;
+        let is_admitted = choice.filter.is_none_or(|filter| filter.admits(kind, role, node.label.is_some()));
+        if !is_answer && (!is_admitted || choice.wanted.is_anything()) {
+            is_shown.push(is_admitted);
+            continue;
+        }
+        let entry = session.entry_at(node.row)?;
+        let is_silent = note_calls(&entry, &mut calls) && choice.filter.is_some();
+        let is_leaf = node.id.is_some() && node.id == session.leaf_id();
+        let label = node.label.as_ref().map(|label| label.text());
+        is_shown.push(is_admitted && (!is_silent || is_leaf) && choice.wanted.matches(&entry, label.as_deref()));
     }
-    let entry = session.entry_at(node.row)?;
-    let Payload::Message(message) = entry.payload() else { return Ok(true) };
-    let Some(Message::Assistant(answer)) = message.message() else { return Ok(true) };
-    let content = answer.content();
-    calls.note(&content);
-    // An answer that ended well without a word only called tools, whose results are shown.
-    let ended_well = answer.stop_reason().is_none_or(|reason| reason == "stop" || reason == "toolUse");
-    let is_leaf = node.id.is_some() && node.id == session.leaf_id();
-    Ok(has_text(&content) || !ended_well || is_leaf)
+    Ok(Shown { is_shown, calls })
+}
+
+/// Takes note of the calls in an answer, and says whether it does nothing but call.
+fn note_calls(entry: &Entry, calls: &mut Calls) -> bool {
+    let Payload::Message(message) = entry.payload() else { return false };
+    let Some(Message::Assistant(answer)) = message.message() else { return false };
+    calls.note(&answer.content());
+    is_silent(answer)
 }

@@ -55,6 +55,13 @@ fn nothing_of_a_session_acts_on_the_terminal() {
     for words in [
         &["tree", file][..],
         &["tree", "--all", file],
+        &["show", file],
+        &["show", "--full", "--times", file],
+        &["info", file],
+        &["stats", file],
+        &["stats", "--by", "session"],
+        &["stats", "--by", "model"],
+        &["stats", "--by", "tool"],
         &["context", file],
         &["llm", file],
         &["entries", file],

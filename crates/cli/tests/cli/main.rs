@@ -8,13 +8,16 @@ mod completion;
 mod config;
 mod data;
 mod deep;
+mod help;
 mod hostile;
 mod index;
 mod people;
+mod reading;
 mod references;
 mod repair;
 mod sample;
 mod search;
+mod stats;
 mod taking_away;
 mod watch;
 
@@ -136,6 +139,11 @@ fn entry(kind: &str, id: &str, parent: Option<&str>, rest: &str) -> String {
 fn user(id: &str, parent: Option<&str>, text: &str) -> String {
     let text = serde_json::to_string(text).unwrap();
     entry("message", id, parent, &format!(r#""message":{{"role":"user","content":{text},"timestamp":1735689601000}}"#))
+}
+
+/// Data that lies beside the checkout where the project is made, and nowhere else.
+fn shared(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name)
 }
 
 /// A small conversation with two branches and a label.

@@ -62,9 +62,15 @@ fn a_sample_can_be_kept() {
     // The user's own pi would find it.
     let found = home.run_with(&["list", "--all", "--json"], "PI_CODING_AGENT_DIR", &kept).json();
     assert_eq!(found, list);
-    let again = home.run(&["--sample=kept", "list"]);
-    assert_eq!((again.code, again.out.as_str()), (3, ""));
-    assert!(again.err.contains("it is not empty\nhint: "), "{}", again.err);
+    // It is used again, with what was done to it.
+    home.run(&["--sample=kept", "name", "@2", "Another name"]).expect(0, "");
+    assert_eq!(home.run(&["--sample=kept", "list", "--json"]).json()[1]["name"], "Another name");
+    std::fs::write(home.project().join("file"), "x").unwrap();
+    std::fs::create_dir(home.project().join("full")).unwrap();
+    std::fs::write(home.project().join("full/file"), "x").unwrap();
+    let full = home.run(&["--sample=full", "list"]);
+    assert_eq!((full.code, full.out.as_str()), (3, ""));
+    assert!(full.err.contains("it is not empty\nhint: "), "{}", full.err);
 }
 
 #[test]

@@ -52,6 +52,14 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// Adds others to them.
+    pub fn add(&mut self, other: &Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+    }
+
     /// All of them.
     pub fn total(&self) -> f64 {
         self.input + self.output + self.cache_read + self.cache_write
@@ -106,7 +114,15 @@ impl RoleCounts {
         Self(numbers)
     }
 
-    pub(super) fn add(&mut self, role: Role) {
+    /// Counts the messages of others as well.
+    pub fn merge(&mut self, other: &Self) {
+        for (count, more) in self.0.iter_mut().zip(other.0) {
+            *count = count.saturating_add(more);
+        }
+    }
+
+    /// Counts a message.
+    pub fn add(&mut self, role: Role) {
         if let Some(place) = ROLES.iter().position(|known| *known == role) {
             self.0[place] += 1;
         }
@@ -116,11 +132,8 @@ impl RoleCounts {
 impl Facts {
     /// Adds what a `usage` says. What is no number, or none that can be counted, counts as nothing.
     pub(super) fn add_usage(&mut self, usage: Raw<'_>) {
-        let (tokens, cost) = usual_usage(usage.as_bytes()).unwrap_or_else(|| any_usage(usage));
-        self.tokens.input += tokens.input;
-        self.tokens.output += tokens.output;
-        self.tokens.cache_read += tokens.cache_read;
-        self.tokens.cache_write += tokens.cache_write;
+        let (tokens, cost) = usage_of(usage);
+        self.tokens.add(&tokens);
         self.cost += cost;
     }
 
@@ -133,6 +146,11 @@ impl Facts {
             self.models.push(ModelName { provider: provider.into_owned(), model: model.into_owned() });
         }
     }
+}
+
+/// The tokens and the cost that a `usage` tells. What is no number, or none that can be counted, counts as nothing.
+pub fn usage_of(usage: Raw<'_>) -> (Tokens, f64) {
+    usual_usage(usage.as_bytes()).unwrap_or_else(|| any_usage(usage))
 }
 
 /// What a usage says, whatever it looks like.

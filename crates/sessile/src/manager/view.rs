@@ -1,9 +1,12 @@
 //! Looking at a session.
 
+use std::collections::HashMap;
+
 use sessile_core::EntryId;
 use sessile_core::context::{self, Projected, ReadContext, SessionContext};
 use sessile_core::diagnostic::Diagnostic;
 use sessile_core::entry::{Entry, js_time};
+use sessile_core::estimate::{self, ContextTokens, Sized};
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
@@ -159,6 +162,15 @@ impl SessionManager {
         self.path(from).into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
     }
 
+    /// The same, read one after the other as the iterator goes, so that a path of any length takes little memory.
+    pub fn branch_entries(
+        &self,
+        from: Option<&EntryId>,
+    ) -> impl Iterator<Item = Result<Entry, SessionError>> + use<'_> {
+        let mut rows = self.session.reading();
+        self.path(from).into_iter().map(move |row| rows.value(row).map(Entry::new))
+    }
+
     /// The entries whose parent is this one; without one, those whose parent is null.
     pub fn children(&self, parent: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
         self.session.outline.children(parent).into_iter().map(|row| self.entry_at(row)).collect()
@@ -283,6 +295,23 @@ impl SessionManager {
     pub fn llm_messages_at(&self, leaf: impl Into<EntryId>) -> Result<Vec<Json>, SessionError> {
         let context = self.build_session_context_at(leaf)?;
         Ok(llm::convert(context.messages.iter().map(Json::raw)))
+    }
+
+    /// How large the context at the leaf is, as pi estimates it.
+    ///
+    /// What a provider counted is believed unless something was compacted or edited since.
+    pub fn context_tokens(&self) -> Result<ContextTokens, SessionError> {
+        let outline = &self.session.outline;
+        let path = self.session.leaf_path();
+        let place_of: HashMap<Row, usize> = path.iter().enumerate().map(|(place, row)| (*row, place)).collect();
+        let is_change = |row: &Row| matches!(outline.kind(*row), Kind::ContextEdit | Kind::Compaction);
+        let last_change = path.iter().rposition(is_change);
+        let projection = self.build_session_projection()?;
+        let messages = projection.iter().flat_map(|projected| {
+            let is_current = place_of.get(&projected.row).map(|place| Some(*place)) > Some(last_change);
+            projected.messages.iter().map(move |message| Sized { message: message.raw(), is_current })
+        });
+        Ok(estimate::context(messages))
     }
 
     /// Every place where the session branches.

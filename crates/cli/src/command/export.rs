@@ -1,0 +1,101 @@
+//! `sessile export`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use sessile::{ExportFormat, ExportOptions, SessionError, StoreError};
+
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::failure::Failure;
+use crate::screen::{Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Write a session down for somebody else
+///
+/// Prints the active branch, or with --all every branch. As jsonl it is what pi's /export writes: a session of its own,
+/// with the same id, the time of the export and entries that follow each other. As md it is a document to read, in
+/// which nothing of the session can act as HTML. As json it is one object of header, entries and leafId.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// What to write
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    format: FormatArg,
+
+    /// Write every branch
+    #[arg(long, conflicts_with = "branch")]
+    all: bool,
+
+    /// Write the branch that ends at this entry instead of the active one
+    #[arg(long, value_name = "LEAF")]
+    branch: Option<String>,
+
+    /// Write to this file, which must not exist yet, instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Let the file take the place of one that exists; never of a session
+    #[arg(long, requires = "output")]
+    force: bool,
+
+    /// Say what would be written, and write nothing
+    #[arg(long, requires = "output")]
+    dry_run: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ sessile export @1 --format md
+  $ sessile export @4 -o exported.jsonl
+  $ sessile export @1 --all --format json
+  $ sessile export @1 --branch @leaf~4 --format md -o short.md";
+
+/// What an export looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum FormatArg {
+    /// A session file, as pi exports one
+    #[default]
+    Jsonl,
+    /// A Markdown document
+    Md,
+    /// One JSON object
+    Json,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &ExportArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let session = surroundings.open(&args.session, err)?;
+    let format = match args.format {
+        FormatArg::Jsonl => ExportFormat::Jsonl,
+        FormatArg::Md => ExportFormat::Markdown,
+        FormatArg::Json => ExportFormat::Json,
+    };
+    let leaf = args.branch.as_deref().map(|leaf| session.find_entry(leaf)).transpose()?;
+    let n_entries = if args.all { session.outline().n_entries() } else { session.path(leaf.as_ref()).len() };
+    let options = ExportOptions { format, all_branches: args.all, leaf };
+    let Some(output) = &args.output else {
+        let data = out.data();
+        session.export::<Failure>(&options, &mut |bytes| Ok(data.write_all(bytes)?))?;
+        return Ok(Exit::Done);
+    };
+    let path = surroundings.own_environment().current_dir().join(output);
+    if !args.dry_run {
+        session.export_to(&options, &path, args.force).map_err(|error| match error {
+            SessionError::Store(StoreError::Exists { path }) => Failure::OutputExists { path },
+            error => error.into(),
+        })?;
+    }
+    let verb = if args.dry_run { "would write" } else { "wrote" };
+    let entries = if n_entries == 1 { "entry" } else { "entries" };
+    let what = format!("{verb} {n_entries} {entries} to {}", surroundings.short(&path.to_string_lossy()));
+    out.print_whole(&Line::new().text(&what))?;
+    Ok(Exit::Done)
+}

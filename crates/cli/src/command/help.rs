@@ -1,0 +1,90 @@
+//! `sessile help`
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory};
+
+use crate::Exit;
+use crate::args::Cli;
+use crate::definition;
+use crate::failure::Failure;
+use crate::screen::{ACCENT, BOLD, Line, Screen, wrapped};
+
+/// Explain a command, or the concepts behind all of them
+///
+/// `sessile help concepts` is one page about what a session is: tree, leaf, path, branch, fork, compaction, label and
+/// context.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct HelpArgs {
+    /// A command, or `concepts`
+    #[arg(value_name = "TOPIC")]
+    topic: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ sessile help concepts
+  $ sessile help tree";
+
+/// The page about concepts, in a few words of Markdown.
+const CONCEPTS: &str = include_str!("../concepts.md");
+
+pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    if let [topic] = args.topic.as_slice()
+        && topic == "concepts"
+    {
+        print_concepts(out)?;
+        return Ok(Exit::Done);
+    }
+    let mut command = definition::command();
+    let mut at = &mut command;
+    for word in &args.topic {
+        let names: Vec<String> = at.get_subcommands().map(|known| known.get_name().to_owned()).collect();
+        let Some(found) = at.find_subcommand_mut(word) else {
+            let known = names.iter().map(String::as_str).chain(["concepts"]);
+            let meant = sessile::nearest::nearest(word, known);
+            let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            let what = format!("there is no command `{word}`{hint}");
+            return Err(Cli::command().error(ErrorKind::InvalidSubcommand, what).into());
+        };
+        at = found;
+    }
+    out.print_help(&at.render_long_help())?;
+    Ok(Exit::Done)
+}
+
+/// How wide the page may become.
+const WIDEST: usize = 80;
+
+fn print_concepts(out: &mut Screen<'_>) -> std::io::Result<()> {
+    let width = out.width().min(WIDEST);
+    for block in CONCEPTS.trim_end().split("\n\n") {
+        if let Some(heading) = block.strip_prefix("# ") {
+            out.print(Line::new().styled(BOLD, heading))?;
+        } else if block.starts_with("    ") {
+            // A drawing stays as it is.
+            for line in block.lines() {
+                out.print(Line::new().text(line))?;
+            }
+        } else {
+            print_paragraph(&block.replace('\n', " "), width, out)?;
+        }
+        out.blank()?;
+    }
+    Ok(())
+}
+
+/// A paragraph, with the word that it explains in colour.
+fn print_paragraph(text: &str, width: usize, out: &mut Screen<'_>) -> std::io::Result<()> {
+    let Some((word, rest)) = text.strip_prefix("**").and_then(|text| text.split_once("**")) else {
+        return wrapped(text, width).iter().try_for_each(|line| out.print(Line::new().text(line)));
+    };
+    for (n_before, line) in wrapped(&format!("{word}{rest}"), width).iter().enumerate() {
+        let line = match line.strip_prefix(word).filter(|_| n_before == 0) {
+            Some(rest) => Line::new().styled(ACCENT, word).text(rest),
+            None => Line::new().text(line),
+        };
+        out.print(line)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! `sessile info`
+
+use clap::Args;
+use sessile::head::Role;
+use sessile::{ListOptions, ProjectPlace, SessionDetails, SessionInfo};
+
+use super::stats::figures;
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::clock::Clock;
+use crate::data;
+use crate::describe::size_words;
+use crate::facts::styled_fact;
+use crate::failure::Failure;
+use crate::screen::{BAD, NAMED, PERSON, PLAIN, Screen};
+use crate::surroundings::Surroundings;
+
+/// Say everything about one session
+///
+/// What it is and where, what was said in it and what that took, how its tree looks and who its relatives are, how
+/// large its context is, who is writing to it, and whether its file is sound.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct InfoArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Print JSON: a row as from list, and all the rest
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ sessile info @1
+  $ sessile info @4 --json";
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &InfoArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let path = surroundings.find(&args.session)?;
+    // Opened for its warnings alone.
+    drop(surroundings.open(&args.session, err)?);
+    let others = relatives(surroundings, &path)?;
+    let details = surroundings.sessions.details(&path, &others)?;
+    if args.json {
+        data::write_value(out.data(), &details.to_json())?;
+    } else {
+        print(surroundings, &details, out)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The sessions among which relatives are looked for: the store, and whatever lies beside the file.
+pub(super) fn relatives(surroundings: &Surroundings, path: &std::path::Path) -> Result<Vec<SessionInfo>, Failure> {
+    let options = &mut ListOptions::default();
+    let mut others = surroundings.sessions.list_all(surroundings.session_dir().as_deref(), options)?;
+    if !others.iter().any(|other| other.path == path) {
+        others.extend(surroundings.sessions.list_all(path.parent(), options)?);
+    }
+    Ok(others)
+}
+
+fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen<'_>) -> Result<(), Failure> {
+    let mut row = |what: &str, value: &str| {
+        styled_fact(out, what, if what == "name" { NAMED } else { PLAIN }, value).map_err(Failure::from)
+    };
+    let info = &details.info;
+    let clock = Clock::new(surroundings);
+    if let Some(name) = &info.name {
+        row("name", &name.to_str())?;
+    }
+    row("file", &surroundings.short(&info.path.to_string_lossy()))?;
+    row("id", &info.id)?;
+    row("directory", &directory_words(surroundings, details))?;
+    let created = info.created.map_or_else(|| "unknown".to_owned(), |created| clock.full(created));
+    row("created", &format!("{created}, last active {}", clock.full(info.modified)))?;
+    row("size", &format!("{}, version {}", size_words(info.size), details.version.unwrap_or(1.0)))?;
+    if let Some(parent) = &info.parent_session_path {
+        let found = if details.parent.is_some() { "" } else { " (not there)" };
+        row("forked from", &format!("{}{found}", surroundings.short(parent)))?;
+    }
+    for child in &details.children {
+        row("forked into", &surroundings.short(&child.path.to_string_lossy()))?;
+    }
+    row("entries", &entries_words(details))?;
+    row("tree", &tree_words(details))?;
+    for (id, label) in &details.labels {
+        row("label", &format!("{} at {id}", label.text()))?;
+    }
+    let models: Vec<String> =
+        info.facts.models.iter().map(|model| format!("{}/{}", model.provider, model.model)).collect();
+    if !models.is_empty() {
+        row("models", &models.join(", "))?;
+    }
+    for (what, value) in figures(&(&info.facts).into()) {
+        row(what, &value)?;
+    }
+    let estimated = if details.context.counted > 0.0 { "" } else { ", estimated" };
+    row("context", &format!("{} tokens{estimated}", super::stats::number(details.context.tokens)))?;
+    if let Some(writer) = &details.writer {
+        row("writer", &format!("process {} on {}", writer.pid, writer.host))?;
+    }
+    if details.is_guarded {
+        row("guard", "holds entries that were written a moment ago")?;
+    }
+    let n_findings = details.report.findings.iter().filter(|finding| finding.counts()).count();
+    let (style, words) = match n_findings {
+        0 => (PERSON, "nothing wrong".to_owned()),
+        1 => (BAD, "1 finding; `sessile verify` tells which".to_owned()),
+        _ => (BAD, format!("{n_findings} findings; `sessile verify` tells which")),
+    };
+    Ok(styled_fact(out, "file is", style, &words)?)
+}
+
+fn directory_words(surroundings: &Surroundings, details: &SessionDetails) -> String {
+    let cwd = surroundings.short(&details.info.cwd);
+    match (&details.project, &details.git_branch) {
+        (ProjectPlace::Repository(_), Some(branch)) => format!("{cwd}, in a repository on {branch}"),
+        (ProjectPlace::Repository(_), None) => format!("{cwd}, in a repository"),
+        (ProjectPlace::Missing(_), _) => format!("{cwd} (not there)"),
+        (ProjectPlace::Unknown, _) => "unknown".to_owned(),
+        (ProjectPlace::Directory(_), _) => cwd,
+    }
+}
+
+fn entries_words(details: &SessionDetails) -> String {
+    let facts = &details.info.facts;
+    let roles = [(Role::User, "user"), (Role::Assistant, "assistant"), (Role::ToolResult, "tool results")];
+    let roles = roles.map(|(role, word)| format!("{} {word}", facts.messages.of(role)));
+    format!("{}, of which {} messages: {}", facts.entries, facts.messages.total(), roles.join(", "))
+}
+
+fn tree_words(details: &SessionDetails) -> String {
+    let shape = &details.shape;
+    let leaf = details.leaf.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+    let branches = if shape.leaves == 1 { "1 branch".to_owned() } else { format!("{} branches", shape.leaves) };
+    let compactions = match details.info.facts.compactions {
+        0 => String::new(),
+        1 => ", 1 compaction".to_owned(),
+        count => format!(", {count} compactions"),
+    };
+    format!("{branches}, leaf {leaf} behind {} entries{compactions}", shape.active_path)
+}

@@ -1,0 +1,58 @@
+//! `sessile man`
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use clap_mangen::Man;
+
+use crate::Exit;
+use crate::definition;
+use crate::failure::Failure;
+use crate::screen::{Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Print the manual page, or write those of all commands
+///
+/// Without --dir this prints the page of sessile itself, as man reads it.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct ManArgs {
+    /// Write the pages of all commands into this directory, which is made if need be
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    dir: Option<PathBuf>,
+
+    /// Say what would be written, and write nothing
+    #[arg(long, requires = "dir")]
+    dry_run: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ sessile man
+  $ sessile man --dir man1";
+
+pub(super) fn run(surroundings: &Surroundings, args: &ManArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let Some(dir) = &args.dir else {
+        out.data().write_all(&page(definition::command())?)?;
+        return Ok(Exit::Done);
+    };
+    let dir = surroundings.own_environment().current_dir().join(dir);
+    let pages = definition::every_command();
+    for command in &pages {
+        let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+        if !args.dry_run {
+            surroundings.sessions.write_document(&dir.join(format!("{name}.1")), &page(command.clone())?)?;
+        }
+    }
+    let verb = if args.dry_run { "would write" } else { "wrote" };
+    let what = format!("{verb} {} pages into {}", pages.len(), surroundings.short(&dir.to_string_lossy()));
+    out.print_whole(&Line::new().text(&what))?;
+    Ok(Exit::Done)
+}
+
+fn page(command: clap::Command) -> io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    Man::new(command).render(&mut page)?;
+    Ok(page)
+}

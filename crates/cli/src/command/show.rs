@@ -1,0 +1,168 @@
+//! `sessile show`
+
+use clap::Args;
+use sessile::entry::Entry;
+use sessile::{EntryId, SessionManager};
+
+use crate::Exit;
+use crate::args::{ListFormat, SessionArg};
+use crate::clock::Clock;
+use crate::data::{self, ListWriter};
+use crate::failure::Failure;
+use crate::screen::{BOLD, DIM, Line, NAMED, Protocol, Screen};
+use crate::surroundings::{Surroundings, note_if_empty};
+use crate::transcript::{Detail, Told, Transcript};
+
+/// Print a session as a conversation to read
+///
+/// This is the active branch from its first entry to its last, also what was compacted since: `context` prints what the
+/// model still sees. Calls of tools and their results take a line each, thoughts too; --full prints all of it. With an
+/// ENTRY, that entry alone is printed, in full.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Print this entry alone, in full: an id or how it begins, a label, @leaf, @root, or any of these with ~N for N steps up
+    #[arg(value_name = "ENTRY", conflicts_with = "branch")]
+    entry: Option<String>,
+
+    /// Print the branch that ends at this entry instead of the active one
+    #[arg(long, value_name = "LEAF")]
+    branch: Option<String>,
+
+    /// Print everything: arguments and results of tools, thoughts, summaries, what extensions remember
+    #[arg(long)]
+    full: bool,
+
+    /// Print thoughts in full
+    #[arg(long)]
+    thinking: bool,
+
+    /// Show when each entry was written
+    #[arg(long)]
+    times: bool,
+
+    /// Draw pictures, if the terminal says that it can (kitty, ghostty, iTerm2, wezterm)
+    #[arg(long)]
+    images: bool,
+
+    #[command(flatten)]
+    format: ListFormat,
+}
+
+impl ShowArgs {
+    /// Whether it may print something else than text.
+    pub(super) fn has_pictures(&self) -> bool {
+        self.images
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ sessile show @1
+  $ sessile show @1 --times --thinking
+  $ sessile show @1 @leaf~2
+  $ sessile show @1 --branch \"cause found\"
+  $ sessile show @4 --full
+  $ sessile show @1 --jsonl";
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &ShowArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
+    let session = surroundings.open(&session, err)?;
+    if let Some(entry) = entry {
+        return show_entry(surroundings, args, &session, &session.find_entry(&entry)?, out);
+    }
+    let leaf = args.branch.as_deref().map(|leaf| session.find_entry(leaf)).transpose()?;
+    if let Some(layout) = args.format.layout() {
+        let mut list = ListWriter::new(out.data(), layout);
+        for entry in session.branch_entries(leaf.as_ref()) {
+            list.push(entry?.raw())?;
+        }
+        list.finish()?;
+        return Ok(Exit::Done);
+    }
+    note_if_empty(&session, err);
+    print_heading(surroundings, &session, out)?;
+    let clock = Clock::new(surroundings);
+    let mut times = Times { clock: &clock, is_wanted: args.times, day: String::new() };
+    let mut transcript = Transcript::new(out, detail(surroundings, args, false));
+    for entry in session.branch_entries(leaf.as_ref()) {
+        let entry = entry?;
+        transcript.entry(&entry, &told(&session, &entry, &mut times)?)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn detail(surroundings: &Surroundings, args: &ShowArgs, is_single: bool) -> Detail {
+    let pictures = args.images.then(|| Protocol::of_terminal(surroundings.own_environment())).flatten();
+    Detail { full: args.full || is_single, thinking: args.thinking, summaries: is_single, pictures }
+}
+
+/// What the session is and where it belongs.
+fn print_heading(surroundings: &Surroundings, session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Failure> {
+    let mut parts = vec![surroundings.short(&session.header().cwd().unwrap_or_default())];
+    let created = session.header().json().raw().get("timestamp");
+    parts.extend(created.and_then(|time| Clock::new(surroundings).read_day(time)));
+    parts.push(session.session_id());
+    parts.retain(|part| !part.is_empty());
+    if let Some(name) = session.session_name()? {
+        out.print(Line::new().styled(NAMED.bold(), &name))?;
+    }
+    out.print(Line::new().styled(DIM, &parts.join(" · ")))?;
+    Ok(out.blank()?)
+}
+
+fn show_entry(
+    surroundings: &Surroundings,
+    args: &ShowArgs,
+    session: &SessionManager,
+    id: &EntryId,
+    out: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let Some(entry) = session.entry(id.clone())? else { return Ok(Exit::Nothing) };
+    if args.format.layout().is_some() {
+        data::write_value(out.data(), entry.json())?;
+        return Ok(Exit::Done);
+    }
+    let kind = entry.raw().get("type").and_then(sessile::json::Raw::as_string).unwrap_or_default();
+    let parent = entry.parent_id().map_or_else(|| "none".to_owned(), |parent| parent.to_string());
+    let place = format!(" · {kind} · parent {parent} · {}", entry.timestamp().unwrap_or_default());
+    out.print(Line::new().styled(BOLD, &id.to_string()).styled(DIM, &place))?;
+    out.blank()?;
+    let label = session.label(id.clone())?;
+    Transcript::new(out, detail(surroundings, args, true)).entry(&entry, &Told { label, time: None })?;
+    Ok(Exit::Done)
+}
+
+fn told(session: &SessionManager, entry: &Entry, times: &mut Times<'_>) -> Result<Told, Failure> {
+    let label = entry.id().map(|id| session.label(id)).transpose()?.flatten();
+    Ok(Told { label, time: times.of(entry) })
+}
+
+/// The times beside entries: the day only where it changes.
+struct Times<'c> {
+    clock: &'c Clock<'c>,
+    is_wanted: bool,
+    day: String,
+}
+
+impl Times<'_> {
+    fn of(&mut self, entry: &Entry) -> Option<String> {
+        let time = entry.raw().get("timestamp").filter(|_| self.is_wanted);
+        let time = time.and_then(|time| self.clock.read(time))?;
+        let day = self.clock.day(time);
+        if day == self.day {
+            return Some(self.clock.minute(time));
+        }
+        self.day = day;
+        Some(self.clock.full(time))
+    }
+}

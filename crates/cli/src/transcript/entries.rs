@@ -1,0 +1,103 @@
+//! Entries in a transcript: what is no message, and what is told beside each.
+
+use std::io;
+
+use sessile::entry::{CompactionEntry, CustomMessageEntry, Entry, Payload};
+use sessile::head::Kind;
+use sessile::message::Content;
+
+use super::{Last, Transcript};
+use crate::describe::{entry_words, start};
+use crate::screen::{ACCENT, DIM, Line, NAMED, PLAIN};
+
+/// What is told beside an entry: its label and its time, where there are any to tell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) label: Option<String>,
+    pub(crate) time: Option<String>,
+}
+
+impl Told {
+    pub(super) fn is_empty(&self) -> bool {
+        self.label.is_none() && self.time.is_none()
+    }
+
+    pub(super) fn put_before(&self, line: Line) -> Line {
+        match &self.label {
+            Some(label) => line.styled(NAMED, "[").styled(NAMED, label).styled(NAMED, "] "),
+            None => line,
+        }
+    }
+
+    pub(super) fn put_behind(&self, line: Line) -> Line {
+        match &self.time {
+            Some(time) => line.styled(DIM, "  ").styled(DIM, time),
+            None => line,
+        }
+    }
+}
+
+impl Transcript<'_, '_> {
+    /// Prints the next entry. What extensions and labels note for themselves is shown only in full.
+    pub(crate) fn entry(&mut self, entry: &Entry, told: &Told) -> io::Result<()> {
+        match entry.payload() {
+            Payload::Message(message) => match message.message() {
+                Some(message) => self.next(message, told),
+                None => self.note(entry, told),
+            },
+            Payload::CustomMessage(custom) => self.custom(custom, told),
+            Payload::Compaction(compaction) => self.compaction(compaction, told),
+            Payload::BranchSummary(summary) => {
+                self.begin()?;
+                self.summary("summary of another branch", "", &summary.summary().unwrap_or_default(), told)
+            }
+            Payload::Custom(_) | Payload::Label(_) | Payload::Usage(_) if !self.detail.full && told.label.is_none() => {
+                Ok(())
+            }
+            _ => self.note(entry, told),
+        }
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        let is_first = self.last == Last::Nothing;
+        self.last = Last::Message;
+        if is_first { Ok(()) } else { self.out.blank() }
+    }
+
+    /// A thin line between messages.
+    fn note(&mut self, entry: &Entry, told: &Told) -> io::Result<()> {
+        if !matches!(self.last, Last::Nothing | Last::Note) {
+            self.out.blank()?;
+        }
+        self.last = Last::Note;
+        let words = entry_words(entry, &self.calls);
+        let line = told.put_before(Line::new().styled(DIM, "· ")).styled(DIM, &words.lead).styled(DIM, &words.text);
+        self.print(told.put_behind(line))?;
+        if self.detail.full && !matches!(entry.kind(), Kind::ModelChange | Kind::ThinkingLevelChange | Kind::Label) {
+            self.paragraph(DIM, &entry.raw().to_text())?;
+        }
+        Ok(())
+    }
+
+    fn custom(&mut self, custom: CustomMessageEntry<'_>, told: &Told) -> io::Result<()> {
+        self.begin()?;
+        let name = custom.custom_type().unwrap_or_else(|| "custom".to_owned());
+        let is_hidden = custom.display() == Some(false);
+        self.heading(NAMED, &name, if is_hidden { "for the model alone" } else { "" }, told)?;
+        let content = custom.content();
+        match &content {
+            Content::Text(text) if is_hidden && !self.detail.full => self.fold(DIM, "", &start(text, 200)),
+            _ => self.each_block(&content, if is_hidden { DIM } else { PLAIN }),
+        }
+    }
+
+    /// Where the conversation was compacted: a line from side to side, and the summary below it.
+    fn compaction(&mut self, compaction: CompactionEntry<'_>, told: &Told) -> io::Result<()> {
+        self.begin()?;
+        let width = self.out.width().min(super::WIDEST);
+        self.print(Line::new().styled(ACCENT, &"─".repeat(width)))?;
+        let thousands = (compaction.tokens_before().unwrap_or_default() / 1000.0).round();
+        let note = format!("{thousands}k tokens before");
+        self.summary("compaction", &note, &compaction.summary().unwrap_or_default(), told)
+    }
+}

@@ -1,0 +1,99 @@
+//! Help, manual pages and docs/cli.md: all of it made from one definition, and all of it true.
+
+use sessile_cli::definition;
+
+use super::*;
+
+/// The words of a line as a shell would split it, quotes and all.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for char in line.chars() {
+        match (char, quote) {
+            ('"' | '\'', None) => quote = Some(char),
+            (char, Some(open)) if char == open => quote = None,
+            (' ', None) => words.push(String::new()),
+            (char, _) => words.last_mut().unwrap().push(char),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[test]
+fn every_example_works_on_the_sample() {
+    let examples = definition::examples();
+    assert!(examples.len() > 20, "{}", examples.len());
+    for example in examples {
+        let home = Home::new();
+        let words = words(&example);
+        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+        if !words.contains(&"--sample") {
+            words.insert(0, "--sample");
+        }
+        let ran = home.run(&words);
+        println!("{} sessile {example}\n{}", ran.code, ran.err);
+    }
+}
+
+#[test]
+fn help_is_short_or_long() {
+    let home = Home::new();
+    let short = home.run(&["tree", "-h"]);
+    let long = home.run(&["tree", "--help"]);
+    short.expect(0, "");
+    assert!(short.out.len() < long.out.len() && !short.out.contains("Examples:"), "{}", short.out);
+    assert!(long.out.contains("Examples:\n  $ sessile tree @1\n"), "{}", long.out);
+    assert_eq!(home.run(&["help", "tree"]).out, long.out);
+    assert_eq!(home.run(&["help"]).out, home.run(&["--help"]).out);
+    let unknown = home.run(&["help", "tre"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("there is no command `tre`; did you mean `tree`?"), "{}", unknown.err);
+}
+
+#[test]
+fn the_concepts_have_a_page() {
+    let home = Home::new();
+    let ran = home.run(&["help", "concepts"]);
+    ran.expect(0, "");
+    for concept in ["tree", "leaf", "path", "branch", "fork", "compaction", "label", "context"] {
+        assert!(ran.out.contains(&format!("\n{concept}: ")), "{concept} in\n{}", ran.out);
+    }
+    assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
+}
+
+#[test]
+fn manual_pages_are_written() {
+    let home = Home::new();
+    let page = home.run(&["man"]);
+    page.expect(0, "");
+    assert!(page.out.contains(".TH sessile 1"), "{}", page.out);
+    assert_eq!(home.run(&["man", "--dir", "pages", "--dry-run"]).code, 0);
+    assert!(!home.project().join("pages").exists());
+    let ran = home.run(&["man", "--dir", "pages"]);
+    assert!(ran.code == 0 && ran.out.ends_with(" pages into ~/project/pages\n"), "{}", ran.out);
+    let tree = std::fs::read_to_string(home.project().join("pages/sessile-tree.1")).unwrap();
+    assert!(tree.contains(".TH sessile-tree 1"), "{tree}");
+    assert!(home.project().join("pages/sessile.1").is_file());
+}
+
+#[test]
+fn the_version_is_told() {
+    let home = Home::new();
+    for flag in ["--version", "-V"] {
+        assert_eq!(home.run(&[flag]).out, format!("sessile {}\n", env!("CARGO_PKG_VERSION")));
+        // And the same the long way.
+        assert_eq!(home.run(&["--color=never", flag]).out, home.run(&[flag]).out);
+    }
+}
+
+#[test]
+fn the_reference_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");
+    let made = definition::reference();
+    if std::env::var_os("SESSILE_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == made, "docs/cli.md does not say what the command does; `cargo xtask docs` writes it anew");
+}

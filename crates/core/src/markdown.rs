@@ -1,0 +1,234 @@
+//! A session as a Markdown document, entry by entry.
+
+mod text;
+
+use std::fmt::Write;
+
+use crate::date::to_iso;
+use crate::entry::{Entry, Payload};
+use crate::header::Header;
+use crate::json::{Raw, print};
+use crate::message::{
+    AssistantMessage, BashExecutionMessage, Block, Content, Message, ThinkingBlock, ToolCall, ToolResultMessage,
+};
+use crate::picture::Picture;
+use text::{code, fenced, flowing, plain, quoted};
+
+/// What is told beside an entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'b> {
+    /// Its label.
+    pub label: Option<&'b str>,
+    /// Its time in milliseconds, told in UTC.
+    pub time: Option<i64>,
+}
+
+/// The beginning of the document: what the session is.
+pub fn head(header: &Header, name: Option<&str>) -> String {
+    let mut out = format!("# {}\n\n", name.map_or_else(|| "Session".to_owned(), plain));
+    let created = header.timestamp().unwrap_or_default();
+    for (what, value) in [
+        ("Session", header.id()),
+        ("Directory", header.cwd().unwrap_or_default()),
+        ("Created", created),
+        ("Forked from", header.parent_session().unwrap_or_default()),
+    ] {
+        if !value.is_empty() {
+            // Writing to a string cannot fail.
+            writeln!(out, "- {what}: {}", code(&value)).ok();
+        }
+    }
+    out
+}
+
+/// A line that says where a branch goes on, in a document of several branches.
+pub fn branch(from: Option<&str>) -> String {
+    let place = from.map_or_else(|| "the beginning".to_owned(), code);
+    format!("\n---\n\n*Another branch, from {place}*\n")
+}
+
+/// An entry; empty for what only extensions and lists are interested in.
+pub fn entry(entry: &Entry, beside: Beside<'_>) -> String {
+    let some = Option::<String>::unwrap_or_default;
+    match entry.payload() {
+        Payload::Message(it) => it.message().map(|it| message(it, entry, beside)).unwrap_or_default(),
+        Payload::CustomMessage(custom) => {
+            let name = custom.custom_type().unwrap_or_else(|| "custom".to_owned());
+            heading(&name, entry, beside) + &content(&custom.content())
+        }
+        Payload::Compaction(compaction) => {
+            let thousands = (compaction.tokens_before().unwrap_or_default() / 1000.0).round();
+            let what = format!("Compaction, {thousands}k tokens before");
+            format!("\n---\n{}", heading(&what, entry, beside)) + &quoted(&flowing(&some(compaction.summary())))
+        }
+        Payload::BranchSummary(summary) => {
+            heading("Summary of another branch", entry, beside) + &quoted(&flowing(&some(summary.summary())))
+        }
+        Payload::ModelChange(change) => note("model", &some(change.model_id())),
+        Payload::ThinkingLevelChange(change) => note("thinking", &some(change.thinking_level())),
+        Payload::SessionInfo(info) => note("name", &some(info.name())),
+        Payload::ContextEdit(edit) => {
+            let what = if edit.replacement().is_some_and(Raw::is_null) { "context omits" } else { "context replaces" };
+            note(what, &edit.target_id().map(|id| id.to_string()).unwrap_or_default())
+        }
+        Payload::Usage(_) | Payload::Custom(_) | Payload::Label(_) | Payload::Unknown(_) => String::new(),
+    }
+}
+
+fn message(message: Message<'_>, entry: &Entry, beside: Beside<'_>) -> String {
+    match message {
+        Message::System(system) => heading("System", entry, beside) + &quoted(&flowing(&system.content().text())),
+        Message::User(user) => heading("User", entry, beside) + &content(&user.content()),
+        Message::Assistant(it) => answer(it, entry, beside),
+        Message::ToolResult(it) => result(it, beside),
+        Message::BashExecution(it) => heading("Shell", entry, beside) + &execution(it),
+        other => {
+            let role = other.raw().get("role").and_then(Raw::as_string).unwrap_or_else(|| "Message".to_owned());
+            heading(&role, entry, beside) + &content(&other.content())
+        }
+    }
+}
+
+/// The line that begins an entry, and a line with its time and id.
+fn heading(who: &str, entry: &Entry, beside: Beside<'_>) -> String {
+    let label = beside.label.map(|label| format!(" · {}", plain(label))).unwrap_or_default();
+    let time = beside.time.map(to_iso);
+    let time = time.and_then(|time| Some(format!("{} {} UTC", time.get(..10)?, time.get(11..16)?)));
+    let place: Vec<String> = time.into_iter().chain(entry.id().map(|id| code(&id.to_string()))).collect();
+    let place = if place.is_empty() { String::new() } else { format!("*{}*\n\n", place.join(" · ")) };
+    format!("\n## {}{label}\n\n{place}", plain(who))
+}
+
+fn note(what: &str, value: &str) -> String {
+    format!("\n*{what}: {}*\n", plain(value))
+}
+
+fn answer(answer: AssistantMessage<'_>, entry: &Entry, beside: Beside<'_>) -> String {
+    let who = answer.model().map_or_else(|| "Assistant".to_owned(), |model| format!("Assistant ({model})"));
+    let said = answer.content();
+    let is_call = |block: &Block<'_>| matches!(block, Block::ToolCall(_));
+    let only_calls = !said.blocks().is_empty() && said.blocks().iter().all(is_call);
+    // One call after the other is one answer to a reader.
+    let begin = if only_calls && beside.label.is_none() { "\n".to_owned() } else { heading(&who, entry, beside) };
+    let mut out = begin + &content(&said);
+    match answer.stop_reason().as_deref() {
+        Some("aborted") => out.push_str("\n*aborted*\n"),
+        Some("error") => out.push_str(&note("error", &answer.error_message().unwrap_or_default())),
+        Some("length") => out.push_str("\n*cut off*\n"),
+        _ => {}
+    }
+    out
+}
+
+fn result(result: ToolResultMessage<'_>, beside: Beside<'_>) -> String {
+    let what = if result.is_error() == Some(true) { "failed" } else { "result" };
+    let label = beside.label.map(|label| format!(" · {}", plain(label))).unwrap_or_default();
+    let name = code(&result.tool_name().unwrap_or_else(|| "tool".to_owned()));
+    let content = result.content();
+    let mut out = format!("\n*{what} of* {name}{label}\n\n");
+    let text = content.text();
+    if !text.is_empty() {
+        out.push_str(&fenced("", &text));
+    }
+    for block in content.blocks() {
+        if let Block::Image(image) = block {
+            out.push_str(&picture(&Picture::new(*image)));
+        }
+    }
+    out
+}
+
+fn execution(execution: BashExecutionMessage<'_>) -> String {
+    let command = execution.command().unwrap_or_default();
+    let mut out = fenced("console", &format!("$ {command}\n{}", execution.output().unwrap_or_default()));
+    if execution.cancelled() == Some(true) {
+        out.push_str("\n*cancelled*\n");
+    } else if let Some(exit_code) = execution.exit_code().filter(|exit_code| *exit_code != 0.0) {
+        out.push_str(&note("exit code", &exit_code.to_string()));
+    }
+    out
+}
+
+fn content(content: &Content<'_>) -> String {
+    match content {
+        Content::Text(text) => flowing(text),
+        Content::Blocks(blocks) => blocks.iter().map(|it| block(*it)).collect::<Vec<_>>().join("\n"),
+        Content::Missing => String::new(),
+        Content::Odd(value) => fenced("json", &value.to_text()),
+    }
+}
+
+fn block(block: Block<'_>) -> String {
+    match block {
+        Block::Text(text) => flowing(&text.text().unwrap_or_default()),
+        Block::Thinking(thought) => thinking(thought),
+        Block::ToolCall(it) => call(it),
+        Block::Image(image) => picture(&Picture::new(image)),
+        other => fenced("json", &other.raw().to_text()),
+    }
+}
+
+fn thinking(thought: ThinkingBlock<'_>) -> String {
+    match thought.thinking().filter(|text| !text.trim().is_empty()) {
+        Some(text) => quoted(&format!("*thinking*\n\n{}", flowing(&text))),
+        None => String::new(),
+    }
+}
+
+/// A call of a tool with everything it was called with.
+fn call(call: ToolCall<'_>) -> String {
+    let name = call.name().unwrap_or_else(|| "tool".to_owned());
+    let arguments = call.arguments();
+    let command = arguments.and_then(|arguments| arguments.get("command")).and_then(Raw::as_string);
+    let body = match command.filter(|_| name == "bash") {
+        Some(command) => fenced("sh", &command),
+        None => arguments.map(|arguments| fenced("json", &print(arguments).to_text())).unwrap_or_default(),
+    };
+    format!("*call of* {}\n\n{body}", code(&name))
+}
+
+fn picture(picture: &Picture) -> String {
+    let size = picture.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();
+    format!("*image: {}{size}, {} bytes*\n", plain(&picture.mime_type), picture.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+
+    fn written(line: &str) -> String {
+        let beside = Beside { label: None, time: Some(1_735_689_600_000) };
+        entry(&Entry::new(Json::parse(line).unwrap()), beside)
+    }
+
+    #[test]
+    fn entries_have_headings_and_bodies() {
+        for (line, expected) in [
+            (
+                r##"{"type":"message","id":"a1","message":{"role":"user","content":"# Hi <b>"}}"##,
+                "\n## User\n\n*2025-01-01 00:00 UTC · `a1`*\n\n### Hi \\<b>\n",
+            ),
+            (
+                r#"{"type":"message","message":{"role":"toolResult","toolName":"read","content":[{"type":"text","text":"```"}]}}"#,
+                "\n*result of* `read`\n\n````\n```\n````\n",
+            ),
+            (r#"{"type":"model_change","modelId":"m-1"}"#, "\n*model: m-1*\n"),
+            (r#"{"type":"custom","customType":"x"}"#, ""),
+            (r#"{"type":"message"}"#, ""),
+        ] {
+            assert_eq!(written(line), expected, "{line}");
+        }
+        let call = r#"{"type":"message","message":{"role":"assistant","model":"m","content":[{"type":"thinking","thinking":"hm"},
+            {"type":"toolCall","name":"bash","arguments":{"command":"ls"}},{"type":"image","mimeType":"image/png","data":""}]}}"#;
+        let expected = "\n## Assistant (m)\n\n*2025-01-01 00:00 UTC*\n\n> *thinking*\n>\n> hm\n\n*call of* `bash`\n\n```sh\nls\n```\n\n*image: image/png, 0 bytes*\n";
+        assert_eq!(written(&call.replace('\n', " ")), expected);
+    }
+
+    #[test]
+    fn the_head_says_what_the_session_is() {
+        let header = Header::compose("s1", "2025-01-01T00:00:00.000Z", "/p`q", None);
+        let expected = "# A \\<b\\>\n\n- Session: `s1`\n- Directory: ``/p`q``\n- Created: `2025-01-01T00:00:00.000Z`\n";
+        assert_eq!(head(&header, Some("A <b>")), expected);
+    }
+}

@@ -1,0 +1,158 @@
+//! What a picture is, from its first bytes.
+
+use crate::message::ImageBlock;
+
+/// What is known of a picture without looking at its points.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Picture {
+    /// What its block says it is, such as `image/png`.
+    pub mime_type: String,
+    /// Columns and rows of points, if the bytes tell.
+    pub size: Option<(u32, u32)>,
+    /// The number of bytes.
+    pub bytes: u64,
+}
+
+impl Picture {
+    /// Looks at an image block.
+    pub fn new(block: ImageBlock<'_>) -> Self {
+        let data = block.data().unwrap_or_default();
+        let text = data.trim_end_matches('=').as_bytes();
+        Self {
+            mime_type: block.mime_type().unwrap_or_default(),
+            size: dimensions(&decoded(text)),
+            bytes: text.len() as u64 * 3 / 4,
+        }
+    }
+}
+
+/// How much base 64 is looked at: a photograph may have much to say about itself before its size.
+const MOST_LOOKED_AT: usize = 128 << 10;
+
+/// Whether a text is base 64 and nothing else, so that it can be handed on to a terminal.
+pub fn is_base64(text: &str) -> bool {
+    !text.is_empty() && text.trim_end_matches('=').bytes().all(|byte| digit(byte).is_some())
+}
+
+/// The first bytes of a text in base 64, up to whatever is none.
+fn decoded(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut bits = 0_u32;
+    let mut n_bits = 0;
+    for digit in text.iter().take(MOST_LOOKED_AT).map_while(|byte| digit(*byte)) {
+        bits = (bits << 6) | digit;
+        n_bits += 6;
+        if n_bits >= 8 {
+            n_bits -= 8;
+            bytes.push((bits >> n_bits).to_be_bytes()[3]);
+        }
+    }
+    bytes
+}
+
+fn digit(byte: u8) -> Option<u32> {
+    let value = match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    };
+    Some(u32::from(value))
+}
+
+/// Columns and rows of a PNG, GIF, JPEG or WebP picture.
+fn dimensions(bytes: &[u8]) -> Option<(u32, u32)> {
+    png(bytes).or_else(|| gif(bytes)).or_else(|| webp(bytes)).or_else(|| jpeg(bytes))
+}
+
+fn big(bytes: &[u8], at: usize, n_bytes: usize) -> Option<u32> {
+    let number = bytes.get(at..at + n_bytes)?.iter().fold(0_u32, |number, byte| (number << 8) | u32::from(*byte));
+    Some(number)
+}
+
+fn little(bytes: &[u8], at: usize, n_bytes: usize) -> Option<u32> {
+    let number = bytes.get(at..at + n_bytes)?.iter().rev().fold(0_u32, |number, byte| (number << 8) | u32::from(*byte));
+    Some(number)
+}
+
+fn png(bytes: &[u8]) -> Option<(u32, u32)> {
+    bytes.starts_with(b"\x89PNG\r\n\x1a\n").then_some(())?;
+    Some((big(bytes, 16, 4)?, big(bytes, 20, 4)?))
+}
+
+fn gif(bytes: &[u8]) -> Option<(u32, u32)> {
+    bytes.starts_with(b"GIF8").then_some(())?;
+    Some((little(bytes, 6, 2)?, little(bytes, 8, 2)?))
+}
+
+/// The three ways a WebP file may begin.
+fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
+    (bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP")).then_some(())?;
+    match bytes.get(12..16)? {
+        b"VP8X" => Some((little(bytes, 24, 3)? + 1, little(bytes, 27, 3)? + 1)),
+        b"VP8 " => Some((little(bytes, 26, 2)? & 0x3fff, little(bytes, 28, 2)? & 0x3fff)),
+        b"VP8L" => {
+            let bits = little(bytes, 21, 4)?;
+            Some(((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1))
+        }
+        _ => None,
+    }
+}
+
+/// The size stands in a frame header, behind segments that each say how long they are.
+fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
+    bytes.starts_with(b"\xff\xd8").then_some(())?;
+    let mut at = 2;
+    loop {
+        let marker = bytes.get(at..at + 2)?;
+        match marker {
+            // A filler.
+            [0xff, 0xff] => at += 1,
+            [0xff, 0xc4 | 0xc8 | 0xcc] => at += 2 + big(bytes, at + 2, 2)? as usize,
+            [0xff, 0xc0..=0xcf] => return Some((big(bytes, at + 7, 2)?, big(bytes, at + 5, 2)?)),
+            [0xff, _] => at += 2 + big(bytes, at + 2, 2)? as usize,
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+
+    fn looked_at(mime_type: &str, data: &str) -> Picture {
+        let block = Json::parse(format!(r#"{{"type":"image","mimeType":"{mime_type}","data":"{data}"}}"#)).unwrap();
+        Picture::new(ImageBlock::new(block.raw()))
+    }
+
+    #[test]
+    fn a_picture_tells_its_size() {
+        let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
+        assert_eq!(
+            looked_at("image/png", dot),
+            Picture { mime_type: "image/png".into(), size: Some((1, 1)), bytes: 68 }
+        );
+        assert_eq!(looked_at("image/gif", "R0lGODlhAgADAIAAAA").size, Some((2, 3)));
+        let jpeg = [&b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc4\x00\x02\xff\xff\xc2\x00\x0b\x08"[..], &[1, 2, 3, 4]].concat();
+        assert_eq!(dimensions(&jpeg), Some((0x0304, 0x0102)));
+        let webp = |kind: &[u8], rest: &[u8]| [b"RIFF\0\0\0\0WEBP", kind, b"\0\0\0\0", rest].concat();
+        assert_eq!(dimensions(&webp(b"VP8X", &[0, 0, 0, 0, 4, 0, 0, 9, 0, 0])), Some((5, 10)));
+        assert_eq!(dimensions(&webp(b"VP8 ", &[0, 0, 0, 0x9d, 1, 0x2a, 4, 0, 9, 0])), Some((4, 9)));
+        assert_eq!(dimensions(&webp(b"VP8L", &[0x2f, 3, 0x40, 0, 0])), Some((4, 2)));
+    }
+
+    #[test]
+    fn what_is_no_picture_tells_nothing() {
+        for data in ["", "!!!!", "aGVsbG8", "/9j/", "/9j/wAAAAA", "iVBORw0KGgo"] {
+            assert_eq!(looked_at("x", data).size, None, "{data}");
+        }
+        assert!(is_base64("aGVsbG8=") && !is_base64("a\u{1b}") && !is_base64(""));
+        for cut in 0..200 {
+            // Whatever it is, looking at it ends.
+            dimensions(&vec![0xff; cut]);
+        }
+    }
+}

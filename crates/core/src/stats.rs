@@ -1,0 +1,261 @@
+//! What entries add up to: messages, calls of tools, tokens and money.
+
+use crate::date::LocalZone;
+use crate::entry::js_time;
+use crate::head::{self, Kind, Parsed, Role};
+use crate::info::{Facts, RoleCounts, Tokens, usage_of};
+use crate::json::Raw;
+
+/// What some entries add up to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Entries.
+    pub entries: u64,
+    /// Messages by role.
+    pub messages: RoleCounts,
+    /// Calls of tools.
+    pub tool_calls: u64,
+    /// Results that say that the call failed.
+    pub tool_errors: u64,
+    /// Compactions.
+    pub compactions: u64,
+    /// Tokens of answers, tools, summaries and usage entries.
+    pub tokens: Tokens,
+    /// What they cost, in dollars.
+    pub cost: f64,
+}
+
+impl Tally {
+    /// Adds an entry.
+    pub fn add(&mut self, share: &Share) {
+        self.entries += 1;
+        if let Some(role) = share.role {
+            self.messages.add(role);
+        }
+        self.tool_calls += share.calls.len() as u64;
+        self.tool_errors += u64::from(share.result.as_ref().is_some_and(|result| result.is_error));
+        self.compactions += u64::from(share.is_compaction);
+        self.spend(share);
+    }
+
+    fn spend(&mut self, share: &Share) {
+        self.tokens.add(&share.tokens);
+        self.cost += share.cost;
+    }
+
+    /// Adds up two.
+    pub fn merge(&mut self, other: &Self) {
+        self.entries += other.entries;
+        self.messages.merge(&other.messages);
+        self.tool_calls += other.tool_calls;
+        self.tool_errors += other.tool_errors;
+        self.compactions += other.compactions;
+        self.tokens.add(&other.tokens);
+        self.cost += other.cost;
+    }
+
+    /// The part of what was sent that came from the provider's cache; none if nothing was sent.
+    pub fn cache_hit_rate(&self) -> Option<f64> {
+        let sent = self.tokens.input + self.tokens.cache_read + self.tokens.cache_write;
+        (sent > 0.0).then(|| self.tokens.cache_read / sent)
+    }
+}
+
+/// Everything but calls of tools, which a list does not count.
+impl From<&Facts> for Tally {
+    fn from(facts: &Facts) -> Self {
+        Self {
+            entries: facts.entries,
+            messages: facts.messages,
+            compactions: facts.compactions,
+            tokens: facts.tokens,
+            cost: facts.cost,
+            ..Self::default()
+        }
+    }
+}
+
+/// What tells entries apart when they are put into groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GroupBy {
+    /// The model that answered.
+    Model,
+    /// The day, on the user's clock.
+    Day,
+    /// The tool.
+    Tool,
+}
+
+/// Under which models are put that a session does not name: those of tools and summaries.
+pub const OTHER_MODELS: &str = "tools and summaries";
+
+/// What one entry adds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Share {
+    /// Its id as WTF-8.
+    pub id: Option<Vec<u8>>,
+    /// Its time in milliseconds.
+    pub time: Option<i64>,
+    role: Option<Role>,
+    is_compaction: bool,
+    calls: Vec<String>,
+    result: Option<Outcome>,
+    /// The model whose tokens these are, as `provider/model`.
+    model: Option<String>,
+    tokens: Tokens,
+    cost: f64,
+    has_spent: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Outcome {
+    tool: String,
+    is_error: bool,
+}
+
+impl Share {
+    /// What a line adds; none if it is no entry.
+    pub fn of_line(line: &[u8], zone: &dyn LocalZone) -> Option<Self> {
+        let Parsed::Kept(head) = head::read(line) else { return None };
+        if head.kind == Kind::Header {
+            return None;
+        }
+        let mut share = Self { id: head.id.map(|id| id.as_wtf8().to_vec()), time: head.time, ..Self::default() };
+        let Ok(entry) = Raw::parse(line) else { return Some(share) };
+        if share.time.is_none() {
+            share.time = js_time(entry.get("timestamp"), zone);
+        }
+        match head.kind {
+            Kind::Message => share.take_message(head.role, entry.get("message")),
+            Kind::Usage => share.take_usage(entry, model_name(entry, "model")),
+            Kind::Compaction | Kind::BranchSummary => {
+                share.is_compaction = head.kind == Kind::Compaction;
+                share.take_usage(entry, None);
+            }
+            _ => {}
+        }
+        Some(share)
+    }
+
+    fn take_message(&mut self, role: Role, message: Option<Raw<'_>>) {
+        self.role = Some(role);
+        let Some(message) = message else { return };
+        match role {
+            Role::Assistant => {
+                let calls = message.get("content").into_iter().flat_map(Raw::items).filter(|block| is_call(*block));
+                self.calls = calls.map(|call| text(call, "name").unwrap_or_else(|| "tool".to_owned())).collect();
+                let answered = model_name(message, "responseModel").or_else(|| model_name(message, "model"));
+                self.take_usage(message, answered);
+            }
+            Role::ToolResult => {
+                let tool = text(message, "toolName").unwrap_or_else(|| "tool".to_owned());
+                self.result =
+                    Some(Outcome { tool, is_error: message.get("isError").and_then(Raw::as_bool) == Some(true) });
+                self.take_usage(message, None);
+            }
+            _ => {}
+        }
+    }
+
+    fn take_usage(&mut self, holder: Raw<'_>, model: Option<String>) {
+        self.model = model;
+        if let Some(usage) = holder.get("usage") {
+            (self.tokens, self.cost) = usage_of(usage);
+            self.has_spent = true;
+        }
+    }
+
+    /// The groups to which this adds something, and what.
+    pub fn grouped(&self, by: GroupBy, day: impl FnOnce(i64) -> String) -> Vec<(String, Tally)> {
+        let whole = || {
+            let mut tally = Tally::default();
+            tally.add(self);
+            tally
+        };
+        match by {
+            GroupBy::Day => self.time.map(|time| (day(time), whole())).into_iter().collect(),
+            GroupBy::Model if self.role == Some(Role::Assistant) => {
+                vec![(self.model.clone().unwrap_or_else(|| "unknown".to_owned()), whole())]
+            }
+            GroupBy::Model if self.has_spent => {
+                let mut tally = Tally::default();
+                tally.spend(self);
+                vec![(self.model.clone().unwrap_or_else(|| OTHER_MODELS.to_owned()), tally)]
+            }
+            GroupBy::Model => Vec::new(),
+            GroupBy::Tool => {
+                let call = |tool: &String| (tool.clone(), Tally { tool_calls: 1, ..Tally::default() });
+                let result = self.result.as_ref().map(|result| (result.tool.clone(), whole()));
+                self.calls.iter().map(call).chain(result).collect()
+            }
+        }
+    }
+}
+
+fn is_call(block: Raw<'_>) -> bool {
+    block.get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "toolCall")
+}
+
+fn text(object: Raw<'_>, key: &str) -> Option<String> {
+    object.get(key).and_then(Raw::as_string).filter(|text| !text.is_empty())
+}
+
+fn model_name(object: Raw<'_>, key: &str) -> Option<String> {
+    let model = text(object, key)?;
+    Some(text(object, "provider").map_or(model.clone(), |provider| format!("{provider}/{model}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::date::Utc;
+
+    const LINES: [&str; 6] = [
+        r#"{"type":"session","id":"s"}"#,
+        r#"{"type":"message","id":"a","timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"assistant","provider":"p","model":"m","responseModel":"r","content":[{"type":"toolCall","name":"read"},{"type":"toolCall","name":"bash"},{"type":"text"}],"usage":{"input":3,"output":1,"cacheRead":6,"cacheWrite":1,"cost":{"total":0.5}}}}"#,
+        r#"{"type":"message","id":"b","timestamp":1735776000000,"message":{"role":"toolResult","toolName":"bash","isError":true,"usage":{"input":1,"cost":{"total":0.25}}}}"#,
+        r#"{"type":"usage","id":"c","provider":"p","model":"w","usage":{"input":5}}"#,
+        r#"{"type":"compaction","id":"d","usage":{"output":2}}"#,
+        "torn",
+    ];
+
+    fn shares() -> Vec<Share> {
+        LINES.iter().filter_map(|line| Share::of_line(line.as_bytes(), &Utc)).collect()
+    }
+
+    #[test]
+    fn entries_add_up() {
+        let mut tally = Tally::default();
+        for share in &shares() {
+            tally.add(share);
+        }
+        assert_eq!((tally.entries, tally.tool_calls, tally.tool_errors, tally.compactions), (4, 2, 1, 1));
+        assert_eq!(tally.messages.total(), 2);
+        assert_eq!(tally.tokens, Tokens { input: 9.0, output: 3.0, cache_read: 6.0, cache_write: 1.0 });
+        assert!((tally.cost - 0.75).abs() < 1e-9 && (tally.cache_hit_rate().unwrap() - 0.375).abs() < 1e-9);
+        assert_eq!(Tally::default().cache_hit_rate(), None);
+        let mut twice = tally.clone();
+        twice.merge(&tally);
+        assert_eq!((twice.entries, twice.messages.of(Role::Assistant)), (8, 2));
+    }
+
+    #[test]
+    fn groups_share_what_there_is() {
+        let grouped = |by| {
+            let day = |time: i64| crate::date::to_iso(time).split('T').next().unwrap().to_owned();
+            let groups = shares().into_iter().flat_map(move |share| share.grouped(by, day));
+            groups.map(|(key, tally)| (key, tally.tool_calls, tally.tokens.total())).collect::<Vec<_>>()
+        };
+        let is = |got: Vec<(String, u64, f64)>, expected: &[(&str, u64, f64)]| {
+            let expected: Vec<_> =
+                expected.iter().map(|(key, calls, tokens)| ((*key).to_owned(), *calls, *tokens)).collect();
+            assert_eq!(got, expected);
+        };
+        is(
+            grouped(GroupBy::Model),
+            &[("p/r", 2, 11.0), (OTHER_MODELS, 0, 1.0), ("p/w", 0, 5.0), (OTHER_MODELS, 0, 2.0)],
+        );
+        is(grouped(GroupBy::Day), &[("2025-01-01", 2, 11.0), ("2025-01-02", 0, 1.0)]);
+        is(grouped(GroupBy::Tool), &[("read", 1, 0.0), ("bash", 1, 0.0), ("bash", 0, 1.0)]);
+    }
+}

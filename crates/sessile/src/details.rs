@@ -1,0 +1,172 @@
+//! Everything there is to know about one session.
+
+use std::path::Path;
+
+use sessile_core::EntryId;
+use sessile_core::date::to_iso;
+use sessile_core::estimate::ContextTokens;
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::label::Label;
+use sessile_core::tree::BranchStatistics;
+use sessile_index::Gatherer;
+use sessile_store::{Found, Holder, StoreError, current_writer, has_guard};
+
+use crate::environment::Zone;
+use crate::error::SessionError;
+use crate::group::{ProjectPlace, Who};
+use crate::list::{SessionInfo, row_of};
+use crate::manager::Sessions;
+use crate::place::absolute;
+use crate::stats::tally_json;
+use crate::verify::Report;
+
+/// Everything there is to know about one session.
+#[derive(Clone, Debug)]
+pub struct SessionDetails {
+    /// The session as a row of a list.
+    pub info: SessionInfo,
+    /// The version its header names; none for version 1, whose headers name none.
+    pub version: Option<f64>,
+    /// The project of its working directory.
+    pub project: ProjectPlace,
+    /// The branch that is checked out there now.
+    pub git_branch: Option<String>,
+    /// The session it was forked from, if it is among those known.
+    pub parent: Option<SessionInfo>,
+    /// The sessions that were forked from it.
+    pub children: Vec<SessionInfo>,
+    /// How many sessions its family has, itself included.
+    pub family: usize,
+    /// The entry at which it goes on.
+    pub leaf: Option<EntryId>,
+    /// Its labels, in the order in which they were set.
+    pub labels: Vec<(EntryId, Label)>,
+    /// The shape of its tree.
+    pub shape: BranchStatistics,
+    /// How large its context is.
+    pub context: ContextTokens,
+    /// Who is writing to it at this moment.
+    pub writer: Option<Holder>,
+    /// Whether entries were written that the file may not hold for good yet.
+    pub is_guarded: bool,
+    /// What is wrong with it.
+    pub report: Report,
+}
+
+/// The nearest relatives of a session.
+pub(crate) struct Relatives {
+    pub(crate) parent: Option<SessionInfo>,
+    pub(crate) children: Vec<SessionInfo>,
+    family: usize,
+}
+
+impl Sessions {
+    /// Everything there is to know about a session. Its relatives are looked for among `others`. Changes nothing.
+    pub fn details(&self, path: impl AsRef<Path>, others: &[SessionInfo]) -> Result<SessionDetails, SessionError> {
+        let path = absolute(self.environment(), path.as_ref());
+        let session = self.clone().read_only().open(&path, None, None)?;
+        let info = self.row(&path)?;
+        let Relatives { parent, children, family } = self.relatives(&path, others);
+        let project = self.group_by_project(std::slice::from_ref(&info)).pop();
+        let git_branch = project.as_ref().and_then(|project| project.directories.first()?.branch.clone());
+        Ok(SessionDetails {
+            version: session.header().version(),
+            project: project.map_or(ProjectPlace::Unknown, |project| project.place),
+            git_branch,
+            parent,
+            children,
+            family,
+            leaf: session.leaf_id(),
+            labels: session.labels()?.iter().map(|(id, label)| (id.clone(), label.clone())).collect(),
+            shape: session.branch_statistics(),
+            context: session.context_tokens()?,
+            writer: current_writer(self.world.os(), &path),
+            is_guarded: has_guard(self.world.os(), &path),
+            report: self.verify(&path)?,
+            info,
+        })
+    }
+
+    /// A session as a row of a list.
+    fn row(&self, path: &Path) -> Result<SessionInfo, SessionError> {
+        let stat = self.world.os().stat(path).map_err(|error| StoreError::io_at("look at", path, error))?;
+        let mut files = Gatherer::new(self.world.os(), Zone(self.environment()));
+        let info = files.scan(path, false)?.ok_or_else(|| SessionError::NotASession { path: path.to_path_buf() })?;
+        Ok(row_of(&Found { path: path.to_path_buf(), stat }, info))
+    }
+
+    /// Whom a session was forked from, and who was forked from it.
+    pub(crate) fn relatives(&self, path: &Path, others: &[SessionInfo]) -> Relatives {
+        let is_self = |who: &Who| matches!(who, Who::Listed(place) if others[*place].path == path);
+        let listed = |who: &Who| match who {
+            Who::Listed(place) => Some(others[*place].clone()),
+            Who::Missing(_) => None,
+        };
+        for family in self.families(others) {
+            let Some(own) = family.members.iter().position(|member| is_self(&member.who)) else { continue };
+            let parent = family.members[own].parent.and_then(|parent| listed(&family.members[parent].who));
+            let children = family.members.iter().filter(|member| member.parent == Some(own));
+            let children = children.filter_map(|member| listed(&member.who)).collect();
+            return Relatives { parent, children, family: family.members.len() };
+        }
+        Relatives { parent: None, children: Vec::new(), family: 1 }
+    }
+}
+
+impl SessionDetails {
+    /// Whether the working directory is there.
+    pub fn cwd_exists(&self) -> bool {
+        matches!(self.project, ProjectPlace::Repository(_) | ProjectPlace::Directory(_))
+    }
+
+    /// As JSON: a row of `list --json` and more.
+    pub fn to_json(&self) -> Json {
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let row = self.info.to_json(false);
+        let mut out = ObjectWriter::new();
+        for member in row.raw().members() {
+            let Some(key) = member.key.as_text() else { continue };
+            out.member(&key, member.value);
+        }
+        out.integer("size", i64::try_from(self.info.size).unwrap_or(i64::MAX));
+        out.number("version", self.version.unwrap_or(1.0)).bool("cwdExists", self.cwd_exists());
+        if let ProjectPlace::Repository(common) = &self.project {
+            out.string("repository", &common.to_string_lossy());
+        }
+        if let Some(branch) = &self.git_branch {
+            out.string("gitBranch", branch);
+        }
+        out.bool("parentFound", self.parent.is_some());
+        let children: Vec<Json> =
+            self.children.iter().map(|child| Json::string(&child.path.to_string_lossy())).collect();
+        out.array("children", children.iter().map(Json::raw)).integer("family", number(self.family));
+        out.raw("leafId", self.leaf.as_ref().map_or_else(Json::null, EntryId::to_json).raw());
+        let labels: Vec<Json> = self.labels.iter().map(label_json).collect();
+        out.array("labels", labels.iter().map(Json::raw));
+        out.integer("branches", number(self.shape.leaves)).integer("branchPoints", number(self.shape.branch_points));
+        out.integer("activePath", number(self.shape.active_path));
+        let models = self.info.facts.models.iter().map(|model| {
+            let mut object = ObjectWriter::new();
+            object.text("provider", &model.provider).text("model", &model.model).finish()
+        });
+        let models: Vec<Json> = models.collect();
+        out.array("models", models.iter().map(Json::raw));
+        tally_json(&mut out, &(&self.info.facts).into(), false);
+        out.number("contextTokens", self.context.tokens);
+        if let Some(writer) = &self.writer {
+            let mut object = ObjectWriter::new();
+            object.integer("pid", i64::from(writer.pid)).string("host", &writer.host);
+            object.string("since", &to_iso(writer.since_ms));
+            out.raw("writer", object.finish().raw());
+        }
+        out.bool("guarded", self.is_guarded);
+        out.bool("sound", self.report.is_sound()).integer("findings", number(self.report.findings.len()));
+        out.finish()
+    }
+}
+
+fn label_json((id, label): &(EntryId, Label)) -> Json {
+    let mut out = ObjectWriter::new();
+    out.raw("id", id.to_json().raw()).raw("label", label.value.raw());
+    out.optional("timestamp", label.timestamp.as_ref().map(Json::raw)).finish()
+}

@@ -1,0 +1,191 @@
+//! A session for somebody else: as a session of its own, as JSON, or to read.
+
+use std::io::Write;
+use std::path::Path;
+
+use sessile_core::EntryId;
+use sessile_core::entry::{Entry, js_time};
+use sessile_core::header::Header;
+use sessile_core::json::{Edit, Json, Raw};
+use sessile_core::label::Label;
+use sessile_core::markdown::{self, Beside};
+use sessile_core::outline::Row;
+use sessile_store::{StoreError, create_directory, create_file, replace_file, swap_in};
+
+use super::{SessionManager, Sessions};
+use crate::environment::Zone;
+use crate::error::SessionError;
+use crate::place::{absolute, sessions_root};
+
+/// What an export looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// A session file, as pi exports one.
+    #[default]
+    Jsonl,
+    /// A document to read.
+    Markdown,
+    /// One object with `header`, `entries` and `leafId`.
+    Json,
+}
+
+/// What is exported, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExportOptions {
+    /// The form.
+    pub format: ExportFormat,
+    /// Every branch instead of one.
+    pub all_branches: bool,
+    /// The end of the branch; the leaf if none is given.
+    pub leaf: Option<EntryId>,
+}
+
+/// Takes the bytes of an export, piece by piece.
+type Sink<'s, E> = &'s mut dyn FnMut(&[u8]) -> Result<(), E>;
+
+impl Sessions {
+    /// Writes a document that is no session, in place of what was there, and makes the directory it lies in.
+    pub fn write_document(&self, path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
+        let path = absolute(self.environment(), path);
+        create_directory(self.world.os(), path.parent().unwrap_or(Path::new("/")), false)?;
+        Ok(swap_in(self.world.os(), &path, bytes)?)
+    }
+}
+
+impl SessionManager {
+    /// Exports the session piece by piece, so that one of any size takes little memory.
+    ///
+    /// As JSON lines this is what pi exports: a new header with the same id and
+    /// the present time, and the entries of the branch, each hanging on the one
+    /// before it. Lines that need no other parent are copied byte for byte. With
+    /// all branches it is the session itself under its own header, every entry
+    /// in its place, but without lines that are no entries.
+    pub fn export<E: From<SessionError>>(&self, options: &ExportOptions, sink: Sink<'_, E>) -> Result<(), E> {
+        let rows = self.exported_rows(options);
+        match options.format {
+            ExportFormat::Jsonl => self.export_lines(options, &rows, sink),
+            ExportFormat::Json => self.export_object(options, &rows, sink),
+            ExportFormat::Markdown => self.export_document(options, sink),
+        }
+    }
+
+    /// Exports the session into a new file of mode 0600, or in place of another one if `overwrite` says so.
+    ///
+    /// Where sessions are kept nothing is ever overwritten.
+    pub fn export_to(&self, options: &ExportOptions, path: &Path, overwrite: bool) -> Result<(), SessionError> {
+        let path = absolute(self.world.environment(), path);
+        let os = self.world.os();
+        let failed = |source| SessionError::from(StoreError::io_at("write", &path, source));
+        let mut write = |out: &mut dyn Write| self.export(options, &mut |bytes| out.write_all(bytes).map_err(failed));
+        let is_free = os.link_stat(&path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        if is_free || !overwrite || self.is_precious(&path) {
+            return create_file(os, &path, false, &mut write);
+        }
+        replace_file(os, &path, &mut write)
+    }
+
+    /// Whether a file is this session, or lies where sessions are kept.
+    fn is_precious(&self, path: &Path) -> bool {
+        let os = self.world.os();
+        let identity = |path: &Path| os.stat(path).ok().map(|stat| stat.identity);
+        let is_self =
+            self.session_file().is_some_and(|own| identity(own).is_some_and(|own| Some(own) == identity(path)));
+        let root = sessions_root(self.world.environment());
+        is_self || path.starts_with(absolute(self.world.environment(), &root)) || path.parent() == self.session_dir()
+    }
+
+    fn exported_rows(&self, options: &ExportOptions) -> Vec<Row> {
+        if options.all_branches {
+            return self.session.outline.entries().collect();
+        }
+        self.path(options.leaf.as_ref())
+    }
+
+    fn export_lines<E: From<SessionError>>(
+        &self,
+        options: &ExportOptions,
+        rows: &[Row],
+        sink: Sink<'_, E>,
+    ) -> Result<(), E> {
+        let own = self.header();
+        let header = if options.all_branches { own.clone() } else { self.exported_header() };
+        sink(header.json().to_text().as_bytes())?;
+        sink(b"\n")?;
+        let outline = &self.session.outline;
+        let mut reading = self.session.reading();
+        let mut parent: Option<EntryId> = None;
+        for row in rows {
+            let line = reading.copied_line(*row)?;
+            let is_same = outline.parent_id(*row) == parent && (parent.is_some() || outline.has_null_parent(*row));
+            if is_same || options.all_branches {
+                sink(&line)?;
+            } else {
+                let value = parent.as_ref().map_or_else(Json::null, EntryId::to_json);
+                let rechained = self.session.parsed(*row, &line)?.edited(&[Edit::Set("parentId", value.raw())]);
+                sink(rechained.raw().as_bytes())?;
+            }
+            sink(b"\n")?;
+            parent = outline.id(*row);
+        }
+        Ok(())
+    }
+
+    /// The header of an exported branch: the same session, written down now.
+    fn exported_header(&self) -> Header {
+        let now = sessile_core::date::to_iso(self.world.environment().now_ms());
+        let cwd = self.cwd.to_string_lossy();
+        Header::compose(&self.session_id(), &now, &cwd, None)
+    }
+
+    fn export_object<E: From<SessionError>>(
+        &self,
+        options: &ExportOptions,
+        rows: &[Row],
+        sink: Sink<'_, E>,
+    ) -> Result<(), E> {
+        sink(b"{\"header\":")?;
+        sink(self.header().json().to_text().as_bytes())?;
+        sink(b",\"entries\":[")?;
+        let mut reading = self.session.reading();
+        for (n_before, row) in rows.iter().enumerate() {
+            if n_before > 0 {
+                sink(b",")?;
+            }
+            let line = reading.copied_line(*row)?;
+            sink(self.session.parsed(*row, &line)?.to_text().as_bytes())?;
+        }
+        let leaf = options.leaf.clone().filter(|_| !options.all_branches).or_else(|| self.leaf_id());
+        let leaf = leaf.map_or_else(Json::null, |leaf| leaf.to_json());
+        sink(b"],\"leafId\":")?;
+        sink(leaf.to_text().as_bytes())?;
+        sink(b"}\n")
+    }
+
+    fn export_document<E: From<SessionError>>(&self, options: &ExportOptions, sink: Sink<'_, E>) -> Result<(), E> {
+        let name = self.session_name()?;
+        sink(markdown::head(self.header(), name.as_deref()).as_bytes())?;
+        if !options.all_branches {
+            return self.path(options.leaf.as_ref()).into_iter().try_for_each(|row| self.export_entry(row, sink));
+        }
+        let mut last = None;
+        for node in self.tree()?.iter().filter(|node| !node.repeated) {
+            let parent = self.session.outline.parent(node.row);
+            if last.is_some() && parent != last {
+                let from = parent.and_then(|parent| self.session.outline.id(parent)).map(|id| id.to_string());
+                sink(markdown::branch(from.as_deref()).as_bytes())?;
+            }
+            self.export_entry(node.row, sink)?;
+            last = Some(node.row);
+        }
+        Ok(())
+    }
+
+    fn export_entry<E: From<SessionError>>(&self, row: Row, sink: Sink<'_, E>) -> Result<(), E> {
+        let entry: Entry = self.entry_at(row)?;
+        let labels = self.session.labels()?;
+        let label = entry.id().and_then(|id| labels.get(&id).map(Label::text));
+        let zone = Zone(self.world.environment());
+        let time = entry.raw().get("timestamp").and_then(|time: Raw<'_>| js_time(Some(time), &zone));
+        sink(markdown::entry(&entry, Beside { label: label.as_deref(), time }).as_bytes())
+    }
+}

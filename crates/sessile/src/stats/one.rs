@@ -1,0 +1,173 @@
+//! What one session took, and the shape it has.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use sessile_core::head::Role;
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::stats::Tally;
+use sessile_core::tree::{BranchKind, BranchStatistics};
+use sessile_store::LineReader;
+
+use super::{Counted, Grouping, Seen, StatsGroup};
+use crate::error::SessionError;
+use crate::list::SessionInfo;
+use crate::manager::{CompactionRecord, Sessions};
+
+/// What one session took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionStats {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its id.
+    pub id: String,
+    /// All its entries on all branches, also those that were copied from the session it was forked from: as pi counts.
+    pub total: Tally,
+    /// The part that was copied from the session it was forked from, if that is still there.
+    pub copied: Option<Tally>,
+    /// By model, the most expensive first.
+    pub models: Vec<StatsGroup>,
+    /// By tool, the most often called first.
+    pub tools: Vec<StatsGroup>,
+    /// The shape of the tree.
+    pub shape: BranchStatistics,
+    /// How many branch points there are of each kind.
+    pub branch_kinds: Vec<(BranchKind, usize)>,
+    /// Every compaction, in file order.
+    pub compactions: Vec<CompactionRecord>,
+    /// The session it was forked from, as its header has it.
+    pub parent: Option<String>,
+    /// The sessions that were forked from it.
+    pub forks: Vec<PathBuf>,
+}
+
+impl Sessions {
+    /// What one session took. Its relatives are looked for among `others`.
+    pub fn session_stats(&self, path: &Path, others: &[SessionInfo]) -> Result<SessionStats, SessionError> {
+        let session = self.clone().read_only().open(path, None, None)?;
+        let relatives = self.relatives(path, others);
+        let mut seen = Seen::default();
+        let mut lines = LineReader::default();
+        if let Some(parent) = &relatives.parent {
+            // If it cannot be read, nothing is known to be a copy.
+            drop(self.read_shares(&mut lines, &parent.path, &mut |share| seen.note(&share, 0)));
+        }
+        let mut by_model = Counted::default();
+        let mut by_tool = Counted::default();
+        let mut copied = Tally::default();
+        self.read_shares(&mut lines, path, &mut |share| {
+            self.count(&share, Grouping::Model, &mut by_model);
+            self.count(&share, Grouping::Tool, &mut by_tool);
+            if relatives.parent.is_some() && seen.is_copy(&share, 1) {
+                copied.add(&share);
+            }
+        })?;
+        let mut branch_kinds: HashMap<BranchKind, usize> = HashMap::new();
+        session.branch_points().iter().for_each(|point| *branch_kinds.entry(point.kind).or_default() += 1);
+        let mut branch_kinds: Vec<(BranchKind, usize)> = branch_kinds.into_iter().collect();
+        branch_kinds.sort_by_key(|(kind, count)| (std::cmp::Reverse(*count), kind.word()));
+        Ok(SessionStats {
+            path: path.to_path_buf(),
+            id: session.session_id(),
+            total: by_model.tally,
+            copied: relatives.parent.is_some().then_some(copied),
+            models: sorted(by_model.groups, |tally| (tally.cost, tally.tokens.total())),
+            #[expect(clippy::cast_precision_loss, reason = "only compared")]
+            tools: sorted(by_tool.groups, |tally| (tally.tool_calls as f64, tally.tool_errors as f64)),
+            shape: session.branch_statistics(),
+            branch_kinds,
+            compactions: session.compactions()?,
+            parent: session.header().parent_session(),
+            forks: relatives.children.into_iter().map(|child| child.path).collect(),
+        })
+    }
+}
+
+fn sorted(groups: HashMap<String, Tally>, weight: fn(&Tally) -> (f64, f64)) -> Vec<StatsGroup> {
+    let mut groups: Vec<StatsGroup> =
+        groups.into_iter().map(|(key, tally)| StatsGroup { key, path: None, tally }).collect();
+    groups.sort_by(|one, other| {
+        let by_weight = weight(&other.tally).partial_cmp(&weight(&one.tally));
+        by_weight.unwrap_or(std::cmp::Ordering::Equal).then_with(|| one.key.cmp(&other.key))
+    });
+    groups
+}
+
+impl SessionStats {
+    /// As JSON: what pi's `get_session_stats` has, under the same names, and more.
+    pub fn to_json(&self) -> Json {
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let mut out = ObjectWriter::new();
+        out.string("sessionFile", &self.path.to_string_lossy()).string("sessionId", &self.id);
+        tally_json(&mut out, &self.total, true);
+        if let Some(copied) = &self.copied {
+            let mut object = ObjectWriter::new();
+            tally_json(&mut object, copied, true);
+            out.raw("copied", object.finish().raw());
+        }
+        let groups = |groups: &[StatsGroup]| groups.iter().map(|group| group.to_json(true)).collect::<Vec<_>>();
+        out.array("models", groups(&self.models).iter().map(Json::raw));
+        out.array("tools", groups(&self.tools).iter().map(Json::raw));
+        let mut shape = ObjectWriter::new();
+        shape
+            .integer("entries", number(self.shape.entries))
+            .integer("roots", number(self.shape.roots))
+            .integer("branches", number(self.shape.leaves))
+            .integer("branchPoints", number(self.shape.branch_points))
+            .integer("widest", number(self.shape.widest))
+            .integer("deepest", number(self.shape.deepest))
+            .integer("activePath", number(self.shape.active_path));
+        let mut kinds = ObjectWriter::new();
+        for (kind, count) in &self.branch_kinds {
+            kinds.integer(kind.word(), number(*count));
+        }
+        shape.raw("kinds", kinds.finish().raw());
+        out.raw("tree", shape.finish().raw());
+        let compactions: Vec<Json> = self.compactions.iter().map(compaction_json).collect();
+        out.array("compactions", compactions.iter().map(Json::raw));
+        if let Some(parent) = &self.parent {
+            out.string("parentSession", parent);
+        }
+        let forks: Vec<Json> = self.forks.iter().map(|fork| Json::string(&fork.to_string_lossy())).collect();
+        out.array("forks", forks.iter().map(Json::raw));
+        out.finish()
+    }
+}
+
+fn compaction_json(compaction: &CompactionRecord) -> Json {
+    let mut out = ObjectWriter::new();
+    out.raw("id", compaction.id.to_json().raw()).bool("onPath", compaction.on_path);
+    if let Some(tokens) = compaction.tokens_before {
+        out.number("tokensBefore", tokens);
+    }
+    if let Some(time) = compaction.time {
+        out.string("timestamp", &sessile_core::date::to_iso(time));
+    }
+    out.finish()
+}
+
+/// Adds the figures of a tally to an object, those that pi has under pi's names.
+pub(crate) fn tally_json(out: &mut ObjectWriter, tally: &Tally, knows_tools: bool) {
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    out.integer("userMessages", number(tally.messages.of(Role::User)))
+        .integer("assistantMessages", number(tally.messages.of(Role::Assistant)));
+    if knows_tools {
+        out.integer("toolCalls", number(tally.tool_calls)).integer("toolErrors", number(tally.tool_errors));
+    }
+    out.integer("toolResults", number(tally.messages.of(Role::ToolResult)))
+        .integer("totalMessages", number(tally.messages.total()))
+        .integer("entries", number(tally.entries))
+        .integer("compactionCount", number(tally.compactions));
+    let mut tokens = ObjectWriter::new();
+    tokens
+        .number("input", tally.tokens.input)
+        .number("output", tally.tokens.output)
+        .number("cacheRead", tally.tokens.cache_read)
+        .number("cacheWrite", tally.tokens.cache_write)
+        .number("total", tally.tokens.total());
+    out.raw("tokens", tokens.finish().raw());
+    if let Some(rate) = tally.cache_hit_rate() {
+        out.number("cacheHitRate", rate);
+    }
+    out.number("cost", tally.cost);
+}

@@ -18,7 +18,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile import backup.jsonl
-  $ sessile import --cwd . downloaded/*.jsonl --dry-run")]
+  $ sessile import --cwd . backup.jsonl --dry-run")]
 pub(crate) struct ImportArgs {
     /// The session files
     #[arg(value_name = "FILE", required = true)]

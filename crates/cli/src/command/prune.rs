@@ -24,8 +24,8 @@ use crate::table::age;
 #[command(group(ArgGroup::new("criterion").required(true).multiple(true).args(["older_than", "larger_than", "keep"])))]
 #[command(after_long_help = "Examples:
   $ sessile prune --older-than 2d
-  $ sessile prune --larger-than 100M --older-than 2w --apply
-  $ sessile prune --keep 50 --named")]
+  $ sessile prune --older-than 2d --larger-than 1K --apply
+  $ sessile prune --older-than 1d --keep 2 --named")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct PruneArgs {
     /// Sessions of families that nobody used for so long, such as 90d, 12h, 2w, 3mo, 1y

@@ -18,7 +18,7 @@ use crate::table::age;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile restore --list
-  $ sessile restore 019a6f --dry-run")]
+  $ sessile restore 019a73 --dry-run")]
 pub(crate) struct RestoreArgs {
     /// The session: its id or the beginning of it, its old path, or its file's name
     #[arg(value_name = "SESSION", required_unless_present = "list")]

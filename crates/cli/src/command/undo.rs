@@ -21,7 +21,7 @@ use crate::table::age;
 #[command(after_long_help = "Examples:
   $ sessile undo --list
   $ sessile undo --dry-run
-  $ sessile undo 1f3a")]
+  $ sessile undo")]
 pub(crate) struct UndoArgs {
     /// The operation: its id or the beginning of it
     #[arg(value_name = "ID")]

@@ -20,6 +20,23 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// What has to have happened before an example makes sense.
+const BEFORE: &[(&str, &[&str])] = &[
+    ("import", &["export @2 --all -o backup.jsonl", "delete @2 --yes"]),
+    ("restore", &["delete @2 --yes"]),
+    ("undo", &["name @2 Another"]),
+];
+
+/// Runs a command line on a sample that is kept, and returns what it printed.
+#[track_caller]
+fn on_sample(home: &Home, line: &str) -> String {
+    let words = words(line);
+    let words: Vec<&str> = std::iter::once("--sample=kept").chain(words.iter().map(String::as_str)).collect();
+    let ran = home.run(&words);
+    assert_eq!(ran.code, 0, "sessile {line}\n{}", ran.err);
+    ran.out
+}
+
 #[test]
 fn every_example_works_on_the_sample() {
     let examples = definition::examples();

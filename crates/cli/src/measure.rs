@@ -12,13 +12,14 @@ pub(crate) fn duration_ms(text: &str) -> Result<i64, String> {
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// A size such as `100M` or `4G`, in bytes. Units are powers of 1024.
+/// A size such as `100M` or `4G`, in bytes. Units are powers of 1000, as sizes are shown; with an `i`, of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let unit = unit.to_ascii_uppercase();
-    let unit = unit.strip_suffix("IB").or_else(|| unit.strip_suffix('B')).unwrap_or(&unit);
+    let unit = unit.strip_suffix('B').unwrap_or(&unit);
+    let (unit, base) = unit.strip_suffix('I').map_or((unit, 1000_u64), |unit| (unit, 1024));
     let power = ["", "K", "M", "G", "T"].iter().position(|name| *name == unit);
-    let factor = power.and_then(|power| 1024_u64.checked_pow(u32::try_from(power).unwrap_or(u32::MAX)));
+    let factor = power.and_then(|power| base.checked_pow(u32::try_from(power).unwrap_or(u32::MAX)));
     let product = number.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
     product.ok_or_else(|| "a size is a number and one of K, M, G, T or nothing, such as 100M".to_owned())
 }
@@ -29,21 +30,18 @@ fn split(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// A size in the largest unit of which there is one.
+/// A number of bytes, in the largest unit that keeps it above one.
+#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
 pub(crate) fn size_words(bytes: u64) -> String {
-    let mut unit = 1_u64;
-    let mut name = "B";
-    for next in ["KiB", "MiB", "GiB", "TiB"] {
-        if bytes / unit < 1024 {
-            break;
+    let mut size = bytes as f64;
+    for unit in ["B", "kB", "MB", "GB"] {
+        if size < 999.5 {
+            let digits = usize::from(size < 9.95 && unit != "B");
+            return format!("{size:.digits$} {unit}");
         }
-        (unit, name) = (unit * 1024, next);
+        size /= 1000.0;
     }
-    if unit == 1 {
-        return format!("{bytes} B");
-    }
-    let tenths = bytes / (unit / 10).max(1);
-    format!("{}.{} {name}", tenths / 10, tenths % 10)
+    format!("{size:.1} TB")
 }
 
 #[cfg(test)]
@@ -59,7 +57,7 @@ mod tests {
         }
         assert_eq!(
             (bytes("7"), bytes("100M"), bytes("4GiB"), bytes("1kb")),
-            (Ok(7), Ok(100 << 20), Ok(4 << 30), Ok(1024))
+            (Ok(7), Ok(100_000_000), Ok(4 << 30), Ok(1000))
         );
         for wrong in ["", "M", "1X", "-1", "99999999999999999T"] {
             assert!(bytes(wrong).is_err(), "{wrong}");
@@ -67,10 +65,8 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_their_largest_unit() {
-        for (size, words) in [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB")]
-        {
-            assert_eq!(size_words(size), words);
-        }
+    fn sizes_have_units() {
+        let sizes = [0, 999, 1000, 68_000, 999_499, 999_500, 1_800_000_000, 4_000_000_000_000].map(size_words);
+        assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "68 kB", "999 kB", "1.0 MB", "1.8 GB", "4.0 TB"]);
     }
 }

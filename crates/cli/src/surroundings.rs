@@ -28,7 +28,7 @@ pub(crate) struct Surroundings {
 struct SampleStore {
     sample: Sample,
     /// Removes the directory in the end.
-    _temporary: Option<TempDir>,
+    temporary: Option<TempDir>,
 }
 
 impl Surroundings {
@@ -157,13 +157,22 @@ impl Surroundings {
         self.sessions.clone().writing(writing).noting_operations(None).forgetting_leaves()
     }
 
+    /// Whether places in a list are known to later commands: not of a sample that goes away again.
+    pub(crate) fn notes_places(&self) -> bool {
+        self.sample.as_ref().is_none_or(|sample| sample.temporary.is_none())
+    }
+
     /// The file of the session that a word stands for.
     pub(crate) fn find_session(&self, wanted: &Path) -> Result<PathBuf, Failure> {
         let text = wanted.to_string_lossy();
         if let (Some(sample), Some(place)) = (self.sample(), text.strip_prefix('@'))
             && text != "@latest"
         {
-            return nth_of_sample(sample, place);
+            let listed = self.notes_places().then(|| self.sessions.find_session(wanted, self.cwd(), None));
+            return match listed {
+                None | Some(Err(sessile::ReferenceError::NoList { .. })) => nth_of_sample(sample, place),
+                Some(found) => Ok(found?),
+            };
         }
         // Relative to where the user is, not to where the sample pretends to be.
         let wanted = if sessile::is_path(wanted) && self.sample.is_some() {
@@ -206,14 +215,14 @@ impl SampleStore {
             return Err(refused(&dir, "that is where your own sessions are"));
         }
         if let Some(sample) = sessile::open_sample(&dir)? {
-            return Ok(Self { sample, _temporary: temporary });
+            return Ok(Self { sample, temporary });
         }
         match dir.read_dir().map(|mut entries| entries.next().is_some()) {
             Ok(true) => return Err(refused(&dir, "it is not empty")),
             Err(_) if dir.symlink_metadata().is_ok() => return Err(refused(&dir, "it is no directory")),
             Ok(false) | Err(_) => {}
         }
-        Ok(Self { sample: sessile::write_sample(&dir)?, _temporary: temporary })
+        Ok(Self { sample: sessile::write_sample(&dir)?, temporary })
     }
 }
 

@@ -6,6 +6,7 @@ use anstyle::Style;
 use clap::ValueEnum;
 use sessile::SessionInfo;
 
+use crate::measure::size_words;
 use crate::screen::{DIM, Line, NAMED, PLAIN, Screen, clean, columns};
 use crate::surroundings::Surroundings;
 
@@ -167,7 +168,7 @@ fn cell(
         Column::Id => plain(session.id.clone()),
         Column::Created => dim(session.created.map(|created| surroundings.local_time(created)).unwrap_or_default()),
         Column::Modified => dim(surroundings.local_time(session.modified)),
-        Column::Size => plain(size(session.size)),
+        Column::Size => plain(size_words(session.size)),
         Column::Cost => plain(format!("${:.2}", session.facts.cost)),
         Column::Tokens => plain(thousands(session.facts.tokens.total())),
         Column::Path => dim(session.path.to_string_lossy().into_owned()),
@@ -263,22 +264,6 @@ pub(crate) fn age(now_ms: i64, then_ms: i64) -> String {
     }
 }
 
-/// A number of bytes in the largest unit that leaves something before the point.
-pub(crate) fn size(n_bytes: u64) -> String {
-    let units = [(1_u64 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
-    match units.into_iter().find(|(unit, _)| n_bytes >= *unit) {
-        None => format!("{n_bytes} B"),
-        Some((unit, name)) => {
-            let tenths = n_bytes.saturating_mul(10) / unit;
-            if tenths < 100 {
-                format!("{}.{} {name}", tenths / 10, tenths % 10)
-            } else {
-                format!("{} {name}", tenths / 10)
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,12 +281,6 @@ mod tests {
     fn numbers_stay_short() {
         let told = [0.0, 999.0, 1000.0, 12_345.0, 1_234_567.0, f64::NAN].map(thousands);
         assert_eq!(told, ["0", "999", "1.0k", "12k", "1.2M", "NaNM"]);
-    }
-
-    #[test]
-    fn sizes_have_two_digits_or_more() {
-        let told = [0, 1023, 1024, 1536, 10 << 10, 5 << 20, 3 << 30, u64::MAX].map(size);
-        assert_eq!(told, ["0 B", "1023 B", "1.0 kB", "1.5 kB", "10 kB", "5.0 MB", "3.0 GB", "1717986918 GB"]);
     }
 
     #[test]

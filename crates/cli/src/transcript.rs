@@ -12,7 +12,8 @@ use sessile::message::{
 };
 use sessile::picture::Picture;
 
-use crate::describe::{Calls, call_words, role_word, size_words, start};
+use crate::describe::{Calls, call_words, role_word, start};
+use crate::measure::size_words;
 use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Protocol, Screen, wrapped};
 pub(crate) use entries::Told;
 

@@ -8,6 +8,7 @@ use crate::Exit;
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
+use crate::measure::size_words;
 use crate::progress::{Meter, Unit};
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
@@ -120,7 +121,7 @@ fn print_cleared(before: &CacheStatus, dry_run: bool, json: bool, out: &mut Scre
         write_value(out.data(), &object.finish())?;
     } else {
         let freed = if dry_run { "would be freed; nothing was changed" } else { "freed" };
-        let words = format!("{} in {n_files} files {freed}", size(n_bytes));
+        let words = format!("{} in {n_files} files {freed}", size_words(n_bytes));
         out.print_whole(&Line::new().styled(NAMED, &words))?;
     }
     Ok(Exit::Done)
@@ -151,7 +152,7 @@ fn print_status(
     out.print_whole(&line("listed", format!("{}{}", status.n_listed, stale(status.n_listed))))?;
     let unread = match status.n_uncovered {
         0 => String::new(),
-        n_bytes => format!(" ({} to be read at each search)", size(n_bytes)),
+        n_bytes => format!(" ({} to be read at each search)", size_words(n_bytes)),
     };
     out.print_whole(&line("searchable", format!("{}{}{unread}", status.n_searchable, stale(status.n_searchable))))?;
     let text = format!("{} entries in {} segments", status.n_entries, status.n_segments);
@@ -171,7 +172,7 @@ fn usage_line(surroundings: &Surroundings, usage: &Usage) -> Line {
     };
     let files = if usage.n_files == 1 { "file" } else { "files" };
     let line = Line::new().styled(DIM, what).pad(NAME).text(&format!("{} {files}", usage.n_files)).pad(NAME + 12);
-    let line = line.text(&size(usage.n_bytes)).pad(NAME + 24);
+    let line = line.text(&size_words(usage.n_bytes)).pad(NAME + 24);
     match usage.newest_ms {
         None => line,
         Some(newest) => {
@@ -183,9 +184,4 @@ fn usage_line(surroundings: &Surroundings, usage: &Usage) -> Line {
 
 fn sessions(number: usize) -> String {
     format!("{number} {}", if number == 1 { "session" } else { "sessions" })
-}
-
-/// A number of bytes in the largest unit that leaves something before the point.
-fn size(n_bytes: u64) -> String {
-    crate::table::size(n_bytes)
 }

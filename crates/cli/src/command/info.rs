@@ -9,9 +9,9 @@ use crate::Exit;
 use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data;
-use crate::describe::size_words;
 use crate::facts::styled_fact;
 use crate::failure::Failure;
+use crate::measure::size_words;
 use crate::screen::{BAD, NAMED, PERSON, PLAIN, Screen};
 use crate::surroundings::Surroundings;
 

@@ -132,8 +132,8 @@ impl ListArgs {
             let usual = [Column::Place, Column::Age, Column::Messages, Column::Session];
             usual.into_iter().chain(directory).collect()
         };
-        // The places of the sample are those of its whole list, because nothing is noted of it.
-        columns.retain(|column| *column != Column::Place || !is_sample || is_whole);
+        // The places of a sample that goes away are those of its whole list, because nothing is noted of it.
+        columns.retain(|column| *column != Column::Place || surroundings.notes_places() || is_whole);
         columns
     }
 }

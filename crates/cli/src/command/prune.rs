@@ -24,7 +24,7 @@ use crate::table::age;
 #[command(group(ArgGroup::new("criterion").required(true).multiple(true).args(["older_than", "larger_than", "keep"])))]
 #[command(after_long_help = "Examples:
   $ sessile prune --older-than 2d
-  $ sessile prune --older-than 2d --larger-than 1K --apply
+  $ sessile prune --older-than 2d --larger-than 900 --apply
   $ sessile prune --older-than 1d --keep 2 --named")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct PruneArgs {

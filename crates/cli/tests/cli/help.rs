@@ -5,7 +5,7 @@ use sessile_cli::definition;
 use super::*;
 
 /// The words of a line as a shell would split it, quotes and all.
-fn words(line: &str) -> Vec<String> {
+pub(super) fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
     for char in line.chars() {
@@ -31,8 +31,8 @@ const BEFORE: &[(&str, &[&str])] = &[
 #[track_caller]
 fn on_sample(home: &Home, line: &str) -> String {
     let words = words(line);
-    let words: Vec<&str> = std::iter::once("--sample=kept").chain(words.iter().map(String::as_str)).collect();
-    let ran = home.run(&words);
+    let words = words.iter().map(String::as_str).filter(|word| *word != "--sample");
+    let ran = home.run(&std::iter::once("--sample=kept").chain(words).collect::<Vec<_>>());
     assert_eq!(ran.code, 0, "sessile {line}\n{}", ran.err);
     ran.out
 }
@@ -43,13 +43,12 @@ fn every_example_works_on_the_sample() {
     assert!(examples.len() > 20, "{}", examples.len());
     for example in examples {
         let home = Home::new();
-        let words = words(&example);
-        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-        if !words.contains(&"--sample") {
-            words.insert(0, "--sample");
+        for before in BEFORE.iter().filter(|(command, _)| example.starts_with(command)).flat_map(|(_, before)| *before)
+        {
+            on_sample(&home, before);
         }
-        let ran = home.run(&words);
-        println!("{} sessile {example}\n{}", ran.code, ran.err);
+        let out = on_sample(&home, &example);
+        assert!(!out.is_empty(), "sessile {example}");
     }
 }
 

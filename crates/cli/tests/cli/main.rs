@@ -8,6 +8,7 @@ mod completion;
 mod config;
 mod data;
 mod deep;
+mod documents;
 mod help;
 mod hostile;
 mod index;

@@ -1,0 +1,117 @@
+//! README.md and docs/recipes.md: what they show is what the program prints.
+
+use super::help::words;
+use super::*;
+
+/// What stands for more of the same at the end of an output.
+const MORE: &str = "…";
+
+/// One command of a document, and what it says is printed.
+#[derive(Debug)]
+struct Shown {
+    command: String,
+    out: Vec<String>,
+}
+
+/// A document with its recipes taken apart: text, and in between the commands of each block.
+enum Piece {
+    Text(String),
+    Block(Vec<Shown>),
+}
+
+/// Cuts a document at the blocks whose first line is a command of ours.
+fn pieces(document: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut text = String::new();
+    let mut lines = document.lines().peekable();
+    while let Some(line) = lines.next() {
+        text += line;
+        text += "\n";
+        let is_ours = lines.peek().is_some_and(|next| next.starts_with("$ sessile"));
+        if line != "```console" || !is_ours {
+            continue;
+        }
+        let mut block: Vec<Shown> = Vec::new();
+        while let Some(line) = lines.next_if(|line| *line != "```") {
+            match (line.strip_prefix("$ sessile"), block.last_mut()) {
+                (Some(command), _) => block.push(Shown { command: command.trim().to_owned(), out: Vec::new() }),
+                (None, Some(shown)) => shown.out.push(line.to_owned()),
+                (None, None) => {}
+            }
+        }
+        pieces.extend([Piece::Text(std::mem::take(&mut text)), Piece::Block(block)]);
+    }
+    pieces.push(Piece::Text(text));
+    pieces
+}
+
+/// Runs a command on a sample that is kept; its output, with the store where everybody's is.
+fn run(home: &Home, command: &str) -> Vec<String> {
+    let words = words(command.strip_prefix("--sample").unwrap_or(command));
+    let words: Vec<&str> = std::iter::once("--sample=kept").chain(words.iter().map(String::as_str)).collect();
+    let ran = home.run(&words);
+    let kept = home.project().join("kept").to_string_lossy().into_owned();
+    let is_fine = ran.code == 0 || (ran.code == 1 && ran.out.is_empty());
+    assert!(is_fine, "sessile {command}\n{}\n{}", ran.out, ran.err);
+    let home = home.project().to_string_lossy().into_owned();
+    (ran.err + &ran.out).replace(&kept, "~/.pi/agent").replace(&home, "~/project").lines().map(str::to_owned).collect()
+}
+
+/// The same document with what is printed today.
+fn today(document: &str) -> String {
+    let mut made = String::new();
+    for piece in pieces(document) {
+        let block = match piece {
+            Piece::Text(text) => {
+                made += &text;
+                continue;
+            }
+            Piece::Block(block) => block,
+        };
+        let home = Home::new();
+        for Shown { command, out } in block {
+            let mut printed = run(&home, &command);
+            if out.last().is_some_and(|line| line == MORE) {
+                printed.truncate(out.len() - 1);
+                printed.push(MORE.to_owned());
+            }
+            made += format!("$ sessile {command}").trim_end();
+            made += "\n";
+            for line in printed {
+                made += line.trim_end();
+                made += "\n";
+            }
+        }
+    }
+    made
+}
+
+#[track_caller]
+fn check(name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    let kept = std::fs::read_to_string(&path).unwrap();
+    let made = today(&kept);
+    if std::env::var_os("SESSILE_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &made).unwrap();
+        return;
+    }
+    let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
+    assert!(
+        kept == made,
+        "{name} does not show what the program prints: {differs:?}; `cargo xtask docs` writes it anew"
+    );
+}
+
+#[test]
+fn the_recipes_work() {
+    check("docs/recipes.md");
+    let document =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/recipes.md")).unwrap();
+    let n_recipes = pieces(&document).iter().filter(|piece| matches!(piece, Piece::Block(_))).count();
+    assert!(n_recipes >= 20, "{n_recipes}");
+}
+
+#[test]
+fn the_tour_of_the_readme_is_true() {
+    check("README.md");
+}

@@ -12,6 +12,7 @@ mod one;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use sessile_core::date::{to_iso, to_local};
 use sessile_core::json::{Json, ObjectWriter};
@@ -48,8 +49,8 @@ pub enum Grouping {
 }
 
 /// What to count.
-#[derive(Clone, Debug, Default)]
-pub struct StatsOptions {
+#[derive(Clone, Default)]
+pub struct StatsOptions<'o> {
     /// How to group.
     pub grouping: Grouping,
     /// Count entries from this time on, in milliseconds.
@@ -58,6 +59,8 @@ pub struct StatsOptions {
     pub until: Option<i64>,
     /// Looked at before each family.
     pub cancel: Option<Cancel>,
+    /// Told how many sessions have been counted, of how many, from any thread.
+    pub on_progress: Option<&'o (dyn Fn(u64, u64) + Sync)>,
 }
 
 /// What some sessions took.
@@ -135,18 +138,26 @@ impl Sessions {
     ///
     /// What a list knows already is taken from it, so that totals of sessions
     /// without relatives need no reading.
-    pub fn stats(&self, sessions: &[SessionInfo], options: &StatsOptions) -> Result<Stats, SessionError> {
+    pub fn stats(&self, sessions: &[SessionInfo], options: &StatsOptions<'_>) -> Result<Stats, SessionError> {
         let is_listed = options.since.is_none()
             && options.until.is_none()
             && matches!(options.grouping, Grouping::Nothing | Grouping::Project | Grouping::Session);
         let cancel = options.cancel.clone().unwrap_or_default();
         let families = self.related(sessions);
-        let counted = each(self.world.os(), families, 1, |family| match family.as_slice() {
-            _ if cancel.is_cancelled() => Vec::new(),
-            [place] if is_listed => {
-                vec![Counted { place: *place, tally: Tally::from(&sessions[*place].facts), ..Counted::default() }]
+        let n_done = AtomicU64::new(0);
+        let counted = each(self.world.os(), families, 1, |family| {
+            let counted = match family.as_slice() {
+                _ if cancel.is_cancelled() => Vec::new(),
+                [place] if is_listed => {
+                    vec![Counted { place: *place, tally: Tally::from(&sessions[*place].facts), ..Counted::default() }]
+                }
+                family => self.count_family(sessions, family, options),
+            };
+            if let Some(on_progress) = options.on_progress {
+                let n_here = family.len() as u64;
+                on_progress(n_done.fetch_add(n_here, Relaxed) + n_here, sessions.len() as u64);
             }
-            family => self.count_family(sessions, family, options),
+            counted
         });
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
@@ -191,7 +202,7 @@ impl Sessions {
     }
 
     /// Reads the sessions of a family one after the other, and leaves out what was copied from one to the next.
-    fn count_family(&self, sessions: &[SessionInfo], family: &[usize], options: &StatsOptions) -> Vec<Counted> {
+    fn count_family(&self, sessions: &[SessionInfo], family: &[usize], options: &StatsOptions<'_>) -> Vec<Counted> {
         let mut seen = Seen::default();
         let mut lines = LineReader::default();
         let count = |place: &usize| {
@@ -326,7 +337,7 @@ impl Seen {
     }
 }
 
-fn is_within(share: &Share, options: &StatsOptions) -> bool {
+fn is_within(share: &Share, options: &StatsOptions<'_>) -> bool {
     match share.time {
         Some(time) => {
             options.since.is_none_or(|since| time >= since) && options.until.is_none_or(|until| time <= until)

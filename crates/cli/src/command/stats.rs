@@ -16,6 +16,7 @@ use crate::data;
 use crate::facts::fact;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
+use crate::progress::{Meter, Unit};
 use crate::screen::{DIM, Line, PLAIN, Screen, clean, columns};
 use crate::surroundings::{Surroundings, warn};
 
@@ -94,7 +95,10 @@ pub(super) fn run(
         return Ok(Exit::Done);
     }
     let sessions = list::find(surroundings, &ListArgs::of(args.all, args.repo), err)?;
-    let stats = surroundings.sessions.stats(&sessions, &args.options(surroundings)?)?;
+    let meter = Meter::default();
+    let note = |n_done: u64, n_all: u64| meter.note(n_done, n_all);
+    let options = StatsOptions { on_progress: Some(&note), ..args.options(surroundings)? };
+    let stats = meter.watch(Unit::Sessions, err, || surroundings.sessions.stats(&sessions, &options))?;
     for path in &stats.unreadable {
         // Not worth failing for if it cannot be told.
         drop(warn(err, &format!("{} could not be read", path.display())));
@@ -108,7 +112,7 @@ pub(super) fn run(
 }
 
 impl StatsArgs {
-    fn options(&self, surroundings: &Surroundings) -> Result<StatsOptions, Failure> {
+    fn options(&self, surroundings: &Surroundings) -> Result<StatsOptions<'static>, Failure> {
         let grouping = match self.by {
             None => Grouping::Nothing,
             Some(By::Model) => Grouping::Model,
@@ -118,7 +122,7 @@ impl StatsArgs {
             Some(By::Session) => Grouping::Session,
         };
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
-        Ok(StatsOptions { grouping, since, until, cancel: Some(on_interrupt()?) })
+        Ok(StatsOptions { grouping, since, until, cancel: Some(on_interrupt()?), on_progress: None })
     }
 }
 

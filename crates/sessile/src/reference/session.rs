@@ -87,14 +87,18 @@ impl Sessions {
     /// Nothing is noted in an environment that has no place for state.
     pub fn note_list<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) -> Result<(), SessionError> {
         let Some(note) = self.list_note() else { return Ok(()) };
-        if let Some(directory) = note.parent() {
-            create_directory(self.world.os(), directory, false)?;
-        }
         let paths: Vec<Json> = paths.into_iter().map(|path| Json::string(&path.to_string_lossy())).collect();
         let mut text = ObjectWriter::new();
         text.array("sessions", paths.iter().map(Json::raw));
         let mut line = text.finish().into_bytes();
         line.push(b'\n');
+        // Mostly the same list again, and a file that takes another's place makes some file systems write at once.
+        if read_whole(self.world.os(), &note).is_ok_and(|known| known == line) {
+            return Ok(());
+        }
+        if let Some(directory) = note.parent() {
+            create_directory(self.world.os(), directory, false)?;
+        }
         Ok(swap_in(self.world.os(), &note, &line)?)
     }
 

@@ -450,6 +450,25 @@ mod tests {
         assert_eq!(told, expected);
     }
 
+    #[test]
+    fn every_byte_means_the_same_to_all_readers_of_strings() {
+        for byte in 0..=u8::MAX {
+            for place in [1, 2, 31, 32, 33, 63, 64, 65, 100] {
+                for before in [b'a', b'\\'] {
+                    let mut bytes = vec![b'a'; 200];
+                    (bytes[0], bytes[150]) = (b'"', b'"');
+                    (bytes[place - 1], bytes[place]) = (if place > 1 { before } else { b'"' }, byte);
+                    let simple = string_end_simple(&bytes, 1);
+                    assert_eq!(string_end(&bytes, 0), simple, "{byte:#x} behind {before:#x} at {place}");
+                    #[cfg(target_arch = "x86_64")]
+                    for wide in wide::string_ends(&bytes, 0) {
+                        assert_eq!(wide, simple, "{byte:#x} behind {before:#x} at {place}");
+                    }
+                }
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn fast_runs_equal_simple_runs(bytes in proptest::collection::vec(any::<u8>(), 0..80), at in 0usize..90) {

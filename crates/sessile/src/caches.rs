@@ -149,7 +149,7 @@ impl Sessions {
             ListOptions { progress: Some(&mut listing), cancel: Some(cancel.clone()), ..ListOptions::default() };
         self.list_all(session_dir, &mut options)?;
         let indexing = |n_done, n_bytes| on_progress(Rebuilding::Indexing { n_done, n_bytes });
-        let options = IndexOptions { cancel: Some(cancel.clone()), on_progress: Some(&indexing), merges_all: true };
+        let options = IndexOptions { cancel: Some(cancel.clone()), on_progress: Some(&indexing), merges_all: false };
         let scope = SearchScope::All { dir: session_dir.map(Path::to_path_buf) };
         match self.update_text_index(&scope, &options)? {
             Updated::Cancelled => Err(SessionError::Cancelled),

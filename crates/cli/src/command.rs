@@ -161,7 +161,7 @@ pub(crate) fn run(
         Some(Command::Move(args)) => move_session::run(&surroundings, args, out, err),
         Some(Command::Delete(args)) => delete::run(&surroundings, args, out, err),
         Some(Command::Restore(args)) => restore::run(&surroundings, args, out),
-        Some(Command::Prune(args)) => prune::run(&surroundings, args, out),
+        Some(Command::Prune(args)) => prune::run(&surroundings, args, out, err),
         Some(Command::Undo(args)) => undo::run(&surroundings, args, out),
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out),

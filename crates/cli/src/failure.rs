@@ -7,9 +7,9 @@ use std::io;
 use std::path::PathBuf;
 
 use sessile::settings::SettingsError;
-use sessile::{ReferenceError, SessionError, StoreError};
+use sessile::{EntryId, ReferenceError, SessionError, StoreError};
 
-use crate::screen::{ACCENT, BAD, BOLD, Line, Screen};
+use crate::screen::{ACCENT, BAD, BOLD, Line, NAMED, Screen};
 use crate::{Exit, is_broken_pipe};
 
 /// Why a command could not do what was asked.
@@ -41,8 +41,20 @@ pub(crate) enum Failure {
     Input(#[source] io::Error),
     #[error("this is no JSON")]
     NotJson { source: sessile::json::NotJson },
+    #[error("{what} is empty")]
+    Blank { what: &'static str },
     #[error("a message is a JSON object with a role")]
     NotAMessage,
+    #[error("there is no role {role:?}")]
+    UnknownRole { role: String },
+    #[error("a message of the role {role} needs {missing}")]
+    Incomplete { role: &'static str, missing: &'static str },
+    #[error("content is a JSON string, or an array of text and image blocks")]
+    NotContent,
+    #[error("entry {id} is the {what} of {target}, of which the model sees nothing")]
+    NoContent { id: EntryId, what: &'static str, target: EntryId },
+    #[error("the session has no current entry, so there is nothing to fork")]
+    NothingToFork,
     #[error("there is no message of the user on the active branch")]
     NoQuestion,
     #[error("nothing was deleted, because nobody could be asked")]
@@ -68,12 +80,18 @@ impl Failure {
         match self {
             Self::Output(error) if is_broken_pipe(error) => Exit::Done,
             Self::Usage(error) if !error.use_stderr() => Exit::Done,
-            Self::Usage(_) | Self::NoInput { .. } | Self::NotJson { .. } | Self::NotAMessage | Self::Unconfirmed => {
-                Exit::Usage
-            }
-            Self::Settings(SettingsError::UnknownKey { .. } | SettingsError::BadGiven { .. })
+            Self::Usage(_)
+            | Self::NoInput { .. }
+            | Self::Blank { .. }
+            | Self::NotJson { .. }
+            | Self::Unconfirmed
+            | Self::NotAMessage
+            | Self::UnknownRole { .. }
+            | Self::Incomplete { .. }
+            | Self::NotContent
+            | Self::Settings(SettingsError::UnknownKey { .. } | SettingsError::BadGiven { .. })
             | Self::Session(SessionError::BlankName | SessionError::BadSessionId { .. }) => Exit::Usage,
-            Self::Session(SessionError::NothingToUndo | SessionError::NotInTrash { .. }) => Exit::Nothing,
+            Self::Session(SessionError::NothingToUndo) => Exit::Nothing,
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
             Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::LeafMoved { .. }) => Exit::Busy,
             _ => Exit::Error,
@@ -89,6 +107,13 @@ impl Failure {
                 Some(format!("did you mean {nearest}?"))
             }
             Self::Settings(SettingsError::UnknownKey { .. }) => Some("`sessile config` shows all settings".to_owned()),
+            Self::UnknownRole { .. } => Some(
+                "roles are system, user, assistant, toolResult, bashExecution, custom, branchSummary and \
+                 compactionSummary; --any-role takes any"
+                    .to_owned(),
+            ),
+            Self::NoContent { target, .. } => Some(format!("{target} is the entry to edit")),
+            Self::Session(SessionError::Ambiguous { .. }) => Some("give more of its id".to_owned()),
             Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),
             Self::OutputExists { .. } => {
                 Some("name another file, or replace it with --force; a session stays".to_owned())
@@ -143,8 +168,12 @@ pub(crate) fn report_chain(failure: &Failure, err: &mut Screen<'_>) -> io::Resul
         err.print_whole(&Line::new().styled(BOLD, "caused by:").text(" ").text(&error.to_string()))?;
         cause = error.source();
     }
-    if let Failure::Reference(error) = failure {
-        reference::print_candidates(error, err)?;
+    match failure {
+        Failure::Reference(error) => reference::print_candidates(error, err)?,
+        Failure::Session(SessionError::Ambiguous { candidates, .. }) => {
+            candidates.iter().try_for_each(|it| err.print(Line::new().text("  ").styled(NAMED, it)))?;
+        }
+        _ => {}
     }
     match failure.hint() {
         Some(hint) => err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" ").text(&hint)),

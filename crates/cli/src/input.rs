@@ -1,15 +1,25 @@
 //! What a command reads from standard input: a text, or an answer.
 
 use std::io::{self, BufRead, IsTerminal, Read};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use sessile::SessionError;
 
 use crate::failure::Failure;
+use crate::interrupt::on_interrupt;
 use crate::screen::{Line, Screen};
 
 /// A text that was given as an argument, or else all of standard input without its last line end.
+///
+/// A blank one is refused: it comes from a command before a pipe that failed, or from a variable that is not set.
 pub(crate) fn text(given: Option<&str>, what: &'static str) -> Result<String, Failure> {
-    if let Some(given) = given {
-        return Ok(given.to_owned());
-    }
+    let text = given.map_or_else(|| read(what), |given| Ok(given.to_owned()))?;
+    if text.trim().is_empty() { Err(Failure::Blank { what }) } else { Ok(text) }
+}
+
+fn read(what: &'static str) -> Result<String, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         return Err(Failure::NoInput { what });
@@ -20,14 +30,33 @@ pub(crate) fn text(given: Option<&str>, what: &'static str) -> Result<String, Fa
     Ok(end.unwrap_or(&text).to_owned())
 }
 
+/// How long Ctrl-C may go unnoticed.
+const PATIENCE: Duration = Duration::from_millis(50);
+
 /// Asks a question that is answered by `y` or anything else. Where nobody can answer, none.
 pub(crate) fn confirm(question: &str, err: &mut Screen<'_>) -> Result<Option<bool>, Failure> {
     let stdin = io::stdin();
     if !stdin.is_terminal() || !err.is_terminal() {
         return Ok(None);
     }
+    let cancel = on_interrupt()?;
     err.ask(&Line::new().text(question).text(" [y/N] "))?;
-    let mut answer = String::new();
-    stdin.lock().read_line(&mut answer).map_err(Failure::Input)?;
-    Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
+    let (sender, receiver) = mpsc::channel();
+    // Ctrl-C does not end a read, so another thread reads, and is left alone with it if nobody waits for the answer.
+    thread::spawn(move || {
+        let mut answer = String::new();
+        let read = io::stdin().lock().read_line(&mut answer);
+        drop(sender.send(read.map(|_| answer)));
+    });
+    loop {
+        match receiver.recv_timeout(PATIENCE) {
+            Ok(answer) => return Ok(Some(matches!(answer.map_err(Failure::Input)?.trim(), "y" | "Y" | "yes"))),
+            Err(_) if cancel.is_cancelled() => {
+                err.blank()?;
+                return Err(SessionError::Cancelled.into());
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Durations and sizes as people write them.
+//! Durations, sizes and numbers as people write them.
 
 /// A duration such as `90d`, `12h` or `2w`, in milliseconds.
 pub(crate) fn duration_ms(text: &str) -> Result<i64, String> {
@@ -42,6 +42,11 @@ pub(crate) fn size_words(bytes: u64) -> String {
         size /= 1000.0;
     }
     format!("{size:.1} TB")
+}
+
+/// The word for one thing, or for any other number of them.
+pub(crate) fn noun<'w, N: Copy + PartialEq + From<u8>>(number: N, one: &'w str, many: &'w str) -> &'w str {
+    if number == N::from(1) { one } else { many }
 }
 
 #[cfg(test)]

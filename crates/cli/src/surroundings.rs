@@ -7,7 +7,9 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 use sessile::date::{self, LocalZone, When};
 use sessile::settings::{Origin, Settings};
-use sessile::{Durability, Environment, ListOptions, Sample, SessionInfo, SessionManager, Sessions, WriteOptions};
+use sessile::{
+    Durability, Environment, ListOptions, Sample, SessionError, SessionInfo, SessionManager, Sessions, WriteOptions,
+};
 use tempfile::TempDir;
 
 use crate::args::{Cli, SamplePlace, SessionArg};
@@ -91,11 +93,20 @@ impl Surroundings {
     /// A path in short, with `~` for the home directory.
     pub(crate) fn short(&self, path: &str) -> String {
         let home = self.sessions.environment().home();
-        match Path::new(path).strip_prefix(&home) {
+        // Without what a path means as much without, such as `./`.
+        let path: PathBuf = Path::new(path).components().collect();
+        match path.strip_prefix(&home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
             Ok(rest) if home.parent().is_some() => format!("~/{}", rest.display()),
-            _ => path.to_owned(),
+            _ => path.display().to_string(),
         }
+    }
+
+    /// Tells that a write has brought a file to the current version, and where the original is.
+    pub(crate) fn tell_upgrade(&self, original: Option<&Path>, err: &mut Screen<'_>) -> std::io::Result<()> {
+        let Some(original) = original else { return Ok(()) };
+        let kept = self.short(&original.to_string_lossy());
+        err.print_whole(&Line::new().text(&format!("the file was brought to version 3; the original is {kept}")))
     }
 
     /// The directory that holds the sessions, if it is not where pi keeps them by default.
@@ -123,7 +134,11 @@ impl Surroundings {
     pub(crate) fn open(&self, arg: &SessionArg, err: &mut Screen<'_>) -> Result<SessionManager, Failure> {
         let path = self.find(arg)?;
         // Commands that show something must not change anything.
-        let session = self.sessions.clone().read_only().open(path, None, None)?;
+        let session = self.sessions.clone().read_only().open(&path, None, None)?;
+        // An empty file may become a session, as in pi, but it is none yet: what it would show is made up.
+        if !session.is_stored() {
+            return Err(SessionError::NotASession { path }.into());
+        }
         // Not worth failing for if it cannot be told.
         drop(warn_of_damage(&session, err));
         Ok(session)

@@ -141,10 +141,12 @@ pub enum SessionError {
         wanted: String,
     },
     /// More than one thing goes by this name.
-    #[error("{wanted} could be any of {}", candidates.join(", "))]
+    #[error("{wanted:?} could be any of {} {what}", candidates.len())]
     Ambiguous {
         /// What was asked for.
         wanted: String,
+        /// What such things are called.
+        what: &'static str,
         /// What it could be.
         candidates: Vec<String>,
     },

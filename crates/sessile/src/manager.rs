@@ -20,7 +20,7 @@ pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 
 use crate::event::{Event, Listener};
 use crate::remember;
-use crate::session::{Acknowledgement, Session};
+use crate::session::{Acknowledgement, Backing, Session};
 use crate::world::World;
 
 /// How many events are kept while nobody listens.
@@ -42,6 +42,11 @@ impl SessionManager {
     /// Whether the session has, or will have, a file.
     pub fn is_persisted(&self) -> bool {
         self.session_dir.is_some()
+    }
+
+    /// Whether the session is in its file by now: not in memory, and not waiting for something worth a file.
+    pub fn is_stored(&self) -> bool {
+        matches!(self.session.backing, Backing::File { .. })
     }
 
     /// The working directory the session runs in.

@@ -35,17 +35,19 @@ pub enum ReferenceError {
         nearest: Option<String>,
     },
     /// Several sessions are called so, or have ids that begin so.
-    #[error("{wanted:?} could be any of {total} sessions")]
+    #[error("{wanted:?} could be any of {total} sessions{}", if *is_here { " of this directory" } else { "" })]
     AmbiguousSession {
         /// What was asked for.
         wanted: String,
+        /// Whether only sessions of the working directory were looked at.
+        is_here: bool,
         /// Those that may be meant, or the first of them.
         candidates: Vec<SessionCandidate>,
         /// How many there are.
         total: usize,
     },
     /// A place that the last list does not have.
-    #[error("the last list has no @{place}; it has {n_listed} sessions")]
+    #[error("the last list has no @{place}; it has {n_listed} {}", if *n_listed == 1 { "session" } else { "sessions" })]
     NoSuchPlace {
         /// The place, counted from 1.
         place: usize,
@@ -86,7 +88,7 @@ pub enum ReferenceError {
         wanted: String,
     },
     /// More steps up than there are.
-    #[error("{wanted} leads beyond the root: there are only {n_above} entries above")]
+    #[error("{wanted} leads beyond the root: there {} above", count_words(*n_above))]
     TooFarUp {
         /// What was asked for.
         wanted: String,
@@ -107,6 +109,14 @@ pub struct EntryCandidate {
     pub label: Option<String>,
     /// What it is: its role, or else its type, if that is one we know.
     pub what: Option<&'static str>,
+}
+
+fn count_words(n_entries: usize) -> String {
+    match n_entries {
+        0 => "is no entry".to_owned(),
+        1 => "is only 1 entry".to_owned(),
+        number => format!("are only {number} entries"),
+    }
 }
 
 /// The one that is meant, if it is one; an error with some of them if there are more.

@@ -1,10 +1,12 @@
 //! `sessile append`
 
+mod message;
+
 use clap::{Args, ValueEnum};
 use sessile::context::ModelChoice;
 use sessile::draft::{AssistantMessage, SystemMessage, UserMessage};
-use sessile::json::{Json, ObjectWriter, Raw};
-use sessile::{Durability, EntryId, SessionError, SessionManager, WriteOptions};
+use sessile::json::{Json, ObjectWriter};
+use sessile::{Durability, EntryId, ReferenceError, SessionError, SessionManager, WriteOptions};
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -46,9 +48,13 @@ pub(crate) struct AppendArgs {
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// TEXT is a whole message as JSON, of any role
+    /// TEXT is a whole message as JSON, of any role that pi knows; the time is filled in if it has none
     #[arg(long, conflicts_with_all = ["role", "custom_type", "data", "provider", "model"])]
     json_message: bool,
+
+    /// With --json-message: take a role that pi does not know
+    #[arg(long, requires = "json_message")]
+    any_role: bool,
 
     /// An extension says it, under this name
     #[arg(long, value_name = "TYPE", conflicts_with_all = ["role", "provider", "model"])]
@@ -74,7 +80,7 @@ pub(crate) struct AppendArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Print JSON: {entryId, leafId, parentId, sessionPath, durable}
+    /// Print JSON: {entryId, leafId, parentId, sessionPath, durable}; with --dry-run {dryRun, parentId, sessionPath}
     #[arg(long)]
     json: bool,
 }
@@ -103,13 +109,13 @@ pub(super) fn run(
     let expected = match args.expect_leaf.as_deref() {
         None => None,
         Some("none") => Some(None),
-        Some(entry) => Some(Some(look.find_entry(entry)?)),
+        Some(entry) => Some(Some(expected_entry(&look, entry)?)),
     };
     // A dry run remembers nothing, so it has to be told where the leaf is.
     let parent = parent.or_else(|| look.leaf_id().filter(|_| args.dry_run && expected.is_none()));
     drop(look);
     let text = input::text(text.as_deref(), "the text")?;
-    let what = what(args, text)?;
+    let what = what(args, text, surroundings.now_ms())?;
     let mut sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
     if args.durable && !args.dry_run {
         sessions = sessions.writing(WriteOptions { durability: Durability::Sync, ..WriteOptions::default() });
@@ -127,7 +133,18 @@ pub(super) fn run(
         Some(expected) => session.append_if_leaf(expected.as_ref(), write)?,
         None => write(&mut session)?,
     };
+    surroundings.tell_upgrade(session.take_original().as_deref(), err)?;
     report(&session, args, (&id, parent.as_ref()), out, err)
+}
+
+/// The entry that the session should end with. If it has no such entry, it does not end with it.
+fn expected_entry(session: &SessionManager, word: &str) -> Result<EntryId, Failure> {
+    session.find_entry(word).map_err(|error| match error {
+        ReferenceError::NoSuchEntry { .. } => {
+            SessionError::LeafMoved { expected: Some(EntryId::from(word)), actual: session.leaf_id() }.into()
+        }
+        error => error.into(),
+    })
 }
 
 /// What is to be appended.
@@ -137,7 +154,7 @@ enum What {
     Data(Json),
 }
 
-fn what(args: &AppendArgs, text: String) -> Result<What, Failure> {
+fn what(args: &AppendArgs, text: String, now_ms: i64) -> Result<What, Failure> {
     if !args.json_message && !args.data {
         return Ok(What::Text(text));
     }
@@ -145,11 +162,7 @@ fn what(args: &AppendArgs, text: String) -> Result<What, Failure> {
     if args.data {
         return Ok(What::Data(json));
     }
-    let role = json.raw().get("role").and_then(Raw::as_text);
-    if role.is_none() {
-        return Err(Failure::NotAMessage);
-    }
-    Ok(What::Message(json))
+    message::checked(json.raw(), args.any_role, now_ms).map(What::Message)
 }
 
 fn put(session: &mut SessionManager, what: &What, args: &AppendArgs, now_ms: i64) -> Result<EntryId, SessionError> {
@@ -193,14 +206,21 @@ fn report(
 ) -> Result<Exit, Failure> {
     if args.json {
         let mut json = ObjectWriter::new();
-        json.text("entryId", id.as_text()).text("leafId", session.leaf_id().as_ref().unwrap_or(id).as_text());
+        if args.dry_run {
+            json.bool("dryRun", true);
+        } else {
+            json.text("entryId", id.as_text()).text("leafId", session.leaf_id().as_ref().unwrap_or(id).as_text());
+        }
         match parent {
             Some(parent) => json.text("parentId", parent.as_text()),
             None => json.null("parentId"),
         };
         let path = session.session_file().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         let durable = session.last_acknowledgement().map_or("memory", |acknowledged| acknowledged.durable.as_str());
-        json.string("sessionPath", &path).string("durable", durable);
+        json.string("sessionPath", &path);
+        if !args.dry_run {
+            json.string("durable", durable);
+        }
         write_value(out.data(), &json.finish())?;
         return Ok(Exit::Done);
     }

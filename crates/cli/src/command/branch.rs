@@ -41,7 +41,7 @@ pub(crate) struct BranchArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Print JSON: {changed, change, entryId?, operation?}
+    /// Print JSON: {dryRun?, changed, change, entryId?, operation?, original?}
     #[arg(long)]
     json: bool,
 }
@@ -62,6 +62,7 @@ pub(super) fn run(
     let summary = summary.transpose()?;
     let summary = summary.map(|summary| BranchSummary { summary, ..BranchSummary::default() });
     let done = surroundings.sessions.move_leaf(path, entry.as_ref(), summary.as_ref(), args.dry_run)?;
+    surroundings.tell_upgrade(done.original.as_deref(), err)?;
     if args.json {
         write_value(out.data(), &done.to_json(args.dry_run))?;
         return Ok(Exit::Done);

@@ -12,7 +12,8 @@ use crate::surroundings::Surroundings;
 /// Copy the active branch of a session into a new one
 ///
 /// The new session holds the path to the leaf, byte for byte, and names where it comes from. To copy all branches,
-/// use `sessile new --fork`. Prints the path of the new session.
+/// use `sessile new --fork`. Prints the path of the new session and nothing else on standard output, to be used at once:
+/// in lists a session is as old as its last message, so a clone is seldom the latest.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile clone @1

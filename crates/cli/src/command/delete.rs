@@ -9,7 +9,7 @@ use crate::Exit;
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::input;
-use crate::measure::size_words;
+use crate::measure::{noun, size_words};
 use crate::screen::{DIM, Line, Screen};
 use crate::surroundings::Surroundings;
 
@@ -17,7 +17,7 @@ use crate::surroundings::Surroundings;
 ///
 /// They go to the trash of the desktop, or to the program `trash` where there is none. `sessile restore` and
 /// `sessile undo` bring them back, and so does the desktop. On a terminal you are asked first; elsewhere --yes is
-/// needed. A session that another program is writing to is not deleted (exit 4). What was forked from a deleted
+/// needed. Exits with 1 if the answer is no. A session that another program is writing to is not deleted (exit 4). What was forked from a deleted
 /// session is whole by itself.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -61,7 +61,10 @@ pub(super) fn run(
         let question = if args.permanent { "Delete for good?" } else { "Move to the trash?" };
         match input::confirm(question, err)? {
             Some(true) => {}
-            Some(false) => return Ok(Exit::Nothing),
+            Some(false) => {
+                err.print_whole(&Line::new().text("nothing deleted"))?;
+                return Ok(Exit::Nothing);
+            }
             None => return Err(Failure::Unconfirmed),
         }
     }
@@ -79,7 +82,10 @@ pub(super) fn run(
         (None, true) => format!("{sessions} would be deleted for good; nothing was changed"),
         (None, false) => format!("{sessions} would be moved to the trash; nothing was changed"),
         (Some(_), true) => format!("{sessions} deleted for good"),
-        (Some(id), false) => format!("{sessions} moved to the trash; `sessile undo {id}` brings back what is there"),
+        (Some(id), false) => {
+            let them = noun(n_sessions, "it", "them");
+            format!("{sessions} moved to the trash; `sessile undo {id}` brings {them} back")
+        }
     };
     out.print_whole(&Line::new().text(&words))?;
     Ok(Exit::Done)

@@ -1,8 +1,9 @@
 //! `sessile edit-context`
 
 use clap::Args;
-use sessile::json::{Json, ObjectWriter};
+use sessile::json::{Json, ObjectWriter, Shape};
 
+use super::label::annotated;
 use crate::Exit;
 use crate::args::{SessionArg, required};
 use crate::data::write_value;
@@ -15,12 +16,12 @@ use crate::surroundings::Surroundings;
 ///
 /// The entry itself stays as it is: an edit is appended that puts other content in its place, or nothing. The entry
 /// must be on the active branch and be a message of the user, of the model, of a tool or of an extension. The last edit
-/// of an entry counts. Prints the id of the edit.
+/// of an entry counts. Prints the id of the edit, which is the leaf from then on: @leaf~ is what was the leaf before.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  $ sessile edit-context @1 @leaf~1 \"(a long log, cut)\"
-  $ sessile edit-context @1 @leaf~1 --drop
-  $ sessile edit-context @1 @leaf~1 --restore")]
+  $ sessile edit-context @1 \"cause found\" \"(a long answer, cut)\"
+  $ sessile edit-context @1 \"cause found\" --drop
+  $ sessile edit-context @1 \"cause found\" --restore")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct EditContextArgs {
     #[command(flatten)]
@@ -50,7 +51,7 @@ pub(crate) struct EditContextArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Print JSON: {entryId, targetId}
+    /// Print JSON: {entryId, targetId}; with --dry-run {dryRun, targetId}
     #[arg(long)]
     json: bool,
 }
@@ -65,6 +66,9 @@ pub(super) fn run(
     let path = surroundings.find(&session)?;
     let look = surroundings.open(&session, err)?;
     let target = look.find_entry(&required(entry, "ENTRY")?)?;
+    if let Some((what, of)) = annotated(&look, &target)? {
+        return Err(Failure::NoContent { id: target, what, target: of });
+    }
     let leaf = look.leaf_id();
     drop(look);
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
@@ -77,9 +81,12 @@ pub(super) fn run(
     } else {
         session.append_context_edit(&target, &replacement(args, text.as_deref())?)?
     };
+    surroundings.tell_upgrade(session.take_original().as_deref(), err)?;
     if args.json {
         let mut json = ObjectWriter::new();
-        if !args.dry_run {
+        if args.dry_run {
+            json.bool("dryRun", true);
+        } else {
             json.text("entryId", id.as_text());
         }
         write_value(out.data(), &json.text("targetId", target.as_text()).finish())?;
@@ -107,7 +114,11 @@ fn replacement(args: &EditContextArgs, text: Option<&str>) -> Result<Json, Failu
     }
     let text = input::text(text, "what the model is to see")?;
     let content = if args.json_content {
-        Json::parse(&text).map_err(|source| Failure::NotJson { source })?
+        let content = Json::parse(&text).map_err(|source| Failure::NotJson { source })?;
+        if !matches!(content.raw().shape(), Shape::String | Shape::Array) {
+            return Err(Failure::NotContent);
+        }
+        content
     } else {
         Json::string(&text)
     };

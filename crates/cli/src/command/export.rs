@@ -8,6 +8,7 @@ use sessile::{ExportFormat, ExportOptions, SessionError, StoreError};
 use crate::Exit;
 use crate::args::SessionArg;
 use crate::failure::Failure;
+use crate::measure::noun;
 use crate::screen::{Line, Screen};
 use crate::surroundings::Surroundings;
 
@@ -34,7 +35,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "LEAF")]
     branch: Option<String>,
 
-    /// Write to this file, which must not exist yet, instead of standard output
+    /// Write to this file, which must not exist yet, instead of standard output, which is also `-`
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
@@ -81,7 +82,7 @@ pub(super) fn run(
     let leaf = args.branch.as_deref().map(|leaf| session.find_entry(leaf)).transpose()?;
     let n_entries = if args.all { session.outline().n_entries() } else { session.path(leaf.as_ref()).len() };
     let options = ExportOptions { format, all_branches: args.all, leaf };
-    let Some(output) = &args.output else {
+    let Some(output) = args.output.as_ref().filter(|output| output.as_os_str() != "-") else {
         let data = out.data();
         session.export::<Failure>(&options, &mut |bytes| Ok(data.write_all(bytes)?))?;
         return Ok(Exit::Done);
@@ -94,7 +95,7 @@ pub(super) fn run(
         })?;
     }
     let verb = if args.dry_run { "would write" } else { "wrote" };
-    let entries = if n_entries == 1 { "entry" } else { "entries" };
+    let entries = noun(n_entries, "entry", "entries");
     let what = format!("{verb} {n_entries} {entries} to {}", surroundings.short(&path.to_string_lossy()));
     out.print_whole(&Line::new().text(&what))?;
     Ok(Exit::Done)

@@ -10,6 +10,7 @@ use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
 use crate::failure::Failure;
+use crate::measure::noun;
 use crate::screen::{Line, Screen};
 use crate::surroundings::Surroundings;
 
@@ -17,7 +18,8 @@ use crate::surroundings::Surroundings;
 ///
 /// The new session holds the path to ENTRY, byte for byte, with the labels on it, and names where it comes from. A
 /// message of the user is left out, to be written anew, as in pi; any other entry is the last one of the fork. Without
-/// ENTRY that is the leaf. Prints the path of the new session.
+/// ENTRY that is the leaf. Prints the path of the new session and nothing else on standard output, to be used at once:
+/// in lists a session is as old as its last message, so a fork is seldom the latest.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile fork @1
@@ -61,7 +63,7 @@ pub(super) fn run(
     let entry = match &word {
         Some(entry) => look.find_entry(entry)?,
         None if args.before => last_question(&look)?.ok_or(Failure::NoQuestion)?,
-        None => look.leaf_id().ok_or(sessile::SessionError::NoLeaf)?,
+        None => look.leaf_id().ok_or(Failure::NothingToFork)?,
     };
     let is_before = args.before || (!args.at && word.is_some() && is_question(&look, &entry)?);
     drop(look);
@@ -85,6 +87,7 @@ pub(super) fn report(
         session.persist_now()?;
     }
     let n_entries = session.outline().n_entries();
+    let entries = format!("{n_entries} {}", noun(n_entries, "entry", "entries"));
     let path = forked.session_file.as_ref().map(|path| path.to_string_lossy().into_owned());
     if json {
         let mut value = ObjectWriter::new();
@@ -102,14 +105,14 @@ pub(super) fn report(
         return Ok(Exit::Done);
     }
     let Some(path) = path.filter(|_| !dry_run) else {
-        let words = format!("a session of {n_entries} entries would be made; nothing was written");
+        let words = format!("a session of {entries} would be made; nothing was written");
         out.print_whole(&Line::new().text(&words))?;
         return Ok(Exit::Done);
     };
     out.print_whole(&Line::new().text(&path))?;
     match &forked.text {
-        Some(text) => err.print(Line::new().text(&format!("{n_entries} entries, up to before: {text}")))?,
-        None => err.print_whole(&Line::new().text(&format!("{n_entries} entries")))?,
+        Some(text) => err.print(Line::new().text(&format!("{entries}, up to before: {text}")))?,
+        None => err.print_whole(&Line::new().text(&entries))?,
     }
     Ok(Exit::Done)
 }

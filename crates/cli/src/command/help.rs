@@ -30,9 +30,8 @@ Examples:
 const CONCEPTS: &str = include_str!("../concepts.md");
 
 pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
-    if let [topic] = args.topic.as_slice()
-        && topic == "concepts"
-    {
+    // All concepts are on one page, so whatever follows the word is on it or nowhere.
+    if args.topic.first().is_some_and(|topic| topic == "concepts") {
         print_concepts(out)?;
         return Ok(Exit::Done);
     }

@@ -1,11 +1,12 @@
 //! `sessile import`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory};
 
 use crate::Exit;
-use crate::args::ListFormat;
+use crate::args::{Cli, ListFormat};
 use crate::data::ListWriter;
 use crate::failure::Failure;
 use crate::screen::{Line, Screen};
@@ -20,7 +21,7 @@ use crate::surroundings::Surroundings;
   $ sessile import backup.jsonl
   $ sessile import --cwd . backup.jsonl --dry-run")]
 pub(crate) struct ImportArgs {
-    /// The session files
+    /// The session files; standard input is none, because a copy keeps its file's name
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -42,6 +43,13 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
+    if let Some(stream) =
+        args.files.iter().find(|file| [Path::new("-"), Path::new("/dev/stdin")].contains(&file.as_path()))
+    {
+        let what =
+            format!("{} is no file; save it as NAME.jsonl first, because the copy keeps the name", stream.display());
+        return Err(Cli::command().error(ErrorKind::ValueValidation, what).into());
+    }
     let files: Vec<PathBuf> = args.files.iter().map(|file| surroundings.directory(Some(file))).collect();
     let cwd = args.cwd.as_ref().map(|cwd| surroundings.directory(Some(cwd)));
     let session_dir = surroundings.session_dir();

@@ -8,7 +8,7 @@ use crate::Exit;
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
-use crate::measure::size_words;
+use crate::measure::{noun, size_words};
 use crate::progress::{Meter, Unit};
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
@@ -80,7 +80,8 @@ pub(super) fn run(
             if json {
                 return print_status(surroundings, &after, true, out);
             }
-            let words = format!("{} and {} entries are indexed", sessions(after.n_searchable), after.n_entries);
+            let entries = noun(after.n_entries, "entry", "entries");
+            let words = format!("{} and {} {entries} are indexed", sessions(after.n_searchable), after.n_entries);
             out.print_whole(&Line::new().styled(NAMED, &words))?;
             Ok(Exit::Done)
         }
@@ -121,7 +122,7 @@ fn print_cleared(before: &CacheStatus, dry_run: bool, json: bool, out: &mut Scre
         write_value(out.data(), &object.finish())?;
     } else {
         let freed = if dry_run { "would be freed; nothing was changed" } else { "freed" };
-        let words = format!("{} in {n_files} files {freed}", size_words(n_bytes));
+        let words = format!("{} in {n_files} {} {freed}", size_words(n_bytes), noun(n_files, "file", "files"));
         out.print_whole(&Line::new().styled(NAMED, &words))?;
     }
     Ok(Exit::Done)
@@ -155,7 +156,9 @@ fn print_status(
         n_bytes => format!(" ({} to be read at each search)", size_words(n_bytes)),
     };
     out.print_whole(&line("searchable", format!("{}{}{unread}", status.n_searchable, stale(status.n_searchable))))?;
-    let text = format!("{} entries in {} segments", status.n_entries, status.n_segments);
+    let (entries, segments) =
+        (noun(status.n_entries, "entry", "entries"), noun(status.n_segments, "segment", "segments"));
+    let text = format!("{} {entries} in {} {segments}", status.n_entries, status.n_segments);
     out.print_whole(&line("text index", text))?;
     Ok(Exit::Done)
 }

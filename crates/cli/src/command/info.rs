@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::data;
 use crate::facts::styled_fact;
 use crate::failure::Failure;
-use crate::measure::size_words;
+use crate::measure::{noun, size_words};
 use crate::screen::{BAD, NAMED, PERSON, PLAIN, Screen};
 use crate::surroundings::Surroundings;
 
@@ -131,7 +131,9 @@ fn entries_words(details: &SessionDetails) -> String {
     let facts = &details.info.facts;
     let roles = [(Role::User, "user"), (Role::Assistant, "assistant"), (Role::ToolResult, "tool results")];
     let roles = roles.map(|(role, word)| format!("{} {word}", facts.messages.of(role)));
-    format!("{}, of which {} messages: {}", facts.entries, facts.messages.total(), roles.join(", "))
+    let n_messages = facts.messages.total();
+    let messages = noun(n_messages, "message", "messages");
+    format!("{}, of which {n_messages} {messages}: {}", facts.entries, roles.join(", "))
 }
 
 fn tree_words(details: &SessionDetails) -> String {
@@ -143,5 +145,9 @@ fn tree_words(details: &SessionDetails) -> String {
         1 => ", 1 compaction".to_owned(),
         count => format!(", {count} compactions"),
     };
-    format!("{branches}, leaf {leaf} behind {} entries{compactions}", shape.active_path)
+    format!(
+        "{branches}, leaf {leaf} behind {} {}{compactions}",
+        shape.active_path,
+        noun(shape.active_path, "entry", "entries")
+    )
 }

@@ -1,24 +1,28 @@
 //! `sessile label`
 
 use clap::Args;
+use sessile::entry::Payload;
 use sessile::json::ObjectWriter;
-use sessile::{Annotated, SessionManager, Step};
+use sessile::{Annotated, EntryId, SessionManager, Step};
 
 use crate::Exit;
 use crate::args::{ListFormat, SessionArg, required};
 use crate::data::{ListWriter, write_value};
 use crate::failure::Failure;
-use crate::screen::{DIM, Line, NAMED, Screen};
+use crate::screen::{ACCENT, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
 
 /// Label an entry, or print its label, or list all labels
 ///
-/// The label is appended to the session as pi does it. `sessile undo` takes it back. Exits with 1 if a label is asked
-/// for and there is none.
+/// The label is appended to the session as pi does it, as an entry that is the leaf from then on: @leaf is then the
+/// label, and @leaf~ the entry before it. `sessile undo` takes it back. Exits with 1 if a label is asked for and there
+/// is none. With --json, the label of an entry is an object {entryId, label?}, a change {dryRun?, changed, change,
+/// entryId?, operation?, original?}, and a list an array of {entryId, label, timestamp?}.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  $ sessile label @1 @leaf \"good so far\"
-  $ sessile label @1 @leaf --clear
+  $ sessile label @1 @root \"where it began\"
+  $ sessile label @1 \"cause found\"
+  $ sessile label @1 \"cause found\" --clear
   $ sessile label @1 --list")]
 pub(crate) struct LabelArgs {
     #[command(flatten)]
@@ -62,25 +66,66 @@ pub(super) fn run(
     }
     let entry = session.find_entry(&required(entry, "ENTRY")?)?;
     if label.is_none() && !args.clear {
-        let label = session.label(&entry)?;
-        if let Some(label) = &label {
-            if args.format.json || args.format.jsonl {
-                let mut json = ObjectWriter::new();
-                write_value(out.data(), &json.text("entryId", entry.as_text()).string("label", label).finish())?;
-            } else {
-                out.print_whole(&Line::new().text(label))?;
-            }
-        }
-        return Ok(if label.is_some() { Exit::Done } else { Exit::Nothing });
+        return show(&session, &entry, args, out, err);
     }
+    let hint = annotated(&session, &entry)?.map(|(what, target)| hint(&entry, what, &target));
     drop(session);
     let done = surroundings.sessions.relabel(path, &entry, label.as_deref(), args.dry_run)?;
+    surroundings.tell_upgrade(done.original.as_deref(), err)?;
     if args.format.json || args.format.jsonl {
         write_value(out.data(), &done.to_json(args.dry_run))?;
     } else {
         out.print_whole(&Line::new().text(&words(&done, args.dry_run)))?;
+        if let Some(hint) = hint.filter(|_| !done.is_change && label.is_none()) {
+            err.print_whole(&hint)?;
+        }
     }
     Ok(Exit::Done)
+}
+
+/// Prints the label of an entry.
+fn show(
+    session: &SessionManager,
+    entry: &EntryId,
+    args: &LabelArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let label = session.label(entry)?;
+    if args.format.json || args.format.jsonl {
+        let mut json = ObjectWriter::new();
+        json.text("entryId", entry.as_text());
+        if let Some(label) = &label {
+            json.string("label", label);
+        }
+        write_value(out.data(), &json.finish())?;
+    } else if let Some(label) = &label {
+        out.print_whole(&Line::new().text(label))?;
+    } else {
+        err.print_whole(&Line::new().text(&format!("{entry} has no label")))?;
+        if let Some((what, target)) = annotated(session, entry)? {
+            err.print_whole(&hint(entry, what, &target))?;
+        }
+    }
+    Ok(if label.is_some() { Exit::Done } else { Exit::Nothing })
+}
+
+/// Of an entry that is itself a label or an edit: which of them, and of what.
+///
+/// Whoever says `@leaf` right after labelling or editing mostly means that.
+pub(super) fn annotated(session: &SessionManager, entry: &EntryId) -> Result<Option<(&'static str, EntryId)>, Failure> {
+    let found = session.entry(entry)?;
+    let target = found.as_ref().and_then(|found| match found.payload() {
+        Payload::Label(label) => label.target_id().map(|target| ("label", target)),
+        Payload::ContextEdit(edit) => edit.target_id().map(|target| ("edit", target)),
+        _ => None,
+    });
+    Ok(target)
+}
+
+fn hint(entry: &EntryId, what: &str, target: &EntryId) -> Line {
+    let words = format!(" {entry} is itself the {what} of {target}, and the leaf if it was added last");
+    Line::new().styled(ACCENT, "hint:").text(&words)
 }
 
 fn list(session: &SessionManager, args: &LabelArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {

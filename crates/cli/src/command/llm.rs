@@ -3,8 +3,8 @@
 use clap::Args;
 use sessile::json::Json;
 
-use crate::args::SessionArg;
-use crate::data::{Layout, ListWriter};
+use crate::args::{ListFormat, SessionArg};
+use crate::data::ListWriter;
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::surroundings::{Surroundings, note_if_empty};
@@ -22,9 +22,8 @@ pub(crate) struct LlmArgs {
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Print JSON: an array of messages
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: ListFormat,
 }
 
 pub(super) fn run(
@@ -39,12 +38,12 @@ pub(super) fn run(
         None => session.llm_messages()?,
         Some(entry) => session.llm_messages_at(session.find_entry(&entry)?)?,
     };
-    if !args.json {
+    let Some(layout) = args.format.layout() else {
         note_if_empty(&session, err);
         transcript::print(out, &messages)?;
         return Ok(Exit::Done);
-    }
-    let mut list = ListWriter::new(out.data(), Layout::Array);
+    };
+    let mut list = ListWriter::new(out.data(), layout);
     messages.iter().map(Json::raw).try_for_each(|message| list.push(message))?;
     list.finish()?;
     Ok(Exit::Done)

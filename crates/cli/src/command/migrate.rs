@@ -4,19 +4,20 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use sessile::json::{Json, ObjectWriter};
-use sessile::{ListOptions, SessionError};
+use sessile::{Cancel, ListOptions, SessionError};
 
 use crate::Exit;
 use crate::args::{ListFormat, SessionArg};
 use crate::data::ListWriter;
 use crate::failure::{self, Failure};
+use crate::interrupt::on_interrupt;
 use crate::screen::{Line, Screen};
 use crate::surroundings::Surroundings;
 
 /// Bring sessions of older versions to the current one
 ///
 /// Files of version 1 and 2 are brought to version 3, as the first append would do it. The original is kept beside the
-/// file, as NAME.jsonl.orig-TIME. Sessions of the current version are not touched.
+/// file, as NAME.jsonl.orig-TIME. Sessions of the current version are not touched; exits with 1 if there are no others.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile migrate @1
@@ -50,9 +51,11 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
+    let cancel = if args.all { on_interrupt()? } else { Cancel::default() };
     let paths = if args.all {
         let dir = surroundings.session_dir();
-        let sessions = surroundings.sessions.list_all(dir.as_deref(), &mut ListOptions::default())?;
+        let mut options = ListOptions { cancel: Some(cancel.clone()), ..ListOptions::default() };
+        let sessions = surroundings.sessions.list_all(dir.as_deref(), &mut options)?;
         sessions.into_iter().map(|session| session.path).collect()
     } else {
         vec![surroundings.find(&args.session)?]
@@ -60,6 +63,10 @@ pub(super) fn run(
     let mut done = Vec::new();
     let mut failed = None;
     for path in paths {
+        if cancel.is_cancelled() {
+            print(surroundings, args, &done, out)?;
+            return Err(SessionError::Cancelled.into());
+        }
         match migrate(surroundings, &path, args.dry_run) {
             Ok(migrated) => done.extend(migrated),
             // Of many, one that cannot be read does not keep the others from being done.
@@ -72,11 +79,18 @@ pub(super) fn run(
         }
     }
     print(surroundings, args, &done, out)?;
+    if done.is_empty() && failed.is_none() {
+        err.print_whole(&Line::new().text("nothing to migrate"))?;
+        return Ok(Exit::Nothing);
+    }
     Ok(failed.unwrap_or(Exit::Done))
 }
 
 fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Option<Migrated>, SessionError> {
     let mut session = surroundings.sessions.clone().read_only().open(path, None, None)?;
+    if !session.is_stored() {
+        return Err(SessionError::NotASession { path: path.to_path_buf() });
+    }
     if !session.outline().upgrade().is_needed() {
         return Ok(None);
     }
@@ -108,9 +122,6 @@ fn print(
         let kept = kept.map(|kept| format!("; the original is {kept}")).unwrap_or_default();
         let words = format!("{path} {verb} from version {} to 3{kept}", migrated.from);
         out.print_whole(&Line::new().text(&words))?;
-    }
-    if done.is_empty() {
-        out.print_whole(&Line::new().text("nothing to migrate"))?;
     }
     Ok(())
 }

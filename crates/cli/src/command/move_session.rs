@@ -16,7 +16,8 @@ use crate::surroundings::{Surroundings, warn};
 ///
 /// The header of each session names the new directory, and its file goes to that directory's sessions; no other byte
 /// changes, and the original is kept where it was, as NAME.jsonl.orig-TIME. With --from, all sessions of a directory
-/// and of those below it. `sessile undo` moves them back.
+/// and of those below it. `sessile undo` moves them back. Exits with 1 if there is nothing to
+/// move.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile move --from /home/u/src/tidepool --to /home/u/src/tides --dry-run
@@ -59,15 +60,23 @@ pub(super) fn run(
     if args.json {
         write_value(out.data(), &moved.to_json())?;
     } else {
-        print(surroundings, &moved, out)?;
+        print(surroundings, &moved, out, err)?;
         if !moved.sessions.is_empty() && !to.is_dir() {
             warn(err, &format!("{} does not exist", to.display()))?;
         }
     }
-    Ok(if moved.sessions.is_empty() && args.from.is_some() { Exit::Nothing } else { Exit::Done })
+    Ok(if moved.sessions.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
-fn print(surroundings: &Surroundings, moved: &Moved, out: &mut Screen<'_>) -> Result<(), Failure> {
+fn print(
+    surroundings: &Surroundings,
+    moved: &Moved,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<(), Failure> {
+    if moved.sessions.is_empty() {
+        return Ok(err.print_whole(&Line::new().text("nothing to move"))?);
+    }
     for session in &moved.sessions {
         let name = session.session.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (from, to) =
@@ -80,7 +89,6 @@ fn print(surroundings: &Surroundings, moved: &Moved, out: &mut Screen<'_>) -> Re
     };
     let words = match &moved.operation {
         Some(id) => format!("{sessions} moved; `sessile undo {id}` moves back"),
-        None if moved.sessions.is_empty() => "nothing to move".to_owned(),
         None => format!("{sessions} would be moved; nothing was changed"),
     };
     Ok(out.print_whole(&Line::new().text(&words))?)

@@ -36,7 +36,7 @@ pub(crate) struct NameArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Print JSON: {path, id, name?}, or {changed, change, entryId?, operation?}
+    /// Print JSON: {path, id, name?}, or {dryRun?, changed, change, entryId?, operation?, original?}
     #[arg(long)]
     json: bool,
 }
@@ -51,7 +51,9 @@ pub(super) fn run(
     if name.is_none() && !args.clear {
         return show(&surroundings.open(&session, err)?, args, out);
     }
+    drop(surroundings.open(&session, err)?);
     let done = surroundings.sessions.rename(surroundings.find(&session)?, name.as_deref(), args.dry_run)?;
+    surroundings.tell_upgrade(done.original.as_deref(), err)?;
     if args.json {
         write_value(out.data(), &done.to_json(args.dry_run))?;
         return Ok(Exit::Done);

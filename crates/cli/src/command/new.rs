@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sessile::json::ObjectWriter;
-use sessile::{Begin, SessionManager};
+use sessile::{Begin, Begun, SessionManager};
 
 use crate::Exit;
 use crate::data::write_value;
@@ -14,7 +14,7 @@ use crate::surroundings::{Surroundings, warn};
 
 /// Start a session
 ///
-/// Makes a session of this directory and prints its path. The file is there at once, and pi goes on in it with
+/// Makes a session of this directory and prints its path, and nothing else on standard output. The file is there at once, and pi goes on in it with
 /// `pi --session PATH`. The options are those of pi.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -46,7 +46,7 @@ pub(crate) struct NewArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Print JSON: {path?, id, cwd, name?, parentSession?, created}
+    /// Print JSON: {path?, id, cwd, name?, parentSession?, created}; with --dry-run {dryRun, path?, directory?, id?, …}
     #[arg(long)]
     json: bool,
 }
@@ -66,24 +66,73 @@ pub(super) fn run(
         in_memory: args.no_session,
         dry_run: args.dry_run,
     };
-    let begun = surroundings.sessions.begin(&choice)?;
+    let mut begun = surroundings.sessions.begin(&choice)?;
+    let original = begun.session.take_original();
+    surroundings.tell_upgrade(original.as_deref(), err)?;
+    if args.dry_run && !args.no_session {
+        return preview(surroundings, args, (&choice, &begun), out);
+    }
     let path = begun.session.session_file().filter(|_| !args.no_session);
     if args.json {
-        write_value(out.data(), &to_json(&begun.session, begun.is_new && !args.dry_run, args.no_session)?)?;
-        return Ok(Exit::Done);
-    }
-    if args.dry_run {
-        let words = if begun.is_new { "a session would be started" } else { "a session of that id is there" };
-        out.print_whole(&Line::new().text(words).text("; nothing was written"))?;
+        write_value(out.data(), &to_json(&begun.session, begun.is_new, args.no_session)?)?;
         return Ok(Exit::Done);
     }
     let shown = path.map_or_else(|| begun.session.session_id(), |path| path.to_string_lossy().into_owned());
     out.print_whole(&Line::new().text(&shown))?;
+    // The directories of the sample are made up.
+    if args.cwd.is_some() && surroundings.sample().is_none() && !begun.session.cwd().is_dir() {
+        warn(err, &format!("{} does not exist", begun.session.cwd().display()))?;
+    }
     if begun.is_new && args.session_id.is_some() && args.fork.is_none() && !args.no_session {
         warn(err, &format!("no session here had the id {}, so it is a new one", begun.session.session_id()))?;
     } else if !begun.is_new {
         err.print_whole(&Line::new().text("it was there already"))?;
     }
+    Ok(Exit::Done)
+}
+
+/// Tells what would be started, and where.
+fn preview(
+    surroundings: &Surroundings,
+    args: &NewArgs,
+    (choice, begun): (&Begin, &Begun),
+    out: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let (session, cwd) = (&begun.session, begun.session.cwd());
+    let there =
+        choice.id.as_ref().and_then(|id| surroundings.sessions.find_by_id(cwd, id, choice.session_dir.as_deref()));
+    let default = || sessile::default_session_dir(surroundings.sessions.environment(), cwd);
+    let directory = choice.session_dir.clone().unwrap_or_else(default);
+    let name = session.session_name()?;
+    if args.json {
+        let mut json = ObjectWriter::new();
+        json.bool("dryRun", true);
+        match &there {
+            Some(path) => json.string("path", &path.to_string_lossy()),
+            None => json.string("directory", &directory.to_string_lossy()),
+        };
+        if let Some(id) = &choice.id {
+            json.string("id", id);
+        }
+        json.string("cwd", &cwd.to_string_lossy());
+        if let Some(name) = &name {
+            json.string("name", name);
+        }
+        if let Some(parent) = session.header().parent_session() {
+            json.string("parentSession", &parent);
+        }
+        write_value(out.data(), &json.bool("created", begun.is_new).finish())?;
+        return Ok(Exit::Done);
+    }
+    let name = name.map(|name| format!(", named {name:?}")).unwrap_or_default();
+    let words = if let Some(path) = &there {
+        format!("{} is there and would be gone on with{name}", surroundings.short(&path.to_string_lossy()))
+    } else {
+        let (cwd, directory) =
+            (surroundings.short(&cwd.to_string_lossy()), surroundings.short(&directory.to_string_lossy()));
+        format!("a session of {cwd}{name} would be started in {directory}")
+    };
+    out.print_whole(&Line::new().text(&words).text("; nothing was written"))?;
     Ok(Exit::Done)
 }
 

@@ -8,7 +8,7 @@ use sessile::{Pruned, Pruning};
 use crate::Exit;
 use crate::data::write_value;
 use crate::failure::Failure;
-use crate::measure::{bytes, duration_ms, size_words};
+use crate::measure::{bytes, duration_ms, noun, size_words};
 use crate::screen::{DIM, Line, NAMED, PLAIN, Screen};
 use crate::surroundings::Surroundings;
 use crate::table::age;
@@ -19,7 +19,7 @@ use crate::table::age;
 /// session and all that was forked from it. Sessions with a name or with labels stay unless told otherwise, and of
 /// those chosen by size or number alone, families used in the last seven days. What was pruned is written down in
 /// prune.jsonl in the state directory, and `sessile undo` brings it back. The disk has its room back when the trash is
-/// emptied.
+/// emptied. Exits with 1 if there is nothing to prune.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("criterion").required(true).multiple(true).args(["older_than", "larger_than", "keep"])))]
 #[command(after_long_help = "Examples:
@@ -65,7 +65,12 @@ pub(crate) struct PruneArgs {
     json: bool,
 }
 
-pub(super) fn run(surroundings: &Surroundings, args: &PruneArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &PruneArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     let pruning = Pruning {
         older_than: args.older_than,
         larger_than: args.larger_than,
@@ -79,12 +84,17 @@ pub(super) fn run(surroundings: &Surroundings, args: &PruneArgs, out: &mut Scree
     if args.json {
         write_value(out.data(), &pruned.to_json())?;
     } else {
-        print(surroundings, &pruned, out)?;
+        print(surroundings, &pruned, out, err)?;
     }
     Ok(if pruned.sessions.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
-fn print(surroundings: &Surroundings, pruned: &Pruned, out: &mut Screen<'_>) -> Result<(), Failure> {
+fn print(
+    surroundings: &Surroundings,
+    pruned: &Pruned,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<(), Failure> {
     let now = surroundings.now_ms();
     for (session, last_used) in &pruned.sessions {
         let title = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
@@ -100,7 +110,10 @@ fn print(surroundings: &Surroundings, pruned: &Pruned, out: &mut Screen<'_>) -> 
     let (n_sessions, size) = (pruned.sessions.len(), size_words(pruned.size()));
     let sessions = if n_sessions == 1 { "1 session".to_owned() } else { format!("{n_sessions} sessions") };
     let words = match &pruned.operation {
-        Some(id) => format!("{sessions}, {size}, moved to the trash; `sessile undo {id}` brings them back"),
+        Some(id) => {
+            let them = noun(n_sessions, "it", "them");
+            format!("{sessions}, {size}, moved to the trash; `sessile undo {id}` brings {them} back")
+        }
         None if n_sessions == 0 => "nothing to prune".to_owned(),
         None => format!("{sessions}, {size}, would be moved to the trash; --apply does it"),
     };
@@ -108,5 +121,7 @@ fn print(surroundings: &Surroundings, pruned: &Pruned, out: &mut Screen<'_>) -> 
         0 => String::new(),
         n_kept => format!("; {n_kept} with a name or labels {}", if n_kept == 1 { "stays" } else { "stay" }),
     };
-    Ok(out.print_whole(&Line::new().text(&words).styled(DIM, &kept))?)
+    // What is there is data, and that there is nothing is a remark.
+    let line = Line::new().text(&words).styled(DIM, &kept);
+    Ok(if n_sessions == 0 { err.print_whole(&line) } else { out.print_whole(&line) }?)
 }

@@ -14,7 +14,8 @@ use crate::table::age;
 /// Bring a deleted session back from the trash
 ///
 /// To where it was, and never over something that is there by now. Knows the sessions that `sessile delete` and
-/// `sessile prune` have deleted and that are still in the trash. Exits with 1 if a list is asked for and there are none.
+/// `sessile prune` have deleted and that are still in the trash. Exits with 1 if a list is asked for and there are none. With
+/// --json, what is brought back is an object {path, id, operation?}, and the list an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile restore --list

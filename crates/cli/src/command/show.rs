@@ -17,7 +17,7 @@ use crate::transcript::{Detail, Told, Transcript};
 ///
 /// This is the active branch from its first entry to its last, also what was compacted since: `context` prints what the
 /// model still sees. Calls of tools and their results take a line each, thoughts too; --full prints all of it. With an
-/// ENTRY, that entry alone is printed, in full.
+/// ENTRY, that entry alone is printed, in full; with --json it is one object instead of an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]

@@ -16,6 +16,7 @@ use crate::data;
 use crate::facts::fact;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
+use crate::measure::noun;
 use crate::progress::{Meter, Unit};
 use crate::screen::{DIM, Line, PLAIN, Screen, clean, columns};
 use crate::surroundings::{Surroundings, warn};
@@ -185,12 +186,17 @@ fn print_one(surroundings: &Surroundings, stats: &SessionStats, out: &mut Screen
     fact(out, "messages", &messages_words(&stats.total))?;
     let errors =
         if stats.total.tool_errors == 0 { String::new() } else { format!(", {} failed", stats.total.tool_errors) };
-    fact(out, "tools", &format!("{} calls{errors}", count(stats.total.tool_calls)))?;
+    fact(
+        out,
+        "tools",
+        &format!("{} {}{errors}", count(stats.total.tool_calls), noun(stats.total.tool_calls, "call", "calls")),
+    )?;
     figures(&stats.total).iter().try_for_each(|(what, value)| fact(out, what, value))?;
     if let Some(copied) = stats.copied.as_ref().filter(|copied| copied.entries > 0) {
         let words = format!(
-            "{} entries of these, worth {}, were there when it was forked",
+            "{} {} of these, worth {}, were there when it was forked",
             count(copied.entries),
+            noun(copied.entries, "entry", "entries"),
             money(copied.cost)
         );
         fact(out, "copied", &words)?;
@@ -205,7 +211,7 @@ fn print_one(surroundings: &Surroundings, stats: &SessionStats, out: &mut Screen
         1 => format!(" from 1 branch point{kinds}"),
         count => format!(" from {count} branch points{kinds}"),
     };
-    let words = format!("{branches}{points}, {} entries deep", shape.deepest);
+    let words = format!("{branches}{points}, {} {} deep", shape.deepest, noun(shape.deepest, "entry", "entries"));
     fact(out, "tree", &words)?;
     for compaction in &stats.compactions {
         let tokens = compaction.tokens_before.map_or_else(|| "?".to_owned(), number);
@@ -253,7 +259,11 @@ fn print_many(
         fact(
             out,
             "copies",
-            &format!("{} entries that forks share with others were counted once", count(stats.copied)),
+            &format!(
+                "{} {} that forks share with others were counted once",
+                count(stats.copied),
+                noun(stats.copied, "entry", "entries")
+            ),
         )?;
     }
     let what = match args.by {

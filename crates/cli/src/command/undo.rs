@@ -16,7 +16,8 @@ use crate::table::age;
 ///
 /// Undoes names, labels, moves of the leaf, moves of sessions, deletions and prunings: the last that was not undone
 /// yet, or the one with this id. Names and labels are taken back by appending the old ones. If somebody else has
-/// changed the same thing since, nothing is done. An undo is an operation itself; undoing it does it all again.
+/// changed the same thing since, nothing is done. An undo is an operation itself; undoing it does it all again. With
+/// --json, an undo is an object {operation?, undone, steps}, and the list an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile undo --list
@@ -70,9 +71,13 @@ fn list(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen<'_>) -> R
         list.finish()?;
     } else {
         let now = surroundings.now_ms();
+        // What became of it comes first, where nothing cuts it off.
+        let widest = operations.iter().map(|operation| fate(operation).len()).max().unwrap_or_default();
+        let begin = if widest == 0 { 0 } else { widest + 2 };
         for operation in &operations {
-            let start = Line::new().styled(DIM, &operation.id).pad(14).right(19, DIM, &age(now, operation.time));
-            let start = start.text("  ").text(operation.kind.word()).pad(30);
+            let start = Line::new().styled(DIM, fate(operation)).pad(begin).styled(DIM, &operation.id).pad(begin + 14);
+            let start = start.right(begin + 19, DIM, &age(now, operation.time));
+            let start = start.text("  ").text(operation.kind.word()).pad(begin + 30);
             out.print(start.text(&summary(surroundings, operation)).styled(DIM, &remark(operation)))?;
         }
     }
@@ -88,14 +93,18 @@ fn summary(surroundings: &Surroundings, operation: &Operation) -> String {
     }
 }
 
-fn remark(operation: &Operation) -> String {
-    let state = match operation.state {
+/// What became of an operation, if not what usually does.
+fn fate(operation: &Operation) -> &'static str {
+    match operation.state {
+        _ if operation.undone_by.is_some() => "undone",
         OperationState::Done => "",
-        OperationState::Unfinished => "  unfinished",
-        OperationState::Failed => "  failed",
-    };
-    let undone = operation.undone_by.as_ref().map(|by| format!("  undone by {by}")).unwrap_or_default();
-    format!("{state}{undone}")
+        OperationState::Unfinished => "unfinished",
+        OperationState::Failed => "failed",
+    }
+}
+
+fn remark(operation: &Operation) -> String {
+    operation.undone_by.as_ref().map(|by| format!("  by {by}")).unwrap_or_default()
 }
 
 /// A step in a few words.

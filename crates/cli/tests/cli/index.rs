@@ -26,7 +26,7 @@ fn what_is_kept_is_shown_made_anew_and_removed() {
     let full = status();
     assert_eq!((&full["searchable"], &full["unsearchableBytes"]), (&2.into(), &0.into()));
     let told = home.run(&["index", "status"]).out;
-    assert!(told.contains("~/SESSILE_CACHE_DIR\n") && told.contains("6 entries in 1 segments"), "{told}");
+    assert!(told.contains("~/SESSILE_CACHE_DIR\n") && told.contains("6 entries in 1 segment"), "{told}");
     let bytes: u64 = full["kinds"].as_array().unwrap().iter().map(|kind| kind["bytes"].as_u64().unwrap()).sum();
     let would = home.run(&["index", "clear", "--dry-run", "--json"]).json();
     assert_eq!(would["bytes"], bytes);

@@ -12,6 +12,7 @@ mod documents;
 mod help;
 mod hostile;
 mod index;
+mod mishaps;
 mod people;
 mod reading;
 mod references;

@@ -40,7 +40,7 @@ fn sessions_go_to_the_trash_and_come_back() {
     home.run(&["restore", "s1"]).expect(0, "");
     assert_eq!(std::fs::read(&file).unwrap(), bytes);
     assert_eq!(home.run(&["restore", "--list"]).code, 1);
-    assert_eq!(home.run(&["restore", "s1"]).code, 1);
+    assert_eq!(home.run(&["restore", "s1"]).code, 3);
     home.run(&["undo"]).expect(0, "");
     assert!(!file.exists(), "undoing the restoration deletes it again");
     home.run(&["restore", path(&file)]).expect(0, "");
@@ -158,7 +158,6 @@ fn the_sample_is_changed_in_its_own_place() {
         &["new"],
         &["new", "--fork", "@1"],
         &["prune", "--older-than", "1d", "--named", "--labelled", "--apply"],
-        &["migrate", "--all"],
     ] {
         let words: Vec<&str> = ["--sample"].iter().chain(words).copied().collect();
         let ran = home.run(&words);

@@ -430,6 +430,11 @@ impl SessionManager {
         upgraded.map(|()| self.session.original.take())
     }
 
+    /// Where the original is kept, if a write has brought the file to the current version since this was last asked.
+    pub fn take_original(&mut self) -> Option<PathBuf> {
+        self.session.original.take()
+    }
+
     /// Takes in what other programs have appended to the file. The leaf stays where it is.
     pub fn refresh(&mut self) -> Result<(), SessionError> {
         let refreshed = self.session.catch_up(&self.world);

@@ -1,6 +1,6 @@
 //! Names, labels and places in the tree: what is undone by appending, or by moving the leaf back.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter};
@@ -23,19 +23,29 @@ pub struct Annotated {
     pub is_change: bool,
     /// The entry that was appended for it.
     pub entry_id: Option<EntryId>,
+    /// Where the original is kept, if the file was of an older version and had to be upgraded for it.
+    pub original: Option<PathBuf>,
 }
 
 impl Annotated {
-    /// The change as JSON: `{changed, change, entryId?, operation?}`.
+    /// The change as JSON: `{dryRun?, changed, change, entryId?, operation?, original?}`.
+    ///
+    /// In a dry run `changed` is whether there is something to change.
     pub fn to_json(&self, dry_run: bool) -> Json {
         let step = self.step.to_json();
         let mut json = ObjectWriter::new();
-        json.bool("changed", self.is_change && !dry_run).raw("change", step.raw());
+        if dry_run {
+            json.bool("dryRun", true);
+        }
+        json.bool("changed", self.is_change).raw("change", step.raw());
         if let Some(id) = &self.entry_id {
             json.text("entryId", id.as_text());
         }
         if let Some(operation) = &self.operation {
             json.string("operation", operation);
+        }
+        if let Some(original) = &self.original {
+            json.string("original", &original.to_string_lossy());
         }
         json.finish()
     }
@@ -103,7 +113,7 @@ impl Sessions {
         summary: Option<&BranchSummary>,
     ) -> Result<Annotated, SessionError> {
         if !does_it {
-            return Ok(Annotated { operation: None, step, is_change, entry_id: None });
+            return Ok(Annotated { operation: None, step, is_change, entry_id: None, original: None });
         }
         // What is refused anyway needs no line in the log.
         manager.check_writable()?;
@@ -111,7 +121,7 @@ impl Sessions {
         let entry_id = recording.step(&step, || apply(manager, &step, summary))?;
         let operation = Some(recording.id.clone());
         recording.done();
-        Ok(Annotated { operation, step, is_change, entry_id })
+        Ok(Annotated { operation, step, is_change, entry_id, original: manager.take_original() })
     }
 
     /// Opens a session that must be there.

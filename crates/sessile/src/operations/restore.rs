@@ -97,6 +97,7 @@ impl Sessions {
             [] => Err(SessionError::NotInTrash { wanted: wanted.to_owned() }),
             several => Err(SessionError::Ambiguous {
                 wanted: wanted.to_owned(),
+                what: "sessions in the trash",
                 candidates: several.iter().map(|it| it.session.id.clone()).collect(),
             }),
         }

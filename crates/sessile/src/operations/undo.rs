@@ -81,7 +81,7 @@ impl Sessions {
             [] => return Err(SessionError::NoSuchOperation { id: id.to_owned() }),
             several => {
                 let candidates = several.iter().map(|it| it.id.clone()).collect();
-                return Err(SessionError::Ambiguous { wanted: id.to_owned(), candidates });
+                return Err(SessionError::Ambiguous { wanted: id.to_owned(), what: "operations", candidates });
             }
         };
         if let Some(by) = &operation.undone_by {

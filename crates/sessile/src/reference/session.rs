@@ -141,9 +141,10 @@ impl Search<'_> {
         }
         // A mere file name, as others print it, may be one of the store.
         if wanted.components().count() == 1 && wanted.file_name().is_some() {
-            for candidates in [self.here()?, self.everywhere()?] {
+            for (candidates, is_here) in [(self.here()?, true), (self.everywhere()?, false)] {
                 let called = candidates.into_iter().filter(|session| session.path.file_name() == wanted.file_name());
-                if let Some(session) = only(called.collect(), |found, total| ambiguous(wanted, found, total))? {
+                if let Some(session) = only(called.collect(), |found, total| ambiguous(wanted, is_here, found, total))?
+                {
                     return Ok(session.path);
                 }
             }
@@ -173,34 +174,34 @@ impl Search<'_> {
     fn word(&self, word: &str) -> Result<PathBuf, ReferenceError> {
         let here = self.here()?;
         let mut options = ListOptions::default();
-        if let Some(path) = one(word, &here, |session| session.id == word)? {
+        if let Some(path) = one(word, true, &here, |session| session.id == word)? {
             return Ok(path);
         }
         let named_here = candidates(self.sessions.list(&self.cwd, self.given, &mut options)?);
-        if let Some(path) = one(word, &named_here, |session| is_named(session, word))? {
+        if let Some(path) = one(word, true, &named_here, |session| is_named(session, word))? {
             return Ok(path);
         }
         // Whoever gives a whole id means that one, even if one begins so that is nearer.
         let all = self.everywhere()?;
-        if let Some(path) = one(word, &all, |session| session.id == word)? {
+        if let Some(path) = one(word, false, &all, |session| session.id == word)? {
             return Ok(path);
         }
         let begins = |session: &SessionCandidate| session.id.starts_with(word);
         let folded = word.to_lowercase();
         let is_alike =
             |session: &SessionCandidate| session.title.as_ref().is_some_and(|name| name.to_lowercase() == folded);
-        if let Some(path) = one(word, &here, begins)? {
+        if let Some(path) = one(word, true, &here, begins)? {
             return Ok(path);
         }
-        if let Some(path) = one(word, &named_here, is_alike)? {
+        if let Some(path) = one(word, true, &named_here, is_alike)? {
             return Ok(path);
         }
-        if let Some(path) = one(word, &all, begins)? {
+        if let Some(path) = one(word, false, &all, begins)? {
             return Ok(path);
         }
         let named = candidates(self.sessions.list_all(self.given, &mut options)?);
         for is_meant in [&(|session: &SessionCandidate| is_named(session, word)) as &dyn Fn(&_) -> bool, &is_alike] {
-            if let Some(path) = one(word, &named, is_meant)? {
+            if let Some(path) = one(word, false, &named, is_meant)? {
                 return Ok(path);
             }
         }
@@ -252,15 +253,16 @@ fn is_named(session: &SessionCandidate, word: &str) -> bool {
 /// The one session of some that is meant.
 fn one(
     word: &str,
+    is_here: bool,
     sessions: &[SessionCandidate],
     is_meant: impl Fn(&SessionCandidate) -> bool,
 ) -> Result<Option<PathBuf>, ReferenceError> {
     let meant: Vec<SessionCandidate> = sessions.iter().filter(|session| is_meant(session)).cloned().collect();
-    Ok(only(meant, |found, total| ambiguous(Path::new(word), found, total))?.map(|session| session.path))
+    Ok(only(meant, |found, total| ambiguous(Path::new(word), is_here, found, total))?.map(|session| session.path))
 }
 
-fn ambiguous(wanted: &Path, candidates: Vec<SessionCandidate>, total: usize) -> ReferenceError {
-    ReferenceError::AmbiguousSession { wanted: wanted.to_string_lossy().into_owned(), candidates, total }
+fn ambiguous(wanted: &Path, is_here: bool, candidates: Vec<SessionCandidate>, total: usize) -> ReferenceError {
+    ReferenceError::AmbiguousSession { wanted: wanted.to_string_lossy().into_owned(), is_here, candidates, total }
 }
 
 fn unknown(word: &str, all: &[SessionCandidate], named: &[SessionCandidate]) -> ReferenceError {

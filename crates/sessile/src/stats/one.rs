@@ -45,6 +45,9 @@ impl Sessions {
     /// What one session took. Its relatives are looked for among `others`.
     pub fn session_stats(&self, path: &Path, others: &[SessionInfo]) -> Result<SessionStats, SessionError> {
         let session = self.clone().read_only().open(path, None, None)?;
+        if !session.is_stored() {
+            return Err(SessionError::NotASession { path: path.to_path_buf() });
+        }
         let relatives = self.relatives(path, others);
         let mut seen = Seen::default();
         let mut lines = LineReader::default();

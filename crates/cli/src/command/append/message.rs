@@ -1,0 +1,30 @@
+//! Whole messages that somebody gives: what they have to have.
+
+use sessile::head::Role;
+use sessile::json::{Edit, Json, Raw, Shape};
+
+use crate::failure::Failure;
+
+/// A message that can be appended: of a role that pi knows, with what pi cannot do without, and with a time.
+pub(super) fn checked(message: Raw<'_>, takes_any_role: bool, now_ms: i64) -> Result<Json, Failure> {
+    let role = Role::of(message.get("role"));
+    match role {
+        Role::None => return Err(Failure::NotAMessage),
+        // The second is what `custom` was called long ago.
+        Role::Other | Role::HookMessage if !takes_any_role => {
+            let role = message.get("role").and_then(Raw::as_string).unwrap_or_default();
+            return Err(Failure::UnknownRole { role });
+        }
+        _ => {}
+    }
+    let has_content = message.get("content").is_some_and(|it| matches!(it.shape(), Shape::String | Shape::Array));
+    if matches!(role, Role::User | Role::Assistant | Role::ToolResult | Role::Custom) && !has_content {
+        let role = role.word().unwrap_or_default();
+        return Err(Failure::Incomplete { role, missing: "content, a string or an array of blocks" });
+    }
+    if message.get("timestamp").is_some() {
+        return Ok(message.to_json());
+    }
+    let now = Json::parse(now_ms.to_string()).map_err(|source| Failure::NotJson { source })?;
+    Ok(message.edited(&[Edit::Set("timestamp", now.raw())]))
+}

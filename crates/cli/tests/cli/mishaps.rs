@@ -1,0 +1,277 @@
+//! What goes wrong for people who are new here: empty files, empty texts, things that are done already.
+
+use super::changes::{fed, last, lines, path};
+use super::*;
+
+#[test]
+fn an_empty_file_is_no_session() {
+    let home = Home::new();
+    let file = home.session_dir().join("empty.jsonl");
+    std::fs::create_dir_all(home.session_dir()).unwrap();
+    std::fs::write(&file, "").unwrap();
+    for words in [
+        &["show"][..],
+        &["show", "--json"],
+        &["tree"],
+        &["info"],
+        &["stats"],
+        &["context"],
+        &["llm"],
+        &["entries"],
+        &["export"],
+        &["verify"],
+        &["repair"],
+        &["migrate"],
+        &["name"],
+        &["name", "--clear"],
+        &["label", "--list"],
+        &["branch", "--reset"],
+        &["fork"],
+        &["clone"],
+        &["append", "--role", "user"],
+    ] {
+        let words: Vec<&str> = words.iter().copied().chain([path(&file)]).collect();
+        let ran = home.run(&words);
+        assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{words:?}: {}", ran.err);
+        assert!(ran.err.starts_with("error: ") && ran.err.contains(" is not a session"), "{words:?}: {}", ran.err);
+    }
+    assert_eq!(home.run(&["name", path(&file), "x"]).code, 3);
+    assert_eq!(std::fs::read(&file).unwrap(), b"");
+}
+
+#[test]
+fn a_label_that_is_not_there_is_a_value_too() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let ran = home.run(&["label", path(&file), "a", "--json"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, "{\"entryId\":\"a\"}\n"));
+    home.run(&["label", path(&file), "a"]).expect(1, "a has no label\n");
+    // The leaf of this session is a label.
+    let hint = "hint: e is itself the label of b, and the leaf if it was added last\n";
+    home.run(&["label", path(&file), "@leaf"]).expect(1, &format!("e has no label\n{hint}"));
+    let ran = home.run(&["label", path(&file), "@leaf", "--clear"]);
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("e has no label\n", hint));
+    home.run(&["edit-context", path(&file), "@leaf", "--drop"])
+        .expect(3, "error: entry e is the label of b, of which the model sees nothing\nhint: b is the entry to edit\n");
+}
+
+#[test]
+fn empty_texts_are_refused() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let before = std::fs::read(&file).unwrap();
+    fed(&home, &["branch", path(&file), "a", "--summary"], "\n").expect(2, "error: the summary is empty\n");
+    home.run(&["branch", path(&file), "a", "--summary", ""]).expect(2, "error: the summary is empty\n");
+    home.run(&["append", path(&file), ""]).expect(2, "error: the text is empty\n");
+    home.run(&["append", path(&file)]).expect(2, "error: the text is empty\n");
+    home.run(&["edit-context", path(&file), "a"]).expect(2, "error: what the model is to see is empty\n");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    assert_eq!(home.run(&["append", path(&file), "x"]).code, 0);
+    assert_eq!(last(&file)["parentId"], "e", "the leaf was not moved either");
+}
+
+#[test]
+fn whole_messages_are_checked() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let before = std::fs::read(&file).unwrap();
+    for (message, what) in [
+        ("{}", "error: a message is a JSON object with a role\n"),
+        ("[1]", "error: a message is a JSON object with a role\n"),
+        (r#"{"role":5,"content":"x"}"#, "error: a message is a JSON object with a role\n"),
+        (r#"{"role":"usr","content":"x"}"#, "error: there is no role \"usr\"\nhint: roles are system, user, "),
+        (r#"{"role":"user"}"#, "error: a message of the role user needs content, "),
+        (r#"{"role":"assistant","content":null}"#, "error: a message of the role assistant needs content, "),
+        (r#"{"role":"toolResult"}"#, "error: a message of the role toolResult needs content, "),
+        (r#"{"role":"custom","content":{}}"#, "error: a message of the role custom needs content, "),
+    ] {
+        let ran = home.run(&["append", path(&file), "--json-message", message]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{message}");
+        assert!(ran.err.starts_with(what), "{message}: {}", ran.err);
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    home.run(&["append", path(&file), "--json-message", r#"{"role":"usr"}"#, "--any-role"]).expect(0, "");
+    assert_eq!(last(&file)["message"]["role"], "usr");
+    home.run(&["append", path(&file), "--json-message", r#"{"role":"user","content":"x","n":1}"#]).expect(0, "");
+    assert!(last(&file)["message"]["timestamp"].as_i64().unwrap() > 1_700_000_000_000);
+    let text = String::from_utf8(std::fs::read(&file).unwrap()).unwrap();
+    assert!(text.contains(r#"{"role":"user","content":"x","n":1,"timestamp":"#), "{text}");
+    let own = r#"{"role":"user","content":"x","timestamp":7}"#;
+    home.run(&["append", path(&file), "--json-message", own]).expect(0, "");
+    assert_eq!(last(&file)["message"]["timestamp"], 7);
+}
+
+#[test]
+fn exports_go_where_they_are_told() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let printed = home.run(&["export", path(&file), "--format", "md"]).out;
+    assert_eq!(home.run(&["export", path(&file), "--format", "md", "-o", "-"]).out, printed);
+    assert!(!home.project().join("-").exists());
+    assert_eq!(home.run(&["export", path(&file), "-o", "./out.md"]).out, "wrote 4 entries to ~/project/out.md\n");
+}
+
+#[test]
+fn one_is_one_entry() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &[user("a", None, "only")]);
+    home.run(&["fork", path(&file), "--at"]).expect(0, "1 entry\n");
+    home.run(&["clone", path(&file)]).expect(0, "1 entry\n");
+    let dry = home.run(&["clone", path(&file), "--dry-run"]);
+    assert_eq!(dry.out, "a session of 1 entry would be made; nothing was written\n");
+    let info = home.run(&["info", path(&file)]).out;
+    assert!(info.contains(" behind 1 entry\n") && info.contains("1, of which 1 message: "), "{info}");
+    assert!(home.run(&["stats", path(&file)]).out.contains(", 1 entry deep\n"));
+    home.run(&["show", path(&file), "@leaf~3"])
+        .expect(3, "error: @leaf~3 leads beyond the root: there is no entry above\n");
+    let empty = home.session("y.jsonl", &[""; 0]);
+    home.run(&["fork", path(&empty)])
+        .expect(3, "error: the session has no current entry, so there is nothing to fork\n");
+}
+
+#[test]
+fn nothing_to_do_is_1() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    home.run(&["migrate", "--all"]).expect(1, "nothing to migrate\n");
+    let none = home.run(&["migrate", "--all", "--json"]);
+    assert_eq!((none.code, none.out.as_str()), (1, "[]\n"));
+    home.run(&["prune", "--larger-than", "1G"]).expect(1, "nothing to prune\n");
+    home.run(&["move", path(&file), "--to", "."]).expect(1, "nothing to move\n");
+    home.run(&["move", "--from", "nowhere", "--to", "."]).expect(1, "nothing to move\n");
+}
+
+#[test]
+fn a_leaf_that_is_unknown_is_not_the_leaf() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let before = std::fs::read(&file).unwrap();
+    let ran = home.run(&["append", path(&file), "x", "--expect-leaf", "zzz"]);
+    assert_eq!(ran.code, 4);
+    assert!(ran.err.starts_with("error: the session has moved on: its last entry is e, not zzz\n"), "{}", ran.err);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn what_is_ambiguous_is_told_in_one_form() {
+    let home = Home::new();
+    for id in ["0198-one", "0198-two"] {
+        let file = home.session(&format!("{id}.jsonl"), &small());
+        let text = String::from_utf8(std::fs::read(&file).unwrap()).unwrap();
+        std::fs::write(&file, text.replacen("\"s1\"", &format!("\"{id}\""), 1)).unwrap();
+    }
+    let ran = home.run(&["show", "0198"]);
+    assert!(ran.err.starts_with("error: \"0198\" could be any of 2 sessions of this directory\n"), "{}", ran.err);
+    let ran = self::ran(home.command(&["show", "0198"]).current_dir(home.dir.path()));
+    assert!(ran.err.starts_with("error: \"0198\" could be any of 2 sessions\n"), "{}", ran.err);
+    home.run(&["delete", "0198-one", "0198-two", "--yes"]).expect(0, "");
+    let ran = home.run(&["restore", "0198"]);
+    assert_eq!(ran.code, 3);
+    let mut told: Vec<&str> = ran.err.lines().collect();
+    told.sort_unstable();
+    let mut expected = [
+        "error: \"0198\" could be any of 2 sessions in the trash",
+        "  0198-one",
+        "  0198-two",
+        "hint: give more of its id",
+    ];
+    expected.sort_unstable();
+    assert_eq!(told, expected);
+    assert_eq!(home.run(&["restore", "zzz"]).code, 3);
+}
+
+#[test]
+fn dry_runs_say_what_would_change() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let before = std::fs::read(&file).unwrap();
+    let dry = |words: &[&str]| {
+        let words: Vec<&str> = words.iter().copied().chain(["--dry-run", "--json"]).collect();
+        home.run(&words).json()
+    };
+    for words in [&["name", path(&file), "New"][..], &["label", path(&file), "a", "new"], &["branch", path(&file), "a"]]
+    {
+        let would = dry(words);
+        assert_eq!((&would["dryRun"], &would["changed"]), (&true.into(), &true.into()), "{words:?}");
+    }
+    let same = dry(&["label", path(&file), "b", "here"]);
+    assert_eq!((&same["dryRun"], &same["changed"]), (&true.into(), &false.into()));
+    assert!(home.run(&["name", path(&file), "x", "--json"]).json().get("dryRun").is_none());
+    let appended = dry(&["append", path(&file), "x"]);
+    assert_eq!((appended.get("entryId"), &appended["dryRun"]), (None, &true.into()));
+    let new = dry(&["new", "--name", "One"]);
+    assert_eq!((new["directory"].as_str().unwrap(), &new["name"]), (path(&home.session_dir()), &"One".into()));
+    let told = home.run(&["new", "--name", "One", "--dry-run"]).out;
+    assert!(
+        told.starts_with("a session of ~/project, named \"One\" would be started in ~/agent/sessions/--"),
+        "{told}"
+    );
+    let there = home.run(&["new", "--session-id", "s1", "--dry-run"]).out;
+    assert!(there.starts_with("~/agent/") && there.contains("x.jsonl is there and would be gone on with"), "{there}");
+    assert!(std::fs::read(&file).unwrap().starts_with(&before));
+}
+
+#[test]
+fn a_new_session_of_nowhere_is_told() {
+    let home = Home::new();
+    let ran = home.run(&["new", "--cwd", "missing"]);
+    let missing = home.project().join("missing");
+    ran.expect(0, &format!("warning: {} does not exist\n", missing.display()));
+    assert_eq!(ran.out.lines().count(), 1, "the path alone");
+    assert!(Path::new(ran.out.trim_end()).is_file());
+}
+
+#[test]
+fn the_first_write_to_an_old_file_tells_where_the_original_is() {
+    for words in [&["append", "o", "x"][..], &["name", "o", "x"], &["label", "o", "@leaf", "x"]] {
+        let home = Home::new();
+        std::fs::create_dir_all(home.session_dir()).unwrap();
+        let file = home.session_dir().join("old.jsonl");
+        let old = format!(
+            "{{\"type\":\"session\",\"version\":2,\"id\":\"o\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":{:?}}}\n{}\n",
+            home.project(),
+            user("a", None, "x")
+        );
+        std::fs::write(&file, &old).unwrap();
+        let ran = home.run(words);
+        let kept = "the file was brought to version 3; the original is ~/agent/sessions/";
+        assert!(ran.code == 0 && ran.err.starts_with(kept), "{words:?}: {}", ran.err);
+        let original = ran.err.trim_end().rsplit_once("~/").unwrap().1;
+        assert_eq!(std::fs::read(home.dir.path().join(original)).unwrap(), old.as_bytes());
+        home.run(&["name", "o", "y"]).expect(0, "");
+        assert_eq!(lines(&file)[0]["version"], 3);
+    }
+}
+
+#[test]
+fn what_was_undone_is_told_first() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    home.run(&["name", path(&file), "One"]).expect(0, "");
+    assert!(!home.run(&["undo", "--list"]).out.starts_with(' '), "no column for nothing");
+    home.run(&["undo"]).expect(0, "");
+    let list = home.run(&["undo", "--list"]).out;
+    let begins: Vec<bool> = list.lines().map(|line| line.starts_with("undone  ")).collect();
+    assert_eq!(begins, [false, true], "{list}");
+}
+
+#[test]
+fn wording_is_of_one_or_of_many() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &[user("a", None, "old")]);
+    let deleted = home.run(&["delete", path(&file), "--yes"]).out;
+    assert!(deleted.ends_with(" brings it back\n"), "{deleted}");
+    home.run(&["undo"]).expect(0, "");
+    let pruned = home.run(&["prune", "--older-than", "90d", "--apply"]).out;
+    assert!(pruned.ends_with(" brings it back\n"), "{pruned}");
+    for stream in ["-", "/dev/stdin"] {
+        let ran = home.run(&["import", stream]);
+        assert_eq!(ran.code, 2);
+        assert!(ran.err.starts_with(&format!("error: {stream} is no file; ")), "{}", ran.err);
+    }
+    home.run(&["undo"]).expect(0, "");
+    home.run(&["edit-context", path(&file), "a", "--json-content", "5"])
+        .expect(2, "error: content is a JSON string, or an array of text and image blocks\n");
+    let messages = home.run(&["llm", path(&file), "--jsonl"]);
+    assert_eq!(serde_json::from_str::<Value>(messages.out.trim_end()).unwrap()["content"], "old");
+}

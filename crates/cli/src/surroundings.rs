@@ -3,14 +3,13 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use clap::CommandFactory;
 use clap::error::ErrorKind;
 use sessile::date::{self, LocalZone, When};
 use sessile::settings::{Origin, Settings};
 use sessile::{Durability, Environment, ListOptions, Sample, SessionInfo, SessionManager, Sessions, WriteOptions};
 use tempfile::TempDir;
 
-use crate::args::{Cli, SamplePlace, SessionArg};
+use crate::args::{SamplePlace, SessionArg};
 use crate::failure::Failure;
 use crate::screen::{Line, NAMED, Screen};
 
@@ -131,7 +130,7 @@ impl Surroundings {
 
     /// The file of the session that a command is about.
     pub(crate) fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
-        let usage = |kind, what: &str| Err(Cli::command().error(kind, what).into());
+        let usage = |kind, what: &str| Err(Failure::misuse(kind, what));
         match (&arg.session, &arg.chosen, arg.newest) {
             (Some(_), Some(_), _) | (Some(_), _, true) => {
                 usage(ErrorKind::ArgumentConflict, "the session is given twice, by its place and by a flag")
@@ -168,7 +167,8 @@ impl Surroundings {
         if let (Some(sample), Some(place)) = (self.sample(), text.strip_prefix('@'))
             && text != "@latest"
         {
-            let listed = self.notes_places().then(|| self.sessions.find_session(wanted, self.cwd(), None));
+            let dir = self.session_dir();
+            let listed = self.notes_places().then(|| self.sessions.find_session(wanted, self.cwd(), dir.as_deref()));
             return match listed {
                 None | Some(Err(sessile::ReferenceError::NoList { .. })) => nth_of_sample(sample, place),
                 Some(found) => Ok(found?),

@@ -1,22 +1,21 @@
 //! `sessile help`
 
+use clap::Args;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory};
 
 use crate::Exit;
-use crate::args::Cli;
 use crate::definition;
 use crate::failure::Failure;
 use crate::screen::{ACCENT, BOLD, Line, Screen, wrapped};
 
 /// Explain a command, or the concepts behind all of them
 ///
-/// `sessile help concepts` is one page about what a session is: tree, leaf, path, branch, fork, compaction, label and
+/// `sessile help environment` tells which environment variables count. `sessile help concepts` is one page about what a session is: tree, leaf, path, branch, fork, compaction, label and
 /// context.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct HelpArgs {
-    /// A command, or `concepts`
+    /// A command, `concepts`, or `environment`
     #[arg(value_name = "TOPIC")]
     topic: Vec<String>,
 }
@@ -24,16 +23,20 @@ pub(crate) struct HelpArgs {
 const EXAMPLES: &str = "\
 Examples:
   $ sessile help concepts
+  $ sessile help environment
   $ sessile help tree";
 
 /// The page about concepts, in a few words of Markdown.
 const CONCEPTS: &str = include_str!("../concepts.md");
 
+/// Pages that are about no command, by their names.
+const PAGES: [(&str, &str); 2] = [("concepts", CONCEPTS), ("environment", definition::ENVIRONMENT)];
+
 pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
     if let [topic] = args.topic.as_slice()
-        && topic == "concepts"
+        && let Some((_, page)) = PAGES.iter().find(|(name, _)| name == topic)
     {
-        print_concepts(out)?;
+        print_page(page, out)?;
         return Ok(Exit::Done);
     }
     let mut command = definition::command();
@@ -41,11 +44,11 @@ pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure
     for word in &args.topic {
         let names: Vec<String> = at.get_subcommands().map(|known| known.get_name().to_owned()).collect();
         let Some(found) = at.find_subcommand_mut(word) else {
-            let known = names.iter().map(String::as_str).chain(["concepts"]);
+            let known = names.iter().map(String::as_str).chain(PAGES.map(|(name, _)| name));
             let meant = sessile::nearest::nearest(word, known);
             let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
             let what = format!("there is no command `{word}`{hint}");
-            return Err(Cli::command().error(ErrorKind::InvalidSubcommand, what).into());
+            return Err(Failure::misuse(ErrorKind::InvalidSubcommand, what));
         };
         at = found;
     }
@@ -56,9 +59,9 @@ pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure
 /// How wide the page may become.
 const WIDEST: usize = 80;
 
-fn print_concepts(out: &mut Screen<'_>) -> std::io::Result<()> {
+fn print_page(page: &str, out: &mut Screen<'_>) -> std::io::Result<()> {
     let width = out.width().min(WIDEST);
-    for block in CONCEPTS.trim_end().split("\n\n") {
+    for block in page.trim_end().split("\n\n") {
         if let Some(heading) = block.strip_prefix("# ") {
             out.print(Line::new().styled(BOLD, heading))?;
         } else if block.starts_with("    ") {

@@ -19,9 +19,14 @@ use crate::surroundings::Surroundings;
 /// the outlines. All of it is made from the sessions, and may be removed at any time without changing an answer.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  $ sessile --sample index status\n  $ sessile index clear --dry-run")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct IndexArgs {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
+
+    /// Print JSON: an object, as `index status` does
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -62,8 +67,13 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let dir = surroundings.session_dir();
     let before = surroundings.sessions.cache_status(dir.as_deref())?;
-    match args.action {
+    match *args.action.as_ref().unwrap_or(&Action::Status { json: args.json }) {
         Action::Status { json } => print_status(surroundings, &before, json, out),
+        Action::Rebuild { json: false, .. } | Action::Clear { json: false, .. } if before.root.is_none() => {
+            let whose = if surroundings.sample().is_some() { "the sample keeps" } else { "here are" };
+            out.print_whole(&Line::new().styled(NAMED, &format!("{whose} no caches; nothing was changed")))?;
+            Ok(Exit::Done)
+        }
         Action::Rebuild { dry_run: true, json } => {
             if json {
                 return print_status(surroundings, &before, true, out);
@@ -155,7 +165,8 @@ fn print_status(
         n_bytes => format!(" ({} to be read at each search)", size_words(n_bytes)),
     };
     out.print_whole(&line("searchable", format!("{}{}{unread}", status.n_searchable, stale(status.n_searchable))))?;
-    let text = format!("{} entries in {} segments", status.n_entries, status.n_segments);
+    let segments = if status.n_segments == 1 { "segment" } else { "segments" };
+    let text = format!("{} entries in {} {segments}", status.n_entries, status.n_segments);
     out.print_whole(&line("text index", text))?;
     Ok(Exit::Done)
 }

@@ -113,6 +113,12 @@ impl Surroundings {
         origin.is_ok_and(|origin| matches!(origin, Origin::Flag(_)))
     }
 
+    /// The flag that says where the sessions are, as it would be typed again behind other words.
+    pub(crate) fn given_dir_words(&self) -> String {
+        let dir = self.settings.session_dir().filter(|_| self.has_given_dir());
+        dir.map(|dir| format!(" --session-dir {}", dir.display())).unwrap_or_default()
+    }
+
     /// Whether there is such a directory, seen from where the user is.
     pub(crate) fn is_directory(&self, dir: &Path) -> bool {
         self.environment.current_dir().join(dir).is_dir()

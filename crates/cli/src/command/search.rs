@@ -164,7 +164,8 @@ pub(super) fn run(
     print(surroundings, args, &result, out)?;
     // For a regular expression everything is read, whatever is indexed.
     if result.unindexed_bytes > MUCH && args.format.layout().is_none() && matches!(query, Query::Clauses(_)) {
-        drop(hint(args, &result, err));
+        let scope = args.scope_words() + &surroundings.given_dir_words();
+        drop(hint(&scope, &result, err));
     }
     if !result.hits.is_empty() {
         return Ok(Exit::Done);
@@ -208,9 +209,9 @@ fn say_nothing_found(
 /// From how many bytes on it is worth telling that there is a quicker way.
 const MUCH: u64 = 32 << 20;
 
-fn hint(args: &SearchArgs, result: &SearchResult, err: &mut Screen<'_>) -> std::io::Result<()> {
+fn hint(scope: &str, result: &SearchResult, err: &mut Screen<'_>) -> std::io::Result<()> {
     let read = size_words(result.unindexed_bytes);
-    let what = format!(" {read} were read that are not in the index; `sessile search --update{}` ", args.scope_words());
+    let what = format!(" {read} were read that are not in the index; `sessile search --update{scope}` ");
     err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what).text("makes later searches quick"))
 }
 

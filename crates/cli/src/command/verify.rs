@@ -97,7 +97,7 @@ pub(super) fn run(
     } else {
         unsound.iter().try_for_each(|report| print(surroundings, report, out))?;
         exposed.values().try_for_each(|(finding, n_files)| print_exposed(finding, *n_files, out))?;
-        out.print_whole(&tally.line(args))?;
+        out.print_whole(&tally.line(args, &surroundings.given_dir_words()))?;
     }
     Ok(tally.exit())
 }
@@ -212,7 +212,7 @@ impl Tally {
         }
     }
 
-    fn line(&self, args: &VerifyArgs) -> Line {
+    fn line(&self, args: &VerifyArgs, place: &str) -> Line {
         let mut parts = Vec::new();
         if args.all {
             parts.push(counted(self.files, "session"));
@@ -226,10 +226,10 @@ impl Tally {
         }
         if self.repairable > 0 {
             let words = if args.all { "SESSION".to_owned() } else { args.words() };
-            parts.push(format!("`sessile repair {words}` mends {}", self.repairable));
+            parts.push(format!("`sessile repair {words}{place}` mends {}", self.repairable));
         }
         if self.exposed > 0 {
-            parts.push(format!("`sessile repair --permissions {}` closes files to others", args.words()));
+            parts.push(format!("`sessile repair --permissions {}{place}` closes files to others", args.words()));
         }
         let style = if self.exit() == Exit::Done { PERSON } else { NAMED };
         Line::new().styled(style, &parts.join(", "))

@@ -177,6 +177,13 @@ fn the_permissions_of_a_whole_store_are_one_finding_and_one_command() {
     assert_eq!(ran.out.matches("  permissions\n").count(), 1, "{}", ran.out);
     assert!(ran.out.starts_with("6 sessions\n"), "{}", ran.out);
     assert!(ran.out.contains("`sessile repair --permissions --all` closes"), "{}", ran.out);
+    let other = home.project().join("other");
+    set_mode(&write_session(&other.join("y.jsonl"), "/y", &small()), 0o644);
+    let ran = home.run(&["verify", "--all", "--session-dir", "other"]);
+    let command = "repair --permissions --all --session-dir other";
+    assert!(ran.out.contains(&format!("`sessile {command}` closes")), "{}", ran.out);
+    let ran = home.run(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(ran.out, "1 of 1 session closed to others\n");
     let reports = home.run(&["verify", "--all", "--json"]).out;
     assert_eq!(reports.matches("\"permissions\"").count(), 6);
     let modes = || files.iter().filter(|file| file.metadata().unwrap().permissions().mode() & 0o777 == 0o600).count();

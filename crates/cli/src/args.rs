@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, ValueEnum, ValueHint};
+use clap::{Args, Parser, ValueEnum, ValueHint};
 use sessile::date::When;
 
 use crate::command::Command;
@@ -20,7 +20,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug, Parser)]
 #[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
-    after_help = "`sessile help concepts` explains the words.\n\nExit codes: 0 done or found, 1 nothing found or, with verify, something, 2 usage, 3 error, 4 busy, 130 interrupted"
+    after_help = "`sessile help concepts` explains the words, `sessile help environment` the variables.\n\nExit codes: 0 done or found, 1 nothing found or, with verify, something, 2 usage, 3 error, 4 busy, 130 interrupted"
 )]
 pub(crate) struct Cli {
     /// When to use colour
@@ -138,8 +138,7 @@ impl SessionArg {
 
 /// A word that a command cannot do without.
 pub(crate) fn required(word: Option<String>, name: &str) -> Result<String, Failure> {
-    let missing = || Cli::command().error(ErrorKind::MissingRequiredArgument, format!("{name} is missing")).into();
-    word.ok_or_else(missing)
+    word.ok_or_else(|| Failure::misuse(ErrorKind::MissingRequiredArgument, format!("{name} is missing")))
 }
 
 /// A span of time.
@@ -178,7 +177,7 @@ fn when(text: Option<&str>, surroundings: &Surroundings) -> Result<Option<When>,
 
 fn not_a_time(text: &str) -> Failure {
     let what = format!("{text:?} is no time; times are such as 2h, 3d, 1w, yesterday, 2026-01-31 or 2026-01-31T12:00");
-    Cli::command().error(ErrorKind::ValueValidation, what).into()
+    Failure::misuse(ErrorKind::ValueValidation, what)
 }
 
 /// How a list is printed.
@@ -208,6 +207,8 @@ pub(crate) fn wanted_color(args: &[OsString]) -> Color {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]

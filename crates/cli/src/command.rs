@@ -87,6 +87,29 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether it writes to sessions, or moves or removes them.
+    fn writes_sessions(&self) -> bool {
+        matches!(
+            self,
+            Self::New(_)
+                | Self::Append(_)
+                | Self::Name(_)
+                | Self::Label(_)
+                | Self::Branch(_)
+                | Self::Fork(_)
+                | Self::Clone(_)
+                | Self::EditContext(_)
+                | Self::Import(_)
+                | Self::Migrate(_)
+                | Self::Move(_)
+                | Self::Delete(_)
+                | Self::Restore(_)
+                | Self::Prune(_)
+                | Self::Undo(_)
+                | Self::Repair(_)
+        )
+    }
+
     /// Whether it prints something to read, and all of it at once.
     fn is_paged(&self) -> bool {
         // What stands between us and the terminal passes no pictures on.
@@ -103,6 +126,7 @@ impl Command {
                     | Self::Llm(_)
                     | Self::Entries(_)
             )
+            || matches!(self, Self::Verify(args) if args.is_of_many())
     }
 }
 
@@ -164,7 +188,7 @@ pub(crate) fn run(
         Some(Command::Prune(args)) => prune::run(&surroundings, args, out, err),
         Some(Command::Undo(args)) => undo::run(&surroundings, args, out),
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
-        Some(Command::Repair(args)) => repair::run(&surroundings, args, out),
+        Some(Command::Repair(args)) => repair::run(&surroundings, args, out, err),
         Some(Command::Index(args)) => index::run(&surroundings, args, out, err),
         Some(Command::Man(args)) => man::run(&surroundings, args, out),
         // They need no surroundings, and were run above.

@@ -48,8 +48,12 @@ pub fn reference() -> String {
     for command in &commands {
         write_command(command, &mut page);
     }
+    write!(page, "\n#{ENVIRONMENT}").ok();
     page
 }
+
+/// The page about environment variables.
+pub(crate) const ENVIRONMENT: &str = include_str!("environment.md");
 
 const INTRODUCTION: &str = "\
 # The command line

@@ -6,9 +6,11 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use sessile::settings::SettingsError;
 use sessile::{EntryId, ReferenceError, SessionError, StoreError};
 
+use crate::definition;
 use crate::screen::{ACCENT, BAD, BOLD, Line, NAMED, Screen};
 use crate::{Exit, is_broken_pipe};
 
@@ -63,6 +65,9 @@ pub(crate) enum Failure {
     Output(#[from] io::Error),
     #[error(transparent)]
     Usage(#[from] clap::Error),
+    /// Arguments that clap has taken and that make no sense all the same.
+    #[error("{what}")]
+    Misuse { kind: ErrorKind, what: String },
 }
 
 impl From<ReferenceError> for Failure {
@@ -75,12 +80,28 @@ impl From<ReferenceError> for Failure {
 }
 
 impl Failure {
+    /// Arguments that make no sense together, or for what they are about.
+    pub(crate) fn misuse(kind: ErrorKind, what: impl Into<String>) -> Self {
+        Self::Misuse { kind, what: what.into() }
+    }
+
+    /// The same failure; if it is about arguments, with the usage of the command that has them.
+    pub(crate) fn of_command(self, words: &[String]) -> Self {
+        let Self::Misuse { kind, what } = self else { return self };
+        let mut command = definition::command();
+        for word in words {
+            command = command.find_subcommand(word).cloned().unwrap_or(command);
+        }
+        Self::Usage(command.error(kind, what))
+    }
+
     /// How the command ended because of it.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Output(error) if is_broken_pipe(error) => Exit::Done,
             Self::Usage(error) if !error.use_stderr() => Exit::Done,
             Self::Usage(_)
+            | Self::Misuse { .. }
             | Self::NoInput { .. }
             | Self::Blank { .. }
             | Self::NotJson { .. }

@@ -21,6 +21,7 @@ mod facts;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
+mod hits;
 mod input;
 mod interrupt;
 mod measure;
@@ -104,7 +105,9 @@ pub fn run(
     let mut out = Screen::new(out, color);
     let mut err = Screen::new(err, color);
     let result = parse(args, color)
-        .and_then(|cli| command::run(&cli, environment, &mut out, &mut err))
+        .and_then(|(cli, words)| {
+            command::run(&cli, environment, &mut out, &mut err).map_err(|failure| failure.of_command(&words))
+        })
         .and_then(|exit| Ok(out.flush().map(|()| exit)?));
     // However it ended, what was printed is shown first, and whoever pages through it is waited for.
     let shown = out.finish();
@@ -119,14 +122,17 @@ pub fn run(
     }
 }
 
-fn parse(args: Vec<OsString>, color: Color) -> Result<Cli, Failure> {
+/// The arguments, and the words of the command that they are for.
+fn parse(args: Vec<OsString>, color: Color) -> Result<(Cli, Vec<String>), Failure> {
     let choice = match color {
         Color::Auto => clap::ColorChoice::Auto,
         Color::Always => clap::ColorChoice::Always,
         Color::Never => clap::ColorChoice::Never,
     };
     let matches = Cli::command().color(choice).try_get_matches_from(args)?;
-    Ok(Cli::from_arg_matches(&matches)?)
+    let below = std::iter::successors(matches.subcommand(), |(_, matches)| matches.subcommand());
+    let words = below.map(|(word, _)| word.to_owned()).collect();
+    Ok((Cli::from_arg_matches(&matches)?, words))
 }
 
 /// Whether the reader of our output has gone away, which is no failure.

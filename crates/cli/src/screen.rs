@@ -204,6 +204,40 @@ impl Line {
         self.pad(column.saturating_sub(needed)).styled(style, text)
     }
 
+    /// Adds another line behind this one.
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        self.columns += other.columns;
+        self.pieces.extend(other.pieces);
+        self
+    }
+
+    /// The same line behind so many spaces.
+    pub(crate) fn indented(self, n_spaces: usize) -> Self {
+        Self::new().pad(n_spaces).join(self)
+    }
+
+    /// Breaks the line between words into lines that are no wider than this.
+    pub(crate) fn wrapped(&self, width: usize) -> Vec<Self> {
+        let text: String = self.pieces.iter().map(|(_, piece)| piece.as_str()).collect();
+        let mut styles = self.pieces.iter().flat_map(|(style, piece)| piece.chars().map(|char| (*style, char)));
+        let mut lines = Vec::new();
+        for broken in wrap::wrapped(&text, width) {
+            let mut line = Self::new();
+            let mut run = (PLAIN, String::new());
+            for wanted in broken.chars() {
+                // Only spaces are left out where a line is broken.
+                let style = styles.find(|(_, char)| *char == wanted).map_or(PLAIN, |(style, _)| style);
+                if style != run.0 {
+                    line = line.styled(run.0, &run.1);
+                    run = (style, String::new());
+                }
+                run.1.push(wanted);
+            }
+            lines.push(line.styled(run.0, &run.1));
+        }
+        lines
+    }
+
     /// Shortens the line to a number of columns, and shows that it did.
     pub(crate) fn cut(mut self, width: usize) -> Self {
         if self.columns <= width {
@@ -244,6 +278,20 @@ mod tests {
         assert_eq!(printed(line(), 21, Color::Auto), "0123456789abcdefghij…\n");
         let wide = Line::new().text("潮汐潮汐潮汐潮汐潮汐潮汐");
         assert_eq!(printed(wide, 20, Color::Auto), "潮汐潮汐潮汐潮汐潮…\n");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_keep_their_colours() {
+        let line = Line::new().text("  one two ").styled(ACCENT, "three four").text(" 潮汐潮汐潮汐 five");
+        for width in [8, 9, 10, 40] {
+            let lines = line.wrapped(width);
+            let told: Vec<String> = lines.iter().map(|line| printed(line.clone(), 40, Color::Never)).collect();
+            assert!(lines.iter().all(|line| line.columns <= width), "{told:?}");
+            let words = |text: &str| text.replace([' ', '\n'], "");
+            assert_eq!(words(&told.concat()), "onetwothreefour潮汐潮汐潮汐five");
+            let accented = lines.iter().flat_map(|line| &line.pieces).filter(|(style, _)| *style == ACCENT);
+            assert_eq!(words(&accented.map(|(_, text)| text.as_str()).collect::<String>()), "threefour");
+        }
     }
 
     #[test]

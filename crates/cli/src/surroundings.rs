@@ -3,7 +3,6 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use clap::CommandFactory;
 use clap::error::ErrorKind;
 use sessile::date::{self, LocalZone, When};
 use sessile::settings::{Origin, Settings};
@@ -12,7 +11,7 @@ use sessile::{
 };
 use tempfile::TempDir;
 
-use crate::args::{Cli, SamplePlace, SessionArg};
+use crate::args::{SamplePlace, SessionArg};
 use crate::failure::Failure;
 use crate::screen::{Line, NAMED, Screen};
 
@@ -125,6 +124,12 @@ impl Surroundings {
         origin.is_ok_and(|origin| matches!(origin, Origin::Flag(_)))
     }
 
+    /// The flag that says where the sessions are, as it would be typed again behind other words.
+    pub(crate) fn given_dir_words(&self) -> String {
+        let dir = self.settings.session_dir().filter(|_| self.has_given_dir());
+        dir.map(|dir| format!(" --session-dir {}", dir.display())).unwrap_or_default()
+    }
+
     /// Whether there is such a directory, seen from where the user is.
     pub(crate) fn is_directory(&self, dir: &Path) -> bool {
         self.environment.current_dir().join(dir).is_dir()
@@ -146,7 +151,7 @@ impl Surroundings {
 
     /// The file of the session that a command is about.
     pub(crate) fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
-        let usage = |kind, what: &str| Err(Cli::command().error(kind, what).into());
+        let usage = |kind, what: &str| Err(Failure::misuse(kind, what));
         match (&arg.session, &arg.chosen, arg.newest) {
             (Some(_), Some(_), _) | (Some(_), _, true) => {
                 usage(ErrorKind::ArgumentConflict, "the session is given twice, by its place and by a flag")
@@ -183,7 +188,8 @@ impl Surroundings {
         if let (Some(sample), Some(place)) = (self.sample(), text.strip_prefix('@'))
             && text != "@latest"
         {
-            let listed = self.notes_places().then(|| self.sessions.find_session(wanted, self.cwd(), None));
+            let dir = self.session_dir();
+            let listed = self.notes_places().then(|| self.sessions.find_session(wanted, self.cwd(), dir.as_deref()));
             return match listed {
                 None | Some(Err(sessile::ReferenceError::NoList { .. })) => nth_of_sample(sample, place),
                 Some(found) => Ok(found?),

@@ -113,9 +113,9 @@ pub use operations::{
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use reference::{EntryCandidate, ReferenceError, is_path};
-pub use repair::{Change, Repair, RepairOptions};
+pub use repair::{Change, Closed, Repair, RepairOptions};
 pub use sample::{Sample, open_sample, write_sample};
-pub use search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
+pub use search::{Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 pub use sessile_core::salvage::How;
 pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};

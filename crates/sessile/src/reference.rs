@@ -54,6 +54,16 @@ pub enum ReferenceError {
         /// How many there are.
         n_listed: usize,
     },
+    /// The last list was of other sessions.
+    #[error("@{place} is a place in the last list, and that was of {}, not of {}", listed.display(), here.display())]
+    OtherStore {
+        /// The place, counted from 1.
+        place: usize,
+        /// The directory whose sessions were listed.
+        listed: PathBuf,
+        /// The directory whose sessions are meant now.
+        here: PathBuf,
+    },
     /// Nothing was listed yet.
     #[error("@{place} is a place in the last list, and nothing was listed yet")]
     NoList {

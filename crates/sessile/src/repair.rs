@@ -4,7 +4,7 @@
 //! held against the old one entry by entry and examined like any other. Only
 //! then it takes the old one's place, and the old one stays beside it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,12 +16,13 @@ use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
 use sessile_core::outline::Outline;
 use sessile_core::verify::{Code, Finding};
 use sessile_store::os::FileKind;
-use sessile_store::{Busy, FileLog, Log, StoreError, Turn, WriteOptions, make_private, replace};
+use sessile_store::{Busy, FileLog, Log, StoreError, Turn, WriteOptions, make_private, replace, subdirectories};
 
 use crate::environment::Environment;
 use crate::error::SessionError;
+use crate::list::{Cancel, identified};
 use crate::manager::Sessions;
-use crate::place::absolute;
+use crate::place::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::{Spliced, Stored, Text, write};
 use crate::verify::{Adopted, Examined, Fate, examine, exposure, finding_json, vanished, write_place};
 use crate::world::World;
@@ -48,6 +49,17 @@ pub struct Repair {
     pub left: Vec<Finding>,
     /// Where the original is now, if the file was replaced.
     pub original: Option<PathBuf>,
+}
+
+/// What was closed to other users, or would be.
+#[derive(Debug, Default)]
+pub struct Closed {
+    /// How many sessions were looked at.
+    pub n_sessions: usize,
+    /// Those that were open, with what was changed.
+    pub repairs: Vec<Repair>,
+    /// Why others could not be closed.
+    pub failed: Vec<SessionError>,
 }
 
 /// One thing that was changed.
@@ -137,6 +149,71 @@ impl Sessions {
             turn.end_turn();
         }
         Ok(repair)
+    }
+
+    /// Closes the sessions of a working directory, or of all, and their directories to other users. Nothing else is changed.
+    ///
+    /// A file that cannot be closed does not keep the others from it.
+    pub fn close_all(
+        &self,
+        cwd: Option<&Path>,
+        session_dir: Option<&Path>,
+        dry_run: bool,
+        cancel: &Cancel,
+    ) -> Result<Closed, SessionError> {
+        let mut closed = Closed::default();
+        // A directory is told of with the first of its files, as it would be if they were closed one by one.
+        let mut told = HashSet::new();
+        for path in self.files_of(cwd, session_dir)? {
+            if cancel.is_cancelled() {
+                return Err(SessionError::Cancelled);
+            }
+            closed.n_sessions += 1;
+            match self.close_one(path, dry_run, &mut told) {
+                Ok(repair) => closed.repairs.extend(repair),
+                Err(error) => closed.failed.push(error),
+            }
+        }
+        Ok(closed)
+    }
+
+    fn close_one(
+        &self,
+        path: PathBuf,
+        dry_run: bool,
+        told: &mut HashSet<PathBuf>,
+    ) -> Result<Option<Repair>, SessionError> {
+        let left = exposure(&self.world, &path)?;
+        if left.is_empty() {
+            return Ok(None);
+        }
+        let is_first = path.parent().is_none_or(|directory| told.insert(directory.to_path_buf()));
+        if !is_first && !left.iter().any(Finding::counts) {
+            return Ok(None);
+        }
+        refuse_links(&self.world, &path)?;
+        let mut repair = Repair { path, dry_run, changes: Vec::new(), left, original: None };
+        repair.close(&self.world)?;
+        Ok(Some(repair))
+    }
+
+    /// The files of a working directory's sessions, or of all.
+    fn files_of(&self, cwd: Option<&Path>, session_dir: Option<&Path>) -> Result<Vec<PathBuf>, SessionError> {
+        let environment = self.environment();
+        let given = given_dir(environment, session_dir);
+        let (directories, filter) = match (cwd, given) {
+            (Some(cwd), given) => {
+                let filter = CwdFilter::new(environment, cwd, given.as_deref());
+                (vec![given.unwrap_or_else(|| default_session_dir(environment, cwd))], filter)
+            }
+            (None, Some(given)) => (vec![given], CwdFilter::All),
+            (None, None) => (subdirectories(self.world.os(), &sessions_root(environment))?, CwdFilter::All),
+        };
+        let mut files = Vec::new();
+        for directory in directories {
+            files.extend(identified(&self.world, &directory, &filter)?.into_iter().map(|session| session.path));
+        }
+        Ok(files)
     }
 
     /// Keeps other processes of ours from writing while a session is mended.

@@ -38,6 +38,15 @@ pub struct SearchResult {
     pub unindexed_bytes: u64,
 }
 
+/// What the index does not cover.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// How many sessions it covers not at all, or not to their end.
+    pub n_sessions: usize,
+    /// How many bytes of theirs that is.
+    pub n_bytes: u64,
+}
+
 impl Sessions {
     /// Finds entries by what they say, in all branches of the sessions in scope.
     ///
@@ -115,6 +124,14 @@ impl Sessions {
         self.update(&mut TextIndex::unread(caches), &files, scope, options)
     }
 
+    /// How much of the sessions in scope the index does not cover yet; nothing where no index is kept.
+    pub fn text_index_backlog(&self, scope: &SearchScope) -> Result<Backlog, SessionError> {
+        let Some(caches) = self.world.caches() else { return Ok(Backlog::default()) };
+        let files = files(&self.world, scope)?;
+        let (n_covered, n_bytes) = TextIndex::open(caches).coverage_of_files(&files);
+        Ok(Backlog { n_sessions: files.len() - n_covered, n_bytes })
+    }
+
     fn update(
         &self,
         index: &mut TextIndex,
@@ -165,6 +182,7 @@ impl Sessions {
                 Upkeep::Never => false,
                 Upkeep::Always => true,
                 Upkeep::IfCheap => (WORTHWHILE..=CHEAP).contains(&index.n_uncovered(files)),
+                Upkeep::IfWorthwhile => index.n_uncovered(files) >= WORTHWHILE,
             };
         if !is_wanted {
             return Ok(());
@@ -248,6 +266,7 @@ fn recall(index: &TextIndex, region: &Region, options: &SearchOptions<'_>) -> Op
         Upkeep::Never => true,
         Upkeep::Always => false,
         Upkeep::IfCheap => !(WORTHWHILE..=CHEAP).contains(&recalled.n_uncovered()),
+        Upkeep::IfWorthwhile => recalled.n_uncovered() < WORTHWHILE,
     };
     is_enough.then_some(recalled)
 }

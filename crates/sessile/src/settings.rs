@@ -157,15 +157,22 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What there is without the user's own file, for those who can go on although it makes no sense.
+    pub fn without_file(environment: &dyn Environment, os: &dyn Os) -> Self {
+        Self::with(file::Config::default(), environment, os)
+    }
+
     /// Reads all there is. Without a file of the user's that costs one attempt to open it, and two for pi's.
     pub fn load(environment: &dyn Environment, os: &dyn Os) -> Result<Self, SettingsError> {
-        let mut settings = Self { rows: Vec::new(), others: Vec::new(), warnings: Vec::new() };
         let config = match Self::path(environment) {
             Some(path) => file::read(os, &path, &environment.home())?,
             None => file::Config::default(),
         };
-        settings.warnings = config.warnings;
-        settings.others = config.others;
+        Ok(Self::with(config, environment, os))
+    }
+
+    fn with(config: file::Config, environment: &dyn Environment, os: &dyn Os) -> Self {
+        let mut settings = Self { rows: Vec::new(), others: config.others, warnings: config.warnings };
         for key in KEYS {
             let variable = |name: Option<&'static str>| {
                 let name = name?;
@@ -181,7 +188,7 @@ impl Settings {
             let (value, origin) = found.unwrap_or_else(|| (key.default_value(), Origin::Default));
             settings.rows.push(Setting { key: key.name.to_owned(), value, origin });
         }
-        Ok(settings)
+        settings
     }
 
     /// Where the user's own settings are; none in an environment that has no place for them.
@@ -233,6 +240,16 @@ impl Settings {
     /// Where sessions are, as an absolute path.
     pub fn sessions_at(&self, environment: &dyn Environment) -> PathBuf {
         self.session_dir().map_or_else(|| sessions_root(environment), |dir| absolute(environment, &dir))
+    }
+
+    /// One setting as it counts: where sessions are is known even if nobody has set it.
+    pub fn effective(&self, setting: &Setting, environment: &dyn Environment) -> Setting {
+        let is_unset = setting.value.as_ref().is_none_or(|value| *value == Value::Text(String::new()));
+        if setting.key != SESSION_DIR || !is_unset {
+            return setting.clone();
+        }
+        let root = Value::Text(sessions_root(environment).to_string_lossy().into_owned());
+        Setting { value: Some(root), ..setting.clone() }
     }
 
     /// When to use colour: `auto`, `always` or `never`.

@@ -146,6 +146,14 @@ impl Sessions {
         Ok(())
     }
 
+    /// Whether a directory holds no sessions, but directories with sessions, as the root of pi's store does.
+    pub fn is_store_root(&self, dir: impl AsRef<Path>) -> bool {
+        let dir = absolute(self.environment(), dir.as_ref());
+        let has_sessions = |dir: &Path| find_sessions(self.world.os(), dir).is_ok_and(|files| !files.is_empty());
+        let below = || subdirectories(self.world.os(), &dir).unwrap_or_default();
+        !has_sessions(&dir) && below().iter().any(|dir| has_sessions(dir))
+    }
+
     /// The whole records in a session's damaged lines that repair would bring back.
     pub fn hidden_records(&self, path: impl AsRef<Path>) -> Result<Vec<HiddenRecord>, SessionError> {
         let path = absolute(self.environment(), path.as_ref());

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{Args, Subcommand};
 use sessile::Environment;
 use sessile::json::ObjectWriter;
 use sessile::os::RealOs;
 use sessile::settings::{Edited, Setting, Settings, SettingsError, Value, edit_settings};
 
+use super::Command;
 use crate::Exit;
 use crate::args::{Cli, ListFormat};
 use crate::data::{ListWriter, write_value};
@@ -89,7 +91,15 @@ struct How {
 
 /// What is set for this run, with warnings about what is odd.
 pub(super) fn load(cli: &Cli, environment: &dyn Environment, err: &mut Screen<'_>) -> Result<Settings, SettingsError> {
-    let mut settings = Settings::load(environment, &RealOs)?;
+    let mut settings = match Settings::load(environment, &RealOs) {
+        Ok(settings) => settings,
+        // What is written goes where the settings say, so nothing is written while nobody knows what they say.
+        Err(error) if cli.command.as_ref().is_some_and(Command::writes_sessions) => return Err(error),
+        Err(error) => {
+            drop(warn(err, &format!("{error}; defaults count instead of this file")));
+            Settings::without_file(environment, &RealOs)
+        }
+    };
     for warning in settings.warnings() {
         // Not worth failing for if it cannot be told.
         drop(warn(err, warning));
@@ -125,13 +135,21 @@ pub(super) fn run(
                 None => print_table(&settings, environment, out)?,
                 Some(layout) => {
                     let mut list = ListWriter::new(out.data(), layout);
-                    settings.iter().try_for_each(|setting| list.push(setting.to_json().raw()))?;
+                    let effective = |setting| settings.effective(setting, environment);
+                    settings.iter().try_for_each(|setting| list.push(effective(setting).to_json().raw()))?;
                     list.finish()?;
                 }
             }
             Ok(Exit::Done)
         }
-        Some(Action::Get { key, json }) => get(load(cli, environment, err)?.get(key)?, *json, out),
+        Some(Action::Get { key, json }) => {
+            let settings = load(cli, environment, err)?;
+            get(&settings.effective(settings.get(key)?, environment), *json, out)
+        }
+        Some(Action::Set { how, .. } | Action::Unset { how, .. }) if cli.sample.is_some() && !how.dry_run => {
+            let what = "settings are yours and not the sample's; leave --sample out to change them";
+            Err(Failure::misuse(ErrorKind::ArgumentConflict, what))
+        }
         Some(Action::Set { key, value, how }) => change(environment, key, Some(value), how, out),
         Some(Action::Unset { key, how }) => change(environment, key, None, how, out),
         Some(Action::Path { json }) => {
@@ -164,12 +182,12 @@ fn change(
 ) -> Result<Exit, Failure> {
     let edited = edit_settings(environment, &RealOs, key, value, how.dry_run)?;
     if how.json {
-        let Edited { path, before, after } = &edited;
+        let Edited { path, before_json, after_json, .. } = &edited;
         let mut json = ObjectWriter::new();
         json.string("path", &path.to_string_lossy()).string("key", key);
-        for (name, value) in [("before", before), ("after", after)] {
+        for (name, value) in [("before", before_json), ("after", after_json)] {
             if let Some(value) = value {
-                json.string(name, value);
+                json.raw(name, value.raw());
             }
         }
         write_value(out.data(), &json.finish())?;
@@ -181,11 +199,12 @@ fn change(
 
 /// What was done, in one line.
 fn told(key: &str, edited: &Edited, is_dry_run: bool) -> Line {
-    let Edited { path, before, after } = edited;
+    let Edited { path, before, after, .. } = edited;
     let would = if is_dry_run { "would be " } else { "" };
     let is = if is_dry_run { "would be" } else { "is" };
     let (place, was) = (path.display(), before.as_deref().map(|before| format!(", was {before}")).unwrap_or_default());
     let words = match after {
+        None if before.is_none() => format!("{key} is not set in {place}; nothing was changed"),
         _ if before == after => format!("{key} stays as it is in {place}"),
         Some(after) => format!("{key} {is} {after} in {place}{was}"),
         None => format!("{key} {would}taken out of {place}{was}"),
@@ -200,11 +219,9 @@ fn print_table(settings: &Settings, environment: &dyn Environment, out: &mut Scr
         Ok(rest) if home.parent().is_some() => format!("~/{}", rest.display()),
         _ => text,
     };
-    let shown = |setting: &Setting| match &setting.value {
-        Some(value) => (PLAIN, short(value.to_text())),
-        None if setting.key == "session_dir" => {
-            (DIM, short(settings.sessions_at(environment).to_string_lossy().into_owned()))
-        }
+    let shown = |setting: &Setting| match &settings.effective(setting, environment).value {
+        Some(value) if setting.value.is_some() => (PLAIN, short(value.to_text())),
+        Some(value) => (DIM, short(value.to_text())),
         None => (DIM, "(not set)".to_owned()),
     };
     let rows: Vec<(&str, _, String)> = settings

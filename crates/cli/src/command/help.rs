@@ -1,22 +1,21 @@
 //! `sessile help`
 
+use clap::Args;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory};
 
 use crate::Exit;
-use crate::args::Cli;
 use crate::definition;
 use crate::failure::Failure;
 use crate::screen::{ACCENT, BOLD, Line, Screen, wrapped};
 
 /// Explain a command, or the concepts behind all of them
 ///
-/// `sessile help concepts` is one page about what a session is: tree, leaf, path, branch, fork, compaction, label and
+/// `sessile help environment` tells which environment variables count. `sessile help concepts` is one page about what a session is: tree, leaf, path, branch, fork, compaction, label and
 /// context.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct HelpArgs {
-    /// A command, or `concepts`
+    /// A command, `concepts`, or `environment`
     #[arg(value_name = "TOPIC")]
     topic: Vec<String>,
 }
@@ -24,15 +23,19 @@ pub(crate) struct HelpArgs {
 const EXAMPLES: &str = "\
 Examples:
   $ sessile help concepts
+  $ sessile help environment
   $ sessile help tree";
 
 /// The page about concepts, in a few words of Markdown.
 const CONCEPTS: &str = include_str!("../concepts.md");
 
+/// Pages that are about no command, by their names.
+const PAGES: [(&str, &str); 2] = [("concepts", CONCEPTS), ("environment", definition::ENVIRONMENT)];
+
 pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
-    // All concepts are on one page, so whatever follows the word is on it or nowhere.
-    if args.topic.first().is_some_and(|topic| topic == "concepts") {
-        print_concepts(out)?;
+    // Each page is whole, so whatever follows its name is on it or nowhere.
+    if let Some((_, page)) = PAGES.iter().find(|(name, _)| args.topic.first().is_some_and(|topic| topic == name)) {
+        print_page(page, out)?;
         return Ok(Exit::Done);
     }
     let mut command = definition::command();
@@ -40,11 +43,11 @@ pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure
     for word in &args.topic {
         let names: Vec<String> = at.get_subcommands().map(|known| known.get_name().to_owned()).collect();
         let Some(found) = at.find_subcommand_mut(word) else {
-            let known = names.iter().map(String::as_str).chain(["concepts"]);
+            let known = names.iter().map(String::as_str).chain(PAGES.map(|(name, _)| name));
             let meant = sessile::nearest::nearest(word, known);
             let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
             let what = format!("there is no command `{word}`{hint}");
-            return Err(Cli::command().error(ErrorKind::InvalidSubcommand, what).into());
+            return Err(Failure::misuse(ErrorKind::InvalidSubcommand, what));
         };
         at = found;
     }
@@ -55,9 +58,9 @@ pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure
 /// How wide the page may become.
 const WIDEST: usize = 80;
 
-fn print_concepts(out: &mut Screen<'_>) -> std::io::Result<()> {
+fn print_page(page: &str, out: &mut Screen<'_>) -> std::io::Result<()> {
     let width = out.width().min(WIDEST);
-    for block in CONCEPTS.trim_end().split("\n\n") {
+    for block in page.trim_end().split("\n\n") {
         if let Some(heading) = block.strip_prefix("# ") {
             out.print(Line::new().styled(BOLD, heading))?;
         } else if block.starts_with("    ") {

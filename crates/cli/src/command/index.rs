@@ -19,9 +19,14 @@ use crate::surroundings::Surroundings;
 /// the outlines. All of it is made from the sessions, and may be removed at any time without changing an answer.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  $ sessile --sample index status\n  $ sessile index clear --dry-run")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct IndexArgs {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
+
+    /// Print JSON: an object, as `index status` does
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -62,8 +67,13 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let dir = surroundings.session_dir();
     let before = surroundings.sessions.cache_status(dir.as_deref())?;
-    match args.action {
+    match *args.action.as_ref().unwrap_or(&Action::Status { json: args.json }) {
         Action::Status { json } => print_status(surroundings, &before, json, out),
+        Action::Rebuild { json: false, .. } | Action::Clear { json: false, .. } if before.root.is_none() => {
+            let whose = if surroundings.sample().is_some() { "the sample keeps" } else { "here are" };
+            out.print_whole(&Line::new().styled(NAMED, &format!("{whose} no caches; nothing was changed")))?;
+            Ok(Exit::Done)
+        }
         Action::Rebuild { dry_run: true, json } => {
             if json {
                 return print_status(surroundings, &before, true, out);

@@ -1,5 +1,7 @@
 //! `sessile list`
 
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
 use sessile::{Children, ListOptions, Progress, Selection, SessionInfo, SortBy, Who};
 
@@ -52,7 +54,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "BY")]
     sort: Option<SortArg>,
 
-    /// List at most N sessions
+    /// List at most N sessions; 0 for all
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 
@@ -97,6 +99,11 @@ impl ListArgs {
         Self { all, repo, ..Self::default() }
     }
 
+    /// Whether some sessions are left out because of what they are.
+    fn is_filtered(&self) -> bool {
+        self.named || self.children != ChildrenArg::Show || self.span.is_given()
+    }
+
     fn selection(&self, surroundings: &Surroundings) -> Result<Selection, Failure> {
         let children = match self.children {
             ChildrenArg::Show => Children::Shown,
@@ -114,7 +121,8 @@ impl ListArgs {
             SortArg::Messages => SortBy::Messages,
             SortArg::Name => SortBy::Name,
         };
-        let limit = self.limit.or_else(|| settings.list_limit().filter(|_| is_for_people));
+        let set = || settings.list_limit().filter(|_| is_for_people);
+        let limit = self.limit.or_else(set).filter(|limit| *limit > 0);
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
         Ok(Selection { named: self.named, children, since, until, sort, limit })
     }
@@ -153,9 +161,13 @@ pub(super) fn run(
     if !sessions.is_empty() {
         return Ok(Exit::Done);
     }
-    let is_narrowed = args.selection(surroundings)? != Selection::default();
+    let is_wide = args.all || args.repo;
     // What goes to standard error is for people, who may not be there.
-    drop(say_nothing_found(surroundings, args, is_narrowed, err));
+    if args.is_filtered() && !find(surroundings, &ListArgs::of(args.all, args.repo), err)?.is_empty() {
+        drop(err.print_whole(&Line::new().text("no sessions match")));
+    } else {
+        drop(say_no_sessions(surroundings, "list", is_wide, err));
+    }
     Ok(Exit::Nothing)
 }
 
@@ -182,7 +194,8 @@ pub(super) fn print_table(
 
 /// Notes which session has which place, for later commands. Not being able to is no reason not to list.
 fn note_places<'s>(surroundings: &Surroundings, sessions: impl Iterator<Item = &'s SessionInfo>) {
-    drop(surroundings.sessions.note_list(sessions.map(|session| session.path.as_path())));
+    let dir = surroundings.session_dir();
+    drop(surroundings.sessions.note_list(sessions.map(|session| session.path.as_path()), dir.as_deref()));
 }
 
 /// Adds the branch that is checked out to each directory.
@@ -258,32 +271,57 @@ pub(super) fn find(
     Ok(found)
 }
 
-fn say_nothing_found(
+/// Says that there are no sessions where a command looks for them, and where else it could.
+pub(super) fn say_no_sessions(
     surroundings: &Surroundings,
-    args: &ListArgs,
-    is_narrowed: bool,
+    command: &str,
+    is_wide: bool,
     err: &mut Screen<'_>,
 ) -> std::io::Result<()> {
     let dir = surroundings.session_dir();
-    let (what, hint) = if let Some(dir) = dir.as_deref().filter(|dir| !surroundings.is_directory(dir)) {
-        (
+    let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
+    let is_sample = surroundings.sample().is_some();
+    let (what, hint) = match dir {
+        Some(dir) if !surroundings.is_directory(&dir) => (
             format!("there is no directory {}", dir.display()),
-            "`sessile list --all` lists all sessions of pi's own store",
-        )
-    } else if let Some(dir) = dir.filter(|_| !args.all) {
-        let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
-        (format!("no sessions for {cwd} in {}", dir.display()), "add --all to list those of other directories as well")
-    } else if args.all || is_narrowed {
-        ("no sessions found".to_owned(), "`sessile --sample` shows a made-up store")
-    } else {
-        let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
-        (
+            format!("`sessile {command} --all` is about all sessions of pi's own store"),
+        ),
+        Some(dir) if surroundings.sessions.is_store_root(&dir) => {
+            let what = format!("no sessions in {}, but in the directories below it", dir.display());
+            (what, root_hint(surroundings, command, &dir))
+        }
+        Some(dir) if is_wide => (format!("no sessions in {}", dir.display()), String::new()),
+        Some(dir) => (
+            format!("no sessions for {cwd} in {}", dir.display()),
+            format!("add --all to {command} those of other directories as well"),
+        ),
+        None if is_wide || is_sample => {
+            ("no sessions found".to_owned(), "`sessile --sample` shows a made-up store".to_owned())
+        }
+        None => (
             format!("no sessions for {cwd}"),
-            "`sessile list --all` lists other directories, `sessile --sample` a made-up store",
-        )
+            format!("`sessile {command} --all` is about all directories, `sessile --sample` shows a made-up store"),
+        ),
     };
     err.print_whole(&Line::new().text(&what))?;
-    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" ").text(hint))
+    if hint.is_empty() || (is_sample && hint.contains("--sample")) {
+        return Ok(());
+    }
+    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" ").text(&hint))
+}
+
+/// What to do if a whole store was given where a directory of sessions should have been.
+fn root_hint(surroundings: &Surroundings, command: &str, dir: &Path) -> String {
+    let dir = surroundings.directory(Some(dir));
+    let is_own = dir == sessile::sessions_root(surroundings.own_environment());
+    match dir.parent().filter(|_| dir.file_name().is_some_and(|name| name == "sessions")) {
+        _ if is_own => format!("this is the root of your store: `sessile {command} --all` without --session-dir"),
+        Some(parent) => {
+            let parent = parent.display();
+            format!("this is the root of a store: `PI_CODING_AGENT_DIR={parent} sessile {command} --all`")
+        }
+        None => "this is the root of a store: give one of the directories in it".to_owned(),
+    }
 }
 
 fn print_data(sessions: &[SessionInfo], texts: bool, layout: Layout, out: &mut Screen<'_>) -> Result<(), Failure> {

@@ -6,8 +6,9 @@ use sessile::{Repair, RepairOptions};
 use crate::Exit;
 use crate::args::SessionArg;
 use crate::command::verify::print_finding;
-use crate::data::write_value;
-use crate::failure::Failure;
+use crate::data::{Layout, ListWriter, write_value};
+use crate::failure::{Failure, report_chain};
+use crate::interrupt::on_interrupt;
 use crate::screen::{BOLD, DIM, Line, NAMED, PERSON, Screen};
 use crate::surroundings::Surroundings;
 
@@ -16,7 +17,11 @@ use crate::surroundings::Surroundings;
 /// Whole records in damaged lines get lines of their own, and entries whose parent is nowhere in the file are hung on
 /// the entry before them. What cannot be placed stays where it is. The original is kept beside the file, as
 /// NAME.jsonl.orig-TIME. A second run finds nothing more to do.
+///
+/// Permissions alone can be mended for many: --permissions without a SESSION is about this directory, with --all about
+/// all, and leaves everything else as it is.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RepairArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -31,12 +36,25 @@ pub(crate) struct RepairArgs {
     #[arg(long)]
     permissions: bool,
 
-    /// Print JSON: what was changed and what is left
+    /// With --permissions: of the sessions of all directories
+    #[arg(long, requires = "permissions", conflicts_with_all = ["session", "chosen", "continue"])]
+    all: bool,
+
+    /// Print JSON: what was changed and what is left; for many sessions an array of those that were changed
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(surroundings: &Surroundings, args: &RepairArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &RepairArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let SessionArg { session, chosen, newest } = &args.session;
+    if args.permissions && session.is_none() && chosen.is_none() && !newest {
+        return close_many(surroundings, args, out, err);
+    }
     let path = surroundings.find(&args.session)?;
     let options = RepairOptions { dry_run: args.dry_run, permissions: args.permissions };
     let repair = surroundings.sessions.repair(path, options)?;
@@ -46,6 +64,38 @@ pub(super) fn run(surroundings: &Surroundings, args: &RepairArgs, out: &mut Scre
         print(surroundings, &repair, out)?;
     }
     Ok(Exit::Done)
+}
+
+/// Closes many sessions to others.
+fn close_many(
+    surroundings: &Surroundings,
+    args: &RepairArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let is_all = args.all || (surroundings.sample().is_some() && !surroundings.has_given_dir());
+    let cwd = (!is_all).then(|| surroundings.cwd());
+    let dir = surroundings.session_dir();
+    let closed = surroundings.sessions.close_all(cwd.as_deref(), dir.as_deref(), args.dry_run, &on_interrupt()?)?;
+    let n_failed = closed.failed.len();
+    for error in closed.failed {
+        report_chain(&error.into(), err)?;
+    }
+    if args.json {
+        let mut list = ListWriter::new(out.data(), Layout::Array);
+        closed.repairs.iter().try_for_each(|repair| list.push(repair.to_json().raw()))?;
+        list.finish()?;
+    } else {
+        let sessions = |number: usize| format!("{number} {}", if number == 1 { "session" } else { "sessions" });
+        let seen = sessions(closed.n_sessions);
+        let done = match (closed.repairs.len(), args.dry_run) {
+            (0, _) => format!("{seen}, nothing to close"),
+            (number, true) => format!("{number} of {seen} would be closed to others; nothing was changed"),
+            (number, false) => format!("{number} of {seen} closed to others"),
+        };
+        out.print_whole(&Line::new().styled(NAMED, &done))?;
+    }
+    Ok(if n_failed > 0 { Exit::Error } else { Exit::Done })
 }
 
 fn print(surroundings: &Surroundings, repair: &Repair, out: &mut Screen<'_>) -> std::io::Result<()> {

@@ -3,19 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{ArgAction, Args, CommandFactory};
+use clap::error::ErrorKind;
+use clap::{ArgAction, Args};
 use sessile::text::filter::Filter;
-use sessile::text::query::Query;
+use sessile::text::query::{BadQuery, Query};
 use sessile::text::texts::DocumentKind;
-use sessile::{EntryId, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Updated, Upkeep};
+use sessile::{Backlog, IndexOptions, OnPath, SearchOptions, SearchResult, SearchScope, Updated, Upkeep};
 
+use super::list::{ListArgs, say_no_sessions};
 use crate::Exit;
-use crate::args::{Cli, ListFormat, SpanArgs};
+use crate::args::{ListFormat, SpanArgs};
 use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
+use crate::hits::print_hits;
 use crate::interrupt::on_interrupt;
+use crate::measure::size_words;
 use crate::progress::{Meter, Unit};
-use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, Screen};
+use crate::screen::{ACCENT, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
 
 /// Find what was said, done or named in sessions
@@ -26,6 +30,8 @@ use crate::surroundings::Surroundings;
 ///
 /// Every branch is searched: names, labels, messages, tool calls, results and summaries. The best hits come first;
 /// newer ones are better.
+///
+/// An index makes searches quick. It is brought up to date before each one, which takes a while the first time.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SearchArgs {
@@ -49,7 +55,9 @@ pub(crate) struct SearchArgs {
     #[arg(long, short = 'l')]
     sessions: bool,
 
-    /// Only entries of this role: user, assistant, toolResult, bashExecution, custom, summary, label, name, system
+    /// Only entries of this role, by any word that hits have: user, assistant, toolResult, bashExecution, system, custom
+    /// (also `custom_message`), summary (also compaction, `branch_summary`), label, name (also `session_info`), edit (also
+    /// `context_edit`)
     #[arg(long, value_name = "ROLE", action = ArgAction::Append, value_parser = parse_role)]
     role: Vec<DocumentKind>,
 
@@ -76,11 +84,11 @@ pub(crate) struct SearchArgs {
     #[arg(long)]
     active: bool,
 
-    /// Only entries on the path to this entry
-    #[arg(long, value_name = "ENTRY", conflicts_with = "active")]
+    /// With --session: only entries on the path to this entry
+    #[arg(long, value_name = "ENTRY", conflicts_with = "active", requires = "session")]
     branch: Option<String>,
 
-    /// Bring the index up to date first, however long that takes; a QUERY may be left out
+    /// Bring the index up to date, however little there is to do, and say what was done; a QUERY may be left out
     #[arg(long)]
     update: bool,
 
@@ -117,18 +125,24 @@ pub(super) fn run(
     let cancel = Some(on_interrupt()?);
     if args.update {
         let options = IndexOptions { cancel: cancel.clone(), on_progress: Some(&note), ..IndexOptions::default() };
+        let before = sessions.text_index_backlog(&scope)?;
         let updated = meter.watch(Unit::Bytes, err, || sessions.update_text_index(&scope, &options))?;
         if updated == Updated::Cancelled {
             return Ok(Exit::Interrupted);
         }
-        if updated == Updated::Busy {
-            drop(err.print_whole(&Line::new().text("the index is being updated by somebody else")));
+        let is_data = !args.query.is_empty() || args.format.layout().is_some();
+        let told = told(updated, before, sessions.text_index_backlog(&scope)?);
+        let line = Line::new().styled(NAMED, &told);
+        if is_data {
+            drop(err.print_whole(&line));
+        } else {
+            out.print_whole(&line)?;
         }
         if args.query.is_empty() {
             return Ok(if updated == Updated::Busy { Exit::Busy } else { Exit::Done });
         }
     }
-    let query = Query::parse(&args.query.join(" ")).map_err(|error| usage(&error))?;
+    let query = Query::parse(&args.query.join(" ")).map_err(|error| unreadable(&error))?;
     let project = args.repo.then(|| sessions.project_of(surroundings.cwd()));
     let is_ours = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
     let options = SearchOptions {
@@ -140,7 +154,7 @@ pub(super) fn run(
         per_session: args.sessions,
         excerpts: !args.sessions,
         limit: if args.sessions { usize::MAX } else { args.limit },
-        upkeep: if args.no_update || args.update { Upkeep::Never } else { Upkeep::IfCheap },
+        upkeep: if args.no_update || args.update { Upkeep::Never } else { Upkeep::IfWorthwhile },
         max_age: if args.fresh || args.update { Duration::ZERO } else { MAX_AGE },
         on_progress: Some(&note),
         cancel,
@@ -148,19 +162,76 @@ pub(super) fn run(
     };
     let result = meter.watch(Unit::Bytes, err, || sessions.search(&query, &options))?;
     print(surroundings, args, &result, out)?;
-    if result.unindexed_bytes > MUCH && args.format.layout().is_none() {
-        drop(hint(&result, err));
+    // For a regular expression everything is read, whatever is indexed.
+    if result.unindexed_bytes > MUCH && args.format.layout().is_none() && matches!(query, Query::Clauses(_)) {
+        let scope = args.scope_words() + &surroundings.given_dir_words();
+        drop(hint(&scope, &result, err));
     }
-    Ok(if result.hits.is_empty() { Exit::Nothing } else { Exit::Done })
+    if !result.hits.is_empty() {
+        return Ok(Exit::Done);
+    }
+    if args.format.layout().is_none() && args.session.is_none() {
+        // What goes to standard error is for people, who may not be there.
+        drop(say_nothing_found(surroundings, args, err)?);
+    }
+    Ok(Exit::Nothing)
+}
+
+/// What an update did, in one line.
+fn told(updated: Updated, before: Backlog, after: Backlog) -> String {
+    let n_bytes = before.n_bytes.saturating_sub(after.n_bytes);
+    match updated {
+        Updated::Busy => "the index is being updated by somebody else".to_owned(),
+        _ if n_bytes == 0 => "nothing new: the index is up to date".to_owned(),
+        _ => {
+            let n_sessions = before.n_sessions.saturating_sub(after.n_sessions).max(1);
+            let sessions = if n_sessions == 1 { "session" } else { "sessions" };
+            format!("{} of {n_sessions} {sessions} indexed", size_words(n_bytes))
+        }
+    }
+}
+
+/// Says that nothing was found, and where else something might be.
+fn say_nothing_found(
+    surroundings: &Surroundings,
+    args: &SearchArgs,
+    err: &mut Screen<'_>,
+) -> Result<std::io::Result<()>, Failure> {
+    if super::list::find(surroundings, &ListArgs::of(args.is_wide(), args.repo), err)?.is_empty() {
+        return Ok(say_no_sessions(surroundings, "search", args.is_wide() || args.repo, err));
+    }
+    let is_narrow = !args.is_wide() && !args.repo && surroundings.sample().is_none();
+    let told = err.print_whole(&Line::new().text("nothing found"));
+    let hint = Line::new().styled(ACCENT, "hint:").text(" add --all to search the sessions of other directories");
+    Ok(told.and_then(|()| if is_narrow { err.print_whole(&hint) } else { Ok(()) }))
 }
 
 /// From how many bytes on it is worth telling that there is a quicker way.
 const MUCH: u64 = 32 << 20;
 
-fn hint(result: &SearchResult, err: &mut Screen<'_>) -> std::io::Result<()> {
-    let what = format!("{} MB were read that are not in the index; ", result.unindexed_bytes >> 20);
-    let line = Line::new().styled(ACCENT, "hint:").text(" ").text(&what);
-    err.print_whole(&line.text("`sessile search --update` makes later searches quick"))
+fn hint(scope: &str, result: &SearchResult, err: &mut Screen<'_>) -> std::io::Result<()> {
+    let read = size_words(result.unindexed_bytes);
+    let what = format!(" {read} were read that are not in the index; `sessile search --update{scope}` ");
+    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what).text("makes later searches quick"))
+}
+
+impl SearchArgs {
+    /// Whether more than the sessions of this directory is searched.
+    fn is_wide(&self) -> bool {
+        self.all || self.cwd.is_some()
+    }
+
+    /// The flags that say what is searched, as they would be typed again.
+    fn scope_words(&self) -> String {
+        let mut words = String::new();
+        for (is_given, flag) in [(self.all, " --all"), (self.repo, " --repo")] {
+            words += if is_given { flag } else { "" };
+        }
+        for (given, flag) in [(&self.cwd, " --cwd "), (&self.session, " --session ")] {
+            words += &given.as_ref().map(|given| format!("{flag}{}", given.display())).unwrap_or_default();
+        }
+        words
+    }
 }
 
 fn scope(surroundings: &Surroundings, args: &SearchArgs) -> Result<SearchScope, Failure> {
@@ -168,10 +239,7 @@ fn scope(surroundings: &Surroundings, args: &SearchArgs) -> Result<SearchScope, 
         return Ok(SearchScope::Files(vec![surroundings.find_session(session)?]));
     }
     let dir = surroundings.session_dir();
-    let everything = args.all
-        || args.repo
-        || args.cwd.is_some()
-        || (surroundings.sample().is_some() && !surroundings.has_given_dir());
+    let everything = args.is_wide() || args.repo || (surroundings.sample().is_some() && !surroundings.has_given_dir());
     let cwd = surroundings.cwd();
     Ok(if everything { SearchScope::All { dir } } else { SearchScope::Cwd { cwd, dir } })
 }
@@ -187,20 +255,26 @@ fn filter(surroundings: &Surroundings, args: &SearchArgs) -> Result<Filter, Fail
 }
 
 fn on_path(surroundings: &Surroundings, args: &SearchArgs) -> Result<Option<OnPath>, Failure> {
-    let entry = match (&args.branch, &args.session) {
-        (None, _) => return Ok(args.active.then_some(OnPath::Leaf)),
-        // In one session it may be called what it is called there; in many only an id says which one is meant.
-        (Some(entry), Some(session)) => {
-            let path = surroundings.find_session(session)?;
-            surroundings.sessions.clone().read_only().open(path, None, None)?.find_entry(entry)?
-        }
-        (Some(entry), None) => EntryId::from(entry),
+    let Some((entry, session)) = args.branch.as_ref().zip(args.session.as_ref()) else {
+        return Ok(args.active.then_some(OnPath::Leaf));
     };
-    Ok(Some(OnPath::Entry(entry)))
+    let path = surroundings.find_session(session)?;
+    let session = surroundings.sessions.clone().read_only().open(path, None, None)?;
+    Ok(Some(OnPath::Entry(session.find_entry(entry)?)))
 }
 
-fn usage(what: &dyn std::fmt::Display) -> Failure {
-    Cli::command().error(clap::error::ErrorKind::ValueValidation, what.to_string()).into()
+/// Why something cannot be searched for. Of a regular expression the place is shown, below it as the parser draws it.
+fn unreadable(error: &BadQuery) -> Failure {
+    let what = match error {
+        BadQuery::Pattern(pattern) => {
+            let told = pattern.to_string();
+            let (place, reason) = told.rsplit_once("error: ").unwrap_or(("", &told));
+            let place = place.trim_start_matches("regex parse error:\n").trim_end();
+            format!("{error}: {reason}{}{place}", if place.is_empty() { "" } else { "\n" })
+        }
+        other => other.to_string(),
+    };
+    Failure::misuse(ErrorKind::ValueValidation, what)
 }
 
 fn print(
@@ -233,42 +307,3 @@ fn print_paths(result: &SearchResult, layout: Layout, out: &mut Screen<'_>) -> s
     }
     list.finish()
 }
-
-/// Hits for people: the session once for all its hits that follow each other, then a line for each.
-fn print_hits(surroundings: &Surroundings, hits: &[SearchHit], out: &mut Screen<'_>) -> std::io::Result<()> {
-    let mut session = None;
-    for hit in hits {
-        if session != Some(&hit.session_path) {
-            if session.is_some() {
-                out.blank()?;
-            }
-            session = Some(&hit.session_path);
-            out.print_whole(&Line::new().styled(BOLD, &surroundings.short(&hit.session_path.to_string_lossy())))?;
-        }
-        out.print_whole(&head_line(hit))?;
-        out.print_whole(&excerpt_line(hit))?;
-    }
-    Ok(())
-}
-
-fn head_line(hit: &SearchHit) -> Line {
-    let id = hit.entry_id.as_ref().map(ToString::to_string).unwrap_or_default();
-    let what = hit.role.word().or(hit.kind.word()).unwrap_or_default();
-    let time = hit.time.map(sessile::date::to_iso).unwrap_or_default();
-    Line::new().text("  ").styled(NAMED, &id).text("  ").styled(DIM, what).text("  ").styled(DIM, &time)
-}
-
-/// The excerpt in one line, with what was looked for made visible.
-fn excerpt_line(hit: &SearchHit) -> Line {
-    let mut line = Line::new().text("    ");
-    let mut at = 0;
-    for range in &hit.excerpt.ranges {
-        let part = |range: std::ops::Range<usize>| hit.excerpt.text.get(range).unwrap_or_default();
-        line = line.text(part(at..range.start)).styled(FOUND, part(range.clone()));
-        at = range.end;
-    }
-    line.text(hit.excerpt.text.get(at..).unwrap_or_default())
-}
-
-/// What was looked for.
-const FOUND: anstyle::Style = ACCENT.bold();

@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, ValueEnum};
 use sessile::head::Role;
 use sessile::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions, Tally};
 
 use super::info::relatives;
 use super::list::{self, ListArgs};
 use crate::Exit;
-use crate::args::{Cli, SessionArg, SpanArgs};
+use crate::args::{SessionArg, SpanArgs};
 use crate::clock::Clock;
 use crate::data;
 use crate::facts::fact;
@@ -81,7 +81,7 @@ pub(super) fn run(
     let is_chosen = args.all || args.repo || args.by.is_some() || args.span.is_given();
     if is_one && is_chosen {
         let what = "a SESSION is counted as a whole; --all, --repo, --by, --since and --until go without one";
-        return Err(Cli::command().error(ErrorKind::ArgumentConflict, what).into());
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
     }
     if is_one {
         let path = surroundings.find(&args.session)?;
@@ -109,7 +109,12 @@ pub(super) fn run(
     } else {
         print_many(surroundings, args, &stats, out)?;
     }
-    Ok(if sessions.is_empty() { Exit::Nothing } else { Exit::Done })
+    if sessions.is_empty() {
+        // What goes to standard error is for people, who may not be there.
+        drop(list::say_no_sessions(surroundings, "stats", args.all || args.repo, err));
+        return Ok(Exit::Nothing);
+    }
+    Ok(Exit::Done)
 }
 
 impl StatsArgs {
@@ -179,7 +184,8 @@ fn messages_words(tally: &Tally) -> String {
     ];
     let some = roles.into_iter().filter(|(role, _)| tally.messages.of(*role) > 0);
     let some: Vec<String> = some.map(|(role, word)| format!("{} {word}", count(tally.messages.of(role)))).collect();
-    format!("{}: {}", count(tally.messages.total()), some.join(", "))
+    let colon = if some.is_empty() { "" } else { ": " };
+    format!("{}{colon}{}", count(tally.messages.total()), some.join(", "))
 }
 
 fn print_one(surroundings: &Surroundings, stats: &SessionStats, out: &mut Screen<'_>) -> Result<(), Failure> {
@@ -255,7 +261,7 @@ fn print_many(
     if stats.total.compactions > 0 {
         fact(out, "compactions", &count(stats.total.compactions))?;
     }
-    if stats.copied > 0 {
+    if stats.copied > 0 && stats.total.entries > 0 {
         fact(
             out,
             "copies",

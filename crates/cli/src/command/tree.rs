@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, ValueEnum};
 use sessile::entry::{Entry, Payload};
 use sessile::head::{Kind, Role};
 use sessile::json::{Json, ObjectWriter, Raw};
@@ -12,7 +12,7 @@ use sessile::tree::{Filter, Wanted, is_silent};
 use sessile::{EntryId, SessionManager, TreeNode};
 
 use crate::Exit;
-use crate::args::{Cli, SessionArg};
+use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data::{Layout, ListWriter, write_raw};
 use crate::describe::{Calls, TEXT, entry_words};
@@ -130,7 +130,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     if args.json && !args.flat && (args.is_chosen() || args.times) {
         let what = "nested JSON is the whole tree; add --flat to choose entries";
-        return Err(Cli::command().error(ErrorKind::ArgumentConflict, what).into());
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
     }
     let session = surroundings.open(&args.session, err)?;
     let n_shown = match (args.json, args.flat) {

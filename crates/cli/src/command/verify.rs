@@ -1,5 +1,6 @@
 //! `sessile verify`
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
@@ -45,12 +46,14 @@ pub(super) fn run(
     let mut tally = Tally::default();
     let mut failed: Result<(), Failure> = Ok(());
     let mut reports: Vec<Json> = Vec::new();
+    let mut unsound: Vec<Report> = Vec::new();
+    let mut exposed: BTreeMap<String, (Finding, usize)> = BTreeMap::new();
     let cancel = on_interrupt()?;
     let mut bar = Bar::new(Unit::Bytes);
     let mut take = |verified: Verified<'_>| {
         let Verified { path, report, n_done, n_bytes } = verified;
         bar.show(n_done, n_bytes, err);
-        if report.is_err() || report.as_ref().is_ok_and(|report| !report.is_sound()) {
+        if report.is_err() {
             bar.clear(err);
         }
         if failed.is_ok() {
@@ -58,7 +61,12 @@ pub(super) fn run(
             if args.json {
                 reports.push(report.as_ref().map_or_else(|error| unreadable_json(path, error), Report::to_json));
             }
-            failed = print(surroundings, report, args, out, err);
+            match report {
+                Err(error) => failed = failure::report_chain(&error.into(), err).map_err(Failure::from),
+                Ok(_) if args.json => {}
+                Ok(report) if args.all => unsound.extend(without_exposure(report, &mut exposed)),
+                Ok(report) => unsound.push(report),
+            }
             if failed.is_err() {
                 // Nobody sees the rest.
                 cancel.cancel();
@@ -87,36 +95,56 @@ pub(super) fn run(
         reports.iter().try_for_each(|report| list.push(report.raw()))?;
         list.finish()?;
     } else {
-        out.print_whole(&tally.line(args.all))?;
+        unsound.iter().try_for_each(|report| print(surroundings, report, out))?;
+        exposed.values().try_for_each(|(finding, n_files)| print_exposed(finding, *n_files, out))?;
+        out.print_whole(&tally.line(args, &surroundings.given_dir_words()))?;
     }
     Ok(tally.exit())
 }
 
-/// Prints one report as soon as it is there. A sound session is worth no words if there are many.
-fn print(
-    surroundings: &Surroundings,
-    report: Result<Report, SessionError>,
-    args: &VerifyArgs,
-    out: &mut Screen<'_>,
-    err: &mut Screen<'_>,
-) -> Result<(), Failure> {
-    match report {
-        Err(error) => Ok(failure::report_chain(&error.into(), err)?),
-        Ok(report) if args.json || report.findings.is_empty() || (args.all && report.is_sound()) => Ok(()),
-        Ok(report) => {
-            let path = surroundings.short(&report.path.to_string_lossy());
-            out.print_whole(&Line::new().styled(BOLD, &path))?;
-            for finding in &report.findings {
-                print_finding(finding, out)?;
-            }
-            out.blank()?;
-            // Whoever looks sees it now, and not in the middle of a bar.
-            if out.is_terminal() {
-                out.flush()?;
-            }
-            Ok(())
+impl VerifyArgs {
+    /// Whether there may be much to read.
+    pub(super) fn is_of_many(&self) -> bool {
+        self.all
+    }
+
+    /// The words that name the sessions to a repair, as they were given.
+    fn words(&self) -> String {
+        match (self.all, self.session.session.as_ref().or(self.session.chosen.as_ref())) {
+            (true, _) => "--all".to_owned(),
+            (false, Some(word)) => word.to_string_lossy().into_owned(),
+            (false, None) => "-c".to_owned(),
         }
     }
+}
+
+/// A report without what it says about permissions, which is counted instead: in a store that others can read it is the
+/// same for every file. None if nothing is left that is worth words among many sessions.
+fn without_exposure(mut report: Report, exposed: &mut BTreeMap<String, (Finding, usize)>) -> Option<Report> {
+    let is_exposure = |finding: &Finding| matches!(finding.remedy, Remedy::Permissions(_)) && finding.counts();
+    for finding in report.findings.iter().filter(|finding| is_exposure(finding)) {
+        exposed.entry(finding.message.clone()).or_insert_with(|| (finding.clone(), 0)).1 += 1;
+    }
+    report.findings.retain(|finding| !is_exposure(finding));
+    Some(report).filter(|report| !report.is_sound())
+}
+
+/// What is the same for many files.
+fn print_exposed(finding: &Finding, n_files: usize, out: &mut Screen<'_>) -> std::io::Result<()> {
+    out.print_whole(&Line::new().styled(BOLD, &counted(n_files, "session")))?;
+    print_finding(finding, out)?;
+    out.blank()
+}
+
+/// Prints one report. A session without findings is worth no words.
+fn print(surroundings: &Surroundings, report: &Report, out: &mut Screen<'_>) -> std::io::Result<()> {
+    if report.findings.is_empty() {
+        return Ok(());
+    }
+    let path = surroundings.short(&report.path.to_string_lossy());
+    out.print_whole(&Line::new().styled(BOLD, &path))?;
+    report.findings.iter().try_for_each(|finding| print_finding(finding, out))?;
+    out.blank()
 }
 
 /// How far the words of a finding are indented.
@@ -184,9 +212,9 @@ impl Tally {
         }
     }
 
-    fn line(&self, is_many: bool) -> Line {
+    fn line(&self, args: &VerifyArgs, place: &str) -> Line {
         let mut parts = Vec::new();
-        if is_many {
+        if args.all {
             parts.push(counted(self.files, "session"));
         }
         parts.push(if self.findings == 0 { "nothing wrong".to_owned() } else { counted(self.findings, "finding") });
@@ -197,10 +225,11 @@ impl Tally {
             parts.push(format!("{} could not be read", self.unreadable));
         }
         if self.repairable > 0 {
-            parts.push(format!("`sessile repair` mends {}", self.repairable));
+            let words = if args.all { "SESSION".to_owned() } else { args.words() };
+            parts.push(format!("`sessile repair {words}{place}` mends {}", self.repairable));
         }
         if self.exposed > 0 {
-            parts.push("`sessile repair --permissions` closes files to others".to_owned());
+            parts.push(format!("`sessile repair --permissions {}{place}` closes files to others", args.words()));
         }
         let style = if self.exit() == Exit::Done { PERSON } else { NAMED };
         Line::new().styled(style, &parts.join(", "))

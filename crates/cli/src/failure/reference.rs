@@ -16,7 +16,7 @@ pub(super) fn hint(error: &ReferenceError) -> Option<String> {
             "`sessile list` shows the sessions of this directory, `sessile list --all` those of all".to_owned()
         }
         ReferenceError::AmbiguousSession { .. } => "give more of its id, or its path".to_owned(),
-        ReferenceError::NoSuchPlace { .. } | ReferenceError::NoList { .. } => {
+        ReferenceError::NoSuchPlace { .. } | ReferenceError::NoList { .. } | ReferenceError::OtherStore { .. } => {
             "`sessile list` gives sessions their places; @latest is the newest one".to_owned()
         }
         ReferenceError::NoSessions => "`sessile --sample` shows a made-up store".to_owned(),

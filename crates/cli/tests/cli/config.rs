@@ -90,15 +90,22 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
         &format!("warning: {}:2: there is no setting list.limt; did you mean list.limit?\n", place.display()),
     );
     home.configure("[list]\nlimit = 'all'\n");
-    let expected = format!("error: {}:2: list.limit must be a whole number, not \"all\"\n", place.display());
-    home.run(&["list"]).expect(3, &expected);
+    let wrong = format!("{}:2: list.limit must be a whole number, not \"all\"", place.display());
+    home.run(&["list"]).expect(0, &format!("warning: {wrong}; defaults count instead of this file\n"));
+    // What is written goes where the settings say.
+    let n_files = || std::fs::read_dir(home.session_dir()).unwrap().count();
+    home.run(&["new"]).expect(3, &format!("error: {wrong}\n"));
+    assert_eq!(home.run(&["name", "@latest", "Other"]).code, 3);
+    assert_eq!(n_files(), 1);
     home.run(&["--version"]).expect(0, "");
     // What is wrong can be mended by the same program.
     home.run(&["config", "set", "list.limit", "2"]).expect(0, "");
     home.run(&["list"]).expect(0, "");
     home.configure("color = \n");
     let ran = home.run(&["list"]);
-    assert!(ran.code == 3 && ran.err.starts_with(&format!("error: {}:1: ", place.display())), "{}", ran.err);
+    assert!(ran.code == 0 && ran.err.starts_with(&format!("warning: {}:1: ", place.display())), "{}", ran.err);
+    assert_eq!(home.run(&["config", "get", "list.sort"]).out, "recent\n");
+    assert_eq!(home.run(&["config", "set", "list.sort", "cost"]).code, 3);
 }
 
 #[test]
@@ -127,6 +134,29 @@ fn settings_are_changed_one_at_a_time() {
     assert!(rows.as_array().unwrap().iter().any(|row| row["key"] == "resume.command"));
     assert_eq!(home.run(&["config", "path"]).out, format!("{}\n", home.config().display()));
     assert!(home.run(&["config"]).out.contains("list.sort"));
+}
+
+#[test]
+fn settings_are_told_as_they_count() {
+    let home = Home::new();
+    let root = home.agent_dir().join("sessions");
+    let ran = home.run(&["config", "get", "session_dir"]);
+    ran.expect(0, "");
+    assert_eq!(ran.out, format!("{}\n", root.display()));
+    let rows = home.run(&["config", "--json"]).json();
+    let row = rows.as_array().unwrap().iter().find(|row| row["key"] == "session_dir").unwrap();
+    assert_eq!((row["value"].as_str(), row["origin"]["kind"].as_str()), (root.to_str(), Some("default")));
+    let set = |key: &str, value: &str| home.run(&["config", "set", key, value, "--dry-run", "--json"]).json();
+    assert_eq!(set("color", "never")["after"], "never");
+    assert_eq!(set("list.limit", "7")["after"], 7);
+    assert_eq!(set("list.columns", "age,id")["after"], serde_json::json!(["age", "id"]));
+    let ran = home.run(&["config", "unset", "color"]);
+    assert_eq!(ran.out, format!("color is not set in {}; nothing was changed\n", home.config().display()));
+    for words in [&["--sample", "config", "set", "color", "never"][..], &["--sample", "config", "unset", "color"]] {
+        let ran = home.run(words);
+        assert!(ran.code == 2 && ran.err.contains("not the sample's"), "{}", ran.err);
+    }
+    assert!(!home.config().exists());
 }
 
 #[test]

@@ -103,6 +103,16 @@ fn the_concepts_have_a_page() {
 }
 
 #[test]
+fn the_environment_has_a_page() {
+    let ran = Home::new().run(&["help", "environment"]);
+    ran.expect(0, "");
+    for name in ["PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "SESSILE_CONFIG_DIR", "SESSILE_STATE_DIR"] {
+        assert!(ran.out.contains(&format!("\n{name}: ")), "{name} in\n{}", ran.out);
+    }
+    assert!(!ran.out.contains("**"), "{}", ran.out);
+}
+
+#[test]
 fn manual_pages_are_written() {
     let home = Home::new();
     let page = home.run(&["man"]);

@@ -26,7 +26,7 @@ fn what_is_kept_is_shown_made_anew_and_removed() {
     let full = status();
     assert_eq!((&full["searchable"], &full["unsearchableBytes"]), (&2.into(), &0.into()));
     let told = home.run(&["index", "status"]).out;
-    assert!(told.contains("~/SESSILE_CACHE_DIR\n") && told.contains("6 entries in 1 segment"), "{told}");
+    assert!(told.contains("~/SESSILE_CACHE_DIR\n") && told.contains("6 entries in 1 segment\n"), "{told}");
     let bytes: u64 = full["kinds"].as_array().unwrap().iter().map(|kind| kind["bytes"].as_u64().unwrap()).sum();
     let would = home.run(&["index", "clear", "--dry-run", "--json"]).json();
     assert_eq!(would["bytes"], bytes);
@@ -35,5 +35,7 @@ fn what_is_kept_is_shown_made_anew_and_removed() {
     assert_eq!(home.run(&["index", "clear", "--json"]).json(), would);
     assert_eq!(status()["entries"], 0);
     assert_eq!(home.run(&["search", "question", "-l"]).out.lines().count(), 1);
-    assert_eq!(home.run(&["index"]).code, 2);
+    assert_eq!(home.run(&["index", "--json"]).json(), status());
+    assert!(home.run(&["index"]).out.contains("text index"));
+    assert_eq!(home.run(&["--sample", "index", "rebuild"]).out, "the sample keeps no caches; nothing was changed\n");
 }

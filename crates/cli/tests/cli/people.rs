@@ -145,6 +145,23 @@ fn lists_have_the_columns_and_the_time_that_are_wanted() {
 }
 
 #[test]
+fn lists_without_sessions_say_why() {
+    let home = Home::new();
+    family_member(&home, "old", 1, None, None);
+    home.run(&["list", "--named"]).expect(1, "no sessions match\n");
+    home.run(&["list", "--since", "1m"]).expect(1, "no sessions match\n");
+    home.run(&["--sample", "list", "--since", "2999-01-01"]).expect(1, "no sessions match\n");
+    assert_eq!(titles(&home.run(&["list", "--limit", "0"])), ["old"]);
+    let root = home.agent_dir().join("sessions");
+    let ran = home.run(&["list", "--session-dir", root.to_str().unwrap()]);
+    assert!(ran.code == 1 && ran.err.contains("\nhint: this is the root of your store"), "{}", ran.err);
+    let other = home.project().join("other/sessions");
+    write_session(&other.join("--x--/x.jsonl"), "/x", &small());
+    let ran = home.run(&["list", "--all", "--session-dir", other.to_str().unwrap()]);
+    assert!(ran.code == 1 && ran.err.contains("`PI_CODING_AGENT_DIR="), "{}", ran.err);
+}
+
+#[test]
 fn the_worktrees_of_a_repository_are_listed_together() {
     let home = Home::new();
     let git = home.project().join(".git/worktrees/w");

@@ -91,6 +91,23 @@ fn places_are_those_of_the_last_list() {
 }
 
 #[test]
+fn places_count_where_they_were_listed() {
+    let home = Home::new();
+    named(&home, "one", "", 1);
+    let kept = home.project().join("kept");
+    write_session(&kept.join("x.jsonl"), home.project().to_str().unwrap(), &small());
+    home.run(&["list"]).expect(0, "");
+    let ran = home.run(&["tree", "@1", "--session-dir", "kept"]);
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
+    let listed = home.agent_dir().join("sessions");
+    let expected = format!("was of {}, not of {}\nhint: ", listed.display(), kept.display());
+    assert!(ran.err.contains(&expected), "{}", ran.err);
+    home.run(&["list", "--session-dir", "kept"]).expect(0, "");
+    assert_eq!(home.run(&["tree", "@1", "--session-dir", "kept"]).code, 0);
+    assert_eq!(home.run(&["tree", "@1"]).code, 3);
+}
+
+#[test]
 fn the_newest_needs_no_name() {
     let home = Home::new();
     let ran = home.run(&["tree", "-c"]);

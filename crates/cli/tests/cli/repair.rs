@@ -60,7 +60,7 @@ fn findings_are_1() {
         "           everything before the entry is cut off from it",
         "           repair the parent comes back from line 3",
         "",
-        "2 findings, `sessile repair` mends 2",
+        "2 findings, `sessile repair ",
     ];
     let lines: Vec<&str> = ran.out.lines().collect();
     assert_eq!(lines.len(), expected.len(), "{}", ran.out);
@@ -84,7 +84,7 @@ fn all_sessions_are_looked_at() {
     private(&home, "c.jsonl", &small());
     let ran = home.run(&["verify", "--all"]);
     ran.expect(1, "");
-    assert!(ran.out.ends_with("\n2 sessions, 2 findings, `sessile repair` mends 2\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("\n2 sessions, 2 findings, `sessile repair SESSION` mends 2\n"), "{}", ran.out);
     let junk = home.session_dir().join("a.jsonl");
     std::fs::write(&junk, "junk\n").unwrap();
     let ran = home.run(&["verify", "--all", "--json"]);
@@ -162,4 +162,39 @@ fn permissions_are_closed_on_request() {
     home.run(&["repair", "--permissions", path]).expect(0, "");
     assert_eq!(mode(), 0o600);
     assert_eq!((home.run(&["verify", path]).code, names(&home).len()), (0, 1));
+}
+
+#[test]
+fn the_permissions_of_a_whole_store_are_one_finding_and_one_command() {
+    let home = Home::new();
+    let mut files: Vec<PathBuf> = (0..5).map(|n| home.session(&format!("{n}.jsonl"), &small())).collect();
+    files.push(write_session(&home.agent_dir().join("sessions/--x--/x.jsonl"), "/x", &small()));
+    for file in &files {
+        set_mode(file, 0o644);
+    }
+    let ran = home.run(&["verify", "--all"]);
+    ran.expect(1, "");
+    assert_eq!(ran.out.matches("  permissions\n").count(), 1, "{}", ran.out);
+    assert!(ran.out.starts_with("6 sessions\n"), "{}", ran.out);
+    assert!(ran.out.contains("`sessile repair --permissions --all` closes"), "{}", ran.out);
+    let other = home.project().join("other");
+    set_mode(&write_session(&other.join("y.jsonl"), "/y", &small()), 0o644);
+    let ran = home.run(&["verify", "--all", "--session-dir", "other"]);
+    let command = "repair --permissions --all --session-dir other";
+    assert!(ran.out.contains(&format!("`sessile {command}` closes")), "{}", ran.out);
+    let ran = home.run(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(ran.out, "1 of 1 session closed to others\n");
+    let reports = home.run(&["verify", "--all", "--json"]).out;
+    assert_eq!(reports.matches("\"permissions\"").count(), 6);
+    let modes = || files.iter().filter(|file| file.metadata().unwrap().permissions().mode() & 0o777 == 0o600).count();
+    let dry = home.run(&["repair", "--permissions", "--all", "--dry-run"]);
+    assert_eq!(dry.out, "6 of 6 sessions would be closed to others; nothing was changed\n");
+    assert_eq!(modes(), 0);
+    assert_eq!(home.run(&["repair", "--permissions"]).out, "5 of 5 sessions closed to others\n");
+    assert_eq!(modes(), 5);
+    assert_eq!(home.run(&["repair", "--permissions", "--all", "--json"]).json().as_array().unwrap().len(), 1);
+    assert_eq!(modes(), 6);
+    assert_eq!(home.run(&["repair", "--permissions", "--all"]).out, "6 sessions, nothing to close\n");
+    home.run(&["verify", "--all"]).expect(0, "");
+    assert_eq!(home.run(&["repair", "--all"]).code, 2);
 }

@@ -30,7 +30,116 @@ fn nothing_found_is_no_success() {
     assert_eq!(home.run(&["search"]).code, 2);
     assert_eq!(home.run(&["search", "x", "--role", "nobody"]).code, 2);
     assert_eq!(home.run(&["search", "x", "--since", "someday"]).code, 2);
-    home.run(&["search", "--update"]).expect(0, "");
+}
+
+#[test]
+fn an_update_says_what_it_did() {
+    let home = Home::new();
+    let file = home.session("a.jsonl", &small());
+    // Long enough ago that nothing can have happened to it unseen.
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+    std::fs::File::options().append(true).open(&file).unwrap().set_modified(long_ago).unwrap();
+    let ran = home.run(&["search", "--update"]);
+    ran.expect(0, "");
+    assert!(ran.out.ends_with(" of 1 session indexed\n"), "{}", ran.out);
+    assert_eq!(home.run(&["search", "--update"]).out, "nothing new: the index is up to date\n");
+    // What is found goes to standard output, so this does not.
+    home.run(&["search", "--update", "question"]).expect(0, "nothing new: the index is up to date\n");
+}
+
+#[test]
+fn a_search_for_words_brings_a_large_store_up_to_date() {
+    let home = Home::new();
+    let filler = "tide ".repeat(200_000);
+    for n in 0..40 {
+        home.session(&format!("{n}.jsonl"), &[user("a", None, &format!("needle {n} {filler}"))]);
+    }
+    let uncovered = || home.run(&["index", "--json"]).json()["unsearchableBytes"].as_u64().unwrap();
+    let whole = uncovered();
+    assert!(whole > 32 << 20, "{whole}");
+    let ran = home.run(&["search", "--all", "--no-update", "needle", "--limit", "1"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.err.contains("`sessile search --update --all` makes"), "{}", ran.err);
+    // An index is of no use for these, so none is made and none is spoken of.
+    home.run(&["search", "--all", "re:needle", "--limit", "1"]).expect(0, "");
+    assert_eq!(uncovered(), whole);
+    home.run(&["search", "--all", "needle", "--limit", "1"]).expect(0, "");
+    assert_eq!(uncovered(), 0);
+}
+
+#[test]
+fn where_nothing_is_there_is_a_hint() {
+    let home = Home::new();
+    let ran = home.run(&["search", "x"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.starts_with("no sessions for ~/project\nhint: `sessile search --all`"), "{}", ran.err);
+    let ran = home.run(&["stats"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("hint: `sessile stats --all`") && ran.out.contains("messages"), "{}", ran.err);
+    assert!(!ran.out.contains(':') && !ran.out.contains("copies"), "{}", ran.out);
+    home.session("a.jsonl", &small());
+    let ran = home.run(&["search", "nothing like it"]);
+    assert!(ran.code == 1 && ran.err.starts_with("nothing found\nhint: add --all "), "{}", ran.err);
+}
+
+#[test]
+fn wrong_words_get_the_usage_of_their_command() {
+    let home = Home::new();
+    let ran = home.run(&["search", "re:a["]);
+    assert_eq!(ran.code, 2);
+    let expected = "error: not a regular expression: unclosed character class\n    a[\n     ^\n";
+    assert!(ran.err.starts_with(expected) && ran.err.contains("Usage: sessile search "), "{}", ran.err);
+    for words in [&["tree"][..], &["list", "--since", "someday"], &["stats", "x", "--all"], &["label"]] {
+        let ran = home.run(words);
+        assert_eq!(ran.code, 2, "{words:?}");
+        assert!(ran.err.contains(&format!("Usage: sessile {} ", words[0])), "{words:?}: {}", ran.err);
+    }
+    assert_eq!(home.run(&["search", "x", "--branch", "nope"]).code, 2);
+}
+
+#[test]
+fn every_word_that_hits_have_is_a_role() {
+    let home = Home::new();
+    let lines = [
+        entry("session_info", "a", None, r#""name":"needle""#),
+        entry("compaction", "b", Some("a"), r#""summary":"needle","firstKeptEntryId":"a","tokensBefore":1"#),
+        entry("branch_summary", "c", Some("b"), r#""summary":"needle","fromId":"a""#),
+        entry("custom_message", "d", Some("c"), r#""customType":"x","content":"needle","display":true"#),
+    ];
+    home.session("a.jsonl", &lines);
+    for (word, n_found) in [
+        ("session_info", 1),
+        ("name", 1),
+        ("compaction", 2),
+        ("branch_summary", 2),
+        ("summary", 2),
+        ("custom_message", 1),
+    ] {
+        let found = home.run(&["search", "--jsonl", "needle", "--role", word]).out.lines().count();
+        assert_eq!(found, n_found, "{word}");
+    }
+}
+
+#[test]
+fn hits_stand_below_their_session_and_copies_are_shown_once() {
+    let home = Home::new();
+    let long = format!("needle {}", "tide tables ".repeat(30));
+    let shared = vec![user("a", None, &long), user("b", Some("a"), "a needle as well")];
+    let root = home.session("root.jsonl", &shared);
+    let mut lines = shared.clone();
+    lines.push(user("c", Some("b"), "needle of the fork"));
+    let fork = home.session("fork.jsonl", &lines);
+    let text = std::fs::read_to_string(&fork).unwrap().replace("\"s1\"", "\"s2-and-more\"");
+    let text = text.replacen("\"cwd\"", &format!("\"parentSession\":{:?},\"cwd\"", root.to_str().unwrap()), 1);
+    std::fs::write(&fork, text.replacen("2025-01-01", "2025-01-02", 1)).unwrap();
+    let out = home.run(&["search", "needle"]).out;
+    let headings: Vec<&str> = out.lines().filter(|line| !line.is_empty() && !line.starts_with(' ')).collect();
+    assert_eq!(headings.len(), 2, "{out}");
+    assert!(headings.iter().any(|line| line.starts_with("s1  needle tide tables")), "{out}");
+    assert!(headings.iter().any(|line| line.starts_with("s2-and-m  ") && line.ends_with("/fork.jsonl")), "{out}");
+    assert_eq!(out.matches("also in 1 fork").count(), 2, "{out}");
+    assert!(out.lines().filter(|line| line.starts_with("    ")).all(|line| line.chars().count() <= 100), "{out}");
+    assert_eq!(home.run(&["search", "needle", "--json"]).json().as_array().unwrap().len(), 5);
 }
 
 #[test]
@@ -43,7 +152,7 @@ fn filters_narrow_a_search() {
     };
     assert_eq!(count(&["question"]), 3);
     assert_eq!(count(&["question", "--active"]), 2);
-    assert_eq!(count(&["question", "--branch", "c"]), 2);
+    assert_eq!(count(&["question", "--session", "s1", "--branch", "c"]), 2);
     assert_eq!(count(&["here", "--role", "label"]), 1);
     assert_eq!(count(&["answer", "--model", "p/m"]), 1);
     assert_eq!(count(&["answer", "--model", "other"]), 0);

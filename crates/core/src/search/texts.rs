@@ -70,12 +70,16 @@ impl DocumentKind {
         }
     }
 
-    /// The kind with this name, however its letters are written.
+    /// The kind with this name, however its letters are written; entries of other types go by those as well.
     pub fn of_word(word: &str) -> Option<Self> {
         let same = |kind: &&Self| kind.word().eq_ignore_ascii_case(word);
         match word.to_ascii_lowercase().as_str() {
             "tool" | "result" => Some(Self::ToolResult),
             "bash" => Some(Self::BashExecution),
+            "compaction" | "branch_summary" | "branchsummary" | "compactionsummary" => Some(Self::Summary),
+            "session_info" => Some(Self::Name),
+            "custom_message" | "hookmessage" => Some(Self::Custom),
+            "context_edit" => Some(Self::Edit),
             _ => Self::ALL.iter().find(same).copied(),
         }
     }

@@ -50,7 +50,7 @@ impl Sessions {
             return search.latest();
         }
         if let Some(place) = word.strip_prefix('@').and_then(|digits| digits.parse::<usize>().ok()) {
-            return self.listed(place);
+            return self.listed(place, session_dir);
         }
         search.word(word).map_err(|error| self.with_titles(error))
     }
@@ -84,11 +84,17 @@ impl Sessions {
 
     /// Notes a list that somebody was shown, so that its sessions can be called `@1`, `@2` and so on.
     ///
-    /// Nothing is noted in an environment that has no place for state.
-    pub fn note_list<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) -> Result<(), SessionError> {
+    /// They are called so only where the same directory is meant, which is noted as well. Nothing is noted in an
+    /// environment that has no place for state.
+    pub fn note_list<'p>(
+        &self,
+        paths: impl IntoIterator<Item = &'p Path>,
+        session_dir: Option<&Path>,
+    ) -> Result<(), SessionError> {
         let Some(note) = self.list_note() else { return Ok(()) };
         let paths: Vec<Json> = paths.into_iter().map(|path| Json::string(&path.to_string_lossy())).collect();
         let mut text = ObjectWriter::new();
+        text.string("store", &self.store(session_dir).to_string_lossy());
         text.array("sessions", paths.iter().map(Json::raw));
         let mut line = text.finish().into_bytes();
         line.push(b'\n');
@@ -102,12 +108,22 @@ impl Sessions {
         Ok(swap_in(self.world.os(), &note, &line)?)
     }
 
+    /// The directory that all sessions lie in or below.
+    fn store(&self, session_dir: Option<&Path>) -> PathBuf {
+        given_dir(self.environment(), session_dir).unwrap_or_else(|| sessions_root(self.environment()))
+    }
+
     /// The session at a place of the last list, counted from 1.
-    fn listed(&self, place: usize) -> Result<PathBuf, ReferenceError> {
+    fn listed(&self, place: usize, session_dir: Option<&Path>) -> Result<PathBuf, ReferenceError> {
         let note = self.list_note().and_then(|note| read_whole(self.world.os(), &note).ok());
         let note = note.and_then(|bytes| Json::parse(&bytes).ok());
         let sessions = note.as_ref().and_then(|note| note.raw().get("sessions"));
         let sessions: Vec<Raw<'_>> = sessions.ok_or(ReferenceError::NoList { place })?.items().collect();
+        let listed = note.as_ref().and_then(|note| note.raw().get("store")?.as_string()).map(PathBuf::from);
+        let here = self.store(session_dir);
+        if let Some(listed) = listed.filter(|listed| *listed.to_string_lossy() != *here.to_string_lossy()) {
+            return Err(ReferenceError::OtherStore { place, listed, here });
+        }
         let found = place.checked_sub(1).and_then(|index| sessions.get(index)).and_then(|path| path.as_string());
         let path = found.ok_or(ReferenceError::NoSuchPlace { place, n_listed: sessions.len() })?;
         let path = PathBuf::from(path);

@@ -41,7 +41,9 @@ pub enum Upkeep {
     IfCheap,
     /// Not now: what is not indexed is read.
     Never,
-    /// However long it takes.
+    /// If there is enough to be worth its while, however long that takes.
+    IfWorthwhile,
+    /// However long it takes, and however little there is.
     Always,
 }
 

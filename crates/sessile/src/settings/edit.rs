@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use sessile_core::json::Json;
 use sessile_store::os::Os;
 use sessile_store::{create_directory, swap_in};
 use toml_edit::{DocumentMut, Item, Table, Value as Toml};
 
-use super::file::{syntax, text_of};
+use super::file::{json_of_value, syntax, text_of};
 use super::key::{Key, Value, is_reserved, unknown};
 use super::{SettingsError, read_if_there};
 
 /// What an edit did, or would do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Edited {
     /// The file.
     pub path: PathBuf,
@@ -19,6 +20,10 @@ pub struct Edited {
     pub before: Option<String>,
     /// What stands there now, as it is spelled.
     pub after: Option<String>,
+    /// The value before, as JSON.
+    pub before_json: Option<Json>,
+    /// The value now, as JSON.
+    pub after_json: Option<Json>,
 }
 
 pub(super) fn edit(
@@ -38,7 +43,10 @@ pub(super) fn edit(
     };
     let mut document: DocumentMut = text.parse().map_err(|error| syntax(path, &text, &error))?;
     let after = value.as_ref().map(|value| value.to_string().trim().to_owned());
-    let before = put(document.as_table_mut(), key, value).map(|before| before.to_string().trim().to_owned());
+    let after_json = value.as_ref().map(json_of_value);
+    let before = put(document.as_table_mut(), key, value);
+    let before_json = before.as_ref().map(json_of_value);
+    let before = before.map(|before| before.to_string().trim().to_owned());
     if !is_dry_run && before != after {
         let written = document.to_string();
         if let Some(directory) = path.parent() {
@@ -46,7 +54,7 @@ pub(super) fn edit(
         }
         swap_in(os, path, written.as_bytes())?;
     }
-    Ok(Edited { path: path.to_path_buf(), before, after })
+    Ok(Edited { path: path.to_path_buf(), before, after, before_json, after_json })
 }
 
 /// A word as the value of a setting.

@@ -110,7 +110,7 @@ fn json_of(item: &Item) -> Json {
     }
 }
 
-fn json_of_value(value: &Toml) -> Json {
+pub(super) fn json_of_value(value: &Toml) -> Json {
     let spelled = |text: String| Json::parse(text).unwrap_or_else(|_| Json::null());
     match value {
         Toml::String(text) => Json::string(text.value()),

@@ -1,0 +1,125 @@
+//! What a search found, for people.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sessile::{ListOptions, SearchHit, SessionInfo};
+
+use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, Screen};
+use crate::surroundings::Surroundings;
+
+/// What was looked for.
+const FOUND: anstyle::Style = ACCENT.bold();
+
+/// How many characters of an id are shown at least.
+const SHORT_ID: usize = 8;
+
+/// Prints each session once, the one with the best hit first, and below it all its hits.
+pub(crate) fn print_hits(surroundings: &Surroundings, hits: &[SearchHit], out: &mut Screen<'_>) -> io::Result<()> {
+    let rows = rows_of(surroundings, hits);
+    let row_of = |path: &Path| rows.iter().find(|row| row.path == path);
+    let mut sessions: Vec<(&PathBuf, Vec<(&SearchHit, usize)>)> = Vec::new();
+    for (hit, n_copies) in without_copies(hits, &row_of) {
+        match sessions.iter_mut().find(|(path, _)| **path == hit.session_path) {
+            Some((_, below)) => below.push((hit, n_copies)),
+            None => sessions.push((&hit.session_path, vec![(hit, n_copies)])),
+        }
+    }
+    for (place, (path, hits)) in sessions.into_iter().enumerate() {
+        if place > 0 {
+            out.blank()?;
+        }
+        out.print_whole(&heading(surroundings, path, row_of(path), &rows))?;
+        for (hit, n_copies) in hits {
+            out.print_whole(&head_line(hit, n_copies))?;
+            for line in excerpt(hit).wrapped(out.width().saturating_sub(INDENT)) {
+                out.print_whole(&line.indented(INDENT))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How far excerpts are indented.
+const INDENT: usize = 4;
+
+/// What a list shows of the sessions, and of those beside them. What cannot be listed goes without.
+fn rows_of(surroundings: &Surroundings, hits: &[SearchHit]) -> Vec<SessionInfo> {
+    let directories: BTreeSet<&Path> = hits.iter().filter_map(|hit| hit.session_path.parent()).collect();
+    let list = |dir: &Path| surroundings.sessions.list_all(Some(dir), &mut ListOptions::default()).unwrap_or_default();
+    directories.into_iter().flat_map(list).collect()
+}
+
+/// The hits, each entry once: forks begin with copies of what they were forked from, and the oldest session keeps it.
+fn without_copies<'h, 'r>(
+    hits: &'h [SearchHit],
+    row_of: &dyn Fn(&Path) -> Option<&'r SessionInfo>,
+) -> Vec<(&'h SearchHit, usize)> {
+    let mut kept: Vec<(&SearchHit, usize)> = Vec::new();
+    let mut place_of = HashMap::new();
+    let created = |hit: &SearchHit| row_of(&hit.session_path).and_then(|row| row.created).unwrap_or(i64::MAX);
+    for hit in hits {
+        let (Some(id), Some(time)) = (&hit.entry_id, hit.time) else {
+            kept.push((hit, 0));
+            continue;
+        };
+        let place = *place_of.entry((id, time, &hit.excerpt.text)).or_insert(kept.len());
+        match kept.get_mut(place) {
+            Some((first, n_copies)) if first.session_path != hit.session_path => {
+                *n_copies += 1;
+                if created(hit) < created(first) {
+                    *first = hit;
+                }
+            }
+            _ => kept.push((hit, 0)),
+        }
+    }
+    kept
+}
+
+/// A session: its id in short, what it is about, and where it is.
+fn heading(surroundings: &Surroundings, path: &Path, row: Option<&SessionInfo>, rows: &[SessionInfo]) -> Line {
+    let place = surroundings.short(&path.to_string_lossy());
+    let Some(row) = row else { return Line::new().styled(BOLD, &place) };
+    let title = match &row.name {
+        Some(name) => Line::new().styled(NAMED, name.to_str().trim()),
+        None => Line::new().styled(BOLD, row.first_message.to_str().trim()),
+    };
+    let line = Line::new().styled(BOLD, &short_id(&row.id, rows)).text("  ").join(title.cut(WIDEST_TITLE));
+    line.text("  ").styled(DIM, &place)
+}
+
+/// How wide what a session is about may become.
+const WIDEST_TITLE: usize = 60;
+
+/// As much of an id as tells it from others.
+fn short_id(id: &str, rows: &[SessionInfo]) -> String {
+    let shared = |other: &str| id.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let needed = rows.iter().filter(|row| row.id != id).map(|row| shared(&row.id) + 1).max().unwrap_or_default();
+    id.chars().take(needed.max(SHORT_ID)).collect()
+}
+
+fn head_line(hit: &SearchHit, n_copies: usize) -> Line {
+    let id = hit.entry_id.as_ref().map(ToString::to_string).unwrap_or_default();
+    let what = hit.role.word().or(hit.kind.word()).unwrap_or_default();
+    let time = hit.time.map(sessile::date::to_iso).unwrap_or_default();
+    let line = Line::new().text("  ").styled(NAMED, &id).text("  ").styled(DIM, what).text("  ").styled(DIM, &time);
+    match n_copies {
+        0 => line,
+        1 => line.styled(DIM, "  also in 1 fork"),
+        _ => line.styled(DIM, &format!("  also in {n_copies} forks")),
+    }
+}
+
+/// The excerpt, with what was looked for made visible.
+fn excerpt(hit: &SearchHit) -> Line {
+    let mut line = Line::new();
+    let mut at = 0;
+    for range in &hit.excerpt.ranges {
+        let part = |range: std::ops::Range<usize>| hit.excerpt.text.get(range).unwrap_or_default();
+        line = line.text(part(at..range.start)).styled(FOUND, part(range.clone()));
+        at = range.end;
+    }
+    line.text(hit.excerpt.text.get(at..).unwrap_or_default())
+}

@@ -85,7 +85,7 @@ pub use error::SessionError;
 pub use event::{Event, FileChange};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who, group_by_cwd};
-pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionInfo, SortBy};
+pub use list::{Children, ListOptions, Progress, Selection, SessionInfo, SortBy};
 pub use manager::{
     BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
     SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
@@ -94,12 +94,13 @@ pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use repair::{Change, Repair, RepairOptions};
 pub use sample::{Sample, write_sample};
 pub use search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
+pub use sessile_core::cancel::Cancel;
 pub use sessile_core::salvage::How;
 pub use sessile_core::search as text;
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm, location,
-    message, migrate, outline, tree, version,
+    EntryId, compaction, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm,
+    location, message, migrate, outline, tree, version,
 };
 pub use sessile_index::text::Updated;
 pub use sessile_store::os;

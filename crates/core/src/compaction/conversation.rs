@@ -10,6 +10,9 @@ use crate::llm;
 /// How much of a tool's result is shown, in UTF-16 units.
 const MAX_RESULT: usize = 2000;
 
+/// How much of the end of a longer result is known beside the text, in bytes.
+const MAX_ENDING: usize = 600;
+
 /// What was said, as one text and part by part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
@@ -60,6 +63,12 @@ impl Conversation {
         arguments
     }
 
+    /// How a tool's result ends, of which the text shows the beginning alone if it is long: what a build or a test
+    /// came to is said last.
+    pub fn ending_of<'c>(&'c self, part: &'c Part) -> &'c str {
+        part.ending.as_deref().unwrap_or_else(|| self.text_of(part))
+    }
+
     /// Whether nothing was said.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
@@ -78,9 +87,13 @@ pub struct Part {
     pub speaker: Speaker,
     /// The tool that is called or whose result this is.
     pub tool: Option<String>,
+    /// What a call and its result have in common.
+    pub call_id: Option<String>,
     /// Whether the tool or the shell says that something went wrong.
     pub is_error: bool,
     range: Range<usize>,
+    /// The end of a result that is not shown to its end.
+    ending: Option<Box<str>>,
 }
 
 /// Who speaks.
@@ -165,6 +178,7 @@ impl Serializer {
         self.text.push(&name);
         self.text.push(&"(".into());
         let tool = Some(name.to_str().into_owned());
+        let call_id = call.get("id").and_then(Raw::as_string);
         // JavaScript's order and spelling of members.
         let arguments = call.get("arguments").map(print);
         self.part(Speaker::ToolCall, tool, false, |out| {
@@ -177,6 +191,7 @@ impl Serializer {
                 out.push(&JsText::from_wtf8(argument.value.as_bytes()));
             }
         });
+        self.mark_last(|part| part.call_id = call_id);
         self.text.push(&")".into());
     }
 
@@ -189,6 +204,15 @@ impl Serializer {
         let tool = message.get("toolName").and_then(Raw::as_string);
         let is_error = message.get("isError").is_some_and(Raw::is_truthy);
         self.part(Speaker::ToolResult, tool, is_error, |out| push_shortened(out, &text));
+        let call_id = message.get("toolCallId").and_then(Raw::as_string);
+        let ending = (text.utf16_len() > MAX_RESULT).then(|| ending(&text.to_str()).into());
+        self.mark_last(|part| (part.call_id, part.ending) = (call_id, ending));
+    }
+
+    fn mark_last(&mut self, mark: impl FnOnce(&mut Part)) {
+        if let Some(part) = self.parts.last_mut() {
+            mark(part);
+        }
     }
 
     /// Starts a paragraph.
@@ -208,7 +232,8 @@ impl Serializer {
     ) {
         let start = self.text.as_wtf8().len();
         write(&mut self.text);
-        self.parts.push(Part { speaker, tool, is_error, range: start..self.text.as_wtf8().len() });
+        let range = start..self.text.as_wtf8().len();
+        self.parts.push(Part { speaker, tool, call_id: None, is_error, range, ending: None });
     }
 
     /// The text so far, exactly as JavaScript has it.
@@ -252,6 +277,12 @@ fn push_shortened(out: &mut JsText<'static>, text: &JsText<'_>) {
     }
     out.push(&text.utf16_prefix(MAX_RESULT));
     out.push(&format!("\n\n[... {n_more} more characters truncated]").into());
+}
+
+/// The last bytes of a text, whole characters.
+fn ending(text: &str) -> &str {
+    let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_ENDING));
+    text.get(start..).unwrap_or_default()
 }
 
 /// Whether a command of the person's shell was stopped or exited with a code that is not zero.
@@ -324,5 +355,21 @@ mod tests {
         assert!(conversation.arguments_of(&parts[2]).is_empty());
         assert_eq!((parts[3].tool.as_deref(), parts[3].is_error, parts[4].is_error), (Some("a"), true, true));
         assert_eq!(conversation.text_of(&parts[5]), "c");
+    }
+
+    #[test]
+    fn calls_and_results_know_each_other_and_how_results_end() {
+        let long = "日".repeat(2500);
+        let messages = [
+            r#"{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{}}]}"#.to_owned(),
+            format!(r#"{{"role":"toolResult","toolCallId":"c1","content":[{{"type":"text","text":"{long}!"}}]}}"#),
+            r#"{"role":"toolResult","content":"short"}"#.to_owned(),
+        ];
+        let conversation = serialize(messages.iter().map(|message| Raw::parse(message.as_bytes()).unwrap())).finish();
+        let [call, result, other] = conversation.parts() else { panic!() };
+        assert_eq!((call.call_id.as_deref(), result.call_id.as_deref(), &other.call_id), (Some("c1"), Some("c1"), &None));
+        assert_eq!(conversation.ending_of(result), format!("{}!", "日".repeat(199)));
+        assert!(conversation.text_of(result).ends_with("characters truncated]"));
+        assert_eq!(conversation.ending_of(other), "short");
     }
 }

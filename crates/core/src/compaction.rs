@@ -14,10 +14,12 @@
 //! all messages.
 
 mod conversation;
+mod extractive;
 mod files;
 mod summarizer;
 
 pub use conversation::{Conversation, Part, Speaker, serialize};
+pub use extractive::Extractive;
 pub use files::{FileLists, FileOperations};
 pub use summarizer::{
     DEFAULT_CONTEXT_WINDOW, Generator, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,

@@ -367,7 +367,10 @@ mod tests {
         ];
         let conversation = serialize(messages.iter().map(|message| Raw::parse(message.as_bytes()).unwrap())).finish();
         let [call, result, other] = conversation.parts() else { panic!() };
-        assert_eq!((call.call_id.as_deref(), result.call_id.as_deref(), &other.call_id), (Some("c1"), Some("c1"), &None));
+        assert_eq!(
+            (call.call_id.as_deref(), result.call_id.as_deref(), &other.call_id),
+            (Some("c1"), Some("c1"), &None)
+        );
         assert_eq!(conversation.ending_of(result), format!("{}!", "日".repeat(199)));
         assert!(conversation.text_of(result).ends_with("characters truncated]"));
         assert_eq!(conversation.ending_of(other), "short");

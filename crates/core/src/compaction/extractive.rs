@@ -83,24 +83,21 @@ impl Summarizer for Extractive {
         let paths = Paths::of(&turns);
         let text = match request.purpose {
             Purpose::TurnPrefix => prefix::gather(&turns, &paths).write(checkpoint::PREFIX, self.room / 3),
-            Purpose::Branch => self.gather(request, &turns, &paths).write(checkpoint::BRANCH, self.room / 2),
-            Purpose::History | Purpose::Update => {
-                self.gather(request, &turns, &paths).write(checkpoint::WHOLE, self.room)
-            }
+            Purpose::Branch => gathered(request, &turns, &paths).write(checkpoint::BRANCH, self.room / 2),
+            Purpose::History | Purpose::Update => gathered(request, &turns, &paths).write(checkpoint::WHOLE, self.room),
         };
         stop_if_asked()?;
         Ok(Summary::new(text))
     }
 }
 
-impl Extractive {
-    fn gather(self, request: &SummaryRequest<'_>, turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
-        let mut checkpoint = gather::gather(turns, paths);
-        add_focus(&mut checkpoint, request, turns);
-        match request.previous_summary {
-            Some(previous) => merge::merge(Checkpoint::read(previous), checkpoint),
-            None => checkpoint,
-        }
+/// What there is to say, with what an earlier summary said.
+fn gathered(request: &SummaryRequest<'_>, turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
+    let mut checkpoint = gather::gather(turns, paths);
+    add_focus(&mut checkpoint, request, turns);
+    match request.previous_summary {
+        Some(previous) => merge::merge(Checkpoint::read(previous), checkpoint),
+        None => checkpoint,
     }
 }
 

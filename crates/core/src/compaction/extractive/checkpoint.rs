@@ -165,9 +165,9 @@ impl Checkpoint {
                 out.push_str(&item.text.replace('\n', "\n  "));
             }
             match items.len() - kept.len() {
-                0 if items.is_empty() => out.push_str(&format!("\n- {NOTHING}")),
+                0 if items.is_empty() => out.extend(["\n- ", NOTHING]),
                 0 => {}
-                n_left_out => out.push_str(&format!("\n- … {n_left_out} more left out")),
+                n_left_out => out.extend(["\n- … ", &n_left_out.to_string(), " more left out"]),
             }
         }
         out

@@ -33,7 +33,7 @@ pub(super) struct Runs {
     /// The command, shortened.
     pub(super) command: String,
     /// How often it was run.
-    pub(super) n_runs: usize,
+    pub(super) count: usize,
     /// How often it failed.
     pub(super) n_failed: usize,
     /// How the last run went.
@@ -50,7 +50,7 @@ impl Runs {
     /// The command and how it went, in a few words.
     pub(super) fn told(&self) -> String {
         let who = if self.by_person { " (run by the user)" } else { "" };
-        let times = if self.n_runs > 1 { format!(", {} runs", self.n_runs) } else { String::new() };
+        let times = if self.count > 1 { format!(", {} runs", self.count) } else { String::new() };
         let outcome = match (self.last, self.n_failed) {
             (Outcome::Failed, _) => format!("failed: `{}`", self.complaint),
             (Outcome::Fine, 0) => "ok".to_owned(),
@@ -70,17 +70,20 @@ pub(super) fn runs<'c>(calls: impl Iterator<Item = (usize, &'c Call<'c>)>) -> Ve
         let Some(command) = call.command.as_deref().filter(|command| !only_looks(command)) else { continue };
         let shown = shortened(command);
         let at = all.iter().position(|runs| runs.command == shown);
-        let mut runs = at.map(|at| all.remove(at)).unwrap_or_else(|| Runs {
-            command: shown,
-            n_runs: 0,
-            n_failed: 0,
-            last: Outcome::Unknown,
-            complaint: String::new(),
-            by_person: call.tool.is_none(),
-            at_turn,
-        });
+        let mut runs = at.map_or_else(
+            || Runs {
+                command: shown,
+                count: 0,
+                n_failed: 0,
+                last: Outcome::Unknown,
+                complaint: String::new(),
+                by_person: call.tool.is_none(),
+                at_turn,
+            },
+            |at| all.remove(at),
+        );
         runs.at_turn = at_turn;
-        runs.n_runs += 1;
+        runs.count += 1;
         runs.n_failed += usize::from(call.outcome == Outcome::Failed);
         runs.last = call.outcome;
         runs.complaint = if call.outcome == Outcome::Failed { complaint(call) } else { String::new() };

@@ -127,7 +127,7 @@ fn importance(turn: &Turn<'_>, n_from_end: usize) -> usize {
 fn told(turn: &Turn<'_>, paths: &Paths, is_open: bool) -> String {
     let mut told = String::new();
     if !turn.request.trim().is_empty() {
-        told.push_str(&format!("“{}”", line(&own_words(turn.request), 170)));
+        told.extend(["“", &line(&own_words(turn.request), 170), "”"]);
     }
     let announces = |text: &&str| text.trim_end().ends_with([':', '：']);
     let saying = turn.answer().or_else(|| turn.texts().rev().find(|text| is_open || !announces(text)));
@@ -143,12 +143,12 @@ fn told(turn: &Turn<'_>, paths: &Paths, is_open: bool) -> String {
     }
     let changed = turn.changed();
     if !changed.is_empty() {
-        told.push_str(&format!(" Changed {}.", paths.list(&changed, 5)));
+        told.extend([" Changed ", &paths.list(&changed, 5), "."]);
     }
     let messages: Vec<String> = turn.calls().filter_map(|call| call.command.as_deref()).flat_map(commits).collect();
     if let Some((first, rest)) = messages.split_first() {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-        told.push_str(&format!(" Committed “{first}”{more}."));
+        told.extend([" Committed “", first, "”", &more, "."]);
     }
     told.trim_start().to_owned()
 }
@@ -156,7 +156,7 @@ fn told(turn: &Turn<'_>, paths: &Paths, is_open: bool) -> String {
 /// Commands whose last run failed.
 fn add_blocked(checkpoint: &mut Checkpoint, runs: &[Runs], n_turns: usize) {
     // What failed long ago and was not tried again was most likely given up.
-    let is_recent = |runs: &&Runs| runs.at_turn + if runs.n_runs > 1 { 12 } else { 4 } >= n_turns;
+    let is_recent = |runs: &&Runs| runs.at_turn + if runs.count > 1 { 12 } else { 4 } >= n_turns;
     let failed = runs.iter().rev().filter(|runs| runs.last == Outcome::Failed).filter(is_recent);
     for (rank, runs) in failed.take(3).enumerate() {
         checkpoint.add(Section::Blocked, rank, runs.told());

@@ -36,7 +36,7 @@ pub(super) fn merge(mut previous: Checkpoint, mut recent: Checkpoint) -> Checkpo
                 // The first request since is not what it is all about.
                 Section::Goal if has_goal && item.rank == 0 && has_latest => merged.add(*section, 9, item.text),
                 Section::Goal if has_goal && item.rank == 0 => {
-                    merged.add(*section, 1, format!("{LATEST}{}", item.text))
+                    merged.add(*section, 1, format!("{LATEST}{}", item.text));
                 }
                 _ => merged.add(*section, 2 * item.rank, item.text),
             }

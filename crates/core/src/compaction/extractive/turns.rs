@@ -212,6 +212,7 @@ fn unwrapped(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::Outcome::{Failed, Fine};
     use super::*;
     use crate::compaction::serialize;
     use crate::json::Raw;
@@ -236,7 +237,6 @@ mod tests {
         let turns = turns(&conversation);
         assert_eq!((turns.len(), turns[0].request, turns[0].answer()), (2, "", Some("Hello.")));
         let told: Vec<_> = turns[1].calls().map(|call| (call.command.as_deref(), call.outcome)).collect();
-        use Outcome::{Failed, Fine};
         assert_eq!(told, [(Some("make"), Failed), (None, Failed), (Some("ls"), Fine), (None, Fine)]);
         assert_eq!(turns[1].changed(), ["a.rs"]);
         assert_eq!(turns[1].answer(), None);

@@ -375,6 +375,10 @@ const REQUESTS = {
   ids({ handle }) {
     return result(distinctIds(manager(handle)));
   },
+  async compaction({ cases }) {
+    const { answers } = await import("./compaction.mjs");
+    return { ok: true, value: cases.map(answers) };
+  },
   normalise({ text }) {
     return { ok: true, text: JSON.stringify(JSON.parse(text)) };
   },

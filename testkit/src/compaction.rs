@@ -6,6 +6,7 @@
 //! text a summarizer gets and which files it names. Every answer is JSON text
 //! and must be the same.
 
+mod agent;
 mod generate;
 mod ours;
 
@@ -14,6 +15,7 @@ use std::path::Path;
 use crate::oracle::Oracle;
 use crate::random::SplitMix;
 
+pub use agent::{AgentReport, CountingSummarizer, run_agents};
 pub use generate::Case;
 
 /// How many cases pi is asked about at once.

@@ -483,10 +483,10 @@ impl std::ops::Add for Cost {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        // Each total stands for its parts, whoever named it; a sum was named by nobody unless both were.
+        // The provider named a sum only if it named both parts of it.
         let total_from_provider = match (self.total_from_provider, other.total_from_provider) {
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
+            (Some(one), Some(other)) => Some(one && other),
+            (one, other) => one.or(other),
         };
         Self {
             input: self.input + other.input,

@@ -66,6 +66,10 @@ impl Case {
             };
             entries.push(Entry::new(format!("{place:08x}"), parent, body));
         }
+        if random.one_in(5) {
+            add_failed_attempt(random, &mut entries);
+        }
+        let n_entries = entries.len();
         let place = |random: &mut SplitMix| {
             let place = if random.one_in(3) { random.below(n_entries) } else { n_entries - 1 };
             entries[place].id.clone()
@@ -118,6 +122,32 @@ impl fmt::Display for Case {
             writeln!(f, "{}", entry.text)?;
         }
         write!(f, "leaf {}, target {}", self.leaf, self.target)
+    }
+}
+
+/// What an attempt leaves that did not fit into the window: an answer, results, and edits that take them back.
+fn add_failed_attempt(random: &mut SplitMix, entries: &mut Vec<Entry>) {
+    let add = |entries: &mut Vec<Entry>, body: String| {
+        let parent = entries.last().map(|entry| entry.id.clone());
+        entries.push(Entry::new(format!("{:08x}", entries.len()), parent, body));
+    };
+    let start = entries.len();
+    for place in 0..=random.below(3) {
+        let message = if place == 0 { answer(random) } else { tool_result(random) };
+        add(entries, format!(r#""type":"message","message":{message}"#));
+    }
+    let attempt: Vec<String> = entries[start..].iter().map(|entry| quoted(&entry.id)).collect();
+    for id in attempt.iter().filter(|_| !random.clone().one_in(12)) {
+        add(entries, format!(r#""type":"context_edit","targetId":{id},"replacement":null"#));
+    }
+    if random.one_in(3) {
+        let any = target(random, entries);
+        let id = random.pick(&[any.as_str(), attempt[0].as_str()]).to_owned();
+        let replacement = random.pick(&["null", r#"{"content":"other"}"#]);
+        add(entries, format!(r#""type":"context_edit","targetId":{id},"replacement":{replacement}"#));
+    }
+    if random.one_in(3) {
+        add(entries, r#""type":"session_info","name":"n""#.to_owned());
     }
 }
 

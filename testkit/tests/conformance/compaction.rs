@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use sessile_testkit::compaction::{Report, run_seeds};
+use sessile_testkit::compaction::{Report, run_agents, run_seeds};
 
 /// How many cases.
 const N_CASES: u64 = 2500;
@@ -35,4 +35,18 @@ fn random_branches_are_prepared_the_same() {
     assert!(report.compactions > report.cases / 2, "too few cases have something to compact: {report:?}");
     assert!(report.splits > report.compactions / 10, "too few turns are split: {report:?}");
     assert!(report.throws < report.answers / 100, "pi refuses too much for this to mean anything: {report:?}");
+}
+
+/// How many sessions are compacted and moved about in by both.
+const N_SESSIONS: u64 = 300;
+
+#[test]
+fn both_compact_and_navigate_alike() {
+    let directory = tempfile::tempdir().unwrap();
+    let report = run_agents(FIRST_SEED..FIRST_SEED + N_SESSIONS, directory.path());
+    if let Some(failure) = &report.failure {
+        panic!("{failure}");
+    }
+    writeln!(std::io::stderr(), "compaction by a whole pi: {report:?}").unwrap();
+    assert!(report.compactions > 50 && report.summaries > 50 && report.failures > 50, "{report:?}");
 }

@@ -22,6 +22,8 @@ mod prepare;
 mod settings;
 mod summarizer;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod tokens;
 
 pub use auto::{AutoCompaction, LastAnswer, is_overflow_error};

@@ -38,7 +38,8 @@ Usage: cargo xtask TASK
   ci                    everything that must pass before a change is merged
   tidy                  structural checks: dependency direction, purity of core, file names
   oracle                install the genuine pi as the reference for tests and print its folder
-  differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program)
+  differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program: --sequences N, or
+                        --compaction --cases N; --seed FIRST, --threads N)
   torture [ARGS]        torment real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
   fuzz [OPTIONS]        run the fuzz targets: --seconds N each (20), --seed N, --target NAME, --keep to go on from
                         what earlier runs found, --input FILE to run one input

@@ -25,10 +25,11 @@
 //! |---|---|
 //! | start, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`continue_recent`](SessionManager::continue_recent) |
 //! | add to it | the `append_…` methods with [`draft`] messages or any [`json::Json`] |
-//! | go back and try something else | [`SessionManager::branch`], [`branch_with_summary`](SessionManager::branch_with_summary) |
+//! | go back and try something else | [`SessionManager::branch`], [`navigate`](SessionManager::navigate), [`branch_with_summary`](SessionManager::branch_with_summary) |
 //! | make a session of a branch | [`SessionManager::fork`], [`create_branched_session`](SessionManager::create_branched_session), [`fork_from`](SessionManager::fork_from) |
 //! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
+//! | make room in the context | [`SessionManager::compact`] with a [`Summarizer`](compaction::Summarizer), [`context_usage`](SessionManager::context_usage), [`auto_compaction`](SessionManager::auto_compaction) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
 //! | put together what belongs together | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
 //! | find what was said | [`Sessions::search`] with a [`text::query::Query`] |
@@ -87,8 +88,10 @@ pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who, group_by_cwd};
 pub use list::{Children, ListOptions, Progress, Selection, SessionInfo, SortBy};
 pub use manager::{
-    BranchSummary, Compaction, CompactionRecord, ForkLinks, ForkPosition, Forked, LeftBranch, NewSession, Pending,
-    SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
+    BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionRecord, CompactionReport,
+    ContextUsage, ForkLinks, ForkMessage, ForkPosition, Forked, LeftBranch, LeftBranchPlan, ModelLimits,
+    NavigateOptions, Navigated, NavigationDecision, NewSession, Pending, SessionManager, Sessions, SharedSession,
+    SuppliedCompaction, TreeNode, UsageNote,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use repair::{Change, Repair, RepairOptions};

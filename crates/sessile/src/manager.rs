@@ -3,8 +3,11 @@
 mod append;
 mod branch;
 mod commit;
+mod compact;
+mod navigate;
 mod open;
 mod view;
+mod window;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,8 +15,11 @@ use std::path::{Path, PathBuf};
 pub use append::{BranchSummary, Compaction, UsageNote};
 pub use branch::{ForkPosition, Forked};
 pub use commit::{Pending, SharedSession};
+pub use compact::{CompactOptions, Compacted, CompactionDecision, CompactionReport, SuppliedCompaction};
+pub use navigate::{ForkMessage, LeftBranchPlan, NavigateOptions, Navigated, NavigationDecision};
 pub use open::{NewSession, Sessions};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
+pub use window::{ContextUsage, ModelLimits};
 
 use crate::event::{Event, Listener};
 use crate::remember;

@@ -118,7 +118,7 @@ pub enum Speaker {
 /// Serialises messages as pi's `serializeConversation`.
 pub fn serialize<'m>(messages: impl IntoIterator<Item = Raw<'m>>) -> Serializer {
     let mut serializer = Serializer::default();
-    messages.into_iter().for_each(|message| serializer.add(message));
+    serializer.extend(messages);
     serializer
 }
 
@@ -127,6 +127,12 @@ pub fn serialize<'m>(messages: impl IntoIterator<Item = Raw<'m>>) -> Serializer 
 pub struct Serializer {
     text: JsText<'static>,
     parts: Vec<Part>,
+}
+
+impl<'m> Extend<Raw<'m>> for Serializer {
+    fn extend<T: IntoIterator<Item = Raw<'m>>>(&mut self, messages: T) {
+        messages.into_iter().for_each(|message| self.add(message));
+    }
 }
 
 impl Serializer {

@@ -31,7 +31,6 @@ pub use auto::{AutoCompaction, LastAnswer, is_overflow_error};
 pub use branch::{BranchPreparation, LeftEntries, branch_messages, collect_left, prepare_branch};
 pub use conversation::{Conversation, Part, Serializer, Speaker, serialize};
 pub use cut::{Cut, find_cut_point};
-pub use conversation::{Conversation, Part, Speaker, serialize};
 pub use extractive::Extractive;
 pub use files::{FileLists, FileOperations};
 pub use prepare::{NothingToCompact, Preparation, Prepared, Section, prepare, section_messages};

@@ -123,7 +123,7 @@ fn strings(texts: &[JsText<'_>]) -> Vec<Json> {
 /// What the program answered; else what is wrong with it.
 fn answer(output: &[u8]) -> Result<Summary, String> {
     let output = output.trim_ascii();
-    let json = Raw::parse(output).map_err(|_| "did not print JSON".to_owned())?;
+    let json = Raw::parse(output).ok().ok_or("did not print JSON")?;
     if let Some(error) = json.get("error").filter(|error| !error.is_null()) {
         let text = error.as_string().unwrap_or_else(|| error.to_text().into_owned());
         return Err(format!("reports an error: {}", first_of(&text)));

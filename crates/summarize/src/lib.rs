@@ -4,7 +4,7 @@
 //! and blocks until it is done or cancelled. Nothing here touches a session.
 //!
 //! - [`Command`] runs a program: JSON in, JSON out.
-//! - `Model` (feature `models`) asks Anthropic, OpenAI and whatever speaks its
+//! - `Model` (feature `models`) asks Anthropic, `OpenAI` and whatever speaks its
 //!   protocol, Gemini or Ollama over HTTP.
 //! - [`Settings`] are the `summarizer` table of the user's `config.toml`, and
 //!   [`choose`] makes a summarizer of them.

@@ -191,7 +191,7 @@ impl Summarizer for Model {
             context_window: self.context_window,
         };
         let answer = self.ask_patiently(&question, progress, cancel)?;
-        answer.into_summary(self.prices)
+        Ok(answer.into_summary(self.prices))
     }
 }
 

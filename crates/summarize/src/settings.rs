@@ -34,11 +34,11 @@ impl Default for Patience {
     /// As pi: three retries after 2, 4 and 8 seconds.
     fn default() -> Self {
         Self {
-            idle: Duration::from_secs(120),
-            total: Duration::from_secs(600),
+            idle: Duration::from_mins(2),
+            total: Duration::from_mins(10),
             n_retries: 3,
             first_delay: Duration::from_secs(2),
-            longest_delay: Duration::from_secs(60),
+            longest_delay: Duration::from_mins(1),
         }
     }
 }

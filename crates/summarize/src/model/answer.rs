@@ -12,7 +12,7 @@ use crate::settings::Prices;
 /// The longest text an answer may have, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
-/// What ends a stream of OpenAI's.
+/// What ends a stream of `OpenAI`'s.
 const DONE: &[u8] = b"[DONE]";
 
 /// Words in the name of an error that may pass.
@@ -125,12 +125,12 @@ impl Answer {
     }
 
     /// The summary, with what it took.
-    pub(super) fn into_summary(self, prices: Prices) -> Result<Summary, SummaryFailure> {
+    pub(super) fn into_summary(self, prices: Prices) -> Summary {
         let mut usage = self.usage;
         usage.total_tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
         usage.cost = cost(&usage, prices, self.charged);
         let usage = (usage.total_tokens > 0).then_some(usage);
-        Ok(Summary { text: self.text.trim().to_owned(), usage })
+        Summary { text: self.text.trim().to_owned(), usage }
     }
 }
 

@@ -181,8 +181,9 @@ fn without_secrets(address: &str) -> String {
 fn exchange(request: &Request, patience: Patience, sender: &SyncSender<Piece>) -> Result<(), Fault> {
     let mut builder = agent(&request.url, patience).post(&request.url);
     for (name, value) in &request.headers {
-        let mut value = ureq::http::HeaderValue::from_str(value)
-            .map_err(|_| Fault::Permanent(format!("the header {name} holds a character that no header may have")))?;
+        let Ok(mut value) = ureq::http::HeaderValue::from_str(value) else {
+            return Err(Fault::Permanent(format!("the header {name} holds a character that no header may have")));
+        };
         value.set_sensitive(true);
         builder = builder.header(*name, value);
     }

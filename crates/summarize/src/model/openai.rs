@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, which many others speak as well.
+//! `OpenAI`'s chat completions, which many others speak as well.
 
 use sessile_core::json::{ObjectWriter, Raw};
 

@@ -5,7 +5,7 @@ use super::commands::{self, Runs, branch, commits, directory};
 use super::cues::{self, OPEN, REASON, RULE, WISH, agrees};
 use super::paths::Paths;
 use super::turns::{Outcome, Step, Turn};
-use super::wording::{block, cost, line, opening, own_words, prose, sentences, unmarked};
+use super::wording::{block, cost, line, opening, own_words, prose, sentences, statements, unmarked};
 
 /// How items begin that are made anew each time, so that those of an earlier summary can be told and left out.
 pub(super) const LATEST: &str = "Latest request: ";
@@ -177,7 +177,7 @@ fn add_decisions(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
             found.push((3, at, format!("Agreed: {}", opening(before.unwrap_or_default(), 260))));
         }
         for text in turn.texts() {
-            let reasons = sentences(text).take(MOST_READ).filter(|sentence| (16..400).contains(&cost(sentence)));
+            let reasons = statements(text).take(MOST_READ).filter(|sentence| (16..400).contains(&cost(sentence)));
             let best =
                 reasons.map(|sentence| (cues::count(sentence, REASON), sentence)).max_by_key(|(score, _)| *score);
             if let Some((score, sentence)) =

@@ -144,6 +144,11 @@ pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| Sentences(unmarked(line)))
 }
 
+/// The sentences of a text that state something: those of headings name what follows.
+pub(super) fn statements(text: &str) -> impl Iterator<Item = &str> {
+    prose(text).filter(|line| !line.starts_with('#')).flat_map(|line| Sentences(unmarked(line)))
+}
+
 /// A line without its list marker, `#` or `>`.
 pub(super) fn unmarked(line: &str) -> &str {
     let line = line.trim_start_matches(['#', '>', ' ']);

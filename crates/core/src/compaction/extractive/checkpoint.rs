@@ -74,7 +74,7 @@ impl Section {
             () if has(&["original request", "in progress", "current task", "current state"]) => InProgress,
             () if has(&["needed to continue", "critical context"]) => Context,
             () if has(&["blocked", "open problem", "known issue"]) => Blocked,
-            () if has(&["next", "todo", "to do", "remaining"]) => Next,
+            () if heading.starts_with("next") || has(&["next step", "todo", "to do", "remaining"]) => Next,
             () if has(&["done", "completed", "progress"]) => Done,
             () if has(&["decision"]) => Decisions,
             () if has(&["constraint", "preference"]) => Constraints,

@@ -309,6 +309,7 @@ mod tests {
 
     #[test]
     fn parts_are_what_was_said_by_whom() {
+        use Speaker::{Extension, Shell, Summary, ToolCall, ToolResult, User};
         let messages = [
             r#"{"role":"user","content":"\ud800 [Assistant]: not me"}"#,
             r#"{"role":"assistant","content":[{"type":"toolCall","name":"a","arguments":{"2":"x","k":"; b(","1":{"=":", "}}},{"type":"toolCall","name":"b","arguments":null}]}"#,
@@ -319,7 +320,6 @@ mod tests {
         ];
         let conversation = serialize(messages.iter().map(|message| Raw::parse(message.as_bytes()).unwrap())).finish();
         let speakers: Vec<Speaker> = conversation.parts().iter().map(|part| part.speaker).collect();
-        use Speaker::{Extension, Shell, Summary, ToolCall, ToolResult, User};
         assert_eq!(speakers, [User, ToolCall, ToolCall, ToolResult, Shell, Extension, Summary]);
         let parts = conversation.parts();
         assert_eq!(conversation.text_of(&parts[0]), "\u{fffd} [Assistant]: not me");

@@ -106,7 +106,7 @@ fn token_count(value: Raw<'_>, name: String) -> Result<u64, BadSetting> {
             clippy::cast_sign_loss,
             reason = "checked to be a whole number in range"
         )]
-        Some(number) if number >= 0.0 && number <= MAX_SAFE && number.fract() == 0.0 => Ok(number as u64),
+        Some(number) if (0.0..=MAX_SAFE).contains(&number) && number.fract() == 0.0 => Ok(number as u64),
         _ => Err(BadSetting { name, value: value.to_text().into_owned() }),
     }
 }

@@ -84,7 +84,8 @@ fn prepared(session: &SessionManager, keep_recent_tokens: u64) -> Option<Box<Pre
 fn sha(text: &str) -> String {
     use sha2::Digest;
     let digest = sha2::Sha256::digest(text.as_bytes());
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    let first = u64::from_be_bytes(digest[..8].try_into().unwrap());
+    format!("{first:016x}")
 }
 
 #[test]
@@ -221,17 +222,18 @@ fn the_handmade_session_is_cut_as_pi_cuts_it() {
     let directory = tempfile::tempdir().unwrap();
     let Some(session) = copied("handmade-session.jsonl", directory.path()) else { return };
     let all = ["user", "assistant", "toolResult", "assistant", "user", "assistant", "custom", "bashExecution"];
-    let table: [(u64, &str, bool, &[&str], &[&str]); 10] = [
-        (1, "00000013", true, &all, &["user"]),
+    let none: &[&str] = &[];
+    let table = [
+        (1, "00000013", true, &all[..], &["user"][..]),
         (3, "00000013", true, &all, &["user"]),
         (4, "00000011", true, &all[..7], &["bashExecution"]),
         (6, "00000011", true, &all[..7], &["bashExecution"]),
-        (7, "00000010", false, &all[..7], &[]),
+        (7, "00000010", false, &all[..7], none),
         (9, "0000000d", true, &all[..4], &["user", "assistant"]),
         (13, "0000000c", true, &all[..4], &["user"]),
-        (15, "0000000b", false, &all[..4], &[]),
-        (19, "00000006", true, &[], &["user", "assistant", "toolResult"]),
-        (500, "00000006", true, &[], &["user", "assistant", "toolResult"]),
+        (15, "0000000b", false, &all[..4], none),
+        (19, "00000006", true, none, &["user", "assistant", "toolResult"]),
+        (500, "00000006", true, none, &["user", "assistant", "toolResult"]),
     ];
     for (keep, first_kept, is_split, history, prefix) in table {
         let prepared = prepared(&session, keep).unwrap();

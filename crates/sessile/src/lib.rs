@@ -85,7 +85,10 @@ pub use environment::{Environment, System};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
-pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who, group_by_cwd};
+pub use group::{
+    CwdGroup, Family, FamilyMember, FamilyTree, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who,
+    group_by_cwd,
+};
 pub use list::{Children, ListOptions, Progress, Selection, SessionInfo, SortBy};
 pub use manager::{
     BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionRecord, CompactionReport,

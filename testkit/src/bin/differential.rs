@@ -76,7 +76,9 @@ fn compactions(options: &Options) -> ExitCode {
         })
     });
     let mut all = compaction::Report::default();
-    reports.into_iter().for_each(|report| all.add(report));
+    for report in reports {
+        all.add(report);
+    }
     println!(
         "{} cases of seeds from {} in {:.0?}: {} answers compared, {} compactions, {} turns split, {} errors of pi's",
         all.cases,

@@ -122,7 +122,7 @@ pub fn run_agents(seeds: impl Iterator<Item = u64>, home: &Path) -> AgentReport 
     for seed in seeds {
         let mut random = SplitMix::new(seed);
         let case = Case::random(&mut random);
-        let steps: Vec<Step> = (0..1 + random.below(6)).map(|_| Step::random(&mut random, &case)).collect();
+        let steps: Vec<Step> = (0..=random.below(6)).map(|_| Step::random(&mut random, &case)).collect();
         report.cases += 1;
         if let Err(difference) = run_case(&mut oracle, home, seed, &case, &steps, &mut report) {
             report.failure = Some(format!("seed {seed}: {difference}\n{case}\nkeep {}, {steps:?}", case.keeps[0]));
@@ -201,12 +201,13 @@ fn prepare_file(home: &Path, name: &str, case: &Case) -> PathBuf {
         text.push_str(&entry.text);
     }
     let last = case.entries.last().map(|entry| quoted(&entry.id)).unwrap();
-    text.push_str(&format!(
+    let settings = format!(
         r#"
 {{"type":"model_change","id":"f0000001","parentId":{last},"timestamp":"2026-01-02T03:04:05.000Z","provider":"mock","modelId":"mock-1"}}
 {{"type":"thinking_level_change","id":"f0000002","parentId":"f0000001","timestamp":"2026-01-02T03:04:05.000Z","thinkingLevel":"off"}}
 "#
-    ));
+    );
+    text.push_str(&settings);
     let file = dir.join("s.jsonl");
     std::fs::write(&file, text).unwrap();
     file

@@ -9,8 +9,9 @@ use sessile::compaction::{
 };
 use sessile::date::Utc;
 use sessile::json::Json;
-use sessile::{Compaction, SessionManager, draft};
-use sessile_testkit::compaction::{Report, run_agents, run_seeds};
+use sessile::{CompactOptions, Compacted, Compaction, SessionManager, draft};
+use sessile_testkit::compaction::{CountingSummarizer, Report, run_agents, run_seeds};
+use sessile_testkit::{Oracle, quoted, statically};
 
 /// How many cases.
 const N_CASES: u64 = 2500;
@@ -83,7 +84,8 @@ fn prepared(session: &SessionManager, keep_recent_tokens: u64) -> Option<Box<Pre
 fn sha(text: &str) -> String {
     use sha2::Digest;
     let digest = sha2::Sha256::digest(text.as_bytes());
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    let first = u64::from_be_bytes(digest[..8].try_into().unwrap());
+    format!("{first:016x}")
 }
 
 #[test]
@@ -220,17 +222,18 @@ fn the_handmade_session_is_cut_as_pi_cuts_it() {
     let directory = tempfile::tempdir().unwrap();
     let Some(session) = copied("handmade-session.jsonl", directory.path()) else { return };
     let all = ["user", "assistant", "toolResult", "assistant", "user", "assistant", "custom", "bashExecution"];
-    let table: [(u64, &str, bool, &[&str], &[&str]); 10] = [
-        (1, "00000013", true, &all, &["user"]),
+    let none: &[&str] = &[];
+    let table = [
+        (1, "00000013", true, &all[..], &["user"][..]),
         (3, "00000013", true, &all, &["user"]),
         (4, "00000011", true, &all[..7], &["bashExecution"]),
         (6, "00000011", true, &all[..7], &["bashExecution"]),
-        (7, "00000010", false, &all[..7], &[]),
+        (7, "00000010", false, &all[..7], none),
         (9, "0000000d", true, &all[..4], &["user", "assistant"]),
         (13, "0000000c", true, &all[..4], &["user"]),
-        (15, "0000000b", false, &all[..4], &[]),
-        (19, "00000006", true, &[], &["user", "assistant", "toolResult"]),
-        (500, "00000006", true, &[], &["user", "assistant", "toolResult"]),
+        (15, "0000000b", false, &all[..4], none),
+        (19, "00000006", true, none, &["user", "assistant", "toolResult"]),
+        (500, "00000006", true, none, &["user", "assistant", "toolResult"]),
     ];
     for (keep, first_kept, is_split, history, prefix) in table {
         let prepared = prepared(&session, keep).unwrap();
@@ -247,4 +250,75 @@ fn the_handmade_session_is_cut_as_pi_cuts_it() {
     let first = prepared(&session, 1).unwrap();
     let speakers: Vec<Speaker> = first.history.conversation.parts().iter().map(|part| part.speaker).collect();
     assert_eq!(speakers.iter().filter(|speaker| **speaker == Speaker::ToolCall).count(), 1);
+}
+
+/// A session of some turns with tools, in a file.
+fn talked(path: &Path) {
+    let mut lines =
+        vec![r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/p"}"#.to_owned()];
+    let messages = [
+        r#"{"role":"user","content":"read it — é 日本 😀","timestamp":1}"#,
+        r#"{"role":"assistant","content":[{"type":"text","text":"Yes."},{"type":"toolCall","id":"c","name":"read","arguments":{"path":"a.rs"}}],"provider":"mock","model":"mock-1","usage":{"input":9,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":10},"stopReason":"toolUse","timestamp":2}"#,
+        r#"{"role":"toolResult","toolCallId":"c","toolName":"read","content":[{"type":"text","text":"fn a() {}"}],"isError":false,"timestamp":3}"#,
+        r#"{"role":"assistant","content":[{"type":"text","text":"It is short."}],"provider":"mock","model":"mock-1","usage":{"input":9,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":10},"stopReason":"stop","timestamp":4}"#,
+        r#"{"role":"user","content":"and now?","timestamp":5}"#,
+        r#"{"role":"assistant","content":[{"type":"text","text":"Now it is late."}],"provider":"mock","model":"mock-1","usage":{"input":9,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":10},"stopReason":"stop","timestamp":6}"#,
+    ];
+    for (place, message) in messages.iter().enumerate() {
+        let parent = if place == 0 { "null".to_owned() } else { format!("\"{place:08x}\"") };
+        lines.push(format!(
+            r#"{{"type":"message","id":"{:08x}","parentId":{parent},"timestamp":"2026-01-02T03:04:05.000Z","message":{message}}}"#,
+            place + 1
+        ));
+    }
+    lines.push(r#"{"type":"thinking_level_change","id":"00000010","parentId":"00000006","timestamp":"2026-01-02T03:04:05.000Z","thinkingLevel":"off"}"#.to_owned());
+    std::fs::write(path, lines.join("\n") + "\n").unwrap();
+}
+
+/// What pi shows its model of a file.
+fn seen_by_pi(oracle: &mut Oracle, path: &Path) -> (String, String) {
+    let opened = oracle.ask(statically("open", &[&quoted(path.to_str().unwrap())]));
+    assert_eq!(opened.error(), None);
+    let seen = oracle.ask(r#"{"cmd":"observe","what":["context","llm"]}"#);
+    (seen.observation("context").unwrap().to_owned(), seen.observation("llm").unwrap().to_owned())
+}
+
+/// What we show a model of a file.
+fn seen_by_us(path: &Path) -> (String, String) {
+    let session = SessionManager::open(path, None, None).unwrap();
+    let llm: Vec<String> = session.llm_messages().unwrap().iter().map(|it| it.to_text().into_owned()).collect();
+    let context = session.build_session_context().unwrap().to_json();
+    (context.to_text().into_owned(), format!("[{}]", llm.join(",")))
+}
+
+#[test]
+fn what_one_has_compacted_the_other_reads_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut oracle = Oracle::start(directory.path());
+    let (ours, theirs) = (directory.path().join("ours.jsonl"), directory.path().join("theirs.jsonl"));
+    talked(&ours);
+    talked(&theirs);
+    let before = seen_by_us(&ours);
+    assert_eq!(seen_by_pi(&mut oracle, &ours), before);
+
+    let mut session = SessionManager::open(&ours, None, None).unwrap();
+    let settings = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
+    let options = CompactOptions { settings, ..CompactOptions::default() };
+    let compacted = session.compact(options, &CountingSummarizer::default()).unwrap();
+    assert!(matches!(compacted, Compacted::Done(_)));
+    let after = seen_by_us(&ours);
+    assert_ne!(after, before);
+    assert!(after.0.contains("summary 1"));
+    assert_eq!(seen_by_pi(&mut oracle, &ours), after);
+
+    let request = format!(
+        r#"{{"cmd":"agent","file":{},"dir":{},"keepRecentTokens":4,"steps":[{{"compact":null}}]}}"#,
+        quoted(theirs.to_str().unwrap()),
+        quoted(directory.path().to_str().unwrap())
+    );
+    let answer = oracle.ask(request);
+    assert_eq!(answer.value()["steps"][0]["throws"], Value::Null, "{:?}", answer.0);
+    let after = seen_by_pi(&mut oracle, &theirs);
+    assert!(after.0.contains("summary 1"));
+    assert_eq!(seen_by_us(&theirs), after);
 }

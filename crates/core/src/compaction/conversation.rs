@@ -152,7 +152,7 @@ impl Serializer {
             Role::BranchSummary | Role::CompactionSummary => Speaker::Summary,
             _ => Speaker::User,
         };
-        let text = joined(&texts_of(converted.raw().get("content")), "");
+        let text = joined(texts_of(converted.raw().get("content")), "");
         if !text.is_empty() {
             self.begin("[User]: ");
             let is_error = role == Role::BashExecution && has_failed(message);
@@ -165,7 +165,7 @@ impl Serializer {
         let texts = texts_of(content);
         if !texts.is_empty() {
             self.begin("[Assistant]: ");
-            self.part(Speaker::Assistant, None, false, |out| out.push(&joined(&texts, "\n")));
+            self.part(Speaker::Assistant, None, false, |out| out.push(&joined(texts, "\n")));
         }
         let blocks = content.into_iter().flat_map(Raw::items);
         let calls = blocks.filter(|block| is_word(block.get("type"), "toolCall"));
@@ -202,7 +202,7 @@ impl Serializer {
     }
 
     fn add_result(&mut self, message: Raw<'_>) {
-        let text = joined(&texts_of(message.get("content")), "");
+        let text = joined(texts_of(message.get("content")), "");
         if text.is_empty() {
             return;
         }
@@ -264,8 +264,12 @@ fn texts_of(content: Option<Raw<'_>>) -> Vec<JsText<'_>> {
     blocks.map(|block| block.get("text").and_then(Raw::as_text).unwrap_or_else(|| "".into())).collect()
 }
 
-fn joined(texts: &[JsText<'_>], separator: &str) -> JsText<'static> {
-    let mut all = JsText::from(String::new());
+fn joined<'t>(mut texts: Vec<JsText<'t>>, separator: &str) -> JsText<'t> {
+    if texts.len() == 1 {
+        // Nearly always there is one, and results are long.
+        return texts.remove(0);
+    }
+    let mut all = JsText::default();
     for (n_before, text) in texts.iter().enumerate() {
         if n_before > 0 {
             all.push(&separator.into());
@@ -340,6 +344,7 @@ mod tests {
 
     #[test]
     fn parts_are_what_was_said_by_whom() {
+        use Speaker::{Extension, Shell, Summary, ToolCall, ToolResult, User};
         let messages = [
             r#"{"role":"user","content":"\ud800 [Assistant]: not me"}"#,
             r#"{"role":"assistant","content":[{"type":"toolCall","name":"a","arguments":{"2":"x","k":"; b(","1":{"=":", "}}},{"type":"toolCall","name":"b","arguments":null}]}"#,
@@ -350,7 +355,6 @@ mod tests {
         ];
         let conversation = serialize(messages.iter().map(|message| Raw::parse(message.as_bytes()).unwrap())).finish();
         let speakers: Vec<Speaker> = conversation.parts().iter().map(|part| part.speaker).collect();
-        use Speaker::{Extension, Shell, Summary, ToolCall, ToolResult, User};
         assert_eq!(speakers, [User, ToolCall, ToolCall, ToolResult, Shell, Extension, Summary]);
         let parts = conversation.parts();
         assert_eq!(conversation.text_of(&parts[0]), "\u{fffd} [Assistant]: not me");

@@ -17,22 +17,35 @@ pub(super) struct Fact {
     pub(super) tokens: u64,
     /// Whether it contributes a message.
     pub(super) is_visible: bool,
-    /// Whether what is kept may begin with it. A tool's result must not be parted from its call.
-    pub(super) may_begin: bool,
-    /// Whether a turn begins with it.
-    pub(super) begins_turn: bool,
+    pub(super) begins: Begins,
     pub(super) is_compaction: bool,
+}
+
+/// What may begin with an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// Nothing: a tool's result must not be parted from its call.
+    #[default]
+    Nothing,
+    /// What is kept, in the middle of a turn.
+    Kept,
+    /// A turn, and so what is kept.
+    Turn,
 }
 
 impl Fact {
     pub(super) fn of(messages: &[Json], is_compaction: bool) -> Self {
         let roles = || messages.iter().map(|message| Role::of(message.raw().get("role")));
-        let begins_turn = !is_compaction && roles().any(begins_turn);
+        let begins = match () {
+            () if is_compaction => Begins::Nothing,
+            () if roles().any(begins_turn) => Begins::Turn,
+            () if roles().any(|role| role == Role::Assistant) => Begins::Kept,
+            () => Begins::Nothing,
+        };
         Self {
             tokens: messages.iter().map(Json::raw).map(estimate_tokens).sum(),
             is_visible: !messages.is_empty(),
-            may_begin: begins_turn || (!is_compaction && roles().any(|role| role == Role::Assistant)),
-            begins_turn,
+            begins,
             is_compaction,
         }
     }
@@ -92,7 +105,7 @@ pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut imp
         }
         cut -= 1;
     }
-    let turn_start = if facts.fact(cut)?.begins_turn { None } else { turn_start(range.start..cut, facts)? };
+    let turn_start = if facts.fact(cut)?.begins == Begins::Turn { None } else { turn_start(range.start..cut, facts)? };
     Ok(Cut { first_kept: cut, turn_start })
 }
 
@@ -107,7 +120,7 @@ fn cut_by_budget<E>(
     let mut oldest = None;
     for place in range.clone().rev() {
         let fact = facts.fact(place)?;
-        if fact.may_begin {
+        if fact.begins != Begins::Nothing {
             oldest = Some(place);
         }
         if fact.tokens == 0 {
@@ -128,7 +141,7 @@ fn cut_by_budget<E>(
 
 fn latest_beginning<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
     for place in range.rev() {
-        if facts.fact(place)?.may_begin {
+        if facts.fact(place)?.begins != Begins::Nothing {
             return Ok(Some(place));
         }
     }
@@ -137,7 +150,7 @@ fn latest_beginning<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result
 
 fn turn_start<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
     for place in range.rev() {
-        if facts.fact(place)?.begins_turn {
+        if facts.fact(place)?.begins == Begins::Turn {
             return Ok(Some(place));
         }
     }

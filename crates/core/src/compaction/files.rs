@@ -83,14 +83,12 @@ impl FileLists {
 
     /// What is appended to a summary; nothing if no file is named.
     pub fn section(&self) -> String {
-        let mut section = String::new();
-        for (tag, files) in [("read-files", &self.read), ("modified-files", &self.modified)] {
-            if !files.is_empty() {
-                let names: Vec<_> = files.iter().map(JsText::to_str).collect();
-                section.push_str(&format!("\n\n<{tag}>\n{}\n</{tag}>", names.join("\n")));
-            }
-        }
-        section
+        let section = |(tag, files): (&str, &Vec<JsText<'_>>)| {
+            let names: Vec<_> = files.iter().map(JsText::to_str).collect();
+            format!("\n\n<{tag}>\n{}\n</{tag}>", names.join("\n"))
+        };
+        let lists = [("read-files", &self.read), ("modified-files", &self.modified)];
+        lists.into_iter().filter(|(_, files)| !files.is_empty()).map(section).collect()
     }
 
     /// The `details` of a summary's entry; a summary that a hook made has no generator.
@@ -130,7 +128,9 @@ mod tests {
 
     fn operations(messages: &[&str]) -> FileOperations {
         let mut operations = FileOperations::default();
-        messages.iter().for_each(|message| operations.add_message(Raw::parse(message.as_bytes()).unwrap()));
+        for message in messages {
+            operations.add_message(Raw::parse(message.as_bytes()).unwrap());
+        }
         operations
     }
 

@@ -42,7 +42,8 @@ impl CompactionSettings {
                 None => Ok(default),
             }
         };
-        let enabled = look_up(files, &["compaction", "enabled"]).is_none_or(Raw::is_truthy);
+        let enabled = look_up(files, &["compaction", "enabled"]).filter(|value| !value.is_null());
+        let enabled = enabled.is_none_or(Raw::is_truthy);
         Ok(Self {
             enabled,
             reserve_tokens: number("reserveTokens", defaults.reserve_tokens)?,
@@ -69,7 +70,7 @@ impl Default for BranchSummarySettings {
 impl BranchSummarySettings {
     /// The settings from the objects of settings files, the weakest first.
     pub fn resolve(files: &[Raw<'_>]) -> Result<Self, BadSetting> {
-        let reserve = look_up(files, &["branchSummary", "reserveTokens"]);
+        let reserve = look_up(files, &["branchSummary", "reserveTokens"]).filter(|value| !value.is_null());
         let default = Self::default();
         Ok(Self {
             reserve_tokens: match reserve {
@@ -106,7 +107,7 @@ fn token_count(value: Raw<'_>, name: String) -> Result<u64, BadSetting> {
             clippy::cast_sign_loss,
             reason = "checked to be a whole number in range"
         )]
-        Some(number) if number >= 0.0 && number <= MAX_SAFE && number.fract() == 0.0 => Ok(number as u64),
+        Some(number) if (0.0..=MAX_SAFE).contains(&number) && number.fract() == 0.0 => Ok(number as u64),
         _ => Err(BadSetting { name, value: value.to_text().into_owned() }),
     }
 }
@@ -179,6 +180,18 @@ mod tests {
         let file = r#"{"compaction":{"modelOverrides":{"p/m":{"reserveTokens":true}}}}"#;
         assert_eq!(resolved(&[file], None), Ok((16_384, 20_000)));
         assert!(resolved(&[file], Some("p/m")).unwrap_err().contains(r#"modelOverrides["p/m"].reserveTokens"#));
+    }
+
+    #[test]
+    fn what_is_not_off_is_on() {
+        let enabled = |file: &str| {
+            let file = Raw::parse(file.as_bytes()).unwrap();
+            CompactionSettings::resolve(&[file], None).unwrap().enabled
+        };
+        assert!(enabled("{}"));
+        assert!(enabled(r#"{"compaction":{"enabled":null}}"#));
+        assert!(!enabled(r#"{"compaction":{"enabled":false}}"#));
+        assert!(!enabled(r#"{"compaction":{"enabled":0}}"#));
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub fn summarize_compaction(
     } else {
         ask(purpose, &preparation.history, previous)?
     };
-    Ok(finished("", summary, &files, Some(summarizer)))
+    Ok(finished("", &summary, &files, summarizer))
 }
 
 /// Has a branch summarised. A branch on which nothing was said needs nobody for that.
@@ -108,7 +108,7 @@ pub fn summarize_branch(
     let files = preparation.files.lists();
     let request = wishes.apply(SummaryRequest::new(Purpose::Branch, &preparation.conversation, &files));
     let summary = asked(summarizer, &request, progress, cancel)?;
-    Ok(finished(BRANCH_PREAMBLE, summary, &files, Some(summarizer)))
+    Ok(finished(BRANCH_PREAMBLE, &summary, &files, summarizer))
 }
 
 /// Asks for a summary, and takes no empty one: it would stand for everything it was to contain.
@@ -128,16 +128,11 @@ fn asked(
     if summary.text.trim().is_empty() { Err(SummaryFailure::Empty) } else { Ok(summary) }
 }
 
-fn finished(
-    preamble: &str,
-    summary: Summary,
-    files: &FileLists,
-    summarizer: Option<&dyn Summarizer>,
-) -> FinishedSummary {
+fn finished(preamble: &str, summary: &Summary, files: &FileLists, summarizer: &dyn Summarizer) -> FinishedSummary {
     FinishedSummary {
         summary: format!("{preamble}{}{}", summary.text, files.section()),
         usage: summary.usage,
-        details: files.details(summarizer.map(Summarizer::generator)),
+        details: files.details(Some(summarizer.generator())),
     }
 }
 

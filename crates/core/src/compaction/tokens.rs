@@ -111,24 +111,17 @@ pub struct ContextEstimate {
     pub last_usage_index: Option<usize>,
 }
 
-impl ContextEstimate {
-    fn stated(usage_tokens: f64, trailing_tokens: f64, place: usize) -> Self {
-        let tokens = usage_tokens + trailing_tokens;
-        Self { tokens, usage_tokens, trailing_tokens, last_usage_index: Some(place) }
-    }
-}
-
 /// The size of a list of messages: pi's `estimateContextTokens`.
 pub fn estimate_context<'m>(messages: impl IntoIterator<Item = Raw<'m>>) -> ContextEstimate {
     let mut estimate = ContextEstimate::default();
     for (place, message) in messages.into_iter().enumerate() {
-        estimate = match stated_tokens(message) {
-            Some(stated) => ContextEstimate::stated(stated, 0.0, place),
-            None => {
-                let trailing = estimate.trailing_tokens + guess(message);
-                ContextEstimate { trailing_tokens: trailing, tokens: estimate.usage_tokens + trailing, ..estimate }
-            }
-        };
+        if let Some(stated) = stated_tokens(message) {
+            let last_usage_index = Some(place);
+            estimate = ContextEstimate { tokens: stated, usage_tokens: stated, trailing_tokens: 0.0, last_usage_index };
+        } else {
+            estimate.trailing_tokens += guess(message);
+            estimate.tokens = estimate.usage_tokens + estimate.trailing_tokens;
+        }
     }
     estimate
 }

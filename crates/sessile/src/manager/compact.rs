@@ -78,8 +78,8 @@ pub struct CompactionReport {
     pub first_kept_entry_id: EntryId,
     /// The tokens of the context before.
     pub tokens_before: f64,
-    /// Those after, guessed.
-    pub estimated_tokens_after: u64,
+    /// Those after, guessed; none if the session could not be read back once the compaction was written.
+    pub estimated_tokens_after: Option<u64>,
     /// What the summary cost.
     pub usage: Option<Json>,
     /// Whatever its maker wants to remember.
@@ -95,8 +95,11 @@ impl CompactionReport {
         report
             .string("summary", &self.summary)
             .text("firstKeptEntryId", &self.first_kept_entry_id.as_text())
-            .number("tokensBefore", self.tokens_before)
-            .integer("estimatedTokensAfter", i64::try_from(self.estimated_tokens_after).unwrap_or(i64::MAX))
+            .number("tokensBefore", self.tokens_before);
+        if let Some(tokens) = self.estimated_tokens_after {
+            report.integer("estimatedTokensAfter", i64::try_from(tokens).unwrap_or(i64::MAX));
+        }
+        report
             .optional("usage", self.usage.as_ref().map(Json::raw))
             .optional("details", self.details.as_ref().map(Json::raw));
         report.finish()
@@ -241,7 +244,8 @@ impl SessionManager {
             first_kept_entry_id: first_kept_entry_id.unwrap_or_else(|| entry_id.clone()),
             entry_id,
             tokens_before: ready.tokens_before,
-            estimated_tokens_after: self.estimated_tokens()?,
+            // What was written stays written: a figure that cannot be had is no reason to report a failure.
+            estimated_tokens_after: self.estimated_tokens().ok(),
             usage: ready.usage.clone(),
             details: ready.details.clone(),
             from_hook: ready.from_hook,

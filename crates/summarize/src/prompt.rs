@@ -24,14 +24,13 @@ impl Prompt {
     pub fn new(request: &SummaryRequest<'_>, room: usize) -> Self {
         let (conversation, n_left_out) = shortened(request.conversation.text(), room);
         let instructions = instructions(request);
-        let user = match request.purpose {
-            Purpose::TurnPrefix => format!("# Conversation\n{conversation}\n\n# Instructions\n{instructions}"),
-            _ => {
-                let previous = request.previous_summary.map_or_else(String::new, |previous| {
-                    format!("<previous-summary>\n{previous}\n</previous-summary>\n\n")
-                });
-                format!("<conversation>\n{conversation}\n</conversation>\n\n{previous}{instructions}")
-            }
+        let previous = request
+            .previous_summary
+            .map_or_else(String::new, |previous| format!("<previous-summary>\n{previous}\n</previous-summary>\n\n"));
+        let user = if request.purpose == Purpose::TurnPrefix {
+            format!("# Conversation\n{conversation}\n\n# Instructions\n{instructions}")
+        } else {
+            format!("<conversation>\n{conversation}\n</conversation>\n\n{previous}{instructions}")
         };
         Self { system: ROLE.trim_end().to_owned(), user, n_left_out }
     }

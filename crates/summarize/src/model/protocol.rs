@@ -64,9 +64,9 @@ pub(super) fn add_event(protocol: Protocol, event: Raw<'_>, answer: &mut Answer)
 /// An object of string members.
 pub(super) fn strings(members: &[(&str, &str)]) -> Json {
     let mut json = ObjectWriter::new();
-    members.iter().for_each(|(key, value)| {
+    for (key, value) in members {
         json.string(key, value);
-    });
+    }
     json.finish()
 }
 

@@ -85,5 +85,5 @@ fn the_recorded_session_can_be_gone_on_with() {
     for told in told {
         assert!(report.summary.contains(told), "{told} is not in\n{}", report.summary);
     }
-    assert!(report.estimated_tokens_after < 30_000, "{}", report.estimated_tokens_after);
+    assert!(report.estimated_tokens_after.is_some_and(|tokens| tokens < 30_000), "{:?}", report.estimated_tokens_after);
 }

@@ -375,6 +375,14 @@ const REQUESTS = {
   ids({ handle }) {
     return result(distinctIds(manager(handle)));
   },
+  async compaction({ cases }) {
+    const { answers } = await import("./compaction.mjs");
+    return { ok: true, value: cases.map(answers) };
+  },
+  async agent(request) {
+    const { agent } = await import("./agent.mjs");
+    return { ok: true, value: await agent(request, () => world.ids.draws) };
+  },
   normalise({ text }) {
     return { ok: true, text: JSON.stringify(JSON.parse(text)) };
   },

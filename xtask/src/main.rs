@@ -39,7 +39,8 @@ Usage: cargo xtask TASK
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md from the definition of the command
   oracle                install the genuine pi as the reference for tests and print its folder
-  differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program)
+  differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program: --sequences N, or
+                        --compaction --cases N; --seed FIRST, --threads N)
   torture [ARGS]        torment real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
   fuzz [OPTIONS]        run the fuzz targets: --seconds N each (20), --seed N, --target NAME, --keep to go on from
                         what earlier runs found, --input FILE to run one input

@@ -78,25 +78,71 @@ pub fn project<E>(
     zone: &dyn LocalZone,
     read: &mut impl ReadContext<E>,
 ) -> Result<Vec<Projected>, E> {
-    let edits = collect_edits(outline, rows, &mut |row| read.value(row))?;
-    let mut projected = Vec::with_capacity(rows.len());
-    for (place, row) in rows.iter().enumerate() {
-        let messages = if contributes(outline.kind(*row)) && (outline.kind(*row) != Kind::Compaction || place == 0) {
-            let messages = match outline.kind(*row) {
-                Kind::Message => read.message(*row)?.into_iter().collect(),
-                kind => entry_messages(kind, read.value(*row)?.raw(), zone),
-            };
-            let edit = if edits.is_empty() { None } else { outline.id(*row).and_then(|id| edits.get(&id)) };
-            match edit {
-                Some(replacement) => apply_edit(messages, replacement.raw()),
-                None => messages,
-            }
-        } else {
-            Vec::new()
-        };
-        projected.push(Projected { row: *row, messages });
+    let projection = Projection::new(outline, rows, zone, read)?;
+    let project_one =
+        |(place, row): (usize, &Row)| Ok(Projected { row: *row, messages: projection.messages(place, &mut *read)? });
+    rows.iter().enumerate().map(project_one).collect()
+}
+
+/// Selected rows, of which each can be asked for its messages when they are needed.
+pub struct Projection<'p> {
+    outline: &'p Outline,
+    rows: &'p [Row],
+    zone: &'p dyn LocalZone,
+    edits: HashMap<EntryId, Json>,
+}
+
+impl<'p> Projection<'p> {
+    /// Reads the edits among the rows, and nothing else.
+    pub fn new<E>(
+        outline: &'p Outline,
+        rows: &'p [Row],
+        zone: &'p dyn LocalZone,
+        read: &mut impl ReadContext<E>,
+    ) -> Result<Self, E> {
+        let edits = collect_edits(outline, rows, &mut |row| read.value(row))?;
+        Ok(Self { outline, rows, zone, edits })
     }
-    Ok(projected)
+
+    /// The rows.
+    pub fn rows(&self) -> &'p [Row] {
+        self.rows
+    }
+
+    /// The messages that the row at a place contributes, edits applied.
+    pub fn messages<E>(&self, place: usize, read: &mut impl ReadContext<E>) -> Result<Vec<Json>, E> {
+        let row = self.rows[place];
+        if self.outline.kind(row) == Kind::Compaction && place > 0 {
+            return Ok(Vec::new());
+        }
+        self.edited(row, read)
+    }
+
+    /// The messages of a row as they were before any edit.
+    pub(crate) fn unedited<E>(&self, row: Row, read: &mut impl ReadContext<E>) -> Result<Vec<Json>, E> {
+        Ok(match self.outline.kind(row) {
+            Kind::Message => read.message(row)?.into_iter().collect(),
+            kind if contributes(kind) => entry_messages(kind, read.value(row)?.raw(), self.zone),
+            _ => Vec::new(),
+        })
+    }
+
+    /// The messages of a row, edits applied, wherever it stands.
+    pub(crate) fn edited<E>(&self, row: Row, read: &mut impl ReadContext<E>) -> Result<Vec<Json>, E> {
+        let messages = self.unedited(row, read)?;
+        Ok(match self.edit(row) {
+            Some(replacement) => apply_edit(messages, replacement),
+            None => messages,
+        })
+    }
+
+    /// What the last edit of a row puts in the place of its content; `null` for nothing.
+    pub(crate) fn edit(&self, row: Row) -> Option<Raw<'_>> {
+        if self.edits.is_empty() {
+            return None;
+        }
+        self.outline.id(row).and_then(|id| self.edits.get(&id)).map(Json::raw)
+    }
 }
 
 /// Whether entries of this kind can have messages at all.
@@ -127,7 +173,7 @@ pub fn entry_messages(kind: Kind, entry: Raw<'_>, zone: &dyn LocalZone) -> Vec<J
         },
         Kind::CustomMessage => custom_message(entry, zone),
         Kind::BranchSummary => match entry.get("summary").filter(|summary| summary.is_truthy()) {
-            Some(summary) => summary_message("branchSummary", Some(summary), "fromId", entry, zone),
+            Some(_) => branch_summary_message(entry, zone),
             None => return Vec::new(),
         },
         Kind::Compaction => {
@@ -220,6 +266,10 @@ fn custom_message(entry: Raw<'_>, zone: &dyn LocalZone) -> Json {
         .optional("details", entry.get("details"));
     write_entry_time(&mut message, entry, zone);
     message.finish()
+}
+
+pub(crate) fn branch_summary_message(entry: Raw<'_>, zone: &dyn LocalZone) -> Json {
+    summary_message("branchSummary", entry.get("summary"), "fromId", entry, zone)
 }
 
 fn summary_message(role: &str, summary: Option<Raw<'_>>, extra: &str, entry: Raw<'_>, zone: &dyn LocalZone) -> Json {

@@ -458,6 +458,47 @@ pub struct Cost {
     pub total_from_provider: Option<bool>,
 }
 
+impl std::ops::Add for Usage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let both = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (None, None) => None,
+            (one, other) => Some(one.unwrap_or(0) + other.unwrap_or(0)),
+        };
+        Self {
+            input: self.input + other.input,
+            output: self.output + other.output,
+            cache_read: self.cache_read + other.cache_read,
+            cache_write: self.cache_write + other.cache_write,
+            cache_write_1h: both(self.cache_write_1h, other.cache_write_1h),
+            reasoning: both(self.reasoning, other.reasoning),
+            total_tokens: self.total_tokens + other.total_tokens,
+            cost: self.cost + other.cost,
+        }
+    }
+}
+
+impl std::ops::Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        // The provider named a sum only if it named both parts of it.
+        let total_from_provider = match (self.total_from_provider, other.total_from_provider) {
+            (Some(one), Some(other)) => Some(one && other),
+            (one, other) => one.or(other),
+        };
+        Self {
+            input: self.input + other.input,
+            output: self.output + other.output,
+            cache_read: self.cache_read + other.cache_read,
+            cache_write: self.cache_write + other.cache_write,
+            total: self.total + other.total,
+            total_from_provider,
+        }
+    }
+}
+
 impl Write for Usage {
     fn json(&self) -> Option<Json> {
         Some(object(&[

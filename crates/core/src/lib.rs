@@ -17,9 +17,10 @@
 //! 3. [`outline`] keeps a few numbers per line and how entries hang together.
 //! 4. [`tree`], [`context`], [`label`], [`extract`] and [`llm`] work on the
 //!    outline and ask for the few payloads they need.
-//! 5. [`verify`] tells what is wrong with a session, [`salvage`] finds whole
+//! 5. [`compaction`] decides what of a path a summary is to stand for, and says who may write one.
+//! 6. [`verify`] tells what is wrong with a session, [`salvage`] finds whole
 //!    records in damaged lines, and both say what could be done about it.
-//! 6. [`entry`], [`message`] and [`header`] give typed access to those,
+//! 7. [`entry`], [`message`] and [`header`] give typed access to those,
 //!    [`draft`] makes new ones, and [`json`] keeps every byte of both.
 //!
 //! ```
@@ -49,7 +50,9 @@
 //! - Every walk is a loop with an end, whatever the parents say.
 //! - Where JavaScript and JSON disagree, JavaScript is right, because pi is written in it.
 
+pub mod cancel;
 pub mod checkpoint;
+pub mod compaction;
 pub mod context;
 pub mod date;
 pub mod diagnostic;

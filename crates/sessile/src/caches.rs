@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use sessile_core::cancel::Cancel;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_index::text::{TextIndex, Updated, survey};
 use sessile_index::{Catalogue, Usage};
 use sessile_store::{find_sessions, subdirectories};
 
 use crate::error::SessionError;
-use crate::list::{Cancel, ListOptions};
+use crate::list::ListOptions;
 use crate::manager::Sessions;
 use crate::place::{given_dir, sessions_root};
 use crate::search::{IndexOptions, SearchScope};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use sessile_core::EntryId;
+use sessile_core::compaction::SummaryFailure;
 use sessile_core::json::NotJson;
 use sessile_core::location::BadSessionId;
 use sessile_store::StoreError;
@@ -190,6 +191,12 @@ pub enum SessionError {
         id: String,
         /// What is not as the operation had left it.
         what: String,
+    },
+    /// There is no summary, so nothing was written.
+    #[error("no summary could be made, and the session is as it was")]
+    Summary {
+        /// Why there is none.
+        source: SummaryFailure,
     },
     /// The caller asked to stop.
     #[error("cancelled")]

@@ -18,9 +18,9 @@ use sessile_store::{Polled, Restart, Tail, TailEvent, TailStart, Watch, Woken};
 
 use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
-use crate::list::Cancel;
 use crate::manager::Sessions;
 use crate::place::absolute;
+use sessile_core::cancel::Cancel;
 
 /// Where following begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

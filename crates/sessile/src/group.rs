@@ -2,6 +2,7 @@
 
 mod family;
 mod repository;
+mod shared;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -16,6 +17,7 @@ use crate::manager::Sessions;
 use crate::place::absolute;
 pub use family::{Family, Relative, Who};
 use repository::checkout_of;
+pub use shared::{FamilyMember, FamilyTree};
 
 /// The sessions of one working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]

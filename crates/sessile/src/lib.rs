@@ -25,10 +25,11 @@
 //! |---|---|
 //! | start, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`continue_recent`](SessionManager::continue_recent) |
 //! | add to it | the `append_…` methods with [`draft`] messages or any [`json::Json`] |
-//! | go back and try something else | [`SessionManager::branch`], [`branch_with_summary`](SessionManager::branch_with_summary) |
+//! | go back and try something else | [`SessionManager::branch`], [`navigate`](SessionManager::navigate), [`branch_with_summary`](SessionManager::branch_with_summary) |
 //! | make a session of a branch | [`SessionManager::fork`], [`create_branched_session`](SessionManager::create_branched_session), [`fork_from`](SessionManager::fork_from) |
 //! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
+//! | make room in the context | [`SessionManager::compact`] with a [`Summarizer`](compaction::Summarizer), [`context_usage`](SessionManager::context_usage), [`auto_compaction`](SessionManager::auto_compaction) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
 //! | know which session or entry somebody means | [`Sessions::find_session`], [`SessionManager::find_entry`] |
 //! | put together what belongs together | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
@@ -100,12 +101,17 @@ pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
 pub use event::{Event, FileChange};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
-pub use group::{CwdGroup, Family, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who, group_by_cwd};
+pub use group::{
+    CwdGroup, Family, FamilyMember, FamilyTree, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who,
+    group_by_cwd,
+};
 pub use import::Imported;
-pub use list::{Cancel, Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
+pub use list::{Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
 pub use manager::{
-    BranchSummary, Compaction, CompactionRecord, ExportFormat, ExportOptions, ForkLinks, ForkPosition, Forked,
-    LeftBranch, NewSession, Pending, SessionManager, Sessions, SharedSession, TreeNode, UsageNote,
+    BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionRecord, CompactionReport,
+    ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked, LeftBranch,
+    LeftBranchPlan, ModelLimits, NavigateOptions, Navigated, NavigationDecision, NewSession, Pending, SessionManager,
+    Sessions, SharedSession, SuppliedCompaction, TreeNode, UsageNote,
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, Moved, Moving, Operation, OperationKind,
@@ -116,13 +122,14 @@ pub use reference::{EntryCandidate, ReferenceError, is_path};
 pub use repair::{Change, Closed, Repair, RepairOptions};
 pub use sample::{Sample, open_sample, write_sample};
 pub use search::{Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
+pub use sessile_core::cancel::Cancel;
 pub use sessile_core::salvage::How;
 pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, context, date, diagnostic, draft, entries, entry, estimate, head, header, info, json, label, line, llm,
-    location, message, migrate, nearest, outline, picture, tree, version,
+    EntryId, compaction, context, date, diagnostic, draft, entries, entry, estimate, head, header, info, json, label,
+    line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;

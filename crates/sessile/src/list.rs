@@ -8,9 +8,8 @@ pub(crate) mod spread;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use sessile_core::cancel::Cancel;
 use sessile_core::date::to_iso;
 use sessile_core::info::Facts;
 use sessile_core::json::{JsText, Json, ObjectWriter};
@@ -83,29 +82,6 @@ impl SessionInfo {
             row.text("allMessagesText", &self.all_messages_text);
         }
         row.finish()
-    }
-}
-
-/// Stops a list that is under way, or a wait for news, from any thread.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Asks to stop.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether somebody asked to stop.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// A flag that something else sets, say a handler of signals.
-impl From<Arc<AtomicBool>> for Cancel {
-    fn from(flag: Arc<AtomicBool>) -> Self {
-        Self(flag)
     }
 }
 

@@ -3,9 +3,12 @@
 mod append;
 mod branch;
 mod commit;
+mod compact;
 mod export;
+mod navigate;
 mod open;
 mod view;
+mod window;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,9 +17,12 @@ pub(crate) use append::one_line;
 pub use append::{BranchSummary, Compaction, UsageNote};
 pub use branch::{ForkPosition, Forked};
 pub use commit::{Pending, SharedSession};
+pub use compact::{CompactOptions, Compacted, CompactionDecision, CompactionReport, SuppliedCompaction};
 pub use export::{ExportFormat, ExportOptions};
+pub use navigate::{ForkMessage, LeftBranchPlan, NavigateOptions, Navigated, NavigationDecision};
 pub use open::{NewSession, Sessions};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
+pub use window::{ContextUsage, ModelLimits};
 
 use crate::event::{Event, Listener};
 use crate::remember;

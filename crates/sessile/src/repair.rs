@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sessile_core::EntryId;
+use sessile_core::cancel::Cancel;
 use sessile_core::date::to_iso;
 use sessile_core::head::{Parsed, read};
 use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
@@ -20,7 +21,7 @@ use sessile_store::{Busy, FileLog, Log, StoreError, Turn, WriteOptions, make_pri
 
 use crate::environment::Environment;
 use crate::error::SessionError;
-use crate::list::{Cancel, identified};
+use crate::list::identified;
 use crate::manager::Sessions;
 use crate::place::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::{Spliced, Stored, Text, write};

@@ -17,11 +17,11 @@ pub use hit::SearchHit;
 pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
 
 use crate::error::SessionError;
-use crate::list::Cancel;
 use crate::manager::Sessions;
 use crate::place::{CwdFilter, default_session_dir, given_dir, sessions_root};
 use crate::world::World;
 use hit::{Checked, Checker};
+use sessile_core::cancel::Cancel;
 
 /// More than this is read each time rather than not at all: an update is worth its while.
 const WORTHWHILE: u64 = 128 << 10;

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use sessile_core::cancel::Cancel;
 use sessile_core::date::{to_iso, to_local};
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::location::fingerprint;
@@ -24,8 +25,8 @@ use sessile_store::{LineReader, StoreError};
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::group::{ProjectPlace, Who};
+use crate::list::SessionInfo;
 use crate::list::spread::each;
-use crate::list::{Cancel, SessionInfo};
 use crate::manager::Sessions;
 pub use one::SessionStats;
 pub(crate) use one::tally_json;

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
+use sessile_core::cancel::Cancel;
 use sessile_core::diagnostic::Severity;
 use sessile_core::head::{self, Parsed};
 use sessile_core::header::Header;
@@ -25,7 +26,7 @@ use sessile_store::{FileLog, find_sessions, missing_lines, permissions, subdirec
 
 use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
-use crate::list::{Cancel, read_header};
+use crate::list::read_header;
 use crate::manager::Sessions;
 use crate::place::{absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::{Splice, Spliced, Stored, Text};

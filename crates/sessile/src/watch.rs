@@ -12,10 +12,11 @@ use sessile_store::{Found, Watch, Woken, find_sessions, subdirectories};
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::list::spread::each;
-use crate::list::{Cancel, SessionInfo, row_of};
+use crate::list::{SessionInfo, row_of};
 use crate::manager::Sessions;
 use crate::place::{given_dir, sessions_root};
 use crate::world::World;
+use sessile_core::cancel::Cancel;
 
 /// What a caller may choose about watching.
 #[derive(Clone, Debug, Default)]

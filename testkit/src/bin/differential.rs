@@ -1,52 +1,112 @@
-//! Runs as many random sequences against pi as one likes.
+//! Runs as many random sequences against pi as one likes, or as many random branches to compact.
 //!
 //! `cargo xtask differential --sequences 100000 --seed 1 --threads 2`
+//! `cargo xtask differential --compaction --cases 50000 --seed 1`
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use sessile_testkit::compaction;
 use sessile_testkit::differential::{Report, run_seeds};
 
-fn main() -> ExitCode {
-    let mut sequences = 2000u64;
-    let mut first_seed = 1u64;
-    let mut threads = 2u64;
-    let mut args = std::env::args().skip(1);
-    while let Some(name) = args.next() {
-        let value = args.next().and_then(|value| value.parse().ok());
-        match (name.as_str(), value) {
-            ("--sequences", Some(value)) => sequences = value,
-            ("--seed", Some(value)) => first_seed = value,
-            ("--threads", Some(value)) => threads = value,
-            _ => {
-                eprintln!("usage: differential [--sequences N] [--seed FIRST] [--threads N]");
-                return ExitCode::from(2);
+const USAGE: &str = "usage: differential [--sequences N | --compaction --cases N] [--seed FIRST] [--threads N]";
+
+/// What to run.
+struct Options {
+    is_compaction: bool,
+    count: u64,
+    first_seed: u64,
+    threads: u64,
+}
+
+impl Options {
+    fn read(mut args: impl Iterator<Item = String>) -> Option<Self> {
+        let mut options = Self { is_compaction: false, count: 2000, first_seed: 1, threads: 2 };
+        while let Some(name) = args.next() {
+            if name == "--compaction" {
+                options.is_compaction = true;
+                continue;
+            }
+            let value: u64 = args.next()?.parse().ok()?;
+            match name.as_str() {
+                "--sequences" | "--cases" => options.count = value,
+                "--seed" => options.first_seed = value,
+                "--threads" => options.threads = value.max(1),
+                _ => return None,
             }
         }
+        Some(options)
     }
+
+    /// Runs seeds on several threads, each with a directory of its own.
+    fn spread<T: Send>(&self, work: impl Fn(u64, &mut dyn Iterator<Item = u64>, &Path) -> T + Sync) -> Vec<T> {
+        let run = |worker: u64| {
+            let directory = tempfile::tempdir().unwrap();
+            let seeds = self.first_seed + worker..self.first_seed + self.count;
+            work(worker, &mut seeds.step_by(usize::try_from(self.threads).unwrap()), directory.path())
+        };
+        let run = &run;
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.threads).map(|worker| scope.spawn(move || run(worker))).collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let Some(options) = Options::read(std::env::args().skip(1)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    if options.is_compaction { compactions(&options) } else { sequences(&options) }
+}
+
+fn compactions(options: &Options) -> ExitCode {
     let started = Instant::now();
-    let reports: Vec<Report> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|worker| {
-                scope.spawn(move || {
-                    let directory = tempfile::tempdir().unwrap();
-                    let seeds =
-                        (first_seed + worker..first_seed + sequences).step_by(usize::try_from(threads).unwrap());
-                    run_seeds(seeds, directory.path(), &mut |report| {
-                        if report.sequences % 1000 == 0 {
-                            eprintln!(
-                                "worker {worker}: {} sequences after {:.0?}",
-                                report.sequences,
-                                started.elapsed()
-                            );
-                        }
-                    })
-                })
-            })
-            .collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    let reports = options.spread(|worker, seeds, directory| {
+        let mut told = 0;
+        compaction::run_seeds(seeds, directory, &mut |report| {
+            if report.cases >= told + 2000 {
+                told = report.cases;
+                eprintln!("worker {worker}: {told} cases after {:.0?}", started.elapsed());
+            }
+        })
+    });
+    let mut all = compaction::Report::default();
+    for report in reports {
+        all.add(report);
+    }
+    println!(
+        "{} cases of seeds from {} in {:.0?}: {} answers compared, {} compactions, {} turns split, {} errors of pi's",
+        all.cases,
+        options.first_seed,
+        started.elapsed(),
+        all.answers,
+        all.compactions,
+        all.splits,
+        all.throws
+    );
+    match all.failure {
+        Some(failure) => {
+            println!("{failure}");
+            ExitCode::FAILURE
+        }
+        None => ExitCode::SUCCESS,
+    }
+}
+
+fn sequences(options: &Options) -> ExitCode {
+    let started = Instant::now();
+    let first_seed = options.first_seed;
+    let reports: Vec<Report> = options.spread(|worker, seeds, directory| {
+        run_seeds(seeds, directory, &mut |report| {
+            if report.sequences % 1000 == 0 {
+                eprintln!("worker {worker}: {} sequences after {:.0?}", report.sequences, started.elapsed());
+            }
+        })
     });
     let total = |count: fn(&Report) -> usize| reports.iter().map(count).sum::<usize>();
     println!(

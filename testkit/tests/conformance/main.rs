@@ -9,6 +9,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod changing;
+mod compaction;
 mod context;
 mod differential;
 mod extraction;

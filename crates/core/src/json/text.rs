@@ -11,7 +11,7 @@ use crate::line::is_js_space;
 /// code point. Equality is therefore JavaScript's `===`, also for ids such as
 /// `"\ud800"` and `"\ud801"`, which any lossy decoding would confuse. Bytes
 /// that were not UTF-8 in the file read as U+FFFD, as pi reads them.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JsText<'a>(Cow<'a, [u8]>);
 
 impl<'a> JsText<'a> {
@@ -67,6 +67,57 @@ impl<'a> JsText<'a> {
         self.0.iter().map(units).sum()
     }
 
+    /// The UTF-16 units, one by one: what JavaScript compares and cuts texts by.
+    pub fn utf16(&self) -> impl Iterator<Item = u16> + '_ {
+        let mut at = 0;
+        let mut low = None;
+        std::iter::from_fn(move || {
+            if let Some(low) = low.take() {
+                return Some(low);
+            }
+            let (code, width) = code_point_at(&self.0[at..])?;
+            at += width;
+            match code.checked_sub(0x10000) {
+                None => u16::try_from(code).ok(),
+                Some(above) => {
+                    low = u16::try_from(0xdc00 | (above & 0x3ff)).ok();
+                    u16::try_from(0xd800 | (above >> 10)).ok()
+                }
+            }
+        })
+    }
+
+    /// The first `n_units` UTF-16 units, as JavaScript's `slice` cuts: a pair may come apart.
+    #[must_use]
+    pub fn utf16_prefix(&self, n_units: usize) -> JsText<'_> {
+        let (mut at, mut n_taken) = (0, 0);
+        while let Some((code, width)) = code_point_at(&self.0[at..]).filter(|_| n_taken < n_units) {
+            if width == 4 && n_taken + 1 == n_units {
+                let mut cut = self.0[..at].to_vec();
+                push_code_point(&mut cut, 0xd800 | ((code - 0x10000) >> 10));
+                return JsText(Cow::Owned(cut));
+            }
+            n_taken += if width == 4 { 2 } else { 1 };
+            at += width;
+        }
+        JsText(Cow::Borrowed(&self.0[..at]))
+    }
+
+    /// Adds a text behind this one. Two halves of a pair that meet are a pair, as they are in JavaScript.
+    pub fn push(&mut self, more: &JsText<'_>) {
+        let text = self.0.to_mut();
+        let high = text.len().checked_sub(3).and_then(|at| surrogate_at(&text[at..]));
+        let high = high.filter(|high| *high < 0xdc00);
+        match (high, surrogate_at(&more.0).filter(|low| *low >= 0xdc00)) {
+            (Some(high), Some(low)) => {
+                text.truncate(text.len() - 3);
+                push_code_point(text, 0x10000 + ((u32::from(high) & 0x3ff) << 10) + (u32::from(low) & 0x3ff));
+                text.extend_from_slice(&more.0[3..]);
+            }
+            _ => text.extend_from_slice(&more.0),
+        }
+    }
+
     /// JavaScript's `trim`.
     #[must_use]
     pub fn trim(&self) -> JsText<'_> {
@@ -79,6 +130,14 @@ impl<'a> JsText<'a> {
             rest.utf8_chunks().last().filter(|chunk| chunk.invalid().is_empty()).map_or("", |chunk| chunk.valid());
         let n_trailing = last.len() - last.trim_end_matches(is_js_space).len();
         JsText(Cow::Borrowed(&rest[..rest.len() - n_trailing]))
+    }
+
+    /// The text as [`to_str`](Self::to_str) gives it, without a copy where none is needed.
+    pub fn into_string(self) -> String {
+        match String::from_utf8(self.0.into_owned()) {
+            Ok(text) => text,
+            Err(error) => Self::from_wtf8(error.into_bytes()).to_str().into_owned(),
+        }
     }
 
     /// Detaches the text from what it borrows.
@@ -195,6 +254,19 @@ fn push_code_point(text: &mut Vec<u8>, code: u32) {
     }
 }
 
+/// The code point that WTF-8 bytes begin with, surrogates included, and how many bytes it takes.
+fn code_point_at(bytes: &[u8]) -> Option<(u32, usize)> {
+    let first = u32::from(*bytes.first()?);
+    let (bits, width) = match first {
+        0..0xc0 => (first, 1),
+        0xc0..0xe0 => (first & 0x1f, 2),
+        0xe0..0xf0 => (first & 0x0f, 3),
+        _ => (first & 0x07, 4),
+    };
+    let rest = bytes.get(1..width)?;
+    Some((rest.iter().fold(bits, |code, byte| (code << 6) | u32::from(byte & 0x3f)), width))
+}
+
 /// The lone surrogate that starts at `bytes`, if one does.
 pub(crate) fn surrogate_at(bytes: &[u8]) -> Option<u16> {
     match bytes {
@@ -245,6 +317,31 @@ mod tests {
         ] {
             assert_eq!(decoded(token).trim(), decoded(trimmed), "{token}");
         }
+    }
+
+    #[test]
+    fn units_are_those_of_utf16() {
+        for text in ["", "abc", "é", "日本\u{e000}", "😀a\u{10ffff}"] {
+            assert!(JsText::from(text).utf16().eq(text.encode_utf16()), "{text}");
+        }
+        let odd = decoded(r#""a\ud800😀\udc01""#);
+        assert_eq!(odd.utf16().collect::<Vec<_>>(), [0x61, 0xd800, 0xd83d, 0xde00, 0xdc01]);
+        assert_eq!(odd.utf16().count(), odd.utf16_len());
+    }
+
+    #[test]
+    fn texts_are_cut_and_joined_by_units() {
+        let text = decoded(r#""a😀é""#);
+        let heads: Vec<Vec<u16>> = (0..6).map(|n_units| text.utf16_prefix(n_units).utf16().collect()).collect();
+        let all: Vec<u16> = text.utf16().collect();
+        for (n_units, head) in heads.iter().enumerate() {
+            assert_eq!(head[..], all[..n_units.min(4)]);
+        }
+        let mut joined = text.utf16_prefix(2).into_owned();
+        joined.push(&decoded(r#""\ude00é""#));
+        assert_eq!(joined, text);
+        joined.push(&decoded(r#""\ude00""#));
+        assert_eq!(joined.utf16_len(), 5);
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use sessile_core::EntryId;
 use sessile_core::checkpoint::checkpoint;
-use sessile_core::context::text_block;
+use sessile_core::context::{Projection, text_block};
 use sessile_core::date::to_iso;
 use sessile_core::head::{Kind, Role};
 use sessile_core::json::{Json, ObjectWriter, Raw, Shape, print, print_owned};
 use sessile_core::line::js_trim;
+use sessile_core::outline::Row;
 
 use super::SessionManager;
 use crate::compose::{self, Base, CompactionText};
+use crate::environment::Zone;
 use crate::error::SessionError;
 
 /// A compaction to record: see [`SessionManager::append_compaction`].
@@ -91,9 +93,8 @@ impl SessionManager {
     /// before it are no longer shown.
     pub fn append_compaction(&mut self, compaction: &Compaction) -> Result<EntryId, SessionError> {
         let now = self.world.environment().now_ms();
-        let projection = self.build_session_projection()?;
-        let messages = projection.iter().flat_map(|projected| &projected.messages);
-        let system_message = checkpoint(messages.map(Json::raw), now);
+        let system_messages = self.system_messages()?;
+        let system_message = checkpoint(system_messages.iter().map(Json::raw), now);
         let details = compaction.details.as_ref().map(js);
         let usage = compaction.usage.as_ref().map(js);
         self.append_at(now, &|base| {
@@ -110,6 +111,21 @@ impl SessionManager {
                 },
             )
         })
+    }
+
+    /// The system messages of the context. Nothing else of it is read.
+    fn system_messages(&self) -> Result<Vec<Json>, SessionError> {
+        let outline = &self.session.outline;
+        let rows = self.context_rows()?;
+        let zone = Zone(self.world.environment());
+        let mut reading = self.session.reading();
+        let projection = Projection::new(outline, &rows, &zone, &mut reading)?;
+        let may_have_one = |row: Row| outline.role(row) == Role::System || outline.kind(row) == Kind::Compaction;
+        let mut messages = Vec::new();
+        for (place, _) in rows.iter().enumerate().filter(|(_, row)| may_have_one(**row)) {
+            messages.extend(projection.messages(place, &mut reading)?);
+        }
+        Ok(messages)
     }
 
     /// Stores an extension's state. It never enters the context.
@@ -193,18 +209,42 @@ impl SessionManager {
         summary: &BranchSummary,
     ) -> Result<EntryId, SessionError> {
         let target = entry.map(|id| self.require(id)).transpose()?;
+        self.append_branch_summary(target, summary, None)
+    }
+
+    /// Records at a place what happened on the branch left, and a label of that record with it.
+    pub(super) fn append_branch_summary(
+        &mut self,
+        target: Option<Row>,
+        summary: &BranchSummary,
+        label: Option<&str>,
+    ) -> Result<EntryId, SessionError> {
         let from = self.leaf_id().unwrap_or_else(|| EntryId::from("root"));
         let details = summary.details.as_ref().map(js);
         let usage = summary.usage.as_ref().map(js);
         let (details, usage) = (details.as_ref().map(Json::raw), usage.as_ref().map(Json::raw));
         let old_leaf = self.leaf_id();
         self.session.leaf = target;
-        let appended = self
-            .append(&|base| compose::branch_summary(base, &from, &summary.summary, details, usage, summary.from_hook));
+        let compose = |place: usize, base: &Base<'_>| match base.parent {
+            // The label follows what it is for.
+            Some(labelled) if place == 1 => compose::label(base, labelled, label),
+            _ => compose::branch_summary(base, &from, &summary.summary, details, usage, summary.from_hook),
+        };
+        let now_ms = self.world.environment().now_ms();
+        let appended = self.append_several(now_ms, if label.is_some() { 2 } else { 1 }, &compose);
         if appended.is_err() {
             self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
         }
-        appended
+        appended.map(|mut ids| ids.remove(0))
+    }
+
+    /// Labels the entry of a row, whatever its id is once the file can be written to.
+    pub(super) fn append_label_at(&mut self, target: Row, label: &str) -> Result<EntryId, SessionError> {
+        self.session.prepare_write(&self.world)?;
+        let Some(target) = self.session.outline.id(target) else {
+            return Err(SessionError::StaleRow { row: target.index() });
+        };
+        self.append(&|base| compose::label(base, &target, Some(label)))
     }
 
     /// Adds several messages in one write, each the child of the one before, and returns their ids.
@@ -230,7 +270,7 @@ impl SessionManager {
         Ok(ids.remove(0))
     }
 
-    fn append_several(
+    pub(super) fn append_several(
         &mut self,
         now_ms: i64,
         n_entries: usize,

@@ -7,11 +7,12 @@ use sessile_core::EntryId;
 use sessile_core::extract;
 use sessile_core::head::Role;
 use sessile_core::json::Json;
-use sessile_core::message::{Block, Content};
+use sessile_core::message::Block;
 use sessile_core::outline::Row;
 use sessile_store::{StoreError, create_file};
 
 use super::SessionManager;
+use super::navigate::content_text;
 use super::open::{NewSession, compose_header, new_session, session_path};
 use crate::error::SessionError;
 use crate::session::{Awaiting, Backing, Session, fresh_id, line_of};
@@ -106,11 +107,7 @@ impl SessionManager {
             return Err(SessionError::NotForkable { id: id.clone() });
         }
         let entry = self.session.value(row)?;
-        let content = entry.raw().get("message").and_then(|message| message.get("content"));
-        Ok(match Content::new(content) {
-            Content::Text(text) => text,
-            content => content.blocks().iter().filter_map(block_text).collect(),
-        })
+        Ok(content_text(entry.raw().get("message").and_then(|message| message.get("content"))))
     }
 
     /// A session made of the path to a row. This one stays as it is.
@@ -179,7 +176,7 @@ impl SessionManager {
 }
 
 /// The text of a text block.
-fn block_text(block: &Block<'_>) -> Option<String> {
+pub(super) fn block_text(block: &Block<'_>) -> Option<String> {
     match block {
         Block::Text(block) => block.text(),
         _ => None,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sessile_core::EntryId;
 use sessile_core::search::filter::Filter;
 
-use crate::list::Cancel;
+use sessile_core::cancel::Cancel;
 
 /// Which sessions are searched.
 #[derive(Clone, Debug, PartialEq, Eq)]

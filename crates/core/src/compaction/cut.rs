@@ -1,0 +1,191 @@
+//! Where to cut: what stays as it is, and what a summary is to stand for.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use super::tokens::estimate_tokens;
+use crate::context::{ReadContext, entry_messages};
+use crate::date::LocalZone;
+use crate::head::{Kind, Role};
+use crate::json::Json;
+use crate::outline::{Outline, Row};
+
+/// What deciding needs to know about an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fact {
+    /// The tokens of its messages.
+    pub(super) tokens: u64,
+    /// Whether it contributes a message.
+    pub(super) is_visible: bool,
+    pub(super) begins: Begins,
+    pub(super) is_compaction: bool,
+}
+
+/// What may begin with an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// Nothing: a tool's result must not be parted from its call.
+    #[default]
+    Nothing,
+    /// What is kept, in the middle of a turn.
+    Kept,
+    /// A turn, and so what is kept.
+    Turn,
+}
+
+impl Fact {
+    pub(super) fn of(messages: &[Json], is_compaction: bool) -> Self {
+        let roles = || messages.iter().map(|message| Role::of(message.raw().get("role")));
+        let begins = match () {
+            () if is_compaction => Begins::Nothing,
+            () if roles().any(begins_turn) => Begins::Turn,
+            () if roles().any(|role| role == Role::Assistant) => Begins::Kept,
+            () => Begins::Nothing,
+        };
+        Self {
+            tokens: messages.iter().map(Json::raw).map(estimate_tokens).sum(),
+            is_visible: !messages.is_empty(),
+            begins,
+            is_compaction,
+        }
+    }
+}
+
+fn begins_turn(role: Role) -> bool {
+    matches!(role, Role::User | Role::BashExecution | Role::Custom | Role::BranchSummary | Role::CompactionSummary)
+}
+
+/// Entries that can be asked about, by their place.
+pub(super) trait Facts<E> {
+    /// What there is to know about the entry at a place.
+    fn fact(&mut self, place: usize) -> Result<Fact, E>;
+
+    /// Whether the entries from this place to the end are what is left of an
+    /// attempt that failed and was taken out of the context.
+    fn is_recovery(&mut self, suffix: Range<usize>) -> Result<bool, E>;
+}
+
+/// Where what is kept begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The place of the first entry that is kept.
+    pub first_kept: usize,
+    /// Where the turn begins that the cut goes through, if it does go through one.
+    pub turn_start: Option<usize>,
+}
+
+impl Cut {
+    /// Whether the cut goes through a turn.
+    pub fn is_split_turn(self) -> bool {
+        self.turn_start.is_some()
+    }
+}
+
+/// Finds the cut: pi's `findCutPoint`, and its twin for edited entries.
+///
+/// ```text
+///   oldest                                                 newest
+///   user  assistant  result  │  assistant  result   user  assistant
+///   ▲ turn start             ▲ cut       ◀──── keep_recent ─────────
+/// ```
+///
+/// Asks about the newest entries first, and about no more than it must.
+pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut impl Facts<E>) -> Result<Cut, E> {
+    let Some((mut cut, is_exceeded)) = cut_by_budget(range.clone(), keep_recent, facts)? else {
+        return Ok(Cut { first_kept: range.start, turn_start: None });
+    };
+    if is_exceeded && cut + 1 < range.end && facts.is_recovery(cut + 1..range.end)? {
+        cut += 1;
+    }
+    // What says nothing itself goes with what follows it.
+    while cut > range.start {
+        let before = facts.fact(cut - 1)?;
+        if before.is_compaction || before.is_visible {
+            break;
+        }
+        cut -= 1;
+    }
+    let turn_start = if facts.fact(cut)?.begins == Begins::Turn { None } else { turn_start(range.start..cut, facts)? };
+    Ok(Cut { first_kept: cut, turn_start })
+}
+
+/// The cut by tokens alone, and whether there were more than enough of them; none if nothing can be kept by itself.
+fn cut_by_budget<E>(
+    range: Range<usize>,
+    keep_recent: u64,
+    facts: &mut impl Facts<E>,
+) -> Result<Option<(usize, bool)>, E> {
+    let mut tokens = 0u64;
+    // The oldest place met so far at which what is kept may begin.
+    let mut oldest = None;
+    for place in range.clone().rev() {
+        let fact = facts.fact(place)?;
+        if fact.begins != Begins::Nothing {
+            oldest = Some(place);
+        }
+        if fact.tokens == 0 {
+            continue;
+        }
+        tokens += fact.tokens;
+        if tokens >= keep_recent {
+            let cut = match oldest {
+                Some(oldest) => Some(oldest),
+                // Results alone exceed the budget: what they answer stays with them.
+                None => latest_beginning(range.start..place, facts)?,
+            };
+            return Ok(cut.map(|cut| (cut, true)));
+        }
+    }
+    Ok(oldest.map(|cut| (cut, false)))
+}
+
+fn latest_beginning<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
+    for place in range.rev() {
+        if facts.fact(place)?.begins != Begins::Nothing {
+            return Ok(Some(place));
+        }
+    }
+    Ok(None)
+}
+
+fn turn_start<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
+    for place in range.rev() {
+        if facts.fact(place)?.begins == Begins::Turn {
+            return Ok(Some(place));
+        }
+    }
+    Ok(None)
+}
+
+/// Finds the cut among entries as they are, without a projection: pi's `findCutPoint`.
+pub fn find_cut_point<E>(
+    outline: &Outline,
+    rows: &[Row],
+    range: Range<usize>,
+    keep_recent: u64,
+    zone: &dyn LocalZone,
+    read: &mut impl ReadContext<E>,
+) -> Result<Cut, E> {
+    find_cut(range, keep_recent, &mut PlainFacts { outline, rows, zone, read, owner: PhantomData })
+}
+
+/// Facts about entries as they are in the file.
+struct PlainFacts<'f, R, E> {
+    outline: &'f Outline,
+    rows: &'f [Row],
+    zone: &'f dyn LocalZone,
+    read: &'f mut R,
+    owner: PhantomData<E>,
+}
+
+impl<E, R: ReadContext<E>> Facts<E> for PlainFacts<'_, R, E> {
+    fn fact(&mut self, place: usize) -> Result<Fact, E> {
+        let kind = self.outline.kind(self.rows[place]);
+        let entry = self.read.value(self.rows[place])?;
+        Ok(Fact::of(&entry_messages(kind, entry.raw(), self.zone), kind == Kind::Compaction))
+    }
+
+    fn is_recovery(&mut self, _suffix: Range<usize>) -> Result<bool, E> {
+        Ok(false)
+    }
+}

@@ -1,0 +1,140 @@
+//! Summaries without a model: what was said and done, picked out by rules.
+//!
+//! The offline default. The same conversation gives the same text, on any
+//! machine, in milliseconds. It rests on who speaks and on what tools did
+//! (requests, answers, files, commands and how they went), which needs no
+//! language; lists of words for rules, reasons and open points only decide
+//! what is told first when there is not room for all ([`cues`]).
+//!
+//! ```text
+//! conversation ──turns──▶ requests, answers, calls ──gather──▶ sections ──┐
+//! earlier summary ──────────────read──────────────────────────▶ sections ──┴─merge──▶ write within bounds
+//! ```
+
+mod checkpoint;
+mod commands;
+mod cues;
+mod gather;
+mod merge;
+mod paths;
+mod prefix;
+mod turns;
+mod wording;
+
+use super::summarizer::{Generator, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest};
+use crate::cancel::Cancel;
+use checkpoint::{Checkpoint, Section};
+use paths::Paths;
+use turns::Turn;
+use wording::line;
+
+/// How long a summary may be: roughly characters, of which four make a token.
+const DEFAULT_ROOM: usize = 12_000;
+
+/// Picks out what was said, without a model.
+///
+/// ```
+/// use sessile_core::cancel::Cancel;
+/// use sessile_core::compaction::{Extractive, FileLists, Purpose, Summarizer, SummaryRequest, serialize};
+/// use sessile_core::json::Raw;
+///
+/// let question = Raw::parse(br#"{"role":"user","content":"High water comes an hour early. Never change `predict`."}"#)?;
+/// let answer = Raw::parse(br#"{"role":"assistant","content":[{"type":"text","text":"The cause is the summer offset."}]}"#)?;
+/// let conversation = serialize([question, answer]).finish();
+/// let files = FileLists::default();
+/// let request = SummaryRequest::new(Purpose::History, &conversation, &files);
+/// let summary = Extractive::default().summarize(&request, &mut |_| {}, &Cancel::default()).unwrap();
+/// assert!(summary.text.contains("## Constraints & Preferences\n- Never change `predict`."));
+/// assert!(summary.text.contains("## Key Decisions\n- The cause is the summer offset."));
+/// # Ok::<(), sessile_core::json::NotJson>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extractive {
+    /// How long a summary may be: roughly characters, of which four make a token.
+    pub room: usize,
+}
+
+impl Default for Extractive {
+    fn default() -> Self {
+        Self { room: DEFAULT_ROOM }
+    }
+}
+
+impl Summarizer for Extractive {
+    fn generator(&self) -> Generator {
+        Generator::Extractive
+    }
+
+    /// Anything fits, for nothing is sent anywhere.
+    fn context_window(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn summarize(
+        &self,
+        request: &SummaryRequest<'_>,
+        _progress: &mut dyn FnMut(SummaryProgress<'_>),
+        cancel: &Cancel,
+    ) -> Result<Summary, SummaryFailure> {
+        let stop_if_asked = || if cancel.is_cancelled() { Err(SummaryFailure::Cancelled) } else { Ok(()) };
+        stop_if_asked()?;
+        let turns = turns::turns(request.conversation);
+        stop_if_asked()?;
+        let paths = Paths::of(&turns);
+        let text = match request.purpose {
+            Purpose::TurnPrefix => prefix::gather(&turns, &paths).write(checkpoint::PREFIX, self.room / 3),
+            Purpose::Branch => gathered(request, &turns, &paths).write(checkpoint::BRANCH, self.room / 2),
+            Purpose::History | Purpose::Update => gathered(request, &turns, &paths).write(checkpoint::WHOLE, self.room),
+        };
+        stop_if_asked()?;
+        Ok(Summary::new(text))
+    }
+}
+
+/// What there is to say, with what an earlier summary said.
+fn gathered(request: &SummaryRequest<'_>, turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
+    let mut checkpoint = gather::gather(turns, paths);
+    add_focus(&mut checkpoint, request, turns);
+    match request.previous_summary {
+        Some(previous) => merge::merge(Checkpoint::read(previous), checkpoint),
+        None => checkpoint,
+    }
+}
+
+/// What was said about what the user wants the summary to look at.
+fn add_focus(checkpoint: &mut Checkpoint, request: &SummaryRequest<'_>, turns: &[Turn<'_>]) {
+    let Some(focus) = request.custom_instructions.filter(|focus| !focus.trim().is_empty()) else { return };
+    let terms = terms(focus);
+    let said = turns.iter().flat_map(|turn| std::iter::once(turn.request).chain(turn.texts()));
+    let mut found: Vec<(usize, usize, &str)> = Vec::new();
+    for (at, sentence) in said.flat_map(wording::sentences).enumerate() {
+        let lower = sentence.to_lowercase();
+        let n_terms = terms.iter().filter(|term| lower.contains(term.as_str())).count();
+        if n_terms > 0 {
+            found.push((n_terms, at, sentence));
+        }
+    }
+    found.sort_by_key(|(n_terms, at, _)| std::cmp::Reverse((*n_terms, *at)));
+    found.truncate(6);
+    found.sort_by_key(|(_, at, _)| *at);
+    let section = if request.purpose == Purpose::Branch { Section::Decisions } else { Section::Context };
+    for (_, _, sentence) in found {
+        checkpoint.add(section, 0, format!("On “{}”: {}", line(focus, 60), line(sentence, 240)));
+    }
+}
+
+/// The words of a wish that are long enough to mean something; of a script without spaces, its pairs.
+fn terms(focus: &str) -> Vec<String> {
+    let lower: Vec<char> = focus.chars().take(400).flat_map(char::to_lowercase).collect();
+    let text: String = lower.iter().collect();
+    let words = text.split(|it: char| !it.is_alphanumeric()).filter(|word| word.chars().count() > 3).map(str::to_owned);
+    let is_dense = |it: &char| *it >= '\u{2e80}' && it.is_alphanumeric();
+    let pairs = lower.windows(2).filter(|pair| pair.iter().all(is_dense)).map(|pair| pair.iter().collect());
+    let mut terms: Vec<String> = words.filter(|word| !word.chars().all(|it| is_dense(&it))).chain(pairs).collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! The beginning of a turn whose end stays as it is.
+
+use std::collections::HashSet;
+
+use super::checkpoint::{Checkpoint, Section};
+use super::commands::{self, commits, complaint, only_looks};
+use super::gather::quotation;
+use super::paths::Paths;
+use super::turns::{Call, Outcome, Step, Turn};
+use super::wording::{line, opening};
+
+/// The most steps that are told of one by one.
+const MOST_STEPS: usize = 120;
+
+/// What was asked, what was done about it so far, and what one has to know to go on.
+pub(super) fn gather(turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
+    let mut checkpoint = Checkpoint::default();
+    for (rank, turn) in turns.iter().filter(|turn| !turn.request.trim().is_empty()).enumerate() {
+        checkpoint.add(Section::Request, rank, quotation("The user wrote:", turn.request, 1500));
+    }
+    let steps: Vec<&Step<'_>> = turns.iter().flat_map(|turn| &turn.steps).collect();
+    let told: Vec<String> = steps.iter().filter_map(|step| told(step, paths)).collect();
+    let first = told.len().saturating_sub(MOST_STEPS);
+    for (n_from_start, text) in told.iter().enumerate().skip(first) {
+        checkpoint.add(Section::SoFar, told.len() - n_from_start, text.clone());
+    }
+    let read: Vec<&str> =
+        calls(&steps).filter(|call| call.tool == Some("read")).filter_map(|call| call.path.as_deref()).collect();
+    if !read.is_empty() {
+        checkpoint.add(Section::Needed, 1, format!("Read {}.", paths.list(&distinct(&read), 12)));
+    }
+    if let Some(root) = paths.root() {
+        checkpoint.add(Section::Needed, 2, format!("Paths are below `{}`.", line(root, 200)));
+    }
+    for (rank, runs) in commands::runs(calls(&steps).map(|call| (0, call)))
+        .iter()
+        .filter(|runs| runs.last == Outcome::Failed)
+        .rev()
+        .take(3)
+        .enumerate()
+    {
+        checkpoint.add(Section::Needed, 3 + rank, runs.told());
+    }
+    if let Some(text) = turns.iter().rev().find_map(|turn| turn.texts().next_back()) {
+        checkpoint.add(Section::Needed, 0, quotation("The assistant said last:", text, 900));
+    }
+    checkpoint
+}
+
+fn calls<'a, 'c>(steps: &'a [&'a Step<'c>]) -> impl Iterator<Item = &'a Call<'c>> {
+    steps.iter().filter_map(|step| match step {
+        Step::Call(call) => Some(call),
+        _ => None,
+    })
+}
+
+/// One step in one line; none if it only looked.
+fn told(step: &Step<'_>, paths: &Paths) -> Option<String> {
+    match step {
+        Step::Text(text) if text.trim().is_empty() => None,
+        Step::Text(text) => Some(opening(text, 240)),
+        Step::Note(text) => Some(format!("Note of an extension: “{}”", line(text, 160))),
+        Step::Summary(text) => Some(format!("Earlier summary: {}", line(text, 240))),
+        Step::Call(call) => told_call(call, paths),
+    }
+}
+
+fn told_call(call: &Call<'_>, paths: &Paths) -> Option<String> {
+    if let Some(command) = call.command.as_deref() {
+        let messages = commits(command);
+        if let [first, ..] = &messages[..] {
+            return Some(format!("Committed “{first}”."));
+        }
+        return commands::runs(std::iter::once((0, call)))
+            .first()
+            .filter(|_| !only_looks(command))
+            .map(commands::Runs::told);
+    }
+    let path = call.path.as_deref()?;
+    let verb = match (call.tool?, call.outcome) {
+        ("edit" | "write", Outcome::Failed) => {
+            return Some(format!("Could not change {}: `{}`.", paths.list(&[path], 1), complaint(call)));
+        }
+        ("edit" | "write", _) => "Changed",
+        _ => return None,
+    };
+    Some(format!("{verb} {}.", paths.list(&[path], 1)))
+}
+
+fn distinct<'p>(paths: &[&'p str]) -> Vec<&'p str> {
+    let mut seen = HashSet::new();
+    paths.iter().copied().filter(|path| seen.insert(*path)).collect()
+}

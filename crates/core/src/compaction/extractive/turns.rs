@@ -1,0 +1,245 @@
+//! A conversation as turns: what was asked, and what was said and done about it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::commands::looks_failed;
+use crate::compaction::conversation::{Conversation, Part, Speaker};
+
+/// What the text of a message begins with that stands for a command of the person's shell.
+const SHELL_OPENING: &str = "Ran `";
+
+/// A request and what came of it.
+#[derive(Debug, Default)]
+pub(super) struct Turn<'c> {
+    /// What the person wrote; empty for what came before the first request.
+    pub(super) request: &'c str,
+    /// What was said and done, in order.
+    pub(super) steps: Vec<Step<'c>>,
+}
+
+/// Something said or done.
+#[derive(Debug)]
+pub(super) enum Step<'c> {
+    /// The model said something.
+    Text(&'c str),
+    /// The model had a tool run, or the person a command.
+    Call(Call<'c>),
+    /// An extension said something.
+    Note(&'c str),
+    /// A summary of something else.
+    Summary(&'c str),
+}
+
+/// A tool at work.
+#[derive(Debug)]
+pub(super) struct Call<'c> {
+    /// The tool's name; none for the person's own shell.
+    pub(super) tool: Option<&'c str>,
+    /// The command it ran, if it is a shell.
+    pub(super) command: Option<String>,
+    /// The file it was about.
+    pub(super) path: Option<String>,
+    /// How it went.
+    pub(super) outcome: Outcome,
+    /// What it printed, from the beginning.
+    pub(super) output: &'c str,
+    /// What it printed last.
+    pub(super) ending: &'c str,
+}
+
+/// How something went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Nobody said.
+    Unknown,
+    /// Well.
+    Fine,
+    /// Not well.
+    Failed,
+}
+
+impl<'c> Turn<'c> {
+    /// What the tools did.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Call<'c>> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// What the model said.
+    pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = &'c str> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Text(text) if !text.trim().is_empty() => Some(*text),
+            _ => None,
+        })
+    }
+
+    /// What the model said when it was done: text with no tool after it.
+    pub(super) fn answer(&self) -> Option<&'c str> {
+        match self.steps.iter().rev().find(|step| !matches!(step, Step::Note(_)))? {
+            Step::Text(text) if !text.trim().is_empty() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Files that were written or edited, each once, in the order in which that first happened.
+    pub(super) fn changed(&self) -> Vec<&str> {
+        let mut seen = HashSet::new();
+        let changing = self.calls().filter(|call| call.changes_file());
+        changing.filter_map(|call| call.path.as_deref()).filter(|path| seen.insert(*path)).collect()
+    }
+}
+
+impl Call<'_> {
+    /// Whether it wrote a file, as far as one can tell.
+    pub(super) fn changes_file(&self) -> bool {
+        self.outcome != Outcome::Failed && matches!(self.tool, Some("write" | "edit"))
+    }
+}
+
+/// The turns of a conversation, oldest first. What was said before the first request is a turn without one.
+pub(super) fn turns(conversation: &Conversation) -> Vec<Turn<'_>> {
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    let mut pending = Pending::default();
+    for part in conversation.parts() {
+        let text = conversation.text_of(part);
+        if part.speaker == Speaker::User {
+            turns.push(Turn { request: text, steps: Vec::new() });
+            continue;
+        }
+        if turns.is_empty() {
+            turns.push(Turn::default());
+        }
+        let at_turn = turns.len() - 1;
+        let steps = &mut turns[at_turn].steps;
+        match part.speaker {
+            Speaker::User => {}
+            Speaker::Assistant => steps.push(Step::Text(text)),
+            Speaker::Extension => steps.push(Step::Note(text)),
+            Speaker::Summary => steps.push(Step::Summary(unwrapped(text))),
+            Speaker::Shell => steps.push(Step::Call(shell_call(part, text))),
+            Speaker::ToolCall => {
+                pending.add(part, (at_turn, steps.len()));
+                steps.push(Step::Call(tool_call(conversation, part)));
+            }
+            Speaker::ToolResult => {
+                let place = pending.take(part);
+                let step = place.and_then(|(turn, step)| turns.get_mut(turn)?.steps.get_mut(step));
+                if let Some(Step::Call(call)) = step {
+                    (call.output, call.ending) = (text, conversation.ending_of(part));
+                    call.outcome = outcome(part, call);
+                }
+            }
+        }
+    }
+    turns
+}
+
+/// Calls whose results are still to come.
+#[derive(Default)]
+struct Pending<'c> {
+    by_id: HashMap<&'c str, (usize, usize)>,
+    /// Calls without an id, with their tools.
+    others: Vec<(&'c str, (usize, usize))>,
+}
+
+impl<'c> Pending<'c> {
+    fn add(&mut self, part: &'c Part, place: (usize, usize)) {
+        match part.call_id.as_deref() {
+            Some(id) => {
+                self.by_id.insert(id, place);
+            }
+            None => self.others.push((part.tool.as_deref().unwrap_or_default(), place)),
+        }
+    }
+
+    /// Where the call is to which this is the result.
+    fn take(&mut self, part: &Part) -> Option<(usize, usize)> {
+        if let Some(id) = part.call_id.as_deref() {
+            return self.by_id.remove(id);
+        }
+        let tool = part.tool.as_deref();
+        let at = self.others.iter().position(|(called, _)| tool.is_none_or(|tool| tool == *called))?;
+        Some(self.others.remove(at).1)
+    }
+}
+
+fn tool_call<'c>(conversation: &'c Conversation, part: &'c Part) -> Call<'c> {
+    let arguments = conversation.arguments_of(part);
+    let text = |names: &[&str]| {
+        let found = arguments.iter().find(|(name, _)| names.contains(name));
+        found.and_then(|(_, value)| value.as_string()).filter(|text| !text.trim().is_empty())
+    };
+    Call {
+        tool: part.tool.as_deref(),
+        command: text(&["command", "cmd"]),
+        path: text(&["path", "file_path"]),
+        outcome: Outcome::Unknown,
+        output: "",
+        ending: "",
+    }
+}
+
+/// A command of the person's shell, taken out of the sentence in which the model is told of it.
+fn shell_call<'c>(part: &'c Part, text: &'c str) -> Call<'c> {
+    let rest = text.strip_prefix(SHELL_OPENING).unwrap_or(text);
+    let (command, output) = rest.split_once("`\n").unwrap_or((rest, ""));
+    Call {
+        tool: None,
+        command: Some(command.to_owned()),
+        path: None,
+        outcome: if part.is_error { Outcome::Failed } else { Outcome::Fine },
+        output,
+        ending: output,
+    }
+}
+
+fn outcome(result: &Part, call: &Call<'_>) -> Outcome {
+    // Somebody stopped it, which says nothing about how it would have gone.
+    if call.ending.trim_end().ends_with("aborted") {
+        return Outcome::Unknown;
+    }
+    let has_failed = result.is_error || (call.command.is_some() && looks_failed(call.output, call.ending));
+    if has_failed { Outcome::Failed } else { Outcome::Fine }
+}
+
+/// A summary without the sentence it is handed to the model in.
+fn unwrapped(text: &str) -> &str {
+    let inner = text.split_once("<summary>\n").map_or(text, |(_, inner)| inner);
+    inner.trim_end().trim_end_matches("</summary>").trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Outcome::{Failed, Fine};
+    use super::*;
+    use crate::compaction::serialize;
+    use crate::json::Raw;
+
+    #[test]
+    fn results_find_their_calls() {
+        let messages = [
+            r#"{"role":"assistant","content":"Hello."}"#,
+            r#"{"role":"user","content":"Fix it"}"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"Let me see:"},
+                {"type":"toolCall","id":"1","name":"bash","arguments":{"command":"make"}},
+                {"type":"toolCall","id":"2","name":"edit","arguments":{"path":"a.rs"}}]}"#,
+            r#"{"role":"toolResult","toolCallId":"2","toolName":"edit","isError":true,"content":[{"type":"text","text":"no match"}]}"#,
+            r#"{"role":"toolResult","toolCallId":"1","toolName":"bash","content":[{"type":"text","text":"error: boom"}]}"#,
+            r#"{"role":"bashExecution","command":"ls","output":"x","exitCode":0}"#,
+            r#"{"role":"assistant","content":[{"type":"toolCall","name":"edit","arguments":{"path":"a.rs"}}]}"#,
+            r#"{"role":"toolResult","toolName":"edit","content":[{"type":"text","text":"ok"}]}"#,
+            r#"{"role":"toolResult","toolCallId":"9","content":[{"type":"text","text":"to nobody"}]}"#,
+            r#"{"role":"branchSummary","summary":"other way"}"#,
+        ];
+        let conversation = serialize(messages.iter().map(|message| Raw::parse(message.as_bytes()).unwrap())).finish();
+        let turns = turns(&conversation);
+        assert_eq!((turns.len(), turns[0].request, turns[0].answer()), (2, "", Some("Hello.")));
+        let told: Vec<_> = turns[1].calls().map(|call| (call.command.as_deref(), call.outcome)).collect();
+        assert_eq!(told, [(Some("make"), Failed), (None, Failed), (Some("ls"), Fine), (None, Fine)]);
+        assert_eq!(turns[1].changed(), ["a.rs"]);
+        assert_eq!(turns[1].answer(), None);
+        assert!(matches!(turns[1].steps.last(), Some(Step::Summary("other way"))));
+    }
+}

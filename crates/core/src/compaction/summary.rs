@@ -1,0 +1,145 @@
+//! From what is prepared to the text that is stored.
+
+use super::branch::BranchPreparation;
+use super::files::FileLists;
+use super::prepare::{Preparation, Section};
+use super::summarizer::{Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest};
+use crate::cancel::Cancel;
+use crate::draft::Usage;
+use crate::json::{JsText, Json};
+
+/// Stands where a summary of what was before would stand, if nothing was before. Pi's, because it is stored.
+const NO_HISTORY: &str = "No prior history.";
+
+/// Between a summary and the summary of the turn that the cut goes through. Pi's, because it is stored.
+const TURN_SEPARATOR: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+
+/// Stands before the summary of a branch. Pi's, because it is stored and the model reads it.
+const BRANCH_PREAMBLE: &str =
+    "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
+
+/// The summary of a branch on which nothing was said.
+const EMPTY_BRANCH: &str = "No content to summarize";
+
+/// What the caller wants of a summary.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SummaryWishes<'w> {
+    /// What to look at in particular.
+    pub custom_instructions: Option<&'w str>,
+    /// Whether that stands instead of the summarizer's own instructions. Counts for branches only.
+    pub replaces_instructions: bool,
+    /// The model the session last used, as `provider/model`.
+    pub session_model: Option<&'w str>,
+    /// How much a model is to think, unless that is `off`.
+    pub thinking_level: Option<&'w str>,
+}
+
+impl<'w> SummaryWishes<'w> {
+    fn apply(self, request: SummaryRequest<'w>) -> SummaryRequest<'w> {
+        let custom_instructions = self.custom_instructions.filter(|text| !text.is_empty());
+        SummaryRequest {
+            custom_instructions,
+            replaces_instructions: self.replaces_instructions && custom_instructions.is_some(),
+            session_model: self.session_model,
+            thinking_level: self.thinking_level.filter(|level| *level != "off"),
+            ..request
+        }
+    }
+}
+
+/// A summary as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinishedSummary {
+    /// The text, files included.
+    pub summary: String,
+    /// What making it took, if it took tokens.
+    pub usage: Option<Usage>,
+    /// The entry's `details`.
+    pub details: Json,
+}
+
+/// Has a compaction summarised, in one request or two.
+pub fn summarize_compaction(
+    preparation: &Preparation,
+    wishes: SummaryWishes<'_>,
+    summarizer: &dyn Summarizer,
+    progress: &mut dyn FnMut(SummaryProgress<'_>),
+    cancel: &Cancel,
+) -> Result<FinishedSummary, SummaryFailure> {
+    let files = preparation.files.lists();
+    let wishes = SummaryWishes { replaces_instructions: false, ..wishes };
+    let previous = preparation.previous_summary.as_ref().filter(|summary| !summary.is_empty()).map(JsText::to_str);
+    let previous = previous.as_deref();
+    let mut ask = |purpose, section: &Section, previous_summary| {
+        let request = wishes.apply(SummaryRequest::new(purpose, &section.conversation, &files));
+        asked(summarizer, &SummaryRequest { previous_summary, ..request }, progress, cancel)
+    };
+    let purpose = if previous.is_some() { Purpose::Update } else { Purpose::History };
+    let is_split = preparation.is_split_turn && preparation.turn_prefix.n_messages > 0;
+    let summary = if is_split {
+        let history = if preparation.history.n_messages > 0 {
+            ask(purpose, &preparation.history, previous)?
+        } else {
+            Summary::new(previous.unwrap_or(NO_HISTORY))
+        };
+        let prefix = ask(Purpose::TurnPrefix, &preparation.turn_prefix, None)?;
+        Summary {
+            text: format!("{}{TURN_SEPARATOR}{}", history.text, prefix.text),
+            usage: sum(history.usage, prefix.usage),
+        }
+    } else {
+        ask(purpose, &preparation.history, previous)?
+    };
+    Ok(finished("", &summary, &files, summarizer))
+}
+
+/// Has a branch summarised. A branch on which nothing was said needs nobody for that.
+pub fn summarize_branch(
+    preparation: &BranchPreparation,
+    wishes: SummaryWishes<'_>,
+    summarizer: &dyn Summarizer,
+    progress: &mut dyn FnMut(SummaryProgress<'_>),
+    cancel: &Cancel,
+) -> Result<FinishedSummary, SummaryFailure> {
+    if preparation.rows.is_empty() {
+        let details = FileLists::default().details(None);
+        return Ok(FinishedSummary { summary: EMPTY_BRANCH.to_owned(), usage: None, details });
+    }
+    let files = preparation.files.lists();
+    let request = wishes.apply(SummaryRequest::new(Purpose::Branch, &preparation.conversation, &files));
+    let summary = asked(summarizer, &request, progress, cancel)?;
+    Ok(finished(BRANCH_PREAMBLE, &summary, &files, summarizer))
+}
+
+/// Asks for a summary, and takes no empty one: it would stand for everything it was to contain.
+fn asked(
+    summarizer: &dyn Summarizer,
+    request: &SummaryRequest<'_>,
+    progress: &mut dyn FnMut(SummaryProgress<'_>),
+    cancel: &Cancel,
+) -> Result<Summary, SummaryFailure> {
+    if cancel.is_cancelled() {
+        return Err(SummaryFailure::Cancelled);
+    }
+    let summary = summarizer.summarize(request, progress, cancel)?;
+    if cancel.is_cancelled() {
+        return Err(SummaryFailure::Cancelled);
+    }
+    if summary.text.trim().is_empty() { Err(SummaryFailure::Empty) } else { Ok(summary) }
+}
+
+fn finished(preamble: &str, summary: &Summary, files: &FileLists, summarizer: &dyn Summarizer) -> FinishedSummary {
+    FinishedSummary {
+        summary: format!("{preamble}{}{}", summary.text, files.section()),
+        usage: summary.usage,
+        details: files.details(Some(summarizer.generator())),
+    }
+}
+
+/// What two requests took together.
+fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    }
+}

@@ -1,0 +1,238 @@
+//! Going somewhere else in the tree, with or without a summary of what is left.
+
+use sessile_core::EntryId;
+use sessile_core::cancel::Cancel;
+use sessile_core::compaction::{
+    self, BranchPreparation, BranchSummarySettings, FinishedSummary, LeftEntries, Summarizer, SummaryProgress,
+};
+use sessile_core::head::{Kind, Role};
+use sessile_core::json::{Json, Raw};
+use sessile_core::message::Content;
+use sessile_core::outline::Row;
+
+use super::SessionManager;
+use super::append::BranchSummary;
+use super::branch::block_text;
+use super::compact::{WishedNames, summary_error};
+use crate::environment::Zone;
+use crate::error::SessionError;
+
+/// How to go somewhere else: see [`SessionManager::navigate`].
+#[derive(Default)]
+pub struct NavigateOptions<'o> {
+    /// Who summarises the branch that is left; nobody if it is left without a summary.
+    pub summarizer: Option<&'o dyn Summarizer>,
+    /// What the summary should look at in particular.
+    pub custom_instructions: Option<String>,
+    /// Whether that stands instead of the summarizer's own instructions.
+    pub replace_instructions: bool,
+    /// A label for the summary, or for the entry one goes to if there is no summary.
+    pub label: Option<String>,
+    /// How much room the summary leaves.
+    pub settings: BranchSummarySettings,
+    /// Asked before anything happens: the place of extensions.
+    pub decide: Option<&'o mut dyn FnMut(&LeftBranchPlan) -> NavigationDecision>,
+    /// Told what happens while the summary is made.
+    pub progress: Option<&'o mut dyn FnMut(SummaryProgress<'_>)>,
+    /// Stops the summary, and then nothing moves.
+    pub cancel: Cancel,
+}
+
+/// What is about to be left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftBranchPlan {
+    /// Where one goes.
+    pub target: EntryId,
+    /// Where one was.
+    pub old_leaf: Option<EntryId>,
+    /// The last entry that both paths have.
+    pub common_ancestor: Option<EntryId>,
+    /// The entries that are left, oldest first.
+    pub left: Vec<Row>,
+    /// Whether a summary is wanted.
+    pub summarize: bool,
+}
+
+/// What somebody else wants of a navigation.
+#[derive(Clone, Debug, Default)]
+pub enum NavigationDecision {
+    /// Go on.
+    #[default]
+    Proceed,
+    /// Stay.
+    Cancel,
+    /// Take this summary, if one is wanted.
+    Supply(BranchSummary),
+}
+
+/// Where one has gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Navigated {
+    /// The text of the message one went back to, ready to be edited and sent again.
+    pub editor_text: Option<String>,
+    /// The summary that was written.
+    pub summary_entry_id: Option<EntryId>,
+    /// Whether somebody else made the summary.
+    pub from_hook: bool,
+    /// Where one was.
+    pub old_leaf: Option<EntryId>,
+    /// Where one is now.
+    pub new_leaf: Option<EntryId>,
+}
+
+impl SessionManager {
+    /// Goes to another place of the tree, as pi's `/tree` does.
+    ///
+    /// A message of the user (or of an extension) is taken back: one stands
+    /// before it, and its text is returned to be edited. Anything else is gone
+    /// to itself. With a summarizer, what is left behind is summed up in an
+    /// entry at the new place; without one nothing is written but the label, if
+    /// there is one. If anything fails, one is where one was.
+    pub fn navigate(
+        &mut self,
+        target: impl Into<EntryId>,
+        mut options: NavigateOptions<'_>,
+    ) -> Result<Navigated, SessionError> {
+        let target = target.into();
+        let old_leaf = self.leaf_id();
+        if old_leaf.as_ref() == Some(&target) {
+            return Ok(Navigated { old_leaf: old_leaf.clone(), new_leaf: old_leaf, ..Navigated::default() });
+        }
+        let row = self.require(&target)?;
+        let left = compaction::collect_left(&self.session.outline, self.session.leaf, row);
+        let supplied = self.decided(&target, &left, &mut options)?;
+        let from_hook = supplied.is_some();
+        let summary = match (options.summarizer, supplied) {
+            (None, _) => None,
+            (Some(_), Some(supplied)) => Some(BranchSummary { from_hook: Some(true), ..supplied }),
+            (Some(_), None) if left.rows.is_empty() => None,
+            (Some(summarizer), None) => Some(self.summarised_branch(&left.rows, summarizer, &mut options)?),
+        };
+        let editor_text = self.editor_text(row)?;
+        let place = if editor_text.is_some() { self.session.outline.parent(row) } else { Some(row) };
+        let summary_entry_id = self.go(row, place, summary.as_ref(), options.label.as_deref())?;
+        Ok(Navigated {
+            editor_text,
+            from_hook: from_hook && summary_entry_id.is_some(),
+            summary_entry_id,
+            old_leaf,
+            new_leaf: self.leaf_id(),
+        })
+    }
+
+    fn decided(
+        &self,
+        target: &EntryId,
+        left: &LeftEntries,
+        options: &mut NavigateOptions<'_>,
+    ) -> Result<Option<BranchSummary>, SessionError> {
+        let Some(decide) = options.decide.as_mut() else { return Ok(None) };
+        let plan = LeftBranchPlan {
+            target: target.clone(),
+            old_leaf: self.leaf_id(),
+            common_ancestor: left.common_ancestor.and_then(|row| self.session.outline.id(row)),
+            left: left.rows.clone(),
+            summarize: options.summarizer.is_some(),
+        };
+        match decide(&plan) {
+            NavigationDecision::Proceed => Ok(None),
+            NavigationDecision::Cancel => Err(SessionError::Cancelled),
+            NavigationDecision::Supply(summary) => Ok(Some(summary)),
+        }
+    }
+
+    /// What a summary of some entries would be made of.
+    pub fn prepare_branch_summary(&self, left: &[Row], budget: u64) -> Result<BranchPreparation, SessionError> {
+        let zone = Zone(self.world.environment());
+        compaction::prepare_branch(&self.session.outline, left, budget, &zone, &mut self.session.reading())
+    }
+
+    fn summarised_branch(
+        &self,
+        left: &[Row],
+        summarizer: &dyn Summarizer,
+        options: &mut NavigateOptions<'_>,
+    ) -> Result<BranchSummary, SessionError> {
+        let budget = options.settings.budget(summarizer.context_window());
+        let preparation = self.prepare_branch_summary(left, budget)?;
+        let names = WishedNames::of(&self.settings()?);
+        let wishes = names.wishes(options.custom_instructions.as_deref(), options.replace_instructions);
+        let progress: &mut dyn FnMut(SummaryProgress<'_>) = match &mut options.progress {
+            Some(progress) => progress,
+            None => &mut |_| {},
+        };
+        let finished = compaction::summarize_branch(&preparation, wishes, summarizer, progress, &options.cancel);
+        let FinishedSummary { summary, usage, details } = finished.map_err(summary_error)?;
+        Ok(BranchSummary { summary, details: Some(details), from_hook: Some(false), usage: usage.map(Json::from) })
+    }
+
+    /// The text of a message that is taken back by going to it.
+    fn editor_text(&self, row: Row) -> Result<Option<String>, SessionError> {
+        let (kind, role) = (self.session.outline.kind(row), self.session.outline.role(row));
+        if kind != Kind::CustomMessage && role != Role::User {
+            return Ok(None);
+        }
+        let entry = self.session.value(row)?;
+        let holder = if kind == Kind::CustomMessage { Some(entry.raw()) } else { entry.raw().get("message") };
+        Ok(Some(content_text(holder.and_then(|holder| holder.get("content")))))
+    }
+
+    /// Moves the leaf and writes what there is to write, all of it or nothing.
+    fn go(
+        &mut self,
+        target: Row,
+        place: Option<Row>,
+        summary: Option<&BranchSummary>,
+        label: Option<&str>,
+    ) -> Result<Option<EntryId>, SessionError> {
+        let label = label.filter(|label| !label.is_empty());
+        if let Some(summary) = summary {
+            return self.append_branch_summary(place, summary, label).map(Some);
+        }
+        let old_leaf = self.session.leaf;
+        self.session.leaf = place;
+        match label {
+            None => self.note_place(),
+            Some(label) => {
+                if let Err(error) = self.append_label_at(target, label) {
+                    self.session.leaf = old_leaf;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Every message of the user in the file with its text, the oldest first: where one can fork.
+    ///
+    /// Those without text are left out.
+    pub fn fork_messages(&self) -> Result<Vec<ForkMessage>, SessionError> {
+        let outline = &self.session.outline;
+        let mut messages = Vec::new();
+        for row in outline.entries().filter(|row| outline.role(*row) == Role::User) {
+            let Some(entry_id) = outline.id(row) else { continue };
+            let text = self.editor_text(row)?.unwrap_or_default();
+            if !text.is_empty() {
+                messages.push(ForkMessage { entry_id, text });
+            }
+        }
+        Ok(messages)
+    }
+}
+
+/// A message at which a session can be forked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkMessage {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// What the user said.
+    pub text: String,
+}
+
+/// The text of content, its blocks joined without anything between them.
+pub(super) fn content_text(content: Option<Raw<'_>>) -> String {
+    match Content::new(content) {
+        Content::Text(text) => text,
+        content => content.blocks().iter().filter_map(block_text).collect(),
+    }
+}

@@ -1,0 +1,158 @@
+//! How full the model's window is, and what to do about it.
+
+use sessile_core::EntryId;
+use sessile_core::compaction::{self, AutoCompaction, CompactionSettings, LastAnswer, stated_tokens};
+use sessile_core::context::Projection;
+use sessile_core::entry::js_time;
+use sessile_core::head::{Kind, Role};
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::outline::Row;
+
+use super::SessionManager;
+use crate::compose;
+use crate::environment::Zone;
+use crate::error::SessionError;
+
+/// How full a context window is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContextUsage {
+    /// The tokens of the context; none if nobody can know, because no answer came since the last compaction.
+    pub tokens: Option<f64>,
+    /// The tokens of the window.
+    pub window: u64,
+}
+
+impl ContextUsage {
+    /// How much of the window is used, in percent.
+    pub fn percent(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "no window is beyond 2^53")]
+        self.tokens.map(|tokens| tokens / self.window as f64 * 100.0)
+    }
+
+    /// The JSON of pi's `contextUsage`: `{tokens, contextWindow, percent}`.
+    pub fn to_json(&self) -> Json {
+        let mut usage = ObjectWriter::new();
+        let number = |usage: &mut ObjectWriter, key: &str, value: Option<f64>| {
+            match value {
+                Some(value) => usage.number(key, value),
+                None => usage.null(key),
+            };
+        };
+        number(&mut usage, "tokens", self.tokens);
+        usage.integer("contextWindow", i64::try_from(self.window).unwrap_or(i64::MAX));
+        number(&mut usage, "percent", self.percent());
+        usage.finish()
+    }
+}
+
+/// What is known about the model that answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelLimits {
+    /// The tokens of its context window.
+    pub window: u64,
+    /// The tokens it answers with at most, if that is known.
+    pub output: Option<u64>,
+}
+
+impl SessionManager {
+    /// How full a window of so many tokens is at the leaf. Reads from the end, and mostly little.
+    pub fn context_usage(&self, window: u64) -> Result<ContextUsage, SessionError> {
+        let path = self.session.leaf_path();
+        if self.is_unknown_since_compaction(&path)? {
+            return Ok(ContextUsage { tokens: None, window });
+        }
+        Ok(ContextUsage { tokens: Some(self.projected_tokens(&path)?), window })
+    }
+
+    fn projected_tokens(&self, path: &[Row]) -> Result<f64, SessionError> {
+        let zone = Zone(self.world.environment());
+        let rows = self.context_rows()?;
+        let mut reading = self.session.reading();
+        let projection = Projection::new(&self.session.outline, &rows, &zone, &mut reading)?;
+        Ok(compaction::estimate_projected(&self.session.outline, path, &projection, &mut reading)?.tokens)
+    }
+
+    /// Whether the path was compacted and nobody has answered since.
+    fn is_unknown_since_compaction(&self, path: &[Row]) -> Result<bool, SessionError> {
+        let outline = &self.session.outline;
+        let Some(at) = path.iter().rposition(|row| outline.kind(*row) == Kind::Compaction) else { return Ok(false) };
+        let zone = Zone(self.world.environment());
+        let rows = self.context_rows()?;
+        let mut reading = self.session.reading();
+        let projection = Projection::new(outline, &rows, &zone, &mut reading)?;
+        // What follows the compaction on the path ends the selected rows.
+        let n_later = path.len() - at - 1;
+        for place in (rows.len() - n_later..rows.len()).rev() {
+            if outline.role(rows[place]) != Role::Assistant {
+                continue;
+            }
+            let messages = projection.messages(place, &mut reading)?;
+            if messages.iter().any(|message| stated_tokens(message.raw()).is_some()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a host should compact now, and why: for before a prompt, between turns and after a run.
+    ///
+    /// `is_before_prompt` says that the user is about to ask; then an answer
+    /// that was stopped by the user counts too.
+    pub fn auto_compaction(
+        &self,
+        settings: &CompactionSettings,
+        limits: ModelLimits,
+        is_before_prompt: bool,
+    ) -> Result<AutoCompaction, SessionError> {
+        let path = self.session.leaf_path();
+        let Some((_, entry)) = self.last_answer(&path)? else { return Ok(AutoCompaction::None) };
+        let Some(message) = entry.raw().get("message") else { return Ok(AutoCompaction::None) };
+        let answer = LastAnswer::of(message);
+        if answer.is_older_than(self.newest_compaction_time(&path)?) || (answer.is_aborted() && !is_before_prompt) {
+            return Ok(AutoCompaction::None);
+        }
+        if let Some(overflow) = answer.overflow(limits.window, limits.output).filter(|_| settings.enabled) {
+            return Ok(overflow);
+        }
+        let tokens = self.projected_tokens(&path)?;
+        Ok(if settings.should_compact(tokens, limits.window) {
+            AutoCompaction::Threshold { tokens }
+        } else {
+            AutoCompaction::None
+        })
+    }
+
+    fn last_answer(&self, path: &[Row]) -> Result<Option<(usize, Json)>, SessionError> {
+        let outline = &self.session.outline;
+        let at = path.iter().rposition(|row| outline.role(*row) == Role::Assistant);
+        at.map(|at| Ok((at, self.session.value(path[at])?))).transpose()
+    }
+
+    fn newest_compaction_time(&self, path: &[Row]) -> Result<Option<i64>, SessionError> {
+        let outline = &self.session.outline;
+        let Some(row) = path.iter().rfind(|row| outline.kind(**row) == Kind::Compaction) else { return Ok(None) };
+        let zone = Zone(self.world.environment());
+        Ok(js_time(self.session.value(*row)?.raw().get("timestamp"), &zone))
+    }
+
+    /// Takes an attempt that did not fit out of the context: the last answer and the results of its tools.
+    ///
+    /// They stay in the file. Returns the edits that were written, all in one
+    /// write; none if the path has no answer.
+    pub fn omit_failed_attempt(&mut self) -> Result<Vec<EntryId>, SessionError> {
+        let path = self.session.leaf_path();
+        let outline = &self.session.outline;
+        let Some(at) = path.iter().rposition(|row| outline.role(*row) == Role::Assistant) else {
+            return Ok(Vec::new());
+        };
+        let results = path[at + 1..].iter().filter(|row| outline.role(**row) == Role::ToolResult);
+        let targets: Vec<Row> = std::iter::once(&path[at]).chain(results).copied().collect();
+        self.session.prepare_write(&self.world)?;
+        let targets: Vec<EntryId> = targets.iter().filter_map(|row| self.session.outline.id(*row)).collect();
+        let now_ms = self.world.environment().now_ms();
+        let null = Json::null();
+        self.append_several(now_ms, targets.len(), &|place, base| {
+            compose::context_edit(base, &targets[place], null.raw())
+        })
+    }
+}

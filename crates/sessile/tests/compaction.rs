@@ -1,0 +1,437 @@
+//! Compacting and going elsewhere: what is written, and above all what is not.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sessile::compaction::{
+    AutoCompaction, CompactionSettings, Generator, NothingToCompact, Purpose, Summarizer, Summary, SummaryFailure,
+    SummaryProgress, SummaryRequest,
+};
+use sessile::json::Json;
+use sessile::{
+    BranchSummary, Cancel, CompactOptions, Compacted, CompactionDecision, CompactionReport, EntryId, ListOptions,
+    ModelLimits, NavigateOptions, NavigationDecision, NewSession, SessionError, SessionManager, Sessions,
+    SuppliedCompaction, draft,
+};
+use sessile_testkit::Replay;
+use sessile_testkit::sim::{Errno, SimOs, Tear};
+use tempfile::TempDir;
+
+/// What a summarizer is asked to do by a test.
+type Act = dyn Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure>;
+
+/// A summarizer that does what a test wants.
+struct Acting(Box<Act>);
+
+impl Acting {
+    fn new(act: impl Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure> + 'static) -> Self {
+        Self(Box::new(act))
+    }
+
+    fn saying(text: &'static str) -> Self {
+        Self::new(move |_| Ok(Summary::new(text)))
+    }
+}
+
+impl Summarizer for Acting {
+    fn generator(&self) -> Generator {
+        Generator::Extractive
+    }
+
+    fn summarize(
+        &self,
+        request: &SummaryRequest<'_>,
+        _progress: &mut dyn FnMut(SummaryProgress<'_>),
+        _cancel: &Cancel,
+    ) -> Result<Summary, SummaryFailure> {
+        (self.0)(request)
+    }
+}
+
+fn sessions() -> Sessions {
+    Sessions::new(Replay::new(1_735_689_600_000, 7))
+}
+
+/// A session of three turns in a file.
+fn three_turns(sessions: &Sessions, dir: &Path) -> (SessionManager, PathBuf) {
+    let mut session = sessions.create("/proj", Some(dir), NewSession::default()).unwrap();
+    for turn in 1..=3 {
+        session.append_message(draft::UserMessage::new(format!("question {turn}"), turn)).unwrap();
+        session.append_message(draft::AssistantMessage::new("p", "m", format!("answer {turn}"), turn)).unwrap();
+    }
+    let path = session.session_file().unwrap().to_path_buf();
+    (session, path)
+}
+
+fn keeping<'o>(keep_recent_tokens: u64) -> CompactOptions<'o> {
+    let settings = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
+    CompactOptions { settings, ..CompactOptions::default() }
+}
+
+fn done(compacted: Compacted) -> CompactionReport {
+    match compacted {
+        Compacted::Done(report) => *report,
+        Compacted::Nothing(reason) => panic!("{reason:?}"),
+    }
+}
+
+fn nothing(compacted: Compacted) -> NothingToCompact {
+    match compacted {
+        Compacted::Done(report) => panic!("{report:?}"),
+        Compacted::Nothing(reason) => reason,
+    }
+}
+
+fn texts(session: &SessionManager) -> Vec<String> {
+    let context = session.build_session_context().unwrap();
+    context.messages.iter().map(|message| message.to_text().into_owned()).collect()
+}
+
+fn failures() -> Vec<Acting> {
+    vec![
+        Acting::new(|_| Err(SummaryFailure::Cancelled)),
+        Acting::new(|_| Err(SummaryFailure::CutShort)),
+        Acting::new(|_| Err(SummaryFailure::CalledTool)),
+        Acting::new(|_| Err(SummaryFailure::Refused { reason: "no".to_owned() })),
+        Acting::new(|_| Err(SummaryFailure::NotConfigured { what: "no model".to_owned() })),
+        Acting::new(|_| Err(SummaryFailure::Failed { message: "500".to_owned(), source: None })),
+        Acting::saying(" \n"),
+    ]
+}
+
+#[test]
+fn a_compaction_is_written_and_reported() {
+    let dir = TempDir::new().unwrap();
+    let (mut session, _) = three_turns(&sessions(), dir.path());
+    let asked = std::rc::Rc::new(RefCell::new(Vec::new()));
+    let seen = asked.clone();
+    let summarizer = Acting::new(move |request| {
+        seen.borrow_mut().push((request.purpose, request.conversation.text().to_owned()));
+        assert_eq!(request.session_model, Some("p/m"));
+        assert_eq!(request.custom_instructions, Some("the tides"));
+        Ok(Summary::new("What was said."))
+    });
+    let mut options = keeping(2);
+    options.custom_instructions = Some("the tides".to_owned());
+    let report = done(session.compact(options, &summarizer).unwrap());
+    let expected = "What was said.\n\n---\n\n**Turn Context (split turn):**\n\nWhat was said.";
+    assert_eq!(report.summary, expected);
+    let asked = asked.borrow();
+    assert_eq!(asked[0].0, Purpose::History);
+    assert!(asked[0].1.starts_with("[User]: question 1\n\n[Assistant]: answer 1\n\n[User]: question 2"));
+    assert_eq!(asked[1], (Purpose::TurnPrefix, "[User]: question 3".to_owned()));
+    let details = report.details.as_ref().unwrap().to_text().into_owned();
+    assert_eq!(details, r#"{"readFiles":[],"modifiedFiles":[],"generator":"extractive"}"#);
+    let shown = texts(&session);
+    assert_eq!(shown.len(), 2);
+    assert!(shown[1].contains("answer 3"));
+    assert_eq!(session.leaf_id(), Some(report.entry_id.clone()));
+    let entry = session.entry(&report.entry_id).unwrap().unwrap().into_json().to_text().into_owned();
+    assert!(entry.contains(r#""fromHook":false"#), "{entry}");
+
+    let again = session.compact(keeping(2), &Acting::saying("x")).unwrap();
+    assert_eq!(nothing(again), NothingToCompact::AlreadyCompacted);
+    session.append_message(draft::UserMessage::new("question 4", 4)).unwrap();
+    assert_eq!(nothing(session.compact(keeping(99), &Acting::saying("x")).unwrap()), NothingToCompact::TooSmall);
+    let update = Acting::new(|request| {
+        if request.purpose == Purpose::Update {
+            assert!(request.previous_summary.unwrap().starts_with("What was said."));
+        }
+        Ok(Summary::new("More was said."))
+    });
+    let report = done(session.compact(keeping(1), &update).unwrap());
+    assert!(report.summary.starts_with("More was said."), "{}", report.summary);
+}
+
+#[test]
+fn a_failure_leaves_the_file_byte_for_byte() {
+    let dir = TempDir::new().unwrap();
+    let (mut session, path) = three_turns(&sessions(), dir.path());
+    let before = fs::read(&path).unwrap();
+    let leaf = session.leaf_id();
+    let first: EntryId = session.outline().id(session.outline().entries().next().unwrap()).unwrap();
+    for summarizer in failures() {
+        let error = session.compact(keeping(2), &summarizer).unwrap_err();
+        assert!(matches!(error, SessionError::Summary { .. } | SessionError::Cancelled), "{error}");
+        let options =
+            NavigateOptions { summarizer: Some(&summarizer), label: Some("l".into()), ..NavigateOptions::default() };
+        let error = session.navigate(&first, options).unwrap_err();
+        assert!(matches!(error, SessionError::Summary { .. } | SessionError::Cancelled), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!(session.leaf_id(), leaf);
+    }
+    // Stopped from outside, and by an extension.
+    let options = keeping(2);
+    options.cancel.cancel();
+    assert!(matches!(session.compact(options, &Acting::saying("x")).unwrap_err(), SessionError::Cancelled));
+    let mut decide = |_: &_| CompactionDecision::Cancel;
+    let options = CompactOptions { decide: Some(&mut decide), ..keeping(2) };
+    assert!(matches!(session.compact(options, &Acting::saying("x")).unwrap_err(), SessionError::Cancelled));
+    let mut stay = |_: &_| NavigationDecision::Cancel;
+    let options = NavigateOptions { decide: Some(&mut stay), ..NavigateOptions::default() };
+    assert!(matches!(session.navigate(&first, options).unwrap_err(), SessionError::Cancelled));
+    let unknown = session.navigate("unknown", NavigateOptions::default()).unwrap_err();
+    assert!(matches!(unknown, SessionError::EntryNotFound { .. }));
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(session.leaf_id(), leaf);
+}
+
+#[test]
+fn an_old_file_is_upgraded_only_once_there_is_a_summary() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("old.jsonl");
+    let message = |role: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","timestamp":"2025-01-01T00:00:00.000Z","message":{{"role":"{role}","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        )
+    };
+    let header = r#"{"type":"session","id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;
+    let lines =
+        [header.to_owned(), message("user", "question"), message("assistant", "answer"), message("user", "more")];
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let before = fs::read(&path).unwrap();
+    let mut session = sessions().open(&path, None, None).unwrap();
+    for summarizer in failures() {
+        session.compact(keeping(1), &summarizer).unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+    let report = done(session.compact(keeping(1), &Acting::saying("s")).unwrap());
+    let last = texts(&session);
+    assert_eq!(last.len(), 2);
+    assert!(last[1].contains("more"));
+    let reopened = sessions().open(&path, None, None).unwrap();
+    assert_eq!(texts(&reopened), last);
+    assert!(reopened.entry(&report.first_kept_entry_id).unwrap().is_some());
+}
+
+#[test]
+fn somebody_elses_entries_are_kept_behind_the_cut() {
+    let dir = TempDir::new().unwrap();
+    let (mut session, path) = three_turns(&sessions(), dir.path());
+    let file = path.clone();
+    let summarizer = Acting::new(move |request| {
+        if request.purpose == Purpose::TurnPrefix {
+            let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file, None, None).unwrap();
+            other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
+        }
+        Ok(Summary::new("s"))
+    });
+    let report = done(session.compact(keeping(2), &summarizer).unwrap());
+    let shown = texts(&session);
+    assert_eq!(shown.len(), 3, "{shown:?}");
+    assert!(shown[2].contains("meanwhile"));
+    assert_eq!(sessions().open(&path, None, None).unwrap().leaf_id(), Some(report.entry_id));
+}
+
+#[test]
+fn somebody_elses_compaction_is_not_compacted_again() {
+    let dir = TempDir::new().unwrap();
+    let (mut session, path) = three_turns(&sessions(), dir.path());
+    let leaf = session.leaf_id();
+    let file = path.clone();
+    let summarizer = Acting::new(move |request| {
+        if request.purpose == Purpose::TurnPrefix {
+            let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file, None, None).unwrap();
+            done(other.compact(keeping(2), &Acting::saying("theirs")).unwrap());
+        }
+        Ok(Summary::new("ours"))
+    });
+    let compacted = session.compact(keeping(2), &summarizer).unwrap();
+    assert_eq!(nothing(compacted), NothingToCompact::AlreadyCompacted);
+    assert_eq!(session.leaf_id(), leaf);
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!((text.matches("theirs").count() > 0, text.contains("ours")), (true, false));
+}
+
+#[test]
+fn on_another_branch_somebody_elses_entries_stay_where_they_are() {
+    let dir = TempDir::new().unwrap();
+    let (mut session, path) = three_turns(&sessions(), dir.path());
+    let fourth = session.outline().id(session.outline().entries().nth(3).unwrap()).unwrap();
+    session.branch(&fourth).unwrap();
+    let file = path.clone();
+    let summarizer = Acting::new(move |_| {
+        let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file, None, None).unwrap();
+        other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
+        Ok(Summary::new("s"))
+    });
+    done(session.compact(keeping(5), &summarizer).unwrap());
+    assert!(texts(&session).iter().all(|text| !text.contains("meanwhile")));
+}
+
+#[test]
+fn an_extension_may_supply_the_summary_and_keep_nothing() {
+    let dir = TempDir::new().unwrap();
+    let (mut session, _) = three_turns(&sessions(), dir.path());
+    let mut decide = |preparation: &sessile::compaction::Preparation| {
+        assert_eq!(preparation.history.n_messages, 4);
+        CompactionDecision::Supply(SuppliedCompaction { summary: "theirs".to_owned(), ..SuppliedCompaction::default() })
+    };
+    let options = CompactOptions { decide: Some(&mut decide), ..keeping(2) };
+    let report = done(session.compact(options, &Acting::new(|_| panic!("nobody asks"))).unwrap());
+    assert!(report.from_hook);
+    assert_eq!(report.first_kept_entry_id, report.entry_id);
+    assert_eq!(texts(&session).len(), 1);
+    let entry = session.entry(&report.entry_id).unwrap().unwrap().into_json().to_text().into_owned();
+    assert!(entry.contains(r#""fromHook":true"#) && !entry.contains("details"), "{entry}");
+}
+
+#[test]
+fn navigating_takes_back_questions_and_goes_to_answers() {
+    let dir = TempDir::new().unwrap();
+    let state = TempDir::new().unwrap();
+    let sessions = sessions().remembering_leaves(state.path());
+    let (mut session, path) = three_turns(&sessions, dir.path());
+    let ids: Vec<EntryId> = session.outline().entries().filter_map(|row| session.outline().id(row)).collect();
+    let before = fs::read(&path).unwrap();
+    let gone = session.navigate(&ids[2], NavigateOptions::default()).unwrap();
+    assert_eq!((gone.editor_text.as_deref(), gone.new_leaf.as_ref()), (Some("question 2"), Some(&ids[1])));
+    let gone = session.navigate(&ids[0], NavigateOptions::default()).unwrap();
+    assert_eq!((gone.editor_text.as_deref(), gone.new_leaf), (Some("question 1"), None));
+    let gone = session.navigate(&ids[3], NavigateOptions::default()).unwrap();
+    assert_eq!((gone.editor_text, gone.new_leaf.as_ref()), (None, Some(&ids[3])));
+    let stayed = session.navigate(&ids[3], NavigateOptions::default()).unwrap();
+    assert_eq!(stayed.old_leaf, stayed.new_leaf);
+    assert_eq!(fs::read(&path).unwrap(), before, "nothing is written without summary and label");
+    drop(session);
+    let mut session = sessions.open(&path, None, None).unwrap();
+    assert_eq!(session.leaf_id().as_ref(), Some(&ids[3]), "where one was is remembered");
+
+    let summarizer = Acting::saying("left");
+    let options =
+        NavigateOptions { summarizer: Some(&summarizer), label: Some("back".into()), ..NavigateOptions::default() };
+    let gone = session.navigate(&ids[0], options).unwrap();
+    let summary = gone.summary_entry_id.unwrap();
+    assert_eq!(session.label(&summary).unwrap().as_deref(), Some("back"));
+    assert_ne!(gone.new_leaf.as_ref(), Some(&summary), "the label is the leaf");
+    let text = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().rev().take(2).collect();
+    assert!(lines[1].contains(r#""parentId":null"#) && lines[1].contains("Summary of that exploration:\\n\\nleft"));
+
+    let mut supply =
+        |_: &_| NavigationDecision::Supply(BranchSummary { summary: "given".into(), ..BranchSummary::default() });
+    let options =
+        NavigateOptions { decide: Some(&mut supply), summarizer: Some(&summarizer), ..NavigateOptions::default() };
+    let gone = session.navigate(&ids[5], options).unwrap();
+    assert!(gone.from_hook);
+    let entry = session.entry(gone.summary_entry_id.unwrap()).unwrap().unwrap().into_json();
+    assert!(entry.to_text().contains(r#""summary":"given","fromHook":true"#), "{entry}");
+    let messages: Vec<String> = session.fork_messages().unwrap().into_iter().map(|message| message.text).collect();
+    assert_eq!(messages, ["question 1", "question 2", "question 3"]);
+}
+
+/// A session on a simulated machine, settled.
+fn machine() -> (SimOs, PathBuf) {
+    let os = SimOs::new();
+    os.make_directories("/s");
+    let (session, path) = three_turns(&sessions().on(Arc::new(os.clone())), Path::new("/s"));
+    drop(session);
+    os.settle();
+    (os, path)
+}
+
+fn compact_on(os: &SimOs, seed: u64, path: &Path) -> Result<Compacted, SessionError> {
+    let sessions = Sessions::new(Replay::new(1_735_689_800_000, seed)).on(Arc::new(os.clone()));
+    sessions.open(path, None, None)?.compact(keeping(2), &Acting::saying("s"))
+}
+
+#[test]
+fn a_crash_at_any_call_compacts_once_or_not_at_all() {
+    let (machine, path) = machine();
+    let counting = machine.fork();
+    counting.clear_calls();
+    done(compact_on(&counting, 1, &path).unwrap());
+    let n_calls = counting.calls().len() as u64;
+    assert!(n_calls > 5, "{n_calls}");
+    let n_compactions = |os: &SimOs| {
+        let text = String::from_utf8(os.read_file(&path).unwrap()).unwrap();
+        text.matches("\"type\":\"compaction\"").count()
+    };
+    let (mut n_unchanged, mut n_changed) = (0, 0);
+    for call in 1..=n_calls {
+        for tear in [Tear::Nothing, Tear::Half, Tear::All] {
+            let os = machine.fork();
+            os.crash_at(call, tear);
+            drop(compact_on(&os, 1, &path));
+            let next = os.process(2000);
+            let compacted = compact_on(&next, 2, &path).unwrap();
+            let sessions = Sessions::new(Replay::new(0, 3)).on(Arc::new(next.clone()));
+            let session = sessions.open(&path, None, None).unwrap();
+            let on_path = session.compactions().unwrap().into_iter().filter(|record| record.on_path).count();
+            assert_eq!(on_path, 1, "call {call}, {tear:?}: {compacted:?}");
+            assert_eq!(texts(&session).len(), 2, "call {call}, {tear:?}");
+        }
+        let os = machine.fork();
+        let before = os.read_file(&path);
+        os.fail_call(call, Errno::NOSPC);
+        let compacted = compact_on(&os, 1, &path);
+        os.heal();
+        let is_unchanged = os.read_file(&path) == before;
+        n_unchanged += usize::from(compacted.is_err() && is_unchanged);
+        n_changed += usize::from(compacted.is_err() && !is_unchanged);
+        // What came after the write and failed did not take the compaction back, so that it is found now.
+        let again = compact_on(&os, 2, &path).unwrap();
+        assert_eq!(matches!(again, Compacted::Done(_)), is_unchanged, "failed call {call}: {compacted:?}");
+        assert_eq!(n_compactions(&os), 1, "failed call {call}");
+    }
+    assert!(n_unchanged > 20 && n_changed <= 1, "{n_unchanged} failures left the file alone, {n_changed} did not");
+}
+
+#[test]
+fn attempts_that_did_not_fit_are_recovered_from() {
+    let dir = TempDir::new().unwrap();
+    let (mut session, _) = three_turns(&sessions(), dir.path());
+    let limits = ModelLimits { window: 100_000, output: Some(4000) };
+    let settings = CompactionSettings::default();
+    assert_eq!(session.auto_compaction(&settings, limits, false).unwrap(), AutoCompaction::None);
+    let small = ModelLimits { window: 16_390, output: None };
+    assert!(matches!(session.auto_compaction(&settings, small, false).unwrap(), AutoCompaction::Threshold { .. }));
+    let off = CompactionSettings { enabled: false, ..settings };
+    assert_eq!(session.auto_compaction(&off, small, false).unwrap(), AutoCompaction::None);
+
+    let n_shown = texts(&session).len();
+    let failed = r#"{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"read","arguments":{}}],"provider":"p","model":"m","stopReason":"error","errorMessage":"prompt is too long: 9 > 8","timestamp":9}"#;
+    session.append_message(Json::parse(failed).unwrap()).unwrap();
+    let result =
+        r#"{"role":"toolResult","toolCallId":"c","toolName":"read","content":[],"isError":true,"timestamp":9}"#;
+    session.append_message(Json::parse(result).unwrap()).unwrap();
+    let overflow = session.auto_compaction(&settings, limits, false).unwrap();
+    assert_eq!(overflow, AutoCompaction::Overflow { will_retry: true });
+    let edits = session.omit_failed_attempt().unwrap();
+    assert_eq!(edits.len(), 2);
+    assert_eq!(texts(&session).len(), n_shown);
+    let report = done(session.compact(keeping(2), &Acting::saying("s")).unwrap());
+    let usage = session.context_usage(100_000).unwrap();
+    assert_eq!((usage.tokens, usage.percent()), (None, None), "nobody has answered since");
+    assert!(report.estimated_tokens_after > Some(0));
+}
+
+#[test]
+fn families_know_what_they_share() {
+    let dir = TempDir::new().unwrap();
+    let sessions = sessions();
+    let (mut session, root) = three_turns(&sessions, dir.path());
+    let fourth = session.outline().id(session.outline().entries().nth(3).unwrap()).unwrap();
+    let child = session.create_branched_session(&fourth).unwrap().unwrap();
+    session.append_message(draft::UserMessage::new("elsewhere", 9)).unwrap();
+    let grandchild = session.create_branched_session(session.leaf_id().unwrap()).unwrap().unwrap();
+    let list = || {
+        let mut options = ListOptions::default();
+        sessions.list("/proj", Some(dir.path()), &mut options).unwrap()
+    };
+    let listed = list();
+    let tree = sessions.family_of(&listed, &child).unwrap();
+    let told: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
+    assert_eq!(told, [(0, None), (1, Some(4)), (2, Some(5))]);
+    assert_eq!(tree.place, 1);
+    drop(session);
+    fs::remove_file(&root).unwrap();
+    let listed = list();
+    let tree = sessions.family_of(&listed, &grandchild).unwrap();
+    let told: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
+    assert_eq!(told, [(0, None), (1, None), (2, Some(5))]);
+    assert_eq!(sessions.family_of(&listed, &root), None);
+}

@@ -1,0 +1,89 @@
+//! Compacting without a model, on whole sessions.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+
+use std::path::Path;
+
+use sessile::compaction::{CompactionSettings, Extractive};
+use sessile::{CompactOptions, Compacted, CompactionReport, SessionManager, write_sample};
+
+const HEADINGS: [&str; 8] = [
+    "## Goal\n",
+    "\n\n## Constraints & Preferences\n",
+    "\n\n## Progress\n### Done\n",
+    "\n### In Progress\n",
+    "\n### Blocked\n",
+    "\n\n## Key Decisions\n",
+    "\n\n## Next Steps\n",
+    "\n\n## Critical Context\n",
+];
+
+fn compacted(session: &mut SessionManager, keep: u64) -> CompactionReport {
+    let settings = CompactionSettings { keep_recent_tokens: keep, ..CompactionSettings::default() };
+    let options = CompactOptions { settings, ..CompactOptions::default() };
+    match session.compact(options, &Extractive::default()).unwrap() {
+        Compacted::Done(report) => *report,
+        Compacted::Nothing(reason) => panic!("{reason:?}"),
+    }
+}
+
+#[track_caller]
+fn assert_whole(report: &CompactionReport) {
+    let places: Vec<usize> = HEADINGS.iter().map(|heading| report.summary.find(heading).unwrap()).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    let details = report.details.as_ref().unwrap().to_text().into_owned();
+    assert!(details.contains(r#""generator":"extractive""#), "{details}");
+    assert!(report.summary.len() < 20_000, "{}", report.summary.len());
+}
+
+#[test]
+fn the_sample_can_be_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let sample = write_sample(dir.path()).unwrap();
+    let mut session = sample.sessions().open(&sample.richest, None, None).unwrap();
+    let report = compacted(&mut session, 1);
+    assert_whole(&report);
+    println!("{}", report.summary);
+    for told in ["keep everything in UTC", "CI run 4127", "<modified-files>"] {
+        assert!(report.summary.contains(told), "{told} is not in\n{}", report.summary);
+    }
+    // What was compacted once is not forgotten by the next time.
+    let question =
+        sessile::draft::UserMessage::new("Add a test for Lord Howe Island, which changes by half an hour.", 1);
+    session.append_message(question).unwrap();
+    let answer = sessile::draft::AssistantMessage::new("acme", "acme-1", "Added `lord_howe`; all 39 tests pass.", 2);
+    session.append_message(answer).unwrap();
+    session.append_message(sessile::draft::UserMessage::new("Good. What is left to do?", 3)).unwrap();
+    let again = compacted(&mut session, 1);
+    assert!(again.summary.contains("Lord Howe Island") && again.summary.contains("UTC"), "{}", again.summary);
+}
+
+/// The recorded session is beside the workspace, if it is there at all.
+#[test]
+fn the_recorded_session_can_be_gone_on_with() {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/before-compaction.jsonl");
+    if !recorded.exists() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("recorded.jsonl");
+    std::fs::copy(recorded, &file).unwrap();
+    let mut session = SessionManager::open(&file, None, None).unwrap();
+    let report = compacted(&mut session, 20_000);
+    assert_whole(&report);
+    println!("{}", report.summary);
+    let told = [
+        // From the summary before, from the conversation, and from the turn that was split.
+        "Refactor `coding-agent` to eliminate code duplication",
+        "**E2E tests only**",
+        "Refactor selectors: replace show/hide pairs with single showSelector helper",
+        "use `queueMessage` instead of `appendMessage`",
+        "Working directory: `/",
+        "**Turn Context (split turn):**",
+        "wait, wtf this doesn't look right to me?",
+        "<modified-files>",
+    ];
+    for told in told {
+        assert!(report.summary.contains(told), "{told} is not in\n{}", report.summary);
+    }
+    assert!(report.estimated_tokens_after.is_some_and(|tokens| tokens < 30_000), "{:?}", report.estimated_tokens_after);
+}

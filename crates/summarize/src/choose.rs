@@ -1,0 +1,78 @@
+//! From settings to a summarizer.
+
+use sessile_core::compaction::{Extractive, Summarizer, SummaryFailure};
+
+use crate::command::Command;
+use crate::settings::{Settings, Using};
+
+/// A summarizer of any sort, which may be used on another thread.
+pub type AnySummarizer = Box<dyn Summarizer + Send + Sync>;
+
+/// The summarizer that the settings ask for. A model named here, say by a flag of this run, counts before them.
+///
+/// `variable` looks up environment variables, in which the keys of providers are.
+pub fn choose(
+    settings: &Settings,
+    model: Option<&str>,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<AnySummarizer, SummaryFailure> {
+    let named = model.or(settings.model.as_deref());
+    let by_default = match (named, settings.command.is_empty()) {
+        (Some(_), _) => Using::Model,
+        (None, false) => Using::Command,
+        (None, true) => Using::Extractive,
+    };
+    let using = if model.is_some() { Using::Model } else { settings.using.unwrap_or(by_default) };
+    match using {
+        Using::Extractive => Ok(Box::new(Extractive::default())),
+        Using::Command => Ok(Box::new(Command::new(&settings.command, settings.patience.total)?)),
+        Using::Model => {
+            let named = named.ok_or_else(|| not_configured("no model is set: summarizer.model is missing"))?;
+            the_model(settings, named, variable)
+        }
+    }
+}
+
+#[cfg(feature = "models")]
+fn the_model(
+    settings: &Settings,
+    named: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<AnySummarizer, SummaryFailure> {
+    Ok(Box::new(crate::model::Model::new(settings, named, variable)?))
+}
+
+#[cfg(not(feature = "models"))]
+fn the_model(
+    _settings: &Settings,
+    named: &str,
+    _variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<AnySummarizer, SummaryFailure> {
+    Err(not_configured(&format!("{named} cannot be asked: this program was built without the feature `models`")))
+}
+
+pub(crate) fn not_configured(what: &str) -> SummaryFailure {
+    SummaryFailure::NotConfigured { what: what.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use sessile_core::compaction::Generator;
+
+    use super::*;
+
+    #[test]
+    fn the_settings_decide() {
+        let nothing = Settings::default();
+        let with_command = Settings { command: vec!["cat".to_owned()], ..Settings::default() };
+        let generator = |settings: &Settings| choose(settings, None, &|_| None).map(|it| it.generator());
+        assert_eq!(generator(&nothing).unwrap(), Generator::Extractive);
+        assert_eq!(generator(&with_command).unwrap(), Generator::Command);
+        let rather_not = Settings { using: Some(Using::Extractive), ..with_command };
+        assert_eq!(generator(&rather_not).unwrap(), Generator::Extractive);
+        let without_model = Settings { using: Some(Using::Model), ..nothing };
+        assert!(generator(&without_model).unwrap_err().to_string().contains("summarizer.model"));
+        let without_command = Settings { using: Some(Using::Command), ..Settings::default() };
+        assert!(generator(&without_command).unwrap_err().to_string().contains("summarizer.command"));
+    }
+}

@@ -1,0 +1,185 @@
+//! A program of the user's as summarizer: JSON in, JSON out.
+
+mod child;
+
+use std::time::Duration;
+
+use sessile_core::cancel::Cancel;
+use sessile_core::compaction::{
+    Generator, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
+};
+use sessile_core::draft::{Cost, Usage};
+use sessile_core::json::{JsText, Json, ObjectWriter, Raw, write_text};
+
+use crate::choose::not_configured;
+use crate::prompt::Prompt;
+use child::{Ended, Limits};
+
+/// The most a program may print.
+const MAX_OUTPUT: usize = 4 << 20;
+
+/// The longest summary a program may give.
+const MAX_SUMMARY: usize = 1 << 20;
+
+/// Runs a program for each summary.
+///
+/// It gets one JSON object on its standard input and prints one on its
+/// standard output: `{"summary": …}`, with `usage` as pi writes it if there
+/// is any, or `{"error": …}`. It is run directly, by no shell. What it prints
+/// on its standard error is shown if it fails.
+#[derive(Clone, Debug)]
+pub struct Command {
+    program: String,
+    arguments: Vec<String>,
+    limits: Limits,
+}
+
+impl Command {
+    /// A program with its arguments, and how long it may take.
+    pub fn new(words: &[String], time: Duration) -> Result<Self, SummaryFailure> {
+        let Some((program, arguments)) = words.split_first() else {
+            return Err(not_configured("no program is set: summarizer.command is missing"));
+        };
+        let limits = Limits { time, output: MAX_OUTPUT };
+        Ok(Self { program: program.clone(), arguments: arguments.to_vec(), limits })
+    }
+
+    fn failed(&self, what: &str, errors: &str) -> SummaryFailure {
+        let said = if errors.is_empty() { String::new() } else { format!(": {errors}") };
+        SummaryFailure::Failed { message: format!("{} {what}{said}", self.program), source: None }
+    }
+}
+
+impl Summarizer for Command {
+    fn generator(&self) -> Generator {
+        Generator::Command
+    }
+
+    /// What fits is the program's affair.
+    fn context_window(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn summarize(
+        &self,
+        request: &SummaryRequest<'_>,
+        _progress: &mut dyn FnMut(SummaryProgress<'_>),
+        cancel: &Cancel,
+    ) -> Result<Summary, SummaryFailure> {
+        let input = question(request).into_bytes();
+        let ran = child::run(&self.program, &self.arguments, input, self.limits, cancel);
+        let ran = ran.map_err(|error| SummaryFailure::Failed {
+            message: format!("cannot run {}", self.program),
+            source: Some(Box::new(error)),
+        })?;
+        match ran.ended {
+            Ended::Cancelled => Err(SummaryFailure::Cancelled),
+            Ended::TooSlow => {
+                Err(self.failed(&format!("took longer than {} s", self.limits.time.as_secs_f64()), &ran.errors))
+            }
+            Ended::TooMuch => Err(self.failed(&format!("printed more than {MAX_OUTPUT} bytes"), &ran.errors)),
+            Ended::Badly(status) => Err(self.failed(&format!("failed ({status})"), &ran.errors)),
+            Ended::Well => answer(&ran.output).map_err(|what| self.failed(&what, &ran.errors)),
+        }
+    }
+}
+
+/// What the program is told.
+fn question(request: &SummaryRequest<'_>) -> Json {
+    let prompt = Prompt::new(request, usize::MAX);
+    let purpose = match request.purpose {
+        Purpose::History => "history",
+        Purpose::Update => "update",
+        Purpose::TurnPrefix => "turnPrefix",
+        Purpose::Branch => "branch",
+    };
+    let mut json = ObjectWriter::new();
+    json.integer("version", 1).string("purpose", purpose).string("conversation", request.conversation.text());
+    let optional = [
+        ("previousSummary", request.previous_summary),
+        ("customInstructions", request.custom_instructions),
+        ("sessionModel", request.session_model),
+        ("thinkingLevel", request.thinking_level),
+    ];
+    for (key, value) in optional.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+        json.string(key, value);
+    }
+    json.bool("replaceInstructions", request.replaces_instructions);
+    let (read, modified) = (strings(&request.files.read), strings(&request.files.modified));
+    json.array("readFiles", read.iter().map(Json::raw)).array("modifiedFiles", modified.iter().map(Json::raw));
+    json.string("system", &prompt.system).string("prompt", &prompt.user);
+    json.finish()
+}
+
+fn strings(texts: &[JsText<'_>]) -> Vec<Json> {
+    let string = |text: &JsText<'_>| {
+        let mut json = Vec::new();
+        write_text(text, &mut json);
+        Json::parse(json).unwrap_or_else(|_| Json::null())
+    };
+    texts.iter().map(string).collect()
+}
+
+/// What the program answered; else what is wrong with it.
+fn answer(output: &[u8]) -> Result<Summary, String> {
+    let output = output.trim_ascii();
+    let json = Raw::parse(output).ok().ok_or("did not print JSON")?;
+    if let Some(error) = json.get("error").filter(|error| !error.is_null()) {
+        let text = error.as_string().unwrap_or_else(|| error.to_text().into_owned());
+        return Err(format!("reports an error: {}", first_of(&text)));
+    }
+    let text = json.get("summary").and_then(Raw::as_string).ok_or("printed JSON without a text `summary`")?;
+    if text.trim().is_empty() {
+        return Err("gave an empty summary".to_owned());
+    }
+    if text.len() > MAX_SUMMARY {
+        return Err(format!("gave a summary of more than {MAX_SUMMARY} bytes"));
+    }
+    Ok(Summary { text, usage: json.get("usage").filter(|usage| !usage.is_null()).map(usage) })
+}
+
+/// The beginning of a text that may be long, on one line.
+fn first_of(text: &str) -> String {
+    text.split_whitespace()
+        .flat_map(|word| [word, " "])
+        .flat_map(str::chars)
+        .take(400)
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}
+
+/// A usage object as pi writes it; what is missing or no count is 0.
+fn usage(json: Raw<'_>) -> Usage {
+    let count = |key: &str| json.get(key).and_then(as_count).unwrap_or(0);
+    let cost = json.get("cost");
+    let dollars =
+        |key: &str| cost.and_then(|cost| cost.get(key)).and_then(Raw::as_number).filter(|it| *it >= 0.0).unwrap_or(0.0);
+    let mut usage = Usage {
+        input: count("input"),
+        output: count("output"),
+        cache_read: count("cacheRead"),
+        cache_write: count("cacheWrite"),
+        cache_write_1h: json.get("cacheWrite1h").and_then(as_count),
+        reasoning: json.get("reasoning").and_then(as_count),
+        total_tokens: count("totalTokens"),
+        cost: Cost {
+            input: dollars("input"),
+            output: dollars("output"),
+            cache_read: dollars("cacheRead"),
+            cache_write: dollars("cacheWrite"),
+            total: dollars("total"),
+            total_from_provider: cost.and_then(|cost| cost.get("totalFromProvider")).and_then(Raw::as_bool),
+        },
+    };
+    if usage.total_tokens == 0 {
+        usage.total_tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
+    }
+    usage
+}
+
+/// A number of tokens.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a whole number in range")]
+pub(crate) fn as_count(value: Raw<'_>) -> Option<u64> {
+    value.as_number().filter(|number| (0.0..=1e15).contains(number)).map(|number| number as u64)
+}

@@ -1,0 +1,157 @@
+//! A program at work, within bounds of time and output.
+
+use std::io::{self, Read, Write};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sessile_core::cancel::Cancel;
+
+/// How often the clock and the cancellation are looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How long what the program printed may take to arrive after its end.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How much of what it says on its standard error is kept: the end.
+const MAX_ERRORS: usize = 4096;
+
+/// What a program may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) time: Duration,
+    pub(super) output: usize,
+}
+
+/// What a program did.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) ended: Ended,
+    pub(super) output: Vec<u8>,
+    /// What it said on its standard error, in one line.
+    pub(super) errors: String,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    Well,
+    Badly(ExitStatus),
+    TooSlow,
+    TooMuch,
+    Cancelled,
+}
+
+/// Runs a program to its end, or to ours.
+pub(super) fn run(
+    program: &str,
+    arguments: &[String],
+    input: Vec<u8>,
+    limits: Limits,
+    cancel: &Cancel,
+) -> io::Result<Ran> {
+    let mut command = std::process::Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own, so that what it started can be ended with it.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that does not read to the end is judged by what it prints.
+        thread::spawn(move || stdin.write_all(&input));
+    }
+    let output = reader(child.stdout.take(), limits.output.saturating_add(1), false);
+    let errors = reader(child.stderr.take(), MAX_ERRORS, true);
+    let mut waiting = Waiting { child, output, limits, since: Instant::now() };
+    let (ended, output) = waiting.until_end(cancel);
+    waiting.end_group();
+    let errors = errors.recv_timeout(GRACE).unwrap_or_default();
+    let errors = String::from_utf8_lossy(&errors).split_whitespace().collect::<Vec<_>>().join(" ");
+    Ok(Ran { ended, output, errors: ending(&errors, 800) })
+}
+
+struct Waiting {
+    child: Child,
+    output: Receiver<Vec<u8>>,
+    limits: Limits,
+    since: Instant,
+}
+
+impl Waiting {
+    /// Waits until the program has ended and everything it printed is here, or until it must end.
+    fn until_end(&mut self, cancel: &Cancel) -> (Ended, Vec<u8>) {
+        let mut output = None;
+        let mut exited: Option<(ExitStatus, Instant)> = None;
+        loop {
+            if cancel.is_cancelled() {
+                return (Ended::Cancelled, Vec::new());
+            }
+            if self.since.elapsed() > self.limits.time {
+                return (Ended::TooSlow, Vec::new());
+            }
+            if output.is_none() {
+                match self.output.recv_timeout(LOOK) {
+                    Ok(bytes) if bytes.len() > self.limits.output => return (Ended::TooMuch, Vec::new()),
+                    Ok(bytes) => output = Some(bytes),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => output = Some(Vec::new()),
+                }
+            } else {
+                thread::sleep(LOOK / 5);
+            }
+            if exited.is_none() {
+                exited = self.child.try_wait().ok().flatten().map(|status| (status, Instant::now()));
+            }
+            let Some((status, at)) = exited else { continue };
+            if output.is_none() && at.elapsed() > GRACE {
+                // Something it left behind may hold the pipe open for ever.
+                self.end_group();
+                output = Some(self.output.recv_timeout(GRACE).unwrap_or_default());
+            }
+            if let Some(output) = output {
+                return (if status.success() { Ended::Well } else { Ended::Badly(status) }, output);
+            }
+        }
+    }
+
+    /// Ends the program and whatever it started, and buries it.
+    fn end_group(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            // Fails if nobody is left in the group.
+            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
+        }
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Reads to the end on a thread of its own. Keeps the first `most` bytes and then stops, or the last ones.
+fn reader(pipe: Option<impl Read + Send + 'static>, most: usize, keeps_last: bool) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        let mut chunk = [0; 8192];
+        let Some(mut pipe) = pipe else { return };
+        while let Ok(n_read @ 1..) = pipe.read(&mut chunk) {
+            kept.extend_from_slice(&chunk[..n_read]);
+            if kept.len() > most {
+                if !keeps_last {
+                    kept.truncate(most);
+                    break;
+                }
+                kept.drain(..kept.len() - most);
+            }
+        }
+        // Nobody may be waiting any more.
+        drop(sender.send(kept));
+    });
+    receiver
+}
+
+/// The end of a text.
+fn ending(text: &str, most: usize) -> String {
+    let start = text.ceil_char_boundary(text.len().saturating_sub(most));
+    text.get(start..).unwrap_or_default().to_owned()
+}

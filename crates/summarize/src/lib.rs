@@ -1,0 +1,37 @@
+//! Who writes summaries: the user's own command, a language model, or the offline rule of `sessile-core`.
+//!
+//! Everything here implements [`Summarizer`](sessile_core::compaction::Summarizer)
+//! and blocks until it is done or cancelled. Nothing here touches a session.
+//!
+//! - [`Command`] runs a program: JSON in, JSON out.
+//! - `Model` (feature `models`) asks Anthropic, `OpenAI` and whatever speaks its
+//!   protocol, Gemini or Ollama over HTTP.
+//! - [`Settings`] are the `summarizer` table of the user's `config.toml`, and
+//!   [`choose`] makes a summarizer of them.
+//!
+//! What crosses the network or a pipe is bounded in time and in size, keys
+//! come from environment variables alone, and no message of ours holds one.
+//!
+//! ```
+//! use sessile_core::compaction::{Generator, Summarizer};
+//! use sessile_summarize::{Settings, choose};
+//!
+//! let settings = Settings::default();
+//! let offline = choose(&settings, None, &|_| None)?;
+//! assert_eq!(offline.generator(), Generator::Extractive);
+//! # Ok::<(), sessile_core::compaction::SummaryFailure>(())
+//! ```
+
+mod choose;
+mod command;
+#[cfg(feature = "models")]
+mod model;
+mod prompt;
+mod settings;
+
+pub use choose::{AnySummarizer, choose};
+pub use command::Command;
+#[cfg(feature = "models")]
+pub use model::{Model, Provider};
+pub use prompt::Prompt;
+pub use settings::{Patience, Prices, Settings, SettingsError, Using};

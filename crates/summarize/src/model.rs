@@ -1,0 +1,284 @@
+//! Language models over HTTP.
+//!
+//! One request, one streamed answer, and no more of either than there is room
+//! for. [`Provider`] says where a model lives and which protocol it speaks;
+//! the four protocols differ in how a question is put ([`protocol`]) and in
+//! what the events of the answer mean. [`http`] moves the bytes.
+
+mod answer;
+mod anthropic;
+mod fault;
+mod framing;
+mod gemini;
+mod http;
+mod ollama;
+mod openai;
+mod protocol;
+mod provider;
+mod secret;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sessile_core::cancel::Cancel;
+use sessile_core::compaction::{
+    DEFAULT_CONTEXT_WINDOW, Generator, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
+};
+
+use crate::choose::not_configured;
+use crate::prompt::Prompt;
+use crate::settings::{Patience, Prices, Settings};
+use answer::Answer;
+use fault::Fault;
+use protocol::Question;
+pub use provider::Provider;
+use secret::Secret;
+
+/// How often the cancellation is looked at while waiting.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Instructions and the frame around the conversation, in characters.
+const ROOM_FOR_WORDS: u64 = 12_000;
+
+/// The model the session last used.
+const SESSION: &str = "session";
+
+/// Asks a language model.
+#[derive(Debug)]
+pub struct Model {
+    /// None if it is the session's.
+    named: Option<Named>,
+    base_url: Option<String>,
+    key_variable: Option<String>,
+    /// Keys of all providers there are, for the session's model may be any of them.
+    keys: Vec<(&'static str, Secret)>,
+    own_key: Option<Secret>,
+    ollama_host: Option<String>,
+    max_output: Option<u64>,
+    context_window: u64,
+    prices: Prices,
+    patience: Patience,
+}
+
+/// A provider and one of its models.
+#[derive(Clone, Debug)]
+struct Named {
+    provider: &'static Provider,
+    model: String,
+}
+
+impl Named {
+    fn parse(name: &str) -> Result<Self, SummaryFailure> {
+        let unknown = || {
+            let known: Vec<&str> = Provider::all().iter().map(|provider| provider.name).collect();
+            not_configured(&format!(
+                "{name:?} is no model: it takes provider/model, the provider being one of {}",
+                known.join(", ")
+            ))
+        };
+        let (provider, model) = name.split_once('/').ok_or_else(unknown)?;
+        let provider = Provider::named(provider).filter(|_| is_model_name(model)).ok_or_else(unknown)?;
+        Ok(Self { provider, model: model.to_owned() })
+    }
+}
+
+/// A name that can stand in an address and in a message.
+fn is_model_name(model: &str) -> bool {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-._:/@+".contains(it);
+    !model.is_empty() && model.len() <= 200 && model.chars().all(is_plain) && !model.contains("..")
+}
+
+impl Model {
+    /// The model the settings and `named` (`provider/model`, or `session`) ask for. Keys are looked up at once.
+    pub fn new(
+        settings: &Settings,
+        named: &str,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, SummaryFailure> {
+        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let key_of = |provider: &'static Provider| {
+            let key = provider.key_variables.iter().find_map(|name| set(name))?;
+            Some((provider.name, Secret::new(&key)))
+        };
+        let named = if named == SESSION { None } else { Some(Named::parse(named)?) };
+        let wanted =
+            Provider::all().iter().filter(|provider| named.as_ref().is_none_or(|it| it.provider.name == provider.name));
+        let model = Self {
+            keys: wanted.filter_map(key_of).collect(),
+            own_key: settings.key_variable.as_deref().and_then(set).map(|key| Secret::new(&key)),
+            key_variable: settings.key_variable.clone(),
+            base_url: settings.base_url.clone(),
+            ollama_host: set("OLLAMA_HOST"),
+            max_output: settings.max_output,
+            context_window: settings.context_window.unwrap_or(DEFAULT_CONTEXT_WINDOW),
+            prices: settings.prices,
+            patience: settings.patience,
+            named,
+        };
+        if let Some(named) = &model.named {
+            model.key(named.provider)?;
+        }
+        Ok(model)
+    }
+
+    /// The same model, with other time limits.
+    #[must_use]
+    pub fn with_patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// The key for a provider; none if it needs none.
+    fn key(&self, provider: &'static Provider) -> Result<Option<&Secret>, SummaryFailure> {
+        let usual = || self.keys.iter().find(|(name, _)| *name == provider.name).map(|(_, key)| key);
+        let key = if self.key_variable.is_some() { self.own_key.as_ref() } else { usual() };
+        // A server in an unusual place may well want no key.
+        let needs_key = self.key_variable.is_some() || (!provider.key_variables.is_empty() && self.base_url.is_none());
+        if key.is_some() || !needs_key {
+            return Ok(key);
+        }
+        let names = self.key_variable.as_deref().map_or_else(|| provider.key_variables.join(" or "), str::to_owned);
+        Err(not_configured(&format!("{} needs a key: {names} is not set", provider.name)))
+    }
+
+    fn base(&self, provider: &'static Provider) -> String {
+        let ollama = self.ollama_host.as_deref().filter(|_| provider.name == "ollama").map(provider::ollama_address);
+        self.base_url.clone().or(ollama).unwrap_or_else(|| provider.base_url.to_owned())
+    }
+
+    /// The model to ask: the one that was named, or the session's.
+    fn named_for(&self, request: &SummaryRequest<'_>) -> Result<Named, SummaryFailure> {
+        match (&self.named, request.session_model) {
+            (Some(named), _) => Ok(named.clone()),
+            (None, Some(name)) => Named::parse(name),
+            (None, None) => Err(not_configured("the session has not used a model yet: name one")),
+        }
+    }
+
+    /// How many characters of a conversation fit, if each token is three of them.
+    fn room(&self, request: &SummaryRequest<'_>) -> usize {
+        let answer = self.max_output.unwrap_or(protocol::USUAL_OUTPUT).min(self.context_window / 2);
+        let previous = request.previous_summary.map_or(0, str::len) as u64;
+        let room = (3 * (self.context_window - answer)).saturating_sub(ROOM_FOR_WORDS + previous);
+        usize::try_from(room.max(4000)).unwrap_or(usize::MAX)
+    }
+}
+
+impl Summarizer for Model {
+    fn generator(&self) -> Generator {
+        Generator::Model
+    }
+
+    fn context_window(&self) -> u64 {
+        self.context_window
+    }
+
+    fn summarize(
+        &self,
+        request: &SummaryRequest<'_>,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+        cancel: &Cancel,
+    ) -> Result<Summary, SummaryFailure> {
+        let named = self.named_for(request)?;
+        let key = self.key(named.provider)?;
+        let prompt = Prompt::new(request, self.room(request));
+        let question = Question {
+            provider: named.provider,
+            model: &named.model,
+            base_url: &self.base(named.provider),
+            key,
+            prompt: &prompt,
+            max_output: self.max_output,
+            context_window: self.context_window,
+        };
+        let answer = self.ask_patiently(&question, progress, cancel)?;
+        Ok(answer.into_summary(self.prices))
+    }
+}
+
+impl Model {
+    /// Asks again as long as there is hope and patience.
+    fn ask_patiently(
+        &self,
+        question: &Question<'_>,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+        cancel: &Cancel,
+    ) -> Result<Answer, SummaryFailure> {
+        let max_attempts = self.patience.n_retries;
+        for attempt in 0..=max_attempts {
+            let fault = match self.ask(question, progress, cancel) {
+                Ok(answer) => {
+                    if attempt > 0 {
+                        progress(SummaryProgress::Settled);
+                    }
+                    return Ok(answer);
+                }
+                Err(fault) => fault,
+            };
+            let delay = self.delay(attempt, &fault);
+            let (true, Some(delay)) = (attempt < max_attempts, delay) else {
+                if attempt > 0 {
+                    progress(SummaryProgress::Settled);
+                }
+                return Err(fault.into_failure(question));
+            };
+            let reason = fault.told(question);
+            let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+            progress(SummaryProgress::Waiting { attempt: attempt + 1, max_attempts, delay_ms, reason: &reason });
+            wait(delay, cancel)?;
+            progress(SummaryProgress::Attempt);
+        }
+        Err(SummaryFailure::Empty)
+    }
+
+    /// How long to wait before the next attempt; none if another one makes no sense.
+    fn delay(&self, attempt: u32, fault: &Fault) -> Option<Duration> {
+        let Patience { first_delay, longest_delay, .. } = self.patience;
+        match fault.retry_after() {
+            _ if !fault.is_transient() => None,
+            Some(asked) => (asked <= longest_delay).then_some(asked),
+            None => Some(first_delay.saturating_mul(1 << attempt.min(20)).min(longest_delay)),
+        }
+    }
+
+    /// One attempt.
+    fn ask(
+        &self,
+        question: &Question<'_>,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+        cancel: &Cancel,
+    ) -> Result<Answer, Fault> {
+        let mut answer = Answer::new(question.provider.protocol);
+        let mut response = http::Response::start(question.request(), self.patience, cancel)?;
+        response.check_status()?;
+        let mut frames = framing::Framing::of(question.provider.protocol, response.is_json());
+        while let Some(bytes) = response.next()? {
+            frames.push(&bytes)?;
+            while let Some(payload) = frames.take() {
+                answer.add(&payload, &mut |text| progress(SummaryProgress::Text(text)))?;
+            }
+            if answer.is_complete() {
+                break;
+            }
+        }
+        if let Some(payload) = frames.finish() {
+            answer.add(&payload, &mut |text| progress(SummaryProgress::Text(text)))?;
+        }
+        answer.check()?;
+        Ok(answer)
+    }
+}
+
+/// Waits, unless somebody asks to stop.
+fn wait(delay: Duration, cancel: &Cancel) -> Result<(), SummaryFailure> {
+    let since = Instant::now();
+    loop {
+        if cancel.is_cancelled() {
+            return Err(SummaryFailure::Cancelled);
+        }
+        let left = delay.saturating_sub(since.elapsed());
+        if left.is_zero() {
+            return Ok(());
+        }
+        thread::sleep(left.min(LOOK));
+    }
+}

@@ -1,0 +1,161 @@
+//! An answer as it comes together, and whether it is one.
+
+use sessile_core::compaction::{Summary, SummaryFailure};
+use sessile_core::draft::{Cost, Usage};
+use sessile_core::json::Raw;
+
+use super::fault::{Fault, quoted};
+use super::protocol::{add_event, at, text_at, tokens_at};
+use super::provider::Protocol;
+use crate::settings::Prices;
+
+/// The longest text an answer may have, in bytes.
+const MAX_TEXT: usize = 1 << 20;
+
+/// What ends a stream of `OpenAI`'s.
+const DONE: &[u8] = b"[DONE]";
+
+/// Words in the name of an error that may pass.
+const PASSING: &[&str] =
+    &["overload", "rate_limit", "api_error", "timeout", "server_error", "unavailable", "exhausted", "internal"];
+
+/// Why an answer ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Finish {
+    /// It is whole.
+    Stop,
+    /// There was no more room for it.
+    Length,
+    /// The model wants a tool run.
+    Tool,
+    /// The model or its provider would not.
+    Refused(String),
+    /// Something we do not know.
+    Other(String),
+}
+
+/// What has come so far.
+#[derive(Debug)]
+pub(super) struct Answer {
+    protocol: Protocol,
+    text: String,
+    /// How much of the text was handed on.
+    n_told: usize,
+    pub(super) finish: Option<Finish>,
+    pub(super) usage: Usage,
+    /// What the provider says it cost, in dollars.
+    pub(super) charged: Option<f64>,
+    /// Whether the stream says that nothing more comes.
+    pub(super) is_closed: bool,
+}
+
+impl Answer {
+    pub(super) fn new(protocol: Protocol) -> Self {
+        let usage = Usage::default();
+        Self { protocol, text: String::new(), n_told: 0, finish: None, usage, charged: None, is_closed: false }
+    }
+
+    /// Adds an event of the stream, and hands on the text it brings.
+    pub(super) fn add(&mut self, payload: &[u8], on_text: &mut dyn FnMut(&str)) -> Result<(), Fault> {
+        if payload == DONE {
+            self.is_closed = true;
+            if !self.text.is_empty() {
+                self.finish.get_or_insert(Finish::Stop);
+            }
+            return Ok(());
+        }
+        let unreadable =
+            |_| Fault::Permanent(format!("the answer is no JSON: {}", quoted(&String::from_utf8_lossy(payload))));
+        let event = Raw::parse(payload).map_err(unreadable)?;
+        if let Some(error) = at(event, &["error"]) {
+            return Err(error_in(error));
+        }
+        add_event(self.protocol, event, self);
+        if self.text.len() > MAX_TEXT {
+            return Err(Fault::Permanent(format!("the answer is longer than {MAX_TEXT} bytes")));
+        }
+        let news = self.text.get(self.n_told..).unwrap_or_default();
+        if !news.is_empty() {
+            on_text(news);
+            self.n_told = self.text.len();
+        }
+        Ok(())
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// A further block of text begins.
+    pub(super) fn paragraph(&mut self) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+    }
+
+    pub(super) fn refuse(&mut self, reason: &str) {
+        self.finish = Some(Finish::Refused(reason.to_owned()));
+    }
+
+    /// Why it ended, unless something worse was said before.
+    pub(super) fn finish_with(&mut self, finish: Finish) {
+        if !matches!(self.finish, Some(Finish::Tool | Finish::Refused(_))) {
+            self.finish = Some(finish);
+        }
+    }
+
+    /// Whether nothing more comes.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Fails unless the answer is whole and says something.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        match &self.finish {
+            None => Err(Fault::transient("the answer broke off")),
+            Some(Finish::Length) => Err(Fault::Unusable(SummaryFailure::CutShort)),
+            Some(Finish::Tool) => Err(Fault::Unusable(SummaryFailure::CalledTool)),
+            Some(Finish::Refused(reason)) => Err(Fault::Unusable(SummaryFailure::Refused { reason: quoted(reason) })),
+            Some(Finish::Other(reason)) => {
+                Err(Fault::Permanent(format!("the answer ended for the reason {:?}", quoted(reason))))
+            }
+            Some(Finish::Stop) if self.text.trim().is_empty() => Err(Fault::Unusable(SummaryFailure::Empty)),
+            Some(Finish::Stop) => Ok(()),
+        }
+    }
+
+    /// The summary, with what it took.
+    pub(super) fn into_summary(self, prices: Prices) -> Summary {
+        let mut usage = self.usage;
+        usage.total_tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
+        usage.cost = cost(&usage, prices, self.charged);
+        let usage = (usage.total_tokens > 0).then_some(usage);
+        Summary { text: self.text.trim().to_owned(), usage }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below what a float holds")]
+fn cost(usage: &Usage, prices: Prices, charged: Option<f64>) -> Cost {
+    let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
+    let mut cost = Cost {
+        input: dollars(usage.input, prices.input),
+        output: dollars(usage.output, prices.output),
+        cache_read: dollars(usage.cache_read, prices.cache_read),
+        cache_write: dollars(usage.cache_write, prices.cache_write),
+        total: 0.0,
+        total_from_provider: charged.map(|_| true),
+    };
+    cost.total = charged.unwrap_or(cost.input + cost.output + cost.cache_read + cost.cache_write);
+    cost
+}
+
+/// An error that comes as an event.
+fn error_in(error: Raw<'_>) -> Fault {
+    let kind = text_at(error, &["type"]).or_else(|| text_at(error, &["status"])).unwrap_or_default().to_lowercase();
+    let code = tokens_at(error, &["code"]).unwrap_or(0);
+    let said =
+        text_at(error, &["message"]).or_else(|| error.as_string()).unwrap_or_else(|| error.to_text().into_owned());
+    let what = format!("the server reports: {}", quoted(&said));
+    let is_passing = PASSING.iter().any(|word| kind.contains(word)) || code == 429 || (500..600).contains(&code);
+    if is_passing { Fault::transient(what) } else { Fault::Permanent(what) }
+}

@@ -1,0 +1,83 @@
+//! What can go wrong in one attempt.
+
+use std::time::Duration;
+
+use sessile_core::compaction::SummaryFailure;
+
+use super::protocol::Question;
+
+/// Why an attempt came to nothing.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// Somebody asked to stop.
+    Cancelled,
+    /// It may go better another time.
+    Transient {
+        what: String,
+        /// How long the server wants us to wait.
+        retry_after: Option<Duration>,
+    },
+    /// It will not go better.
+    Permanent(String),
+    /// The answer is one that is none.
+    Unusable(SummaryFailure),
+}
+
+impl Fault {
+    pub(super) fn transient(what: impl Into<String>) -> Self {
+        Self::Transient { what: what.into(), retry_after: None }
+    }
+
+    pub(super) fn is_transient(&self) -> bool {
+        matches!(self, Self::Transient { .. })
+    }
+
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Transient { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// What happened, without the key.
+    pub(super) fn told(&self, question: &Question<'_>) -> String {
+        match self {
+            Self::Transient { what, .. } | Self::Permanent(what) => question.without_key(what),
+            Self::Cancelled => "cancelled".to_owned(),
+            Self::Unusable(failure) => question.without_key(&failure.to_string()),
+        }
+    }
+
+    pub(super) fn into_failure(self, question: &Question<'_>) -> SummaryFailure {
+        let retry_after = self.retry_after();
+        match self {
+            Self::Cancelled => SummaryFailure::Cancelled,
+            Self::Unusable(SummaryFailure::Refused { reason }) => {
+                SummaryFailure::Refused { reason: question.without_key(&reason) }
+            }
+            Self::Unusable(failure) => failure,
+            Self::Transient { what, .. } | Self::Permanent(what) => {
+                let wait =
+                    retry_after.map_or_else(String::new, |delay| format!("; it asks to wait {} s", delay.as_secs()));
+                let name = format!("{}/{}", question.provider.name, question.model);
+                let message = format!("{name}: {}{wait}", question.without_key(&what));
+                SummaryFailure::Failed { message, source: None }
+            }
+        }
+    }
+}
+
+/// How much of what a server says is shown, in characters.
+const LONGEST: usize = 300;
+
+/// Words of a server's for a message of ours: one line, not long, nothing that steers a terminal.
+pub(super) fn quoted(text: &str) -> String {
+    let words: String =
+        text.split_whitespace().flat_map(|word| [word, " "]).flat_map(str::chars).take(8 * LONGEST).collect();
+    let words: String = words.trim().chars().filter(|it| !it.is_control()).collect();
+    let mut shown: String = words.chars().take(LONGEST).collect();
+    if shown.len() < words.len() {
+        shown.push('…');
+    }
+    shown
+}

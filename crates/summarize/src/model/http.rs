@@ -1,0 +1,274 @@
+//! One request and its answer, piece by piece.
+//!
+//! The request runs on a thread of its own, which hands on what arrives, a
+//! few pieces ahead at most. So waiting can end at any moment, whatever the
+//! network does; the thread then ends at its own time limit.
+
+use std::io::Read;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sessile_core::cancel::Cancel;
+use sessile_core::date::{self, Utc};
+use sessile_core::json::Raw;
+
+use super::LOOK;
+use super::fault::{Fault, quoted};
+use crate::settings::Patience;
+
+/// The most that is read of an answer.
+const MAX_BODY: usize = 64 << 20;
+
+/// The most that is read of an answer that says what went wrong.
+const MAX_COMPLAINT: usize = 64 << 10;
+
+/// How many pieces may wait to be looked at.
+const AHEAD: usize = 16;
+
+/// What to send.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) url: String,
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+/// What the thread hands on.
+enum Piece {
+    Head(Head),
+    Bytes(Vec<u8>),
+    End,
+    Broken(Fault),
+}
+
+#[derive(Debug)]
+struct Head {
+    status: u16,
+    content_type: String,
+    location: Option<String>,
+    retry_after: Option<Duration>,
+}
+
+/// An answer that is arriving.
+pub(super) struct Response<'c> {
+    pieces: Receiver<Piece>,
+    head: Head,
+    patience: Patience,
+    cancel: &'c Cancel,
+    since: Instant,
+    n_read: usize,
+}
+
+impl<'c> Response<'c> {
+    /// Sends a request and waits until the answer begins.
+    pub(super) fn start(request: Request, patience: Patience, cancel: &'c Cancel) -> Result<Self, Fault> {
+        let (sender, pieces) = sync_channel(AHEAD);
+        let spawned = thread::Builder::new().name("summary".to_owned()).spawn(move || {
+            if let Err(fault) = exchange(&request, patience, &sender) {
+                // Nobody may be waiting any more.
+                drop(sender.send(Piece::Broken(fault)));
+            }
+        });
+        spawned.map_err(|error| Fault::Permanent(format!("cannot start a thread: {error}")))?;
+        let head = Head { status: 0, content_type: String::new(), location: None, retry_after: None };
+        let mut response = Self { pieces, head, patience, cancel, since: Instant::now(), n_read: 0 };
+        match response.piece()? {
+            Piece::Head(head) => response.head = head,
+            Piece::Broken(fault) => return Err(fault),
+            Piece::Bytes(_) | Piece::End => return Err(Fault::transient("the answer has no beginning")),
+        }
+        Ok(response)
+    }
+
+    /// The next thing the thread hands on, within the limits of patience.
+    fn piece(&mut self) -> Result<Piece, Fault> {
+        let idle_since = Instant::now();
+        loop {
+            if self.cancel.is_cancelled() {
+                return Err(Fault::Cancelled);
+            }
+            if idle_since.elapsed() > self.patience.idle {
+                return Err(Fault::transient(format!("nothing came for {} s", self.patience.idle.as_secs_f64())));
+            }
+            if self.since.elapsed() > self.patience.total {
+                let limit = self.patience.total.as_secs_f64();
+                return Err(Fault::Permanent(format!("the answer took longer than {limit} s")));
+            }
+            match self.pieces.recv_timeout(LOOK) {
+                Ok(piece) => return Ok(piece),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(Fault::transient("the connection broke off")),
+            }
+        }
+    }
+
+    /// The next bytes of the answer; none at its end.
+    pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        match self.piece()? {
+            Piece::Bytes(bytes) => {
+                self.n_read += bytes.len();
+                if self.n_read > MAX_BODY {
+                    return Err(Fault::Permanent(format!("the answer is larger than {MAX_BODY} bytes")));
+                }
+                Ok(Some(bytes))
+            }
+            Piece::Broken(fault) => Err(fault),
+            Piece::End | Piece::Head(_) => Ok(None),
+        }
+    }
+
+    /// Whether the answer comes as one JSON value instead of as a stream.
+    pub(super) fn is_json(&self) -> bool {
+        self.head.content_type.starts_with("application/json")
+    }
+
+    /// Fails unless the server says that all is well.
+    pub(super) fn check_status(&mut self) -> Result<(), Fault> {
+        let status = self.head.status;
+        match status {
+            200..=299 => return Ok(()),
+            300..=399 => {
+                let target = self.head.location.as_deref().map(without_secrets).unwrap_or_default();
+                return Err(Fault::Permanent(format!(
+                    "the server redirects (status {status}) to {target}; not followed, the key is for it alone"
+                )));
+            }
+            _ => {}
+        }
+        let what = format!("status {status}{}", self.complaint()?);
+        match status {
+            408 | 409 | 425 | 429 | 500..=599 => Err(Fault::Transient { what, retry_after: self.head.retry_after }),
+            _ => Err(Fault::Permanent(what)),
+        }
+    }
+
+    /// What the server says is wrong.
+    fn complaint(&mut self) -> Result<String, Fault> {
+        let mut body = Vec::new();
+        while body.len() < MAX_COMPLAINT {
+            match self.next() {
+                Ok(Some(bytes)) => body.extend(bytes),
+                Err(Fault::Cancelled) => return Err(Fault::Cancelled),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        let text = said_in(&body).unwrap_or_else(|| String::from_utf8_lossy(&body).into_owned());
+        let text = quoted(&text);
+        Ok(if text.is_empty() { String::new() } else { format!(": {text}") })
+    }
+}
+
+/// The message in a JSON value that tells of an error, in one of the usual places.
+fn said_in(body: &[u8]) -> Option<String> {
+    let json = Raw::parse(body).ok()?;
+    let json = json.items().next().unwrap_or(json);
+    let error = json.get("error").unwrap_or(json);
+    error.get("message").and_then(Raw::as_string).or_else(|| error.as_string())
+}
+
+/// An address as far as it can be shown: without what comes after the path.
+fn without_secrets(address: &str) -> String {
+    let end = address.find(['?', '#']).unwrap_or(address.len());
+    let shown = quoted(address.split_at(end).0);
+    match shown.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('@')?.1))) {
+        Some((scheme, rest)) => format!("{scheme}://{rest}"),
+        None => shown,
+    }
+}
+
+/// Sends the request and hands on what comes back. Ends early if nobody listens.
+fn exchange(request: &Request, patience: Patience, sender: &SyncSender<Piece>) -> Result<(), Fault> {
+    let mut builder = agent(&request.url, patience).post(&request.url);
+    for (name, value) in &request.headers {
+        let Ok(mut value) = ureq::http::HeaderValue::from_str(value) else {
+            return Err(Fault::Permanent(format!("the header {name} holds a character that no header may have")));
+        };
+        value.set_sensitive(true);
+        builder = builder.header(*name, value);
+    }
+    let mut response = builder.send(&request.body[..]).map_err(|error| connection_fault(&error))?;
+    let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let head = Head {
+        status: response.status().as_u16(),
+        content_type: header("content-type").unwrap_or_default().to_lowercase(),
+        location: header("location"),
+        retry_after: header("retry-after").and_then(|wait| retry_after(&wait, header("date").as_deref())),
+    };
+    if sender.send(Piece::Head(head)).is_err() {
+        return Ok(());
+    }
+    let mut body = response.body_mut().as_reader();
+    let mut chunk = vec![0; 16 << 10];
+    loop {
+        let n_read =
+            body.read(&mut chunk).map_err(|error| Fault::transient(format!("the connection broke off: {error}")))?;
+        let piece = if n_read == 0 { Piece::End } else { Piece::Bytes(chunk[..n_read].to_vec()) };
+        if sender.send(piece).is_err() || n_read == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn agent(url: &str, patience: Patience) -> ureq::Agent {
+    let mut config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .user_agent(concat!("sessile/", env!("CARGO_PKG_VERSION")))
+        .max_response_header_size(64 << 10)
+        .timeout_connect(Some(patience.idle.min(Duration::from_secs(30))))
+        .timeout_per_read(Some(patience.idle))
+        .timeout_global(Some(patience.total));
+    if is_local(url) {
+        config = config.proxy(None);
+    }
+    ureq::Agent::new_with_config(config.build())
+}
+
+/// Whether an address is this machine, to which no proxy leads.
+fn is_local(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    ["localhost", "127.", "[::1]"].iter().any(|local| host.starts_with(local))
+}
+
+fn connection_fault(error: &ureq::Error) -> Fault {
+    match error {
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl | ureq::Error::Tls(_) => {
+            Fault::Permanent(quoted(&error.to_string()))
+        }
+        _ => Fault::transient(quoted(&format!("the connection failed: {error}"))),
+    }
+}
+
+/// How long a server wants us to wait: seconds, or a date, which is compared with the server's own.
+fn retry_after(wait: &str, date: Option<&str>) -> Option<Duration> {
+    if let Ok(seconds) = wait.trim().parse::<f64>() {
+        return (0.0..1e9).contains(&seconds).then(|| Duration::from_secs_f64(seconds));
+    }
+    let (until, now) = (date::parse(wait.trim(), &Utc)?, date::parse(date?.trim(), &Utc)?);
+    Some(Duration::from_millis(u64::try_from(until - now).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_say_how_long_to_wait() {
+        let date = Some("Wed, 21 Oct 2015 07:28:00 GMT");
+        assert_eq!(retry_after("7", None), Some(Duration::from_secs(7)));
+        assert_eq!(retry_after("Wed, 21 Oct 2015 07:28:09 GMT", date), Some(Duration::from_secs(9)));
+        assert_eq!(retry_after("Wed, 21 Oct 2015 07:27:09 GMT", date), Some(Duration::ZERO));
+        assert_eq!(retry_after("-3", date), None);
+        assert_eq!(retry_after("soon", date), None);
+    }
+
+    #[test]
+    fn addresses_are_shown_without_what_may_be_secret() {
+        assert_eq!(without_secrets("https://u:p@host/path?key=1"), "https://host/path");
+        assert!(
+            is_local("http://127.0.0.1:1/v1") && is_local("http://localhost:1") && !is_local("https://api.example")
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! What can go wrong on the way: bounded in time and memory, told without the key.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sessile_core::cancel::Cancel;
+use sessile_core::compaction::SummaryFailure;
+use sessile_summarize::{Model, Patience, Settings};
+
+use crate::protocols::good;
+use crate::server::{Play, Server, response, stream};
+use crate::{KEY, MODELS, ask, ask_with, patience};
+
+/// Something of an answer that is not its end.
+fn beginning(model: &str) -> &'static str {
+    match model.split('/').next().unwrap() {
+        "anthropic" => {
+            "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"half\"}}\n\n"
+        }
+        "google" => "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"half\"}]}}]}\n\n",
+        "ollama" => "{\"message\":{\"content\":\"half\"},\"done\":false}\n",
+        _ => "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n",
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_off_is_begun_anew() {
+    for (model, _) in MODELS {
+        let server = Server::play(vec![Play::Say(stream(beginning(model))), Play::Say(good(model))]);
+        let asked = ask(model, &server.url);
+        assert_eq!(asked.result.unwrap().text, "## Goal\n- 日", "{model}");
+        let expected = ["+half", "wait 1/2 20 ms: the answer broke off", "again", "+## Goal\n", "+- 日", "settled"];
+        assert_eq!(asked.told, expected, "{model}");
+    }
+}
+
+#[test]
+fn a_stream_that_always_breaks_off_fails_in_the_end() {
+    for (model, _) in MODELS {
+        // In the middle of an event, too.
+        let cut = format!("{}data: {{\"choi", beginning(model));
+        let server = Server::play(vec![Play::Say(stream(&cut))]);
+        let asked = ask(model, &server.url);
+        assert_eq!(asked.failure(), format!("{model}: the answer broke off"));
+        assert_eq!((server.seen().len(), asked.told.last().map(String::as_str)), (3, Some("settled")));
+    }
+}
+
+#[test]
+fn a_busy_server_is_asked_again_when_it_wants() {
+    for (model, _) in MODELS {
+        let busy = response("429 Too Many Requests", "retry-after: 0.3\r\n", r#"{"error":{"message":"slow down"}}"#);
+        let server = Server::play(vec![Play::Say(busy), Play::Say(good(model))]);
+        let since = Instant::now();
+        let asked = ask(model, &server.url);
+        asked.result.as_ref().unwrap();
+        assert!(since.elapsed() >= Duration::from_millis(300));
+        assert_eq!(asked.told[0], "wait 1/2 300 ms: status 429: slow down", "{model}");
+    }
+}
+
+#[test]
+fn a_server_that_wants_too_much_patience_is_left_alone() {
+    let busy = response("429 Too Many Requests", "retry-after: 3600\r\n", r#"{"error":"quota"}"#);
+    let server = Server::play(vec![Play::Say(busy)]);
+    let failure = ask("openai/x", &server.url).failure();
+    assert_eq!(failure, "openai/x: status 429: quota; it asks to wait 3600 s");
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[test]
+fn errors_of_the_server_are_tried_again_and_those_of_ours_are_not() {
+    for (model, _) in MODELS {
+        let server = Server::play(vec![Play::Say(response("500 Oops", "", "<h1>broken</h1>")), Play::Say(good(model))]);
+        let asked = ask(model, &server.url);
+        assert_eq!(asked.told[0], "wait 1/2 20 ms: status 500: <h1>broken</h1>", "{model}");
+        asked.result.unwrap();
+        let complaint = format!(r#"{{"error":{{"message":"no such key: {KEY} \u001b[31m"}}}}"#);
+        let server = Server::play(vec![Play::Say(response("401 Unauthorized", "", &complaint))]);
+        assert_eq!(ask(model, &server.url).failure(), format!("{model}: status 401: no such key: [key] [31m"));
+        assert_eq!(server.seen().len(), 1);
+    }
+}
+
+#[test]
+fn an_error_inside_of_the_stream_counts_as_one() {
+    let overloaded =
+        "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+    let server = Server::play(vec![Play::Say(stream(overloaded)), Play::Say(good("anthropic/x"))]);
+    let asked = ask("anthropic/x", &server.url);
+    assert_eq!(asked.told[0], "wait 1/2 20 ms: the server reports: Overloaded");
+    asked.result.unwrap();
+    let server = Server::play(vec![Play::Say(stream(&format!("{{\"error\":\"model {KEY} not found\"}}\n")))]);
+    assert_eq!(ask("ollama/x", &server.url).failure(), "ollama/x: the server reports: model [key] not found");
+}
+
+#[test]
+fn a_server_that_hangs_is_given_up() {
+    let once = Patience { n_retries: 1, ..patience() };
+    for (model, _) in MODELS {
+        for said in [Vec::new(), stream(beginning(model)), response("500 Oops", "content-length: 100\r\n", "half")] {
+            let server = Server::play(vec![Play::Hang(said)]);
+            let since = Instant::now();
+            let failure = ask_with(model, &server.url, once, &Cancel::default()).failure();
+            assert!(
+                failure.contains("nothing came for 0.6 s")
+                    || failure.contains("status 500")
+                    || failure.contains("imeout"),
+                "{failure}"
+            );
+            assert!(since.elapsed() < Duration::from_secs(5), "{model} {:?}", since.elapsed());
+        }
+    }
+}
+
+#[test]
+fn a_server_that_drips_is_given_up() {
+    let short = Patience { total: Duration::from_millis(900), ..patience() };
+    let server = Server::play(vec![Play::Drip(stream(""))]);
+    let since = Instant::now();
+    let failure = ask_with("openai/x", &server.url, short, &Cancel::default()).failure();
+    assert!(failure.contains("took longer than 0.9 s") || failure.contains("broke off"), "{failure}");
+    assert!(since.elapsed() < Duration::from_secs(6));
+}
+
+#[test]
+fn an_answer_without_end_is_refused() {
+    for (model, _) in MODELS {
+        let forever = vec![
+            // One line, many events, an error, and a text that does not end.
+            Play::Forever(stream("data: "), vec![b'x'; 1 << 16]),
+            Play::Forever(stream(""), beginning(model).replace("half", &"half".repeat(5000)).into_bytes()),
+            Play::Forever(response("500 Oops", "", ""), vec![b'x'; 1 << 16]),
+            Play::Forever(response("200 OK", "content-type: application/json\r\n", "{\"a\":\""), vec![b'x'; 1 << 16]),
+        ];
+        for play in forever {
+            let server = Server::play(vec![play]);
+            let since = Instant::now();
+            let none = Patience { n_retries: 0, ..patience() };
+            let failure = ask_with(model, &server.url, none, &Cancel::default()).failure();
+            assert!(
+                failure.contains("larger than")
+                    || failure.contains("longer than 1048576 bytes")
+                    || failure.contains("status 500: xxx"),
+                "{failure}"
+            );
+            assert!(failure.len() < 500);
+            assert!(since.elapsed() < Duration::from_secs(5));
+        }
+    }
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    for (model, _) in MODELS {
+        for status in ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"] {
+            let other = Server::play(vec![Play::Say(good(model))]);
+            let location = format!("location: {}/x?key={KEY}\r\n", other.url);
+            let server = Server::play(vec![Play::Say(response(status, &location, ""))]);
+            let failure = ask(model, &server.url).failure();
+            assert!(failure.contains("redirects") && failure.contains(&other.url), "{failure}");
+            assert_eq!((server.seen().len(), other.seen().len()), (1, 0), "{status}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_json_is_no_answer() {
+    for (model, _) in MODELS {
+        let said = if model.starts_with("ollama") { "<html>\n" } else { "data: <html>\n\n" };
+        let server = Server::play(vec![Play::Say(stream(said))]);
+        assert_eq!(ask(model, &server.url).failure(), format!("{model}: the answer is no JSON: <html>"));
+        let server = Server::play(vec![Play::Say(b"hello?\r\n\r\n".to_vec())]);
+        let failure = ask(model, &server.url).failure();
+        assert!(failure.contains("the connection failed"), "{failure}");
+    }
+}
+
+#[test]
+fn nobody_there_is_told_as_such() {
+    let failure = ask("openai/x", "http://127.0.0.1:1/v1").failure();
+    assert!(failure.starts_with("openai/x: the connection failed"), "{failure}");
+}
+
+#[test]
+fn it_stops_when_asked_to() {
+    let long = Patience {
+        idle: Duration::from_secs(30),
+        total: Duration::from_secs(30),
+        first_delay: Duration::from_secs(30),
+        longest_delay: Duration::from_secs(30),
+        ..patience()
+    };
+    for play in [Play::Hang(Vec::new()), Play::Hang(stream("")), Play::Say(response("503 No", "", ""))] {
+        let server = Server::play(vec![play]);
+        let cancel = Cancel::default();
+        let (other, url) = (cancel.clone(), server.url.clone());
+        let waiting = thread::spawn(move || ask_with("anthropic/x", &url, long, &other).result);
+        thread::sleep(Duration::from_millis(200));
+        let since = Instant::now();
+        cancel.cancel();
+        assert!(matches!(waiting.join().unwrap(), Err(SummaryFailure::Cancelled)));
+        assert!(since.elapsed() < Duration::from_secs(2));
+    }
+}
+
+#[test]
+fn what_is_missing_is_told_before_anything_is_sent() {
+    let make =
+        |settings: &Settings, name: &str| Model::new(settings, name, &|_| None).map(|_| ()).unwrap_err().to_string();
+    let settings = Settings::default();
+    assert_eq!(make(&settings, "anthropic/x"), "anthropic needs a key: ANTHROPIC_API_KEY is not set");
+    assert_eq!(make(&settings, "google/x"), "google needs a key: GEMINI_API_KEY or GOOGLE_API_KEY is not set");
+    for name in ["nobody/x", "anthropic", "anthropic/", "google/../x", "google/x?y"] {
+        assert!(make(&settings, name).contains("is no model"), "{name}");
+    }
+    let own = Settings { key_variable: Some("MINE".to_owned()), ..settings };
+    assert_eq!(make(&own, "ollama/x"), "ollama needs a key: MINE is not set");
+}

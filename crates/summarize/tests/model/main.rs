@@ -1,0 +1,88 @@
+//! Language models over real HTTP, played by servers of our own on this machine.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod failures;
+mod protocols;
+mod server;
+
+use std::time::Duration;
+
+use sessile_core::cancel::Cancel;
+use sessile_core::compaction::{
+    Conversation, FileLists, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest, serialize,
+};
+use sessile_core::json::Raw;
+use sessile_summarize::{Model, Patience, Prices, Settings};
+
+/// A key that must never be seen anywhere but in a header.
+const KEY: &str = "sk-test-0123456789-never-shown";
+
+/// The models of the tests, one for each protocol, with a part of the path at which each is asked.
+const MODELS: [(&str, &str); 4] =
+    [("anthropic/claude-test", ""), ("openai/gpt-test", "/v1"), ("google/gemini-test", ""), ("ollama/llama-test", "")];
+
+fn patience() -> Patience {
+    Patience {
+        idle: Duration::from_millis(600),
+        total: Duration::from_secs(5),
+        n_retries: 2,
+        first_delay: Duration::from_millis(20),
+        longest_delay: Duration::from_secs(2),
+    }
+}
+
+fn conversation() -> Conversation {
+    let message = Raw::parse(br#"{"role":"user","content":"Why is high water early?"}"#).unwrap();
+    serialize([message]).finish()
+}
+
+/// What came of asking, and what was told on the way.
+struct Asked {
+    result: Result<Summary, SummaryFailure>,
+    told: Vec<String>,
+}
+
+impl Asked {
+    /// The failure in words, with everything else that was said, none of which may hold the key.
+    fn failure(&self) -> String {
+        let failure = self.result.as_ref().unwrap_err();
+        let all = format!("{failure} {failure:?} {:?}", self.told);
+        assert!(!all.contains(KEY), "{all}");
+        failure.to_string()
+    }
+}
+
+fn ask(model: &str, base_url: &str) -> Asked {
+    ask_with(model, base_url, patience(), &Cancel::default())
+}
+
+fn ask_with(model: &str, base_url: &str, patience: Patience, cancel: &Cancel) -> Asked {
+    let settings = Settings {
+        base_url: Some(base_url.to_owned()),
+        key_variable: Some("TEST_KEY".to_owned()),
+        max_output: Some(777),
+        prices: Prices { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 },
+        patience,
+        ..Settings::default()
+    };
+    let variable = |name: &str| (name == "TEST_KEY").then(|| KEY.to_owned());
+    let model = Model::new(&settings, model, &variable).unwrap();
+    assert!(!format!("{model:?}").contains(KEY));
+    let (conversation, files) = (conversation(), FileLists::default());
+    let request = SummaryRequest::new(Purpose::History, &conversation, &files);
+    let mut told = Vec::new();
+    let mut tell = |progress: SummaryProgress<'_>| {
+        told.push(match progress {
+            SummaryProgress::Text(text) => format!("+{text}"),
+            SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
+                format!("wait {attempt}/{max_attempts} {delay_ms} ms: {reason}")
+            }
+            SummaryProgress::Attempt => "again".to_owned(),
+            SummaryProgress::Settled => "settled".to_owned(),
+            _ => "?".to_owned(),
+        });
+    };
+    let result = model.summarize(&request, &mut tell, cancel);
+    Asked { result, told }
+}

@@ -1,0 +1,105 @@
+//! A server that says what a test tells it to, once for each connection.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use sessile_core::json::Json;
+
+/// What to do with a connection once its request was read.
+pub(crate) enum Play {
+    /// Sends these bytes and hangs up.
+    Say(Vec<u8>),
+    /// Sends these bytes and then nothing, without hanging up.
+    Hang(Vec<u8>),
+    /// Sends the first bytes and then the second ones until nobody listens.
+    Forever(Vec<u8>, Vec<u8>),
+    /// Sends the first bytes and then one more every tenth of a second.
+    Drip(Vec<u8>),
+}
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) head: String,
+    pub(crate) body: Json,
+}
+
+pub(crate) struct Server {
+    pub(crate) url: String,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Server {
+    /// Plays one after the other, the last one again and again.
+    pub(crate) fn play(plays: Vec<Play>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
+        let shared = Arc::clone(&seen);
+        thread::spawn(move || {
+            for (at, stream) in listener.incoming().enumerate() {
+                let mut stream = stream.unwrap();
+                shared.lock().unwrap().push(read_request(&mut stream));
+                act(&plays[at.min(plays.len() - 1)], stream);
+            }
+        });
+        Self { url, seen }
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+/// Errors are a client that hung up, which is its right.
+fn act(play: &Play, mut stream: TcpStream) {
+    match play {
+        Play::Say(bytes) => drop(stream.write_all(bytes)),
+        Play::Hang(bytes) => {
+            drop(stream.write_all(bytes));
+            thread::spawn(move || {
+                thread::sleep(Duration::from_secs(20));
+                drop(stream);
+            });
+        }
+        Play::Forever(first, again) => {
+            let mut is_heard = stream.write_all(first).is_ok();
+            while is_heard {
+                is_heard = stream.write_all(again).is_ok();
+            }
+        }
+        Play::Drip(first) => {
+            let mut is_heard = stream.write_all(first).is_ok();
+            while is_heard {
+                thread::sleep(Duration::from_millis(100));
+                is_heard = stream.write_all(b":\n").is_ok();
+            }
+        }
+    }
+}
+
+fn read_request(stream: &mut TcpStream) -> Seen {
+    let mut bytes = Vec::new();
+    let mut byte = [0];
+    while !bytes.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
+        bytes.push(byte[0]);
+    }
+    let head = String::from_utf8(bytes).unwrap();
+    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).unwrap();
+    Seen { head, body: Json::parse(body).unwrap_or_else(|_| Json::null()) }
+}
+
+/// A whole response.
+pub(crate) fn response(status: &str, headers: &str, body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status}\r\nconnection: close\r\n{headers}\r\n{body}").into_bytes()
+}
+
+/// The beginning of a stream, and some of its lines.
+pub(crate) fn stream(lines: &str) -> Vec<u8> {
+    response("200 OK", "content-type: text/event-stream\r\n", lines)
+}

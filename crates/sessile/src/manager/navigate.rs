@@ -141,6 +141,22 @@ impl SessionManager {
         }
     }
 
+    /// A summary of what going to an entry would leave behind; none if that is nothing. Nothing is written.
+    ///
+    /// Needs a summarizer in the options; their label and decision do not count.
+    pub fn summarize_left(
+        &self,
+        target: impl Into<EntryId>,
+        mut options: NavigateOptions<'_>,
+    ) -> Result<Option<BranchSummary>, SessionError> {
+        let row = self.require(&target.into())?;
+        let left = compaction::collect_left(&self.session.outline, self.session.leaf, row).rows;
+        match options.summarizer {
+            Some(summarizer) if !left.is_empty() => self.summarised_branch(&left, summarizer, &mut options).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// What a summary of some entries would be made of.
     pub fn prepare_branch_summary(&self, left: &[Row], budget: u64) -> Result<BranchPreparation, SessionError> {
         let zone = Zone(self.world.environment());

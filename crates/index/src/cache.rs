@@ -93,7 +93,11 @@ impl Caches {
         create_directory(self.os.as_ref(), &self.root.join(kind.directory), false)?;
         let mut bytes = head(kind, body);
         bytes.extend_from_slice(body);
-        swap_in(self.os.as_ref(), &self.path(kind, name), &bytes)
+        let path = self.path(kind, name);
+        // A file system that is to replace one file by another waits for the disk first, which no cache is worth. Whoever
+        // looks in between finds no cache, as at the first time.
+        drop(self.os.remove(&path));
+        swap_in(self.os.as_ref(), &path, &bytes)
     }
 
     /// Takes a cache file away. That it was not there is as good.

@@ -132,7 +132,9 @@ mod tests {
         let stream = Stream { writer: &mut bytes, terminal_width, terminal_height: None, takes_color: false };
         let mut screen = Screen::new(stream, Color::Never);
         let mut telling = Telling::begin(generator, &mut screen);
-        progress.iter().for_each(|progress| telling.tell(*progress));
+        for progress in progress {
+            telling.tell(*progress);
+        }
         telling.end();
         String::from_utf8(bytes).unwrap()
     }

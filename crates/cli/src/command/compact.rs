@@ -23,15 +23,15 @@ use crate::surroundings::Surroundings;
 /// Put a summary in the place of the older part of a session
 ///
 /// The summary is appended as an entry and nothing is removed: the model sees the summary and what came after the cut,
-/// people see everything. By default the newest 20,000 tokens stay, which the setting compaction.keep_recent_tokens and
+/// people see everything. By default the newest 20,000 tokens stay, which the setting `compaction.keep_recent_tokens` and
 /// pi's own setting change. Who writes the summary the settings below summarizer say; without any it is a rule that
 /// picks out requests, decisions, files, commands and errors, works offline and costs nothing. If there is no summary,
 /// whatever the reason, the session stays as it is.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  $ sessile compact @1 --dry-run --keep 2000
-  $ sessile compact @1 --keep 2000
-  $ sessile compact @1 --keep 2000 --instructions \"Keep the names of all tests.\" --json")]
+  $ sessile compact @1 --dry-run --keep 100
+  $ sessile compact @1 --keep 100
+  $ sessile compact @1 --keep 100 --instructions \"Keep the names of all tests.\" --json")]
 pub(crate) struct CompactArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -146,7 +146,7 @@ fn report_nothing(reason: NothingToCompact, json: bool, out: &mut Screen<'_>) ->
 fn report_done(report: &CompactionReport, json: bool, out: &mut Screen<'_>) -> Result<Exit, Failure> {
     if json {
         let mut value = ObjectWriter::new();
-        value.text("entryId", &report.entry_id.as_text());
+        value.text("entryId", report.entry_id.as_text());
         let told = report.to_json();
         for member in told.raw().members() {
             value.raw(&member.key.as_string().unwrap_or_default(), member.value);
@@ -180,7 +180,7 @@ fn preparation_json(session: &SessionManager, preparation: &Preparation) -> Json
     let mut value = ObjectWriter::new();
     value
         .number("tokensBefore", preparation.tokens_before)
-        .text("firstKeptEntryId", &preparation.first_kept_entry_id.as_text())
+        .text("firstKeptEntryId", preparation.first_kept_entry_id.as_text())
         .integer("firstKeptIndex", place.map_or(-1, count))
         .bool("isSplitTurn", preparation.is_split_turn)
         .integer("messagesToSummarize", count(preparation.history.n_messages))
@@ -196,7 +196,9 @@ fn preparation_json(session: &SessionManager, preparation: &Preparation) -> Json
 }
 
 fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// A compaction that is only shown.
@@ -221,10 +223,11 @@ impl Plan<'_> {
         let messages = |count: usize| format!("{count} {}", noun(count, "message", "messages"));
         let mut goes = messages(preparation.history.n_messages);
         if preparation.is_split_turn {
-            goes += &format!(
-                ", and the first {} of the turn that is cut, summarised apart",
-                messages(preparation.turn_prefix.n_messages)
-            );
+            let first = match preparation.turn_prefix.n_messages {
+                1 => "message".to_owned(),
+                count => messages(count),
+            };
+            goes = format!("{goes}, and the first {first} of the turn that is cut, summarised apart");
         }
         if preparation.previous_summary.is_some() {
             goes += ", with the summary there is already";

@@ -1,7 +1,9 @@
 //! `sessile family`
 
+use std::collections::HashSet;
+
 use clap::Args;
-use sessile::{FamilyMember, SessionInfo, Who};
+use sessile::{FamilyMember, FamilyTree, SessionInfo, Who};
 
 use super::info::relatives;
 use crate::Exit;
@@ -48,8 +50,24 @@ pub(super) fn run(
         write_value(out.data(), &family.to_json(&sessions))?;
         return Ok(Exit::Done);
     }
+    let n_letters = telling_length(&family, &sessions);
     for (place, member) in family.members.iter().enumerate() {
-        out.print(drawn(surroundings, &sessions, member, place == family.place))?;
+        let style = if place == family.place { ACCENT } else { DIM };
+        let line = Line::new().styled(DIM, &descent(member.relative.depth));
+        out.print(match &member.relative.who {
+            Who::Missing(path) => {
+                let path = surroundings.short(&path.to_string_lossy());
+                line.styled(DIM, &format!("(not here: {path})"))
+            }
+            Who::Listed(at) => {
+                let session = &sessions[*at];
+                let line = line.styled(style, start(&session.id, n_letters));
+                // Before the title, which may be cut.
+                let shared =
+                    member.shared_entries.map(|count| format!("  {count} {} shared", noun(count, "entry", "entries")));
+                line.styled(DIM, &shared.unwrap_or_default()).text("  ").join(title(session))
+            }
+        })?;
     }
     Ok(Exit::Done)
 }
@@ -57,27 +75,39 @@ pub(super) fn run(
 /// How many generations are drawn; deeper than this nobody sees the title any more.
 const MOST_DRAWN: usize = 12;
 
-fn drawn(surroundings: &Surroundings, sessions: &[SessionInfo], member: &FamilyMember, is_asked: bool) -> Line {
-    let before = match member.relative.depth.checked_sub(1) {
+fn descent(depth: usize) -> String {
+    match depth.checked_sub(1) {
         None => String::new(),
         Some(n_above) => "  ".repeat(n_above.min(MOST_DRAWN)) + "└ ",
-    };
-    let line = Line::new().styled(DIM, &before);
-    let line = match &member.relative.who {
-        Who::Missing(path) => line.styled(DIM, &format!("(not here: {})", surroundings.short(&path.to_string_lossy()))),
-        Who::Listed(at) => {
-            let session = &sessions[*at];
-            let (style, title) = match &session.name {
-                Some(name) => (NAMED, name.to_str()),
-                None => (PLAIN, session.first_message.to_str()),
-            };
-            let id = session.id.get(..8).unwrap_or(&session.id);
-            let id = if is_asked { line.styled(ACCENT, id) } else { line.styled(DIM, id) };
-            id.text("  ").styled(style, &title)
-        }
-    };
-    match member.shared_entries {
-        Some(count) => line.styled(DIM, &format!("  {count} {} shared", noun(count, "entry", "entries"))),
-        None => line,
     }
+}
+
+/// The name of a session, or else how it begins.
+fn title(session: &SessionInfo) -> Line {
+    match &session.name {
+        Some(name) => Line::new().styled(NAMED, &name.to_str()),
+        None => Line::new().styled(PLAIN, &session.first_message.to_str()),
+    }
+}
+
+/// The fewest letters of an id that are shown.
+const LEAST_LETTERS: usize = 8;
+
+/// How many letters of the ids tell all members apart: ids begin with the time, which relatives may share.
+fn telling_length(family: &FamilyTree, sessions: &[SessionInfo]) -> usize {
+    let listed = |member: &FamilyMember| match member.relative.who {
+        Who::Listed(at) => Some(sessions[at].id.as_str()),
+        Who::Missing(_) => None,
+    };
+    let ids: Vec<&str> = family.members.iter().filter_map(listed).collect();
+    let longest = ids.iter().map(|id| id.len()).max().unwrap_or(0);
+    let tells_apart = |n_letters: &usize| {
+        let starts: HashSet<&str> = ids.iter().map(|id| start(id, *n_letters)).collect();
+        starts.len() == ids.len()
+    };
+    (LEAST_LETTERS..=longest).find(tells_apart).unwrap_or(LEAST_LETTERS)
+}
+
+fn start(id: &str, n_letters: usize) -> &str {
+    id.get(..n_letters).unwrap_or(id)
 }

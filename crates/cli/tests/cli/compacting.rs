@@ -237,7 +237,7 @@ fn a_branch_is_left_with_a_summary() {
         (&written["type"], &written["id"], &written["parentId"]),
         (&"branch_summary".into(), &told["entryId"], &"b".into())
     );
-    assert_eq!((&written["fromId"], &written["details"]["generator"]), (&"b".into(), &"extractive".into()));
+    assert_eq!((&written["fromId"], &written["details"]["generator"]), (&"e".into(), &"extractive".into()));
     assert!(written["summary"].as_str().unwrap().contains("allocates no more"), "{written}");
     // There is nothing behind the leaf to tell about.
     home.run(&["branch", path(&file), "b", "--summary"]).expect(0, "");

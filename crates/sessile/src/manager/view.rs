@@ -1,6 +1,5 @@
 //! Looking at a session.
 
-
 use sessile_core::EntryId;
 use sessile_core::context::{self, Projected, ReadContext, SessionContext};
 use sessile_core::diagnostic::Diagnostic;

@@ -2,7 +2,6 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 mod answers;
-mod examples;
 mod order;
 mod parts;
 mod payloads;

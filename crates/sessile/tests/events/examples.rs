@@ -1,1 +1,0 @@
-//! The hooks of docs/hooks.md.

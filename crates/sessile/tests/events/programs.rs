@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::{compact, file, host, user};
 
 /// Long enough for every program here, however slow the machine.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Puts a hook into a folder.
 fn hook(folder: &Path, event: &str, script: &str) -> PathBuf {

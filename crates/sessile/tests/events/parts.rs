@@ -97,3 +97,14 @@ fn cancelling_ends_it_before_anything_is_written() {
     assert_eq!(host.session().entry_count(), n_entries);
     assert!(handlers.take_failures().is_empty());
 }
+
+/// A server keeps a host behind a lock, and takes tasks elsewhere.
+#[test]
+fn a_host_and_its_tasks_go_to_other_threads() {
+    fn goes<T: Send>() {}
+    goes::<SessionHost>();
+    goes::<CompactionTask>();
+    goes::<sessile::SummarisedCompaction>();
+    goes::<sessile::NavigationTask>();
+    goes::<Handlers>();
+}

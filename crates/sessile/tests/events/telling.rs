@@ -6,7 +6,7 @@ use std::time::Duration;
 use sessile::{
     BranchSummary, Busy, Deletion, EventKind, Handlers, NewSession, Reply, SessionEvent, Sessions, WriteOptions,
 };
-use sessile_testkit::Replay;
+use sessile_testkit::{Replay, SplitMix};
 use tempfile::TempDir;
 
 use crate::{Told, host, sessions, text, turns, user};
@@ -53,6 +53,50 @@ fn every_entry_is_told_once_in_the_order_of_the_log_whoever_wrote_it() {
         assert_eq!(event.raw().get("entry").unwrap().as_bytes(), entry.raw().as_bytes());
     }
     assert_eq!(events.len(), appended.len() + 1, "and the leaf was moved once");
+}
+
+/// The same however two programs take turns.
+#[test]
+fn every_entry_is_told_once_whatever_the_order_of_writes() {
+    for seed in 0..100 {
+        let dir = TempDir::new().unwrap();
+        let mut random = SplitMix::new(seed);
+        let handlers = Handlers::new();
+        let told = Told::by(&handlers);
+        let path = crate::file(&host(dir.path(), &Handlers::new()));
+        let mut ours = sessions(dir.path(), &handlers).open(&path, None, None).unwrap();
+        let mut theirs = others().open(&path, None, None).unwrap();
+        let n_known = ours.outline().n_entries();
+        let mut own = Vec::new();
+        for _ in 0..30 {
+            match random.below(8) {
+                0 | 1 => own.push(ours.append_message(user("ours")).unwrap()),
+                2 => own.extend(ours.append_messages([user("a"), user("b")]).unwrap()),
+                3 | 4 => drop(theirs.append_message(user("theirs")).unwrap()),
+                5 => ours.refresh().unwrap(),
+                6 => ours.follow_leaf().unwrap(),
+                _ => {
+                    let row = ours.outline().entries().nth(random.below(n_known)).unwrap();
+                    let id = ours.outline().id(row).unwrap();
+                    ours.branch(id).unwrap();
+                }
+            }
+        }
+        ours.refresh().unwrap();
+        let stored: Vec<(String, bool)> = (ours.entries().skip(n_known))
+            .map(|entry| entry.unwrap().id().unwrap())
+            .map(|id| (id.to_string(), own.contains(&id)))
+            .collect();
+        let events = told.take();
+        let appended: Vec<(String, bool)> = (events.iter())
+            .filter(|event| text(event, "type") == "entry_appended")
+            .map(|event| {
+                let id = event.raw().get("entry").unwrap().get("id").unwrap().as_string().unwrap();
+                (id, text(event, "own") == "true")
+            })
+            .collect();
+        assert_eq!(appended, stored, "seed {seed}");
+    }
 }
 
 #[test]
@@ -165,10 +209,10 @@ fn deleted_sessions_are_told() {
     let (one, other) = (crate::file(&host(dir.path(), &Handlers::new())), dir.path().join("other.jsonl"));
     std::fs::copy(&one, &other).unwrap();
     let sessions = sessions(dir.path(), &handlers);
-    sessions.delete(&[one.clone()], Deletion::ToTrash, true).unwrap();
+    sessions.delete(std::slice::from_ref(&one), Deletion::ToTrash, true).unwrap();
     assert!(told.kinds().is_empty());
-    sessions.delete(&[one.clone()], Deletion::ToTrash, false).unwrap();
-    sessions.delete(&[other.clone()], Deletion::Permanent, false).unwrap();
+    sessions.delete(std::slice::from_ref(&one), Deletion::ToTrash, false).unwrap();
+    sessions.delete(std::slice::from_ref(&other), Deletion::Permanent, false).unwrap();
     let events: Vec<String> = told.take().iter().map(|event| event.to_text().into_owned()).collect();
     let event = |path: &std::path::Path, trashed: bool| {
         format!(r#"{{"type":"session_deleted","sessionPath":"{}","trashed":{trashed}}}"#, path.display())

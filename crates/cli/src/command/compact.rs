@@ -1,10 +1,12 @@
 //! `sessile compact`
 
+use std::path::Path;
+
 use clap::Args;
 use sessile::compaction::{CompactionSettings, Generator, NothingToCompact, Preparation, Prepared};
 use sessile::json::{Json, ObjectWriter};
 use sessile::os::RealOs;
-use sessile::{CompactOptions, Compacted, CompactionReport, SessionManager};
+use sessile::{CompactWishes, Compacted, CompactionReport, SessionError, SessionHost, SessionManager, Sessions};
 use sessile_summarize::AnySummarizer;
 use sha2::{Digest, Sha256};
 
@@ -60,6 +62,9 @@ pub(crate) struct CompactArgs {
     json: bool,
 }
 
+/// The hook that may not want it.
+const BEFORE: &str = "session_before_compact";
+
 pub(super) fn run(
     surroundings: &Surroundings,
     args: &CompactArgs,
@@ -87,9 +92,9 @@ pub(super) fn run(
     }
     drop(session);
     let summarizer = surroundings.summarizer(args.model.as_deref())?;
-    let mut session = surroundings.sessions.open(&path, None, None)?;
-    let compacted = compact(&mut session, settings, &summarizer, args, err)?;
-    surroundings.tell_upgrade(session.take_original().as_deref(), err)?;
+    let mut host = host(surroundings.sessions.clone(), &path)?;
+    let compacted = compact(&mut host, settings, &summarizer, args, err)?;
+    surroundings.tell_upgrade(host.session_mut().take_original().as_deref(), err)?;
     match compacted {
         Compacted::Nothing(reason) => report_nothing(reason, args.json, out),
         Compacted::Done(report) => report_done(&report, args.json, out),
@@ -108,8 +113,14 @@ fn settings(
     Ok(CompactionSettings { keep_recent_tokens: keep.unwrap_or(settings.keep_recent_tokens), ..settings })
 }
 
+/// A host for a session, so that hooks are asked and told.
+fn host(sessions: Sessions, path: &Path) -> Result<SessionHost, Failure> {
+    let session = sessions.open(path, None, None)?;
+    Ok(SessionHost::new(sessions, session))
+}
+
 fn compact(
-    session: &mut SessionManager,
+    host: &mut SessionHost,
     settings: CompactionSettings,
     summarizer: &AnySummarizer,
     args: &CompactArgs,
@@ -118,16 +129,19 @@ fn compact(
     let cancel = on_interrupt()?;
     let mut telling = Telling::begin(summarizer.generator(), err);
     let mut progress = |progress: sessile::compaction::SummaryProgress<'_>| telling.tell(progress);
-    let options = CompactOptions {
+    let wishes = CompactWishes {
         settings,
         custom_instructions: args.instructions.clone(),
-        progress: Some(&mut progress),
-        cancel,
-        ..CompactOptions::default()
+        cancel: cancel.clone(),
+        ..CompactWishes::default()
     };
-    let compacted = session.compact(options, summarizer.as_ref());
+    let compacted = host.compact(wishes, summarizer.as_ref(), &mut progress);
     telling.end();
-    Ok(compacted?)
+    match compacted {
+        // Nobody has pressed Ctrl-C, so it was a hook.
+        Err(SessionError::Cancelled) if !cancel.is_cancelled() => Err(Failure::Vetoed { by: BEFORE.to_owned() }),
+        compacted => Ok(compacted?),
+    }
 }
 
 fn report_nothing(reason: NothingToCompact, json: bool, out: &mut Screen<'_>) -> Result<Exit, Failure> {
@@ -253,8 +267,8 @@ impl Plan<'_> {
             return Ok(format!("about {} and the summary", grouped(kept)));
         }
         let path = self.surroundings.find(&self.args.session)?;
-        let mut session = self.surroundings.dry_sessions().open(path, None, None)?;
-        let compacted = compact(&mut session, self.preparation.settings, &self.summarizer, self.args, err)?;
+        let mut host = host(self.surroundings.dry_sessions(), &path)?;
+        let compacted = compact(&mut host, self.preparation.settings, &self.summarizer, self.args, err)?;
         let after = match compacted {
             Compacted::Done(report) => report.estimated_tokens_after,
             Compacted::Nothing(_) => None,

@@ -271,3 +271,23 @@ fn a_family_is_shown_with_what_its_members_share() {
     let told = home.run(&["family", &grandchild]).out;
     assert!(told.starts_with("(not here: ") && told.contains("└ ") && told.contains("2 entries shared"), "{told}");
 }
+
+#[test]
+fn a_hook_that_does_not_want_it_is_heard() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &two_turns());
+    let hooks = home.dir.path().join("SESSILE_CONFIG_DIR/hooks");
+    std::fs::create_dir_all(&hooks).unwrap();
+    let hook = hooks.join("session_before_compact");
+    std::fs::write(&hook, "#!/bin/sh\necho '{\"cancel\":true}'\n").unwrap();
+    for path in [&hooks, &hook] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let before = std::fs::read(&file).unwrap();
+    let vetoed = home.run(&["compact", path(&file), "--keep", "5"]);
+    vetoed.expect(3, "error: nothing was done, because the hook session_before_compact does not want it\n");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    assert_eq!(home.run(&["compact", path(&file), "--keep", "5", "--dry-run"]).code, 0, "a dry run asks nobody");
+    std::fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
+    home.run(&["compact", path(&file), "--keep", "5"]).expect(0, "");
+}

@@ -1,5 +1,6 @@
 //! The session manager: everything pi's `SessionManager` does, and more safely.
 
+mod answers;
 mod append;
 mod branch;
 mod commit;

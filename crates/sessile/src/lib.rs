@@ -43,6 +43,7 @@
 //! | work on arrays of entries | [`entries`] |
 //! | find out what is wrong with a file, and mend it | [`Sessions::verify`], [`Sessions::repair`] |
 //! | name, label, move, delete, prune, and take it back | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
+//! | be a host: one current session, handlers that are asked before and told afterwards | [`SessionHost`], [`Handlers`], [`SessionEvent`] |
 //! | decide time, ids and surroundings yourself | [`Environment`], [`Sessions`] |
 //!
 //! # What you can rely on
@@ -76,6 +77,7 @@ mod error;
 mod event;
 mod follow;
 mod group;
+mod host;
 mod import;
 mod list;
 mod manager;
@@ -99,19 +101,28 @@ pub use caches::{CacheStatus, Rebuilding};
 pub use details::SessionDetails;
 pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
-pub use event::{Event, FileChange};
+pub use event::{
+    BadReply, BeforeCompact, CompactReason, Event, EventContext, EventKind, EventSet, FileChange, HandlerError,
+    HandlerFailure, HandlerId, Handlers, LeafMove, RecoveryReason, Reply, SessionEvent, ShutdownReason, StartReason,
+    SwitchReason, TreePreparation, Verdict,
+};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use group::{
     CwdGroup, Family, FamilyMember, FamilyTree, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who,
     group_by_cwd,
 };
+pub use host::{
+    BegunCompaction, CompactWishes, CompactionTask, NavigateWishes, NavigationTask, Outcome, SessionHost,
+    SummarisedCompaction,
+};
 pub use import::Imported;
 pub use list::{Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
 pub use manager::{
-    BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionRecord, CompactionReport,
-    ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked, LeftBranch,
-    LeftBranchPlan, ModelLimits, NavigateOptions, Navigated, NavigationDecision, NewSession, Pending, SessionManager,
-    Sessions, SharedSession, SuppliedCompaction, TreeNode, UsageNote,
+    BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionPlan, CompactionRecord,
+    CompactionReport, ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked,
+    LeftBranch, LeftBranchPlan, LeftBranchText, ModelLimits, NavigateOptions, Navigated, NavigationDecision,
+    NewSession, Pending, Planned, ReadyCompaction, SessionManager, Sessions, SharedSession, SuppliedCompaction,
+    TreeNode, UsageNote,
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, Moved, Moving, Operation, OperationKind,

@@ -1,9 +1,8 @@
 //! Every command with its parameters and answers, and every event. All else that describes the protocol is made of this.
 
-use crate::command::{Outcome, Run, agent, append, compact, hooks, look, navigate, replace, state, store, subscribe};
+use crate::command::{Run, agent, append, compact, hooks, look, navigate, replace, state, store, subscribe};
 use crate::shape::Field;
-use crate::shape::Shape::{Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
-use crate::shape::Shape;
+use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
 
 /// Where a command comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,10 +213,9 @@ pub const COMMANDS: &[Command] = &[
     command("set_follow_up_mode", "How messages that follow are taken; shown by get_state", agent::set_follow_up_mode)
         .of_pi()
         .takes(QUEUE_MODE),
-    command("clear_queue", "Empty the queues, which are always empty here", agent::clear_queue).of_pi().gives(Object(&[
-        Field::new("steering", List(&Text)),
-        Field::new("followUp", List(&Text)),
-    ])),
+    command("clear_queue", "Empty the queues, which are always empty here", agent::clear_queue)
+        .of_pi()
+        .gives(Object(&[Field::new("steering", List(&Text)), Field::new("followUp", List(&Text))])),
     command("set_auto_retry", "Accepted; there is nothing to try again", agent::accept)
         .of_pi()
         .takes(&[Field::new("enabled", Flag)]),
@@ -288,15 +286,19 @@ pub const COMMANDS: &[Command] = &[
             Field::new("replacement", OneOf(&[Null, Object(&[Field::new("content", OneOf(&[Text, List(&Any)]))])])),
         ])
         .writes(),
-    command("branch_with_summary", "Go to an entry and note there what happened on the branch left", append::branch_with_summary)
-        .takes(&[
-            Field::new("entryId", ENTRY_OR_NULL).about("null for before all entries"),
-            Field::new("summary", Text),
-            DETAILS,
-            FROM_HOOK,
-            USAGE,
-        ])
-        .writes(),
+    command(
+        "branch_with_summary",
+        "Go to an entry and note there what happened on the branch left",
+        append::branch_with_summary,
+    )
+    .takes(&[
+        Field::new("entryId", ENTRY_OR_NULL).about("null for before all entries"),
+        Field::new("summary", Text),
+        DETAILS,
+        FROM_HOOK,
+        USAGE,
+    ])
+    .writes(),
     command("set_label", "Label an entry: the same as append_label_change", append::set_label)
         .takes(&[ENTRY_ID, Field::optional("label", ENTRY_OR_NULL)])
         .writes(),
@@ -326,14 +328,18 @@ pub const COMMANDS: &[Command] = &[
             Field::new("leafId", ENTRY_OR_NULL),
         ]))
         .long(),
-    command("create_branched_session", "Leave the session for a copy of the path to an entry", replace::create_branched_session)
-        .of_session()
-        .takes(&[ENTRY_ID])
-        .gives(Object(&[
-            Field::optional("sessionPath", Text),
-            Field::new("sessionId", Text),
-            Field::new("leafId", ENTRY_OR_NULL),
-        ])),
+    command(
+        "create_branched_session",
+        "Leave the session for a copy of the path to an entry",
+        replace::create_branched_session,
+    )
+    .of_session()
+    .takes(&[ENTRY_ID])
+    .gives(Object(&[
+        Field::optional("sessionPath", Text),
+        Field::new("sessionId", Text),
+        Field::new("leafId", ENTRY_OR_NULL),
+    ])),
     // Ours: looking.
     command("get_branch", "The entries from the root to an entry, or to the leaf", look::get_branch)
         .of_session()
@@ -366,22 +372,30 @@ pub const COMMANDS: &[Command] = &[
         .of_session()
         .takes(&[Field::optional("leafId", ENTRY_OR_NULL)])
         .gives(ENTRIES),
-    command("prepare_compaction", "What compacting would summarise and keep; nothing is written", compact::prepare_compaction)
-        .of_session()
-        .takes(&[Field::optional("keepRecentTokens", Count)])
-        .gives(Object(&[Field::optional("preparation", Named("Preparation"))])),
+    command(
+        "prepare_compaction",
+        "What compacting would summarise and keep; nothing is written",
+        compact::prepare_compaction,
+    )
+    .of_session()
+    .takes(&[Field::optional("keepRecentTokens", Count)])
+    .gives(Object(&[Field::optional("preparation", Named("Preparation"))])),
     // Ours: the store.
-    command("list_sessions", "The sessions of a directory, a repository or all, the newest first", store::list_sessions)
-        .takes(&[
-            Field::optional("scope", SCOPES).about("cwd if absent"),
-            Field::optional("cwd", Text),
-            Field::optional("limit", Count),
-            Field::optional("named", Flag).about("only those with a name"),
-            Field::optional("children", OneOf(&[Flag, Words(&["shown", "hidden", "only"])]))
-                .about("whether those that were forked are listed"),
-        ])
-        .gives(Object(&[Field::new("sessions", List(&Named("SessionRow")))]))
-        .long(),
+    command(
+        "list_sessions",
+        "The sessions of a directory, a repository or all, the newest first",
+        store::list_sessions,
+    )
+    .takes(&[
+        Field::optional("scope", SCOPES).about("cwd if absent"),
+        Field::optional("cwd", Text),
+        Field::optional("limit", Count),
+        Field::optional("named", Flag).about("only those with a name"),
+        Field::optional("children", OneOf(&[Flag, Words(&["shown", "hidden", "only"])]))
+            .about("whether those that were forked are listed"),
+    ])
+    .gives(Object(&[Field::new("sessions", List(&Named("SessionRow")))]))
+    .long(),
     command("search", "Find what was said, done or named", store::search)
         .takes(&[
             Field::new("query", Text),

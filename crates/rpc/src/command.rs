@@ -124,7 +124,11 @@ impl Call<'_> {
     }
 
     /// A parameter that counts something.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the shape admits whole numbers from 0 on")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the shape admits whole numbers from 0 on"
+    )]
     pub(crate) fn count(&self, name: &str) -> Option<u64> {
         self.get(name).and_then(Raw::as_number).map(|number| number as u64)
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use sessile::json::Json;
 
 use crate::catalogue::Command;
+use crate::command::hooks::Hooks;
 use crate::command::{Call, Outcome};
 use crate::engine::{Engine, lock};
 use crate::envelope::{NotARequest, Request};
@@ -41,7 +42,9 @@ pub(crate) struct Connection {
     later: Mutex<Later>,
     later_changed: Condvar,
     has_ended: AtomicBool,
+    /// The subscriptions, each with whether it is over.
     pub(crate) subscriptions: Mutex<HashMap<String, Arc<AtomicBool>>>,
+    pub(crate) hooks: Hooks,
     /// Itself, to be handed to threads of its own.
     me: Weak<Connection>,
 }
@@ -76,6 +79,7 @@ impl Connection {
             later_changed: Condvar::new(),
             has_ended: AtomicBool::new(false),
             subscriptions: Mutex::default(),
+            hooks: Hooks::default(),
             me: me.clone(),
         })
     }
@@ -101,7 +105,8 @@ impl Connection {
         for (_, is_over) in lock(&self.subscriptions).drain() {
             is_over.store(true, Ordering::Relaxed);
         }
-        self.current().note_news();
+        self.hooks.end(self.engine.handlers());
+        self.engine.sessions().iter().for_each(|session| session.note_news());
         self.later_changed.notify_all();
     }
 
@@ -240,15 +245,20 @@ impl Connection {
 
     fn run_command(&self, command: &'static Command, request: &Request) {
         let call = Call { connection: self, request };
-        let checked = command.all_parameters().copied().try_for_each(|field| {
-            shape::check(std::slice::from_ref(&field), request.body.raw())
-        });
+        let checked = command
+            .all_parameters()
+            .copied()
+            .try_for_each(|field| shape::check(std::slice::from_ref(&field), request.body.raw()));
         let outcome: Outcome = match checked {
             Ok(()) => (command.run)(&call),
             Err(wrong) => Err(Failure::invalid(format!("{}: {wrong}", command.name))),
         };
         match outcome {
-            Ok(data) => self.answer(request, data.data.as_deref()),
+            Ok(reply) => {
+                self.answer(request, reply.data.as_deref());
+                // Whoever waits for this answer goes on.
+                drop(reply.held);
+            }
             Err(failure) => self.refuse(request, &failure),
         }
     }

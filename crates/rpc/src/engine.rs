@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use sessile::compaction::{BranchSummarySettings, CompactionSettings, Extractive, Summarizer};
 use sessile::json::Json;
-use sessile::{NewSession, SessionManager, Sessions};
+use sessile::{EventKind, EventSet, Handlers, NewSession, SessionHost, SessionManager, Sessions};
 
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::frame::MAX_RECORD;
+use crate::news::Happened;
 use crate::session::OpenSession;
 
 /// How many sessions that nobody has as the current one stay open, so that asking again is quick.
@@ -93,6 +94,9 @@ pub struct Engine {
     open: Mutex<Opened>,
     clients: Mutex<Vec<Weak<Connection>>>,
     next_number: AtomicU64,
+    is_noting: AtomicBool,
+    /// What happened to sessions that are not open here.
+    pub(crate) elsewhere: Mutex<Happened>,
 }
 
 /// How an agent would take messages that come while it works. Only remembered.
@@ -106,13 +110,17 @@ pub(crate) struct QueueModes {
 #[derive(Default)]
 struct Opened {
     by_path: HashMap<PathBuf, Weak<OpenSession>>,
+    /// All of them, those without a file too.
+    all: Vec<Weak<OpenSession>>,
     /// Those that were asked for last, the newest at the end.
     kept: Vec<Arc<OpenSession>>,
 }
 
 impl Engine {
     /// Opens the first session.
-    pub fn start(options: Options, start: &Start, name: Option<&str>) -> Result<Arc<Self>, Failure> {
+    pub fn start(mut options: Options, start: &Start, name: Option<&str>) -> Result<Arc<Self>, Failure> {
+        // pi goes on at the last entry of a file, wherever somebody was before.
+        options.sessions = options.sessions.forgetting_leaves();
         let sessions = &options.sessions;
         let (cwd, dir) = (&options.cwd, options.session_dir.as_deref());
         let with_id = |id: Option<String>| NewSession { id, parent_session: None };
@@ -130,13 +138,17 @@ impl Engine {
         if let Some(name) = name {
             manager.append_session_info(name)?;
         }
-        let first = Arc::new(OpenSession::new(manager));
+        let mut host = SessionHost::new(options.sessions.clone(), manager);
+        host.start();
+        let first = Arc::new(OpenSession::new(host));
         let engine = Self {
             auto_compacts: AtomicBool::new(options.compaction.enabled),
             modes: Mutex::new(QueueModes { steering: "one-at-a-time", follow_up: "one-at-a-time" }),
             open: Mutex::default(),
             clients: Mutex::default(),
             next_number: AtomicU64::new(1),
+            is_noting: AtomicBool::new(false),
+            elsewhere: Mutex::default(),
             first: Arc::clone(&first),
             options,
         };
@@ -148,6 +160,7 @@ impl Engine {
     pub fn serve(self: &Arc<Self>, input: impl Read, output: impl Write + Send + 'static) {
         let connection = Connection::new(Arc::clone(self), Arc::clone(&self.first), Box::new(output));
         {
+            // Those who have gone need no place any more.
             let mut clients = lock(&self.clients);
             clients.retain(|client| client.strong_count() > 0);
             clients.push(Arc::downgrade(&connection));
@@ -155,12 +168,38 @@ impl Engine {
         connection.run(input);
     }
 
-    /// Stops what is under way, so that nobody waits for it any more.
+    /// Stops what is under way, and tells that the program ends.
     pub fn stop(&self) {
-        for client in self.clients() {
-            client.stop();
+        let current: Vec<Arc<OpenSession>> = self.clients().iter().map(|client| client.current()).collect();
+        self.sessions().iter().for_each(|session| session.stop());
+        for session in current {
+            session.lock().host().shutdown();
         }
-        self.first.stop();
+        self.clients().iter().for_each(|client| client.stop());
+    }
+
+    /// The sessions that are open.
+    pub(crate) fn sessions(&self) -> Vec<Arc<OpenSession>> {
+        lock(&self.open).all.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Who is asked before something happens and told afterwards.
+    pub(crate) fn handlers(&self) -> &Handlers {
+        self.options.sessions.handlers()
+    }
+
+    /// Begins to note what happens, for those who subscribe. Once is enough.
+    pub(crate) fn note_what_happens(self: &Arc<Self>) {
+        if self.is_noting.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let engine = Arc::downgrade(self);
+        self.handlers().on(EventSet::from_iter(EventKind::ALL), "subscriptions", move |event, context| {
+            if let Some(engine) = engine.upgrade() {
+                engine.note(event, context);
+            }
+            Ok(None)
+        });
     }
 
     /// A number that no other call gets.
@@ -182,7 +221,7 @@ impl Engine {
         if !manager.is_stored() {
             return Err(Failure::not_found(format!("there is no session {}", path.display())));
         }
-        Ok(self.enter(manager))
+        Ok(self.enter(SessionHost::new(self.options.sessions.clone(), manager)))
     }
 
     /// A session that was opened by this path and still is.
@@ -201,11 +240,11 @@ impl Engine {
     /// Makes a session known to all.
     ///
     /// If somebody else has opened it meanwhile, that one counts, so that nobody's entries go unseen.
-    pub(crate) fn enter(&self, manager: SessionManager) -> Arc<OpenSession> {
-        if let Some(session) = manager.session_file().and_then(|path| self.opened(path)) {
+    pub(crate) fn enter(&self, host: SessionHost) -> Arc<OpenSession> {
+        if let Some(session) = host.session().session_file().and_then(|path| self.opened(path)) {
             return session;
         }
-        let session = Arc::new(OpenSession::new(manager));
+        let session = Arc::new(OpenSession::new(host));
         self.register(&session);
         session
     }
@@ -213,6 +252,8 @@ impl Engine {
     fn register(&self, session: &Arc<OpenSession>) {
         let mut open = lock(&self.open);
         open.by_path.retain(|_, session| session.strong_count() > 0);
+        open.all.retain(|session| session.strong_count() > 0);
+        open.all.push(Arc::downgrade(session));
         if let Some(path) = session.path() {
             open.by_path.insert(path.to_path_buf(), Arc::downgrade(session));
             open.keep(session);

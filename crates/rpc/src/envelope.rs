@@ -139,7 +139,7 @@ mod tests {
     fn what_cannot_be_read_is_told() {
         for (text, what) in [
             (&b""[..], "unexpected end of input"),
-            (b"not json", "unexpected input at byte 1"),
+            (b"not json", "unexpected input at byte 0"),
             (b"{\"a\":1", "unexpected end of input"),
             (b"{\"type\":\"\xff\"}", "not UTF-8 at byte 9"),
         ] {

@@ -142,8 +142,10 @@ mod tests {
     #[test]
     fn only_line_feeds_end_a_record() {
         let text = "a\u{2028}b\u{85}c\rd\n\n\r\ne\r\r\nrest";
-        let expected: Vec<Record> =
-            ["a\u{2028}b\u{85}c\rd", "", "", "e\r", "rest"].iter().map(|it| Record::Whole(it.as_bytes().to_vec())).collect();
+        let expected: Vec<Record> = ["a\u{2028}b\u{85}c\rd", "", "", "e\r", "rest"]
+            .iter()
+            .map(|it| Record::Whole(it.as_bytes().to_vec()))
+            .collect();
         for step in [1, 2, 3, 100] {
             assert_eq!(records(text.as_bytes(), 100, step), expected);
         }

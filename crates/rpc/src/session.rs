@@ -1,21 +1,23 @@
 //! A session that is open, shared by all clients that are at it.
 
-use std::collections::HashSet;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sessile::json::{Json, ObjectWriter};
-use sessile::{Cancel, Durable, EntryId, SessionError, SessionManager};
+use sessile::{Cancel, Durable, EntryId, SessionError, SessionHost, SessionManager};
 
 use crate::engine::lock;
 use crate::failure::{Code, Failure};
+use crate::news::Happened;
 
 /// A session that is open.
 pub(crate) struct OpenSession {
-    manager: Mutex<SessionManager>,
+    host: Mutex<SessionHost>,
     path: Option<PathBuf>,
+    id: String,
     /// Whether the leaf was moved on purpose, so that what others write is not what was expected to be behind it.
     is_elsewhere: AtomicBool,
     /// What is under way that can be stopped.
@@ -24,8 +26,8 @@ pub(crate) struct OpenSession {
     /// Counts up whenever there may be something to tell.
     news: Mutex<u64>,
     has_news: Condvar,
-    /// The entries that were written through this server.
-    own: Mutex<HashSet<EntryId>>,
+    /// What happened besides entries.
+    pub(crate) happened: Mutex<Happened>,
     /// The last answer to `get_state`, and what it was made of.
     pub(crate) glance: Mutex<Option<(GlanceKey, Vec<u8>)>>,
 }
@@ -49,16 +51,17 @@ pub(crate) struct Written<T> {
 }
 
 impl OpenSession {
-    pub(crate) fn new(manager: SessionManager) -> Self {
+    pub(crate) fn new(host: SessionHost) -> Self {
         Self {
-            path: manager.session_file().map(Path::to_path_buf),
-            manager: Mutex::new(manager),
+            path: host.session().session_file().map(Path::to_path_buf),
+            id: host.session().session_id(),
+            host: Mutex::new(host),
             is_elsewhere: AtomicBool::new(false),
             work: Mutex::default(),
             work_ended: Condvar::new(),
             news: Mutex::new(0),
             has_news: Condvar::new(),
-            own: Mutex::default(),
+            happened: Mutex::default(),
             glance: Mutex::default(),
         }
     }
@@ -68,13 +71,18 @@ impl OpenSession {
         self.path.as_deref()
     }
 
+    /// The session's id.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// The session, for this thread alone while the guard lives. Nobody waits for a client while holding it.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, SessionManager> {
-        lock(&self.manager)
+    pub(crate) fn lock(&self) -> HostGuard<'_> {
+        HostGuard(lock(&self.host))
     }
 
     /// The session with what other programs have added. A file that cannot be read right now is as it was.
-    pub(crate) fn lock_fresh(&self) -> MutexGuard<'_, SessionManager> {
+    pub(crate) fn lock_fresh(&self) -> HostGuard<'_> {
         let mut manager = self.lock();
         if manager.is_stored() {
             let n_before = manager.outline().rows().len();
@@ -94,7 +102,6 @@ impl OpenSession {
         write: impl FnOnce(&mut SessionManager) -> Result<T, SessionError>,
     ) -> Result<Written<T>, Failure> {
         let mut manager = self.lock();
-        let n_before = manager.outline().rows().len();
         let pending = match expected {
             None => manager.deferred(write),
             Some(expected) if self.is_elsewhere.load(Ordering::Relaxed) => {
@@ -107,24 +114,12 @@ impl OpenSession {
             Some(expected) => manager.deferred(|manager| manager.append_if_leaf(expected, write)),
         }?;
         let leaf = manager.leaf_id();
-        self.note_own(&manager, n_before);
         drop(manager);
         self.is_elsewhere.store(false, Ordering::Relaxed);
         let waited = pending.wait();
         self.note_news();
         let (value, durable) = waited?;
         Ok(Written { value, leaf, durable })
-    }
-
-    /// Notes which of the entries that came were ours.
-    pub(crate) fn note_own(&self, manager: &SessionManager, _n_before: usize) {
-        if let Some(acknowledged) = manager.last_acknowledgement() {
-            lock(&self.own).insert(acknowledged.entry_id.clone());
-        }
-    }
-
-    pub(crate) fn is_own(&self, id: &EntryId) -> bool {
-        lock(&self.own).contains(id)
     }
 
     /// Notes that the leaf was moved on purpose, or is at the end again.
@@ -182,6 +177,30 @@ impl OpenSession {
             work = self.work_ended.wait(work).unwrap_or_else(PoisonError::into_inner);
         }
         Stopping(Arc::clone(self))
+    }
+}
+
+/// A session that this thread alone has.
+pub(crate) struct HostGuard<'g>(MutexGuard<'g, SessionHost>);
+
+impl HostGuard<'_> {
+    /// The host of the session.
+    pub(crate) fn host(&mut self) -> &mut SessionHost {
+        &mut self.0
+    }
+}
+
+impl Deref for HostGuard<'_> {
+    type Target = SessionManager;
+
+    fn deref(&self) -> &SessionManager {
+        self.0.session()
+    }
+}
+
+impl DerefMut for HostGuard<'_> {
+    fn deref_mut(&mut self) -> &mut SessionManager {
+        self.0.session_mut()
     }
 }
 

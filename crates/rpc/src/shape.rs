@@ -75,9 +75,7 @@ impl Shape {
             Self::Flag => value.shape() == json::Shape::Bool,
             Self::Words(words) => value.as_text().is_some_and(|text| words.iter().any(|word| text == **word)),
             Self::Word(word) => value.as_text().is_some_and(|text| text == **word),
-            Self::List(shape) => {
-                value.shape() == json::Shape::Array && value.items().all(|item| shape.admits(item))
-            }
+            Self::List(shape) => value.shape() == json::Shape::Array && value.items().all(|item| shape.admits(item)),
             Self::Object(fields) => value.shape() == json::Shape::Object && check(fields, value).is_ok(),
             Self::OneOf(shapes) => shapes.iter().any(|shape| shape.admits(value)),
             Self::Named(name) => named(name).is_none_or(|shape| shape.admits(value)),

@@ -87,6 +87,20 @@ impl SessionManager {
         self.session.acknowledged.as_ref()
     }
 
+    /// Another session in the same surroundings. This one stays as it is.
+    pub(crate) fn beside(&self, session: Session) -> Self {
+        Self {
+            world: self.world.clone(),
+            cwd: self.cwd.clone(),
+            session_dir: self.session_dir.clone(),
+            session,
+            is_noted: false,
+            listeners: Vec::new(),
+            untold: Vec::new(),
+            is_telling: false,
+        }
+    }
+
     /// Leaves the current session for another one.
     pub(crate) fn enter(&mut self, session: Session) {
         self.session = session;

@@ -34,9 +34,13 @@ pub(crate) fn clear_queue(call: &Call<'_>) -> Outcome {
     let mut event = ObjectWriter::new();
     event.string("type", "queue_update").array("steering", []).array("followUp", []);
     call.connection.tell_if_current(&call.connection.current(), &event.finish());
-    object(|data| drop(data.array("steering", []).array("followUp", [])))
+    object(|data| {
+        data.array("steering", []).array("followUp", []);
+    })
 }
 
 pub(crate) fn get_commands(_call: &Call<'_>) -> Outcome {
-    object(|data| drop(data.array("commands", [])))
+    object(|data| {
+        data.array("commands", []);
+    })
 }

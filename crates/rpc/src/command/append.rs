@@ -8,10 +8,7 @@ use super::{Call, Outcome};
 use crate::failure::Failure;
 
 /// Adds an entry to the session that is meant, and answers what was written.
-fn write(
-    call: &Call<'_>,
-    write: impl FnOnce(&mut SessionManager) -> Result<EntryId, SessionError>,
-) -> Outcome {
+fn write(call: &Call<'_>, write: impl FnOnce(&mut SessionManager) -> Result<EntryId, SessionError>) -> Outcome {
     let expected = call.expected_leaf();
     let written = call.session()?.write(expected.as_ref().map(Option::as_ref), write)?;
     Ok(written.to_json().into())

@@ -8,7 +8,9 @@ use super::{Call, Outcome, object};
 use crate::failure::Failure;
 
 fn entries(entries: &[Entry]) -> Outcome {
-    object(|data| drop(data.array("entries", entries.iter().map(Entry::raw))))
+    object(|data| {
+        data.array("entries", entries.iter().map(Entry::raw));
+    })
 }
 
 pub(crate) fn get_branch(call: &Call<'_>) -> Outcome {
@@ -28,7 +30,9 @@ pub(crate) fn get_children(call: &Call<'_>) -> Outcome {
 pub(crate) fn get_entry(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let entry = session.lock_fresh().entry(call.required_entry("entryId")?)?;
-    object(|data| drop(data.optional("entry", entry.as_ref().map(Entry::raw))))
+    object(|data| {
+        data.optional("entry", entry.as_ref().map(Entry::raw));
+    })
 }
 
 pub(crate) fn get_label(call: &Call<'_>) -> Outcome {
@@ -44,7 +48,9 @@ pub(crate) fn get_label(call: &Call<'_>) -> Outcome {
 pub(crate) fn get_header(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let manager = session.lock_fresh();
-    object(|data| drop(data.raw("header", manager.header().json().raw())))
+    object(|data| {
+        data.raw("header", manager.header().json().raw());
+    })
 }
 
 /// Whether the leaf that is asked about is before all entries.

@@ -103,7 +103,9 @@ fn model_json(call: &Call<'_>, named: Option<&ModelChoice>) -> Option<Json> {
 pub(crate) fn get_messages(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let context = session.lock_fresh().build_session_context()?;
-    object(|data| drop(data.array("messages", context.messages.iter().map(Json::raw))))
+    object(|data| {
+        data.array("messages", context.messages.iter().map(Json::raw));
+    })
 }
 
 pub(crate) fn get_entries(call: &Call<'_>) -> Outcome {
@@ -159,7 +161,9 @@ pub(crate) fn get_fork_messages(call: &Call<'_>) -> Outcome {
             row.text("entryId", message.entry_id.as_text()).string("text", &message.text).finish()
         })
         .collect();
-    object(|data| drop(data.array("messages", messages.iter().map(Json::raw))))
+    object(|data| {
+        data.array("messages", messages.iter().map(Json::raw));
+    })
 }
 
 pub(crate) fn get_last_assistant_text(call: &Call<'_>) -> Outcome {
@@ -209,7 +213,9 @@ pub(crate) fn set_model(call: &Call<'_>) -> Outcome {
     if known.as_ref() != Some(&(provider.clone(), id.clone())) {
         session.write(None, |manager| manager.append_model_change(&provider, &id))?;
     }
-    object(|data| drop(data.string("provider", &provider).string("id", &id)))
+    object(|data| {
+        data.string("provider", &provider).string("id", &id);
+    })
 }
 
 pub(crate) fn set_thinking_level(call: &Call<'_>) -> Outcome {

@@ -44,7 +44,9 @@ pub(crate) fn list_sessions(call: &Call<'_>) -> Outcome {
     let named = call.flag("named").unwrap_or_default();
     Selection { named, children, limit, ..Selection::default() }.apply(&mut sessions);
     let rows: Vec<Json> = sessions.iter().map(|session| session.to_json(false)).collect();
-    object(|data| drop(data.array("sessions", rows.iter().map(Json::raw))))
+    object(|data| {
+        data.array("sessions", rows.iter().map(Json::raw));
+    })
 }
 
 pub(crate) fn search(call: &Call<'_>) -> Outcome {
@@ -76,13 +78,18 @@ pub(crate) fn search(call: &Call<'_>) -> Outcome {
         },
     )?;
     let hits: Vec<Json> = found.hits.iter().map(|hit| hit.to_json()).collect();
-    object(|data| drop(data.array("hits", hits.iter().map(Json::raw))))
+    object(|data| {
+        data.array("hits", hits.iter().map(Json::raw));
+    })
 }
 
 fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
     let text = |key: &str| filters.get(key).and_then(Raw::as_string);
     let roles = filters.get("role");
-    let words = roles.and_then(Raw::as_string).into_iter().chain(roles.into_iter().flat_map(Raw::items).filter_map(Raw::as_string));
+    let words = roles
+        .and_then(Raw::as_string)
+        .into_iter()
+        .chain(roles.into_iter().flat_map(Raw::items).filter_map(Raw::as_string));
     let kinds = words.map(|word| {
         DocumentKind::of_word(&word).ok_or_else(|| {
             let known = DocumentKind::ALL.map(DocumentKind::word).join(", ");
@@ -102,7 +109,7 @@ fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
 fn time(value: Raw<'_>) -> Result<i64, Failure> {
     #[expect(clippy::cast_possible_truncation, reason = "a time beyond all times is the last one")]
     let number = value.as_number().map(|number| number as i64);
-    let parsed = || value.as_string().and_then(|text| date::parse_utc(&text));
+    let parsed = || value.as_string().and_then(|text| date::parse(&text, &date::Utc));
     number.or_else(parsed).ok_or_else(|| Failure::invalid(format!("{} is no time", value.to_text())))
 }
 
@@ -140,7 +147,9 @@ pub(crate) fn family(call: &Call<'_>) -> Outcome {
     };
     let nodes: Vec<Json> = family.members.iter().map(node).collect();
     let root = family.members.first().map(|member| shown(&member.relative.who)).unwrap_or_default();
-    object(|data| drop(data.string("root", &root).array("nodes", nodes.iter().map(Json::raw))))
+    object(|data| {
+        data.string("root", &root).array("nodes", nodes.iter().map(Json::raw));
+    })
 }
 
 /// The family of a session that is in no list: one that is not written yet, or lies elsewhere.
@@ -163,7 +172,9 @@ fn alone(manager: &SessionManager, path: Option<&Path>, id: &str) -> Outcome {
     }
     nodes.push(node.integer("depth", i64::from(parent.is_some())).finish());
     let root = parent.or(path).unwrap_or_else(|| id.to_owned());
-    object(|data| drop(data.string("root", &root).array("nodes", nodes.iter().map(Json::raw))))
+    object(|data| {
+        data.string("root", &root).array("nodes", nodes.iter().map(Json::raw));
+    })
 }
 
 pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
@@ -183,7 +194,9 @@ pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
 pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
     let wanted = call.required("sessionPath")?;
     let (restored, _) = call.engine().options.sessions.restore(&wanted, false)?;
-    object(|data| drop(data.string("sessionPath", &restored.session.path.to_string_lossy())))
+    object(|data| {
+        data.string("sessionPath", &restored.session.path.to_string_lossy());
+    })
 }
 
 pub(crate) fn verify(call: &Call<'_>) -> Outcome {
@@ -193,12 +206,16 @@ pub(crate) fn verify(call: &Call<'_>) -> Outcome {
             let session = call.connection.current();
             let stored = session.lock().is_stored();
             let Some(path) = session.path().filter(|_| stored) else {
-                return object(|data| drop(data.array("findings", [])));
+                return object(|data| {
+                    data.array("findings", []);
+                });
             };
             path.to_path_buf()
         }
     };
     let report = call.engine().options.sessions.verify(&path)?.to_json();
     let findings = report.raw().get("findings");
-    object(|data| drop(data.array("findings", findings.into_iter().flat_map(Raw::items))))
+    object(|data| {
+        data.array("findings", findings.into_iter().flat_map(Raw::items));
+    })
 }

@@ -28,6 +28,7 @@ mod overview;
 mod prune;
 mod repair;
 mod restore;
+mod rpc;
 mod search;
 mod show;
 mod stats;
@@ -79,6 +80,7 @@ pub(crate) enum Command {
     Repair(repair::RepairArgs),
     Index(index::IndexArgs),
     Config(config::ConfigArgs),
+    Rpc(Box<rpc::RpcArgs>),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
     Help(help::HelpArgs),
@@ -107,6 +109,7 @@ impl Command {
                 | Self::Prune(_)
                 | Self::Undo(_)
                 | Self::Repair(_)
+                | Self::Rpc(_)
         )
     }
 
@@ -190,6 +193,7 @@ pub(crate) fn run(
         Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(&surroundings, args, out, err),
         Some(Command::Index(args)) => index::run(&surroundings, args, out, err),
+        Some(Command::Rpc(args)) => rpc::run(&surroundings, args),
         Some(Command::Man(args)) => man::run(&surroundings, args, out),
         // They need no surroundings, and were run above.
         Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_) | Command::Help(_)) => Ok(Exit::Done),

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 
+use sessile::ShutdownReason;
 use sessile::json::Json;
 
 use crate::catalogue::Command;
@@ -95,13 +96,18 @@ impl Connection {
             n_aside = self.aside_ended.wait(n_aside).unwrap_or_else(PoisonError::into_inner);
         }
         drop(n_aside);
-        self.stop();
+        self.leave();
         self.outbox.flush();
     }
 
     /// Ends what goes on for this client without being asked again: subscriptions, hooks and events of others.
-    pub(crate) fn stop(&self) {
-        self.has_ended.store(true, Ordering::Relaxed);
+    pub(crate) fn leave(&self) {
+        if self.has_ended.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let session = self.current();
+        let others_stay = self.engine.others_are_at(&session, self);
+        session.lock().host().tell_left(ShutdownReason::Quit, None, others_stay);
         for (_, is_over) in lock(&self.subscriptions).drain() {
             is_over.store(true, Ordering::Relaxed);
         }

@@ -138,9 +138,7 @@ impl Engine {
         if let Some(name) = name {
             manager.append_session_info(name)?;
         }
-        let mut host = SessionHost::new(options.sessions.clone(), manager);
-        host.start();
-        let first = Arc::new(OpenSession::new(host));
+        let first = Arc::new(OpenSession::new(SessionHost::new(options.sessions.clone(), manager)));
         let engine = Self {
             auto_compacts: AtomicBool::new(options.compaction.enabled),
             modes: Mutex::new(QueueModes { steering: "one-at-a-time", follow_up: "one-at-a-time" }),
@@ -165,17 +163,20 @@ impl Engine {
             clients.retain(|client| client.strong_count() > 0);
             clients.push(Arc::downgrade(&connection));
         }
+        self.first.lock().host().start();
         connection.run(input);
     }
 
     /// Stops what is under way, and tells that the program ends.
     pub fn stop(&self) {
-        let current: Vec<Arc<OpenSession>> = self.clients().iter().map(|client| client.current()).collect();
         self.sessions().iter().for_each(|session| session.stop());
-        for session in current {
-            session.lock().host().shutdown();
-        }
-        self.clients().iter().for_each(|client| client.stop());
+        self.clients().iter().for_each(|client| client.leave());
+    }
+
+    /// Whether a client other than this one is at a session.
+    pub(crate) fn others_are_at(&self, session: &Arc<OpenSession>, client: &Connection) -> bool {
+        let is_other = |other: &Arc<Connection>| !std::ptr::eq(Arc::as_ptr(other), client) && !other.has_ended();
+        self.clients().iter().any(|other| is_other(other) && Arc::ptr_eq(&other.current(), session))
     }
 
     /// The sessions that are open.
@@ -200,6 +201,12 @@ impl Engine {
             }
             Ok(None)
         });
+    }
+
+    /// How many clients there are.
+    #[cfg(unix)]
+    pub(crate) fn n_clients(&self) -> usize {
+        lock(&self.clients).iter().filter(|client| client.strong_count() > 0).count()
     }
 
     /// A number that no other call gets.

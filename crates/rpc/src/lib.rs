@@ -26,8 +26,12 @@ mod news;
 mod outbox;
 mod session;
 pub mod shape;
+#[cfg(unix)]
+mod socket;
 
 pub use engine::{AnySummarizer, Engine, Options, Start};
 pub use envelope::{NotARequest, Request};
 pub use failure::{Code, Failure};
 pub use frame::{MAX_RECORD, Record, Records};
+#[cfg(unix)]
+pub use socket::Socket;

@@ -11,8 +11,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-index", &["sessile-core", "sessile-store"]),
     ("sessile", &["sessile-core", "sessile-store", "sessile-index"]),
     ("sessile-summarize", &["sessile-core"]),
-    ("sessile-cli", &["sessile-core", "sessile-store", "sessile", "sessile-summarize"]),
-    (TESTKIT, &["sessile-core", "sessile-store", "sessile-index", "sessile", "sessile-cli"]),
+    ("sessile-rpc", &["sessile"]),
+    ("sessile-client", &["sessile"]),
+    ("sessile-cli", &["sessile-core", "sessile-store", "sessile", "sessile-summarize", "sessile-rpc"]),
+    (TESTKIT, &["sessile-core", "sessile-store", "sessile-index", "sessile", "sessile-cli", "sessile-client"]),
     ("sessile-bench", &["sessile"]),
     ("xtask", &[]),
 ];

@@ -37,7 +37,8 @@ fn go(call: &Call<'_>, old: &Arc<OpenSession>, new: &Arc<OpenSession>, reason: S
         StartReason::Fork => ShutdownReason::Fork,
         _ => ShutdownReason::Resume,
     };
-    old.lock().host().tell_left(why, new.path());
+    let others_stay = call.engine().others_are_at(old, call.connection);
+    old.lock().host().tell_left(why, new.path(), others_stay);
     call.connection.go_to(new);
     new.lock().host().tell_entered(reason, old.path());
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sessile_core::EntryId;
 
-use super::SessionHost;
+use super::{Life, SessionHost};
 use crate::error::SessionError;
 use crate::event::{SessionEvent, ShutdownReason, StartReason};
 use crate::manager::{ForkPosition, NewSession};
@@ -17,11 +17,7 @@ impl SessionHost {
     }
 
     /// A fork of this session in a host of its own, and the text of the message it leaves out. Nobody is asked or told.
-    pub fn fork_beside(
-        &self,
-        entry: &EntryId,
-        position: ForkPosition,
-    ) -> Result<(Self, Option<String>), SessionError> {
+    pub fn fork_beside(&self, entry: &EntryId, position: ForkPosition) -> Result<(Self, Option<String>), SessionError> {
         let (session, text) = self.session.forked(entry, position)?;
         Ok((Self::new(self.sessions.clone(), self.session.beside(session)), text))
     }
@@ -32,9 +28,14 @@ impl SessionHost {
         Ok(Self::new(self.sessions.clone(), self.session.beside(session)))
     }
 
-    /// Tells that somebody leaves this session for another one, in which others may go on.
-    pub fn tell_left(&mut self, reason: ShutdownReason, target: Option<&Path>) {
+    /// Tells that somebody leaves this session, if they were told that somebody began to work in it.
+    ///
+    /// If nobody else stays, it can be begun again.
+    pub fn tell_left(&mut self, reason: ShutdownReason, target: Option<&Path>, others_stay: bool) {
         self.end(reason, target.map(Path::to_path_buf));
+        if !others_stay && self.life == Life::Started {
+            self.life = Life::Before;
+        }
     }
 
     /// Tells that somebody has begun to work in this session, coming from another one.

@@ -77,6 +77,7 @@ mod error;
 mod event;
 mod follow;
 mod group;
+mod hooks;
 mod host;
 mod import;
 mod list;
@@ -111,6 +112,7 @@ pub use group::{
     CwdGroup, Family, FamilyMember, FamilyTree, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who,
     group_by_cwd,
 };
+pub use hooks::{BadAnswer, HOOK_VARIABLE, HookError, HookFolder};
 pub use host::{
     BegunCompaction, CompactWishes, CompactionTask, NavigateWishes, NavigationTask, Outcome, SessionHost,
     SummarisedCompaction,

@@ -11,6 +11,7 @@ mod pi;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::Os;
@@ -305,6 +306,20 @@ impl Settings {
     /// The program that moves files to the trash, if the user has one of his own.
     pub fn trash_command(&self) -> Option<&str> {
         self.text("trash.command")
+    }
+
+    /// Where hooks are; none in an environment that has no place for settings.
+    pub fn hooks_dir(&self, environment: &dyn Environment) -> Option<PathBuf> {
+        let given = self.text("hooks.dir").map(|dir| absolute(environment, Path::new(dir)));
+        given.or_else(|| environment.config_dir().map(|dir| dir.join("hooks")))
+    }
+
+    /// How long a hook may take: at least a second, because a time that nothing can keep to helps nobody.
+    pub fn hooks_timeout(&self) -> Duration {
+        match self.value("hooks.timeout") {
+            Some(Value::Number(seconds)) => Duration::from_secs((*seconds).max(1)),
+            _ => Duration::from_secs(30),
+        }
     }
 
     fn value(&self, key: &str) -> Option<&Value> {

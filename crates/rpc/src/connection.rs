@@ -292,9 +292,13 @@ impl Connection {
     ///
     /// If it does not read, the oldest events are dropped; a subscription drops none.
     pub(crate) fn tell_later(&self, session: &Arc<OpenSession>, event: &Json) {
-        if !Arc::ptr_eq(&lock(&self.current), session) {
-            return;
+        if Arc::ptr_eq(&lock(&self.current), session) {
+            self.tell_anyway(event);
         }
+    }
+
+    /// The same, whatever session this client is at.
+    pub(crate) fn tell_anyway(&self, event: &Json) {
         let mut later = lock(&self.later);
         if later.events.len() >= MAX_LATER {
             later.events.pop_front();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use sessile::compaction::{BranchSummarySettings, CompactionSettings, Extractive, Summarizer};
-use sessile::json::Json;
+use sessile::json::{Json, ObjectWriter};
 use sessile::{EventKind, EventSet, Handlers, NewSession, SessionHost, SessionManager, Sessions};
 
 use crate::connection::Connection;
@@ -151,7 +151,19 @@ impl Engine {
             options,
         };
         engine.register(&first);
-        Ok(Arc::new(engine))
+        let engine = Arc::new(engine);
+        let told = Arc::downgrade(&engine);
+        engine.handlers().on_failure(move |failure| {
+            let mut event = ObjectWriter::new();
+            event
+                .string("type", "extension_error")
+                .string("extensionPath", &failure.handler)
+                .string("event", failure.event.name())
+                .string("error", &failure.error);
+            let event = event.finish();
+            told.upgrade().iter().flat_map(|engine| engine.clients()).for_each(|client| client.tell_anyway(&event));
+        });
+        Ok(engine)
     }
 
     /// Serves one client until it has nothing more to say and everything is answered.

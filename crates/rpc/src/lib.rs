@@ -19,6 +19,7 @@ pub mod catalogue;
 mod command;
 mod connection;
 mod engine;
+mod document;
 mod envelope;
 mod failure;
 mod frame;
@@ -29,6 +30,7 @@ pub mod shape;
 #[cfg(unix)]
 mod socket;
 
+pub use document::{json_schema, reference_tables, typescript};
 pub use engine::{AnySummarizer, Engine, Options, Start};
 pub use envelope::{NotARequest, Request};
 pub use failure::{Code, Failure};

@@ -19,6 +19,9 @@ mod loading;
 mod location;
 mod migration;
 mod real_session;
+mod rpc;
+mod rpc_clients;
+mod rpc_recorded;
 mod tree;
 mod writing;
 

@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile", &["sessile-core", "sessile-program", "sessile-store", "sessile-index"]),
     ("sessile-summarize", &["sessile-core", "sessile-program"]),
     ("sessile-rpc", &["sessile"]),
-    ("sessile-client", &["sessile"]),
+    ("sessile-client", &["sessile", "sessile-rpc"]),
     ("sessile-cli", &["sessile-core", "sessile-store", "sessile", "sessile-summarize", "sessile-rpc"]),
     (TESTKIT, &["sessile-core", "sessile-store", "sessile-index", "sessile", "sessile-cli", "sessile-client"]),
     ("sessile-bench", &["sessile"]),

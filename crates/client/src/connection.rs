@@ -116,12 +116,7 @@ impl Client {
             // Whoever still waits learns that nothing comes.
             answers.by_number.clear();
         });
-        Self {
-            writer: Mutex::new(Some(Box::new(writer))),
-            waiting,
-            told: Mutex::new(told),
-            child: Mutex::new(None),
-        }
+        Self { writer: Mutex::new(Some(Box::new(writer))), waiting, told: Mutex::new(told), child: Mutex::new(None) }
     }
 
     /// The session that the server is at for us.

@@ -20,6 +20,8 @@ mod answer;
 mod command;
 mod connection;
 
-pub use answer::{Answer, CompactionResult, Cancelled, Forked, Hits, Leaf, Made, Navigated, State, Subscription, Written};
+pub use answer::{
+    Answer, Cancelled, CompactionResult, Forked, Hits, Leaf, Made, Navigated, State, Subscription, Written,
+};
 pub use command::{COMMANDS, OrNull, Target};
 pub use connection::{Client, ClientError, Told};

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use sessile::json::{Json, Raw};
-use sessile::{NewSession, Sessions, SessionManager, draft};
+use sessile::{NewSession, SessionManager, Sessions, draft};
 use sessile_client::{Client, ClientError, OrNull};
 use sessile_rpc::catalogue::{COMMANDS, Origin};
 use sessile_rpc::{Engine, Options, Start};
@@ -383,6 +383,7 @@ fn new_sessions_of_an_id_are_found_again() {
     assert_eq!(client.current().get_state().unwrap().session_id, "tide-1");
     let sessions = Sessions::default().caching(None);
     let dir = world.dir.path().join("sessions");
-    let error = sessions.create(world.dir.path(), Some(&dir), NewSession { id: Some("../x".into()), parent_session: None });
+    let error =
+        sessions.create(world.dir.path(), Some(&dir), NewSession { id: Some("../x".into()), parent_session: None });
     assert!(error.is_err());
 }

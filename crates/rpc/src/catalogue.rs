@@ -131,7 +131,11 @@ pub const STREAMED: &[EventShape] = &[
         ],
         "A compaction has ended.",
     ),
-    ("queue_update", &[Field::new("steering", List(&Text)), Field::new("followUp", List(&Text))], "The queues changed."),
+    (
+        "queue_update",
+        &[Field::new("steering", List(&Text)), Field::new("followUp", List(&Text))],
+        "The queues changed.",
+    ),
     (
         "extension_error",
         &[Field::new("extensionPath", Text), Field::new("event", Text), Field::new("error", Text)],
@@ -228,20 +232,12 @@ pub const SUBSCRIBED: &[EventShape] = &[
     ),
     (
         "leaf_moved",
-        &[
-            Field::new("leafId", ENTRY_OR_NULL),
-            Field::new("previousLeafId", ENTRY_OR_NULL),
-            Field::new("reason", Text),
-        ],
+        &[Field::new("leafId", ENTRY_OR_NULL), Field::new("previousLeafId", ENTRY_OR_NULL), Field::new("reason", Text)],
         "The leaf is elsewhere, and not because something was added to it.",
     ),
     (
         "divergence",
-        &[
-            Field::new("leafId", Text),
-            Field::new("foreignLeafId", Text),
-            Field::new("commonAncestorId", ENTRY_OR_NULL),
-        ],
+        &[Field::new("leafId", Text), Field::new("foreignLeafId", Text), Field::new("commonAncestorId", ENTRY_OR_NULL)],
         "Our entry is beside that of another program, not behind it.",
     ),
     (
@@ -249,11 +245,7 @@ pub const SUBSCRIBED: &[EventShape] = &[
         &[Field::new("entryIds", List(&Text)), Field::new("reason", Text)],
         "Entries that another program had destroyed were put back.",
     ),
-    (
-        "session_deleted",
-        &[Field::new("sessionPath", Text), Field::new("trashed", Flag)],
-        "A session was deleted.",
-    ),
+    ("session_deleted", &[Field::new("sessionPath", Text), Field::new("trashed", Flag)], "A session was deleted."),
 ];
 
 const COMPACT_REASON: Shape = Words(&["manual", "threshold", "overflow"]);

@@ -101,10 +101,7 @@ const PUSHED: &[(&str, &[Field])] = &[
             Field::new("event", Shape::Named("SessionEvent")),
         ],
     ),
-    (
-        "HookCancel",
-        &[Field::new("type", Shape::Word("hook_cancel")), Field::new("requestId", Shape::Text)],
-    ),
+    ("HookCancel", &[Field::new("type", Shape::Word("hook_cancel")), Field::new("requestId", Shape::Text)]),
 ];
 
 fn object(members: &[(String, String)]) -> String {
@@ -171,7 +168,10 @@ const ID: Field = Field::optional("id", Shape::Any);
 
 fn request_schema(command: &'static Command) -> String {
     let kind = Field::new("type", Shape::Word(command.name));
-    let fields: Vec<&Field> = [&ID, &kind].into_iter().chain(command.all_parameters()).collect();
+    let mut fields: Vec<&Field> = vec![&ID, &kind];
+    for field in command.all_parameters() {
+        fields.push(field);
+    }
     described(&fields_schema(&fields), command.what)
 }
 
@@ -295,10 +295,14 @@ pub fn typescript() -> String {
     page.line("");
     page.line(&format!("export type ErrorCode = {};", Code::ALL.map(|code| quoted(code.word())).join(" | ")));
     page.line("");
-    page.line("export type Request = { [C in Command]: { id?: unknown; type: C } & Commands[C][\"parameters\"] }[Command];");
+    page.line(
+        "export type Request = { [C in Command]: { id?: unknown; type: C } & Commands[C][\"parameters\"] }[Command];",
+    );
     page.line("export type Response =");
     page.line("  | { id?: unknown; type: \"response\"; command: Command; success: true; data?: unknown }");
-    page.line("  | { id?: unknown; type: \"response\"; command?: unknown; success: false; error: string; code: ErrorCode };");
+    page.line(
+        "  | { id?: unknown; type: \"response\"; command?: unknown; success: false; error: string; code: ErrorCode };",
+    );
     page.line("");
     for (events, name) in [(STREAMED, "StreamEvent"), (SUBSCRIBED, "SessionEvent")] {
         page.line(&format!("export type {name} ="));

@@ -18,8 +18,8 @@
 pub mod catalogue;
 mod command;
 mod connection;
-mod engine;
 mod document;
+mod engine;
 mod envelope;
 mod failure;
 mod frame;

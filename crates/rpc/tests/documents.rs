@@ -61,7 +61,10 @@ fn the_page_is_current() {
     let (before, rest) = page.split_once("<!-- reference -->\n").unwrap();
     let (_, after) = rest.split_once("<!-- end of reference -->").unwrap();
     let before = with_answers(before);
-    check("docs/rpc.md", &format!("{before}<!-- reference -->\n{}<!-- end of reference -->{after}", reference_tables()));
+    check(
+        "docs/rpc.md",
+        &format!("{before}<!-- reference -->\n{}<!-- end of reference -->{after}", reference_tables()),
+    );
 }
 
 /// A world in which every entry is a second after the one before, and ids count up.
@@ -105,8 +108,7 @@ impl Environment for Still {
 fn with_answers(page: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let home = directory.path().canonicalize().unwrap();
-    let world =
-        Still { now_ms: AtomicI64::new(1_763_164_800_000), next: AtomicU32::new(1), home: home.clone() };
+    let world = Still { now_ms: AtomicI64::new(1_763_164_800_000), next: AtomicU32::new(1), home: home.clone() };
     let engine = Engine::start(Options::new(Sessions::new(world)), &Start::New, None).unwrap();
     let (mut client, server) = UnixStream::pair().unwrap();
     client.set_read_timeout(Some(Duration::from_millis(700))).unwrap();

@@ -59,7 +59,8 @@ fn driven_by_pi(cli: &Path) -> Value {
         let model = state["model"].as_object_mut().unwrap();
         model.retain(|key, _| key == "provider" || key == "id");
         for fresh in ["sessionFile", "sessionId"] {
-            if state[fresh].as_str().is_some_and(|text| !text.contains("session.jsonl") && !text.contains("01900000-")) {
+            if state[fresh].as_str().is_some_and(|text| !text.contains("session.jsonl") && !text.contains("01900000-"))
+            {
                 state[fresh] = json!("<new>");
             }
         }

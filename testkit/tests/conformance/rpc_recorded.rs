@@ -48,7 +48,10 @@ impl Recording {
         put("handmade.jsonl", &handmade.replace(RECORDED, home.to_str().unwrap()));
         put("garbage.jsonl", "garbage\n");
         put("empty.jsonl", "");
-        put("nocwd.jsonl", "{\"type\":\"session\",\"version\":3,\"id\":\"01900000-0000-7000-8000-000000000002\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/does/not/exist\"}\n");
+        put(
+            "nocwd.jsonl",
+            "{\"type\":\"session\",\"version\":3,\"id\":\"01900000-0000-7000-8000-000000000002\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/does/not/exist\"}\n",
+        );
         Some(Self { lines, normal, home, _directory: directory })
     }
 
@@ -99,7 +102,10 @@ impl Recording {
     fn normal(&self, record: &Value) -> Value {
         let mut record = self.normal.of(record);
         // Which words a runtime throws for a missing argument is its own affair.
-        if record["error"].as_str().is_some_and(|error| error.contains("Cannot read properties") || error.contains("is missing")) {
+        if record["error"]
+            .as_str()
+            .is_some_and(|error| error.contains("Cannot read properties") || error.contains("is missing"))
+        {
             record["error"] = json!("<missing argument>");
         }
         record
@@ -108,7 +114,8 @@ impl Recording {
     /// The lines of a file that was recorded.
     fn file(&self, section: &str) -> Value {
         let line = self.lines.iter().find(|line| line["kind"] == "file" && line["section"] == section).unwrap();
-        let lines = line["line"].as_array().unwrap().iter().map(|line| serde_json::from_str(line.as_str().unwrap()).unwrap());
+        let lines =
+            line["line"].as_array().unwrap().iter().map(|line| serde_json::from_str(line.as_str().unwrap()).unwrap());
         lines.map(|line: Value| self.normal(&line)).collect()
     }
 
@@ -147,7 +154,8 @@ fn looking_naming_forking_and_switching() {
 fn summarise_by(recording: &Recording, command: &str) {
     let config = recording.home.join(".config/sessile");
     fs::create_dir_all(&config).unwrap();
-    fs::write(config.join("config.toml"), format!("[summarizer]\ncommand = [\"sh\", \"-c\", {}]\n", json!(command))).unwrap();
+    fs::write(config.join("config.toml"), format!("[summarizer]\ncommand = [\"sh\", \"-c\", {}]\n", json!(command)))
+        .unwrap();
 }
 
 #[test]

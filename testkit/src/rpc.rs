@@ -113,6 +113,18 @@ impl Peer {
         self.child.wait().unwrap().code()
     }
 
+    /// Passes over the next record, whatever it is, and asks.
+    pub fn ask_after_skip(&mut self, request: &Value) -> Value {
+        let mut line = Vec::new();
+        self.output.read_until(b'\n', &mut line).unwrap();
+        self.ask(request).response
+    }
+
+    /// Its input, to be written to by another thread.
+    pub fn take_input(&mut self) -> ChildStdin {
+        self.input.take().unwrap()
+    }
+
     /// The process, to be sent a signal.
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -181,9 +193,7 @@ impl Peers {
             fs::write(home.join(".pi/agent/settings.json"), settings.to_string()).unwrap();
             for (name, text) in files {
                 fs::write(home.join("sess").join(name), text.replace("HOME", home.to_str().unwrap())).unwrap();
-                text.lines()
-                    .filter_map(|line| serde_json::from_str(line).ok())
-                    .for_each(|line| note(&line, &mut known));
+                normal.add_file(text);
             }
         }
         let at = |home: &Path, args: &[&str]| -> Vec<String> {
@@ -191,8 +201,6 @@ impl Peers {
         };
         let pi_args: Vec<String> = at(&homes[0], args).into_iter().chain(at(&homes[0], of_pi)).collect();
         let our_args = at(&homes[1], args);
-        let words = |args: &'_ [String]| args.iter().map(String::clone).collect::<Vec<_>>();
-        let (pi_args, our_args) = (words(&pi_args), words(&our_args));
         Self {
             pi: Peer::pi(&homes[0], &pi_args.iter().map(String::as_str).collect::<Vec<_>>()),
             ours: Peer::ours(program, &homes[1], &our_args.iter().map(String::as_str).collect::<Vec<_>>()),
@@ -269,8 +277,12 @@ impl Normal {
             model.retain(|key, _| key == "provider" || key == "id");
         }
         for list in ["entries", "tree"] {
-            if let Some(items) = data.get_mut(list).and_then(Value::as_array_mut) {
-                *items = items.drain(..).flat_map(without_settings).collect();
+            let Some(items) = data.get_mut(list).and_then(Value::as_array_mut) else { continue };
+            let was_setting = last(items).is_some_and(is_fresh_setting);
+            *items = items.drain(..).flat_map(without_settings).collect();
+            let leaf = last(items).map_or(Value::Null, |entry| entry["id"].clone());
+            if was_setting && data["leafId"] == "<id>" {
+                data["leafId"] = leaf;
             }
         }
     }
@@ -293,6 +305,11 @@ impl Normal {
     }
 
     fn renamed_text(&self, text: &str) -> String {
+        let first = text.chars().next().unwrap_or_default();
+        // As the recordings have it.
+        if text.len() > 1000 && text.chars().all(|character| character == first) {
+            return format!("{first}*{}", text.len());
+        }
         if self.known.contains(text) {
             return text.to_owned();
         }
@@ -320,9 +337,8 @@ fn without_settings(mut item: Value) -> Vec<Value> {
     let children = item.get_mut("children").and_then(Value::as_array_mut).map(std::mem::take);
     let below: Option<Vec<Value>> = children.map(|children| children.into_iter().flat_map(without_settings).collect());
     let entry = if item.get("entry").is_some() { &mut item["entry"] } else { &mut item };
-    let is_setting = entry["type"] == "model_change" || entry["type"] == "thinking_level_change";
     if entry["id"] == "<id>" {
-        if is_setting {
+        if is_fresh_setting(entry) {
             return below.unwrap_or_default();
         }
         if let Some(entry) = entry.as_object_mut() {
@@ -333,6 +349,19 @@ fn without_settings(mut item: Value) -> Vec<Value> {
         item["children"] = Value::Array(below);
     }
     vec![item]
+}
+
+fn is_fresh_setting(entry: &Value) -> bool {
+    entry["id"] == "<id>" && (entry["type"] == "model_change" || entry["type"] == "thinking_level_change")
+}
+
+/// The last entry of a list, or of the last branch of a tree.
+fn last(items: &[Value]) -> Option<&Value> {
+    let mut item = items.last()?;
+    while let Some(below) = item["children"].as_array().and_then(|children| children.last()) {
+        item = below;
+    }
+    Some(item.get("entry").unwrap_or(item))
 }
 
 /// Notes every text and time of a value.

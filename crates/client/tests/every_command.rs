@@ -170,7 +170,7 @@ fn sessions_are_left_and_found_again() {
     let made = here.create_branched_session(&question).unwrap();
     assert_eq!(here.get_state().unwrap().session_file, made.session_path);
     assert!(!here.new_session(Some(&original)).unwrap().cancelled);
-    assert_eq!(code(here.clone_session()), "NOT_FOUND");
+    assert_eq!(code(here.clone_session()), "INVALID_ARGUMENT");
     here.set_session_name("New").unwrap();
     here.switch_session(&original).unwrap();
     client.at(&original).rename_session(&original, "Original").unwrap();

@@ -109,13 +109,17 @@ fn with_answers(page: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let home = directory.path().canonicalize().unwrap();
     let world = Still { now_ms: AtomicI64::new(1_763_164_800_000), next: AtomicU32::new(1), home: home.clone() };
-    let engine = Engine::start(Options::new(Sessions::new(world)), &Start::New, None).unwrap();
+    let mut options = Options::new(Sessions::new(world));
+    // Its length is in every position, so it is not that of a temporary directory.
+    options.cwd = PathBuf::from("/home/u/tidepool");
+    options.session_dir = Some(home.join("sessions"));
+    let engine = Engine::start(options, &Start::New, None).unwrap();
     let (mut client, server) = UnixStream::pair().unwrap();
-    client.set_read_timeout(Some(Duration::from_millis(700))).unwrap();
     thread::spawn(move || Arc::clone(&engine).serve(server.try_clone().unwrap(), server));
     let mut text = String::new();
     let mut in_transcript = false;
-    for line in page.lines() {
+    let lines: Vec<&str> = page.lines().collect();
+    for (place, line) in lines.iter().copied().enumerate() {
         if line.starts_with("```") {
             in_transcript = line == "```transcript";
         }
@@ -126,22 +130,27 @@ fn with_answers(page: &str) -> String {
         text.push('\n');
         if let Some(request) = line.strip_prefix("→ ").filter(|_| in_transcript) {
             client.write_all(format!("{request}\n").as_bytes()).unwrap();
-            let mut told = everything(&mut client);
+            let n_shown = lines[place + 1..].iter().take_while(|line| line.starts_with('←')).count();
+            let mut told = answers(&mut client, n_shown);
             // What a subscription tells comes in its own time.
             told.sort_by_key(|record| record.starts_with("{\"type\":\"event\""));
             for record in told {
-                text.push_str(&format!("← {}\n", record.replace(home.to_str().unwrap(), concat!("/ho", "me/u"))));
+                text.push_str(&format!("← {}\n", record.replace(home.to_str().unwrap(), "/home/u")));
             }
         }
     }
     text
 }
 
-/// Everything that comes until nothing comes any more.
-fn everything(client: &mut UnixStream) -> Vec<String> {
+/// So many records; or, if the page is written anew, all that come until nothing comes any more.
+fn answers(client: &mut UnixStream, n_shown: usize) -> Vec<String> {
+    let is_update = std::env::var_os("SESSILE_UPDATE_DOCS").is_some();
+    client.set_read_timeout(Some(Duration::from_millis(if is_update { 700 } else { 30_000 }))).unwrap();
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
-    while let Ok(n_read @ 1..) = client.read(&mut chunk) {
+    let n_records = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+    while is_update || n_records(&bytes) < n_shown {
+        let Ok(n_read @ 1..) = client.read(&mut chunk) else { break };
         bytes.extend_from_slice(&chunk[..n_read]);
     }
     String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()

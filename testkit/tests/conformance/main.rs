@@ -21,6 +21,7 @@ mod migration;
 mod real_session;
 mod rpc;
 mod rpc_clients;
+mod rpc_process;
 mod rpc_recorded;
 mod tree;
 mod writing;

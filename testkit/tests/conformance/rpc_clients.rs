@@ -14,7 +14,12 @@ fn repository(path: &str) -> PathBuf {
 
 /// Runs a script, and returns what it prints.
 fn script(path: &Path, args: &[&str], home: &Path) -> String {
+    // pi's client starts whatever Node it finds, and pi needs a new one.
+    let places = std::env::join_paths(
+        std::iter::once(pi_folder().to_path_buf()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
     let output = Command::new(node_program())
+        .env("PATH", places.unwrap())
         .arg(path)
         .args(args)
         .env("SESSILE_ORACLE_DIR", pi_folder())

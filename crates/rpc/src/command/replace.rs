@@ -92,8 +92,14 @@ pub(crate) fn fork(call: &Call<'_>) -> Outcome {
 }
 
 pub(crate) fn clone(call: &Call<'_>) -> Outcome {
-    let leaf = call.connection.current().lock_fresh().leaf_id();
+    let session = call.connection.current();
+    let manager = session.lock_fresh();
+    let (leaf, is_unsaved) = (manager.leaf_id(), manager.is_persisted() && !manager.is_stored());
+    drop(manager);
     let Some(leaf) = leaf else {
+        if is_unsaved {
+            return Err(in_pi_words(SessionError::Unsaved));
+        }
         return Err(Failure::new(Code::NotFound, "Cannot clone session: no current entry selected"));
     };
     match forked(call, &leaf, ForkPosition::At) {

@@ -310,7 +310,11 @@ impl Normal {
         if text.len() > 1000 && text.chars().all(|character| character == first) {
             return format!("{first}*{}", text.len());
         }
-        if self.known.contains(text) {
+        if text.starts_with("<x*") {
+            return text.trim_matches(['<', '>']).to_owned();
+        }
+        let is_at_home = self.homes.iter().any(|home| text.contains(home));
+        if self.known.contains(text) && !is_at_home {
             return text.to_owned();
         }
         let text = self.homes.iter().fold(text.to_owned(), |text, home| text.replace(home, "<home>"));

@@ -10,6 +10,7 @@ use sessile::compaction::{BranchSummarySettings, CompactionSettings, Extractive,
 use sessile::json::{Json, ObjectWriter};
 use sessile::{EventKind, EventSet, Handlers, NewSession, SessionHost, SessionManager, Sessions};
 
+use crate::command::replace::in_pi_words;
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::frame::MAX_RECORD;
@@ -318,7 +319,7 @@ impl Opened {
 }
 
 fn open_at(options: &Options, path: &Path, cwd: &Path) -> Result<SessionManager, Failure> {
-    let manager = options.sessions.open(path, options.session_dir.as_deref(), None)?;
+    let manager = options.sessions.open(path, options.session_dir.as_deref(), None).map_err(in_pi_words)?;
     if !manager.is_stored() {
         // A session that is yet to be written runs where we are.
         return Ok(options.sessions.open(path, options.session_dir.as_deref(), Some(cwd))?);

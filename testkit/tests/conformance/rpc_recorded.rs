@@ -114,8 +114,8 @@ impl Recording {
     /// The lines of a file that was recorded.
     fn file(&self, section: &str) -> Value {
         let line = self.lines.iter().find(|line| line["kind"] == "file" && line["section"] == section).unwrap();
-        let lines =
-            line["line"].as_array().unwrap().iter().map(|line| serde_json::from_str(line.as_str().unwrap()).unwrap());
+        let texts = line["line"].as_array().unwrap().iter().filter_map(Value::as_str);
+        let lines = texts.filter(|text| !text.is_empty()).map(|text| serde_json::from_str(text).unwrap());
         lines.map(|line: Value| self.normal(&line)).collect()
     }
 

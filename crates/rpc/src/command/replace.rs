@@ -122,10 +122,14 @@ fn forked(call: &Call<'_>, entry: &EntryId, position: ForkPosition) -> Result<Op
     Ok(Some(text.unwrap_or_default()))
 }
 
-fn in_pi_words(error: SessionError) -> Failure {
+/// An error in the words that clients of pi know.
+pub(crate) fn in_pi_words(error: SessionError) -> Failure {
     let words = match &error {
         SessionError::Unsaved => {
-            Some("This session has not been saved yet. Send a message before cloning or forking it.")
+            Some("This session has not been saved yet. Send a message before cloning or forking it.".to_owned())
+        }
+        SessionError::NotASession { path } => {
+            Some(format!("Session file is not a valid pi session: {}", path.display()))
         }
         _ => None,
     };

@@ -161,40 +161,50 @@ pub(crate) fn run(
     if cli.command.as_ref().is_none_or(Command::is_paged) {
         out.page(settings.pager(), environment.as_ref());
     }
-    let surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
+    let mut surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
+    if cli.command.as_ref().is_some_and(Command::writes_sessions) {
+        surroundings.use_hooks();
+    }
+    let result = run_in(&surroundings, cli, out, err);
+    // Not worth failing for if it cannot be told.
+    drop(surroundings.tell_failed_hooks(err));
+    result
+}
+
+fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     match &cli.command {
-        None => overview::run(&surroundings, out, err),
-        Some(Command::List(args)) => list::run(&surroundings, args, out, err),
-        Some(Command::Search(args)) => search::run(&surroundings, args, out, err),
-        Some(Command::Show(args)) => show::run(&surroundings, args, out, err),
-        Some(Command::Tree(args)) => tree::run(&surroundings, args, out, err),
-        Some(Command::Info(args)) => info::run(&surroundings, args, out, err),
-        Some(Command::Stats(args)) => stats::run(&surroundings, args, out, err),
-        Some(Command::Export(args)) => export::run(&surroundings, args, out, err),
-        Some(Command::Context(args)) => context::run(&surroundings, args, out, err),
-        Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
-        Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),
-        Some(Command::Watch(args)) => watch::run(&surroundings, args, out, err),
-        Some(Command::New(args)) => new::run(&surroundings, args, out, err),
-        Some(Command::Append(args)) => append::run(&surroundings, args, out, err),
-        Some(Command::Name(args)) => name::run(&surroundings, args, out, err),
-        Some(Command::Label(args)) => label::run(&surroundings, args, out, err),
-        Some(Command::Branch(args)) => branch::run(&surroundings, args, out, err),
-        Some(Command::Fork(args)) => fork::run(&surroundings, args, out, err),
-        Some(Command::Clone(args)) => clone::run(&surroundings, args, out, err),
-        Some(Command::EditContext(args)) => edit_context::run(&surroundings, args, out, err),
-        Some(Command::Import(args)) => import::run(&surroundings, args, out, err),
-        Some(Command::Migrate(args)) => migrate::run(&surroundings, args, out, err),
-        Some(Command::Move(args)) => move_session::run(&surroundings, args, out, err),
-        Some(Command::Delete(args)) => delete::run(&surroundings, args, out, err),
-        Some(Command::Restore(args)) => restore::run(&surroundings, args, out),
-        Some(Command::Prune(args)) => prune::run(&surroundings, args, out, err),
-        Some(Command::Undo(args)) => undo::run(&surroundings, args, out),
-        Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
-        Some(Command::Repair(args)) => repair::run(&surroundings, args, out, err),
-        Some(Command::Index(args)) => index::run(&surroundings, args, out, err),
-        Some(Command::Rpc(args)) => rpc::run(&surroundings, args),
-        Some(Command::Man(args)) => man::run(&surroundings, args, out),
+        None => overview::run(surroundings, out, err),
+        Some(Command::List(args)) => list::run(surroundings, args, out, err),
+        Some(Command::Search(args)) => search::run(surroundings, args, out, err),
+        Some(Command::Show(args)) => show::run(surroundings, args, out, err),
+        Some(Command::Tree(args)) => tree::run(surroundings, args, out, err),
+        Some(Command::Info(args)) => info::run(surroundings, args, out, err),
+        Some(Command::Stats(args)) => stats::run(surroundings, args, out, err),
+        Some(Command::Export(args)) => export::run(surroundings, args, out, err),
+        Some(Command::Context(args)) => context::run(surroundings, args, out, err),
+        Some(Command::Llm(args)) => llm::run(surroundings, args, out, err),
+        Some(Command::Entries(args)) => entries::run(surroundings, args, out, err),
+        Some(Command::Watch(args)) => watch::run(surroundings, args, out, err),
+        Some(Command::New(args)) => new::run(surroundings, args, out, err),
+        Some(Command::Append(args)) => append::run(surroundings, args, out, err),
+        Some(Command::Name(args)) => name::run(surroundings, args, out, err),
+        Some(Command::Label(args)) => label::run(surroundings, args, out, err),
+        Some(Command::Branch(args)) => branch::run(surroundings, args, out, err),
+        Some(Command::Fork(args)) => fork::run(surroundings, args, out, err),
+        Some(Command::Clone(args)) => clone::run(surroundings, args, out, err),
+        Some(Command::EditContext(args)) => edit_context::run(surroundings, args, out, err),
+        Some(Command::Import(args)) => import::run(surroundings, args, out, err),
+        Some(Command::Migrate(args)) => migrate::run(surroundings, args, out, err),
+        Some(Command::Move(args)) => move_session::run(surroundings, args, out, err),
+        Some(Command::Delete(args)) => delete::run(surroundings, args, out, err),
+        Some(Command::Restore(args)) => restore::run(surroundings, args, out),
+        Some(Command::Prune(args)) => prune::run(surroundings, args, out, err),
+        Some(Command::Undo(args)) => undo::run(surroundings, args, out),
+        Some(Command::Verify(args)) => verify::run(surroundings, args, out, err),
+        Some(Command::Repair(args)) => repair::run(surroundings, args, out, err),
+        Some(Command::Index(args)) => index::run(surroundings, args, out, err),
+        Some(Command::Rpc(args)) => rpc::run(surroundings, args),
+        Some(Command::Man(args)) => man::run(surroundings, args, out),
         // They need no surroundings, and were run above.
         Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_) | Command::Help(_)) => Ok(Exit::Done),
     }

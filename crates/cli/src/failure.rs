@@ -63,6 +63,8 @@ pub(crate) enum Failure {
     NothingToFork,
     #[error("there is no message of the user on the active branch")]
     NoQuestion,
+    #[error("nothing was done, because the hook {by} does not want it")]
+    Vetoed { by: String },
     #[error("nothing was deleted, because nobody could be asked")]
     Unconfirmed,
     #[error("cannot write to standard output")]

@@ -5,12 +5,15 @@ mod compact;
 mod navigate;
 mod replace;
 
+use std::path::PathBuf;
+
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
 
 pub use compact::{BegunCompaction, CompactWishes, CompactionTask, SummarisedCompaction};
 pub use navigate::{NavigateWishes, NavigationTask};
 
+use crate::begin::{Begin, Begun};
 use crate::error::SessionError;
 use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
 use crate::manager::{SessionManager, Sessions, one_line};
@@ -92,6 +95,27 @@ impl SessionHost {
         Self { sessions, session, life: Life::Before }
     }
 
+    /// Starts a session as [`Sessions::begin`] does, and tells of it. Says whether it was not there before.
+    pub fn begin_session(sessions: Sessions, choice: &Begin) -> Result<(Self, bool), SessionError> {
+        let name = choice.name.as_deref().map(one_line);
+        if name.as_ref().is_some_and(String::is_empty) {
+            return Err(SessionError::BlankName);
+        }
+        // Whoever is told of the name was told of the session before.
+        let Begun { session, is_new } = sessions.begin(&Begin { name: None, ..choice.clone() })?;
+        let mut host = Self::new(sessions, session);
+        let reason = match (&choice.fork, is_new) {
+            (_, false) => StartReason::Resume,
+            (Some(_), true) => StartReason::Fork,
+            (None, true) => StartReason::New,
+        };
+        host.begin(reason, choice.fork.clone());
+        if let Some(name) = name {
+            host.session.append_session_info(&name)?;
+        }
+        Ok((host, is_new))
+    }
+
     /// Tells that the program has begun to work in the session.
     pub fn start(&mut self) {
         if self.life == Life::Before {
@@ -171,12 +195,12 @@ impl SessionHost {
         self.handlers().tell(event, &self.session.event_context(Cancel::default()))
     }
 
-    fn begin(&mut self, reason: StartReason, previous_session_file: Option<std::path::PathBuf>) {
+    fn begin(&mut self, reason: StartReason, previous_session_file: Option<PathBuf>) {
         self.life = Life::Started;
         self.session.announce(&SessionEvent::Start { reason, previous_session_file });
     }
 
-    fn end(&mut self, reason: ShutdownReason, target_session_file: Option<std::path::PathBuf>) {
+    fn end(&mut self, reason: ShutdownReason, target_session_file: Option<PathBuf>) {
         if self.life == Life::Started {
             self.session.announce(&SessionEvent::Shutdown { reason, target_session_file });
         }

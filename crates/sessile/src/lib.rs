@@ -68,6 +68,10 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/hooks.md")]
+struct Hooks;
+
 mod begin;
 mod caches;
 mod compose;

@@ -12,6 +12,7 @@ mod changing;
 mod compaction;
 mod context;
 mod differential;
+mod events;
 mod extraction;
 mod lines;
 mod listing;

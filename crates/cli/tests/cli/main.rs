@@ -10,6 +10,7 @@ mod data;
 mod deep;
 mod documents;
 mod help;
+mod hooks;
 mod hostile;
 mod index;
 mod mishaps;

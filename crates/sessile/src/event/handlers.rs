@@ -128,7 +128,9 @@ impl Handlers {
         let reporter: Arc<Reporter> = Arc::new(reporter);
         *lock(&self.0.reporter) = Some(Arc::clone(&reporter));
         let untold = std::mem::take(&mut *lock(&self.0.untold));
-        untold.iter().for_each(|failure| reporter(failure));
+        for failure in &untold {
+            reporter(failure);
+        }
     }
 
     /// The handlers that have failed while nobody wanted to know.

@@ -81,7 +81,7 @@ impl CompactionTask {
         progress: &mut dyn FnMut(SummaryProgress<'_>),
     ) -> Result<ReadyCompaction, SessionError> {
         let verdict = self.event.as_ref().map(|event| self.handlers.tell(event, &self.context)).unwrap_or_default();
-        let verdict = veto(verdict).map_err(|_| SessionError::Cancelled)?;
+        let Ok(verdict) = veto(verdict) else { return Err(SessionError::Cancelled) };
         if self.wishes.cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }

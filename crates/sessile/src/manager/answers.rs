@@ -17,7 +17,9 @@ impl SessionManager {
         let mut tally = Tally::default();
         for entry in self.entries() {
             let entry = entry?;
-            Share::of_line(entry.raw().as_bytes(), &zone).iter().for_each(|share| tally.add(share));
+            if let Some(share) = Share::of_line(entry.raw().as_bytes(), &zone) {
+                tally.add(&share);
+            }
         }
         Ok(tally)
     }

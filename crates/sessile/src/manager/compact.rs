@@ -105,7 +105,7 @@ impl CompactionReport {
         report.string("summary", &self.summary);
         // A compaction that keeps nothing names itself, which pi does not tell.
         if self.first_kept_entry_id != self.entry_id {
-            report.text("firstKeptEntryId", &self.first_kept_entry_id.as_text());
+            report.text("firstKeptEntryId", self.first_kept_entry_id.as_text());
         }
         report.number("tokensBefore", self.tokens_before);
         if let Some(tokens) = self.estimated_tokens_after {
@@ -302,15 +302,18 @@ impl SessionManager {
         self.session.catch_up(&self.world)?;
         let place = &ready.place;
         let end = if place.is_end { self.continuation() } else { None }.or(self.session.leaf);
-        if end != place.leaf {
-            let outline = &self.session.outline;
-            let path = end.map(|end| outline.path(end)).unwrap_or_default();
-            let Some(at) = path.iter().position(|row| Some(*row) == place.leaf) else {
-                return Err(SessionError::LeafMoved { expected: place.leaf_id.clone(), actual: self.leaf_id() });
-            };
-            if path[at + 1..].iter().any(|row| outline.kind(*row) == Kind::Compaction) {
-                return Ok((Compacted::Nothing(NothingToCompact::AlreadyCompacted), self.leaf_id()));
-            }
+        let outline = &self.session.outline;
+        let behind = |leaf: Option<Row>| -> Option<Vec<Row>> {
+            let mut path = leaf.map(|leaf| outline.path(leaf)).unwrap_or_default();
+            let at = path.iter().position(|row| Some(*row) == place.leaf)?;
+            Some(path.split_off(at + 1))
+        };
+        // Somebody who has gone elsewhere meanwhile, back on the same path as well, wants to be there.
+        let (Some(_), Some(since)) = (behind(self.session.leaf), behind(end)) else {
+            return Err(SessionError::LeafMoved { expected: place.leaf_id.clone(), actual: self.leaf_id() });
+        };
+        if since.iter().any(|row| outline.kind(*row) == Kind::Compaction) {
+            return Ok((Compacted::Nothing(NothingToCompact::AlreadyCompacted), self.leaf_id()));
         }
         let first_kept_entry_id = match &ready.first_kept {
             FirstKept::Row(row) => self.session.outline.id(*row),

@@ -265,14 +265,14 @@ impl Normal {
                 *error = json!(error.as_str().unwrap_or_default().split(": ").next());
             }
             if let Some(data) = response.get_mut("data") {
-                self.exempt(data);
+                Self::exempt(data);
             }
         }
         record
     }
 
     /// Takes out what the contract exempts from equality.
-    fn exempt(&self, data: &mut Value) {
+    fn exempt(data: &mut Value) {
         if let Some(model) = data.get_mut("model").and_then(Value::as_object_mut) {
             model.retain(|key, _| key == "provider" || key == "id");
         }
@@ -330,7 +330,9 @@ impl Normal {
         }
         // The name of a new file is its time and its id.
         match text.rsplit_once('/') {
-            Some((directory, name)) if name.len() == 67 && name.ends_with(".jsonl") => format!("{directory}/<new>"),
+            Some((directory, name)) if name.len() == 67 && name.split('.').next_back() == Some("jsonl") => {
+                format!("{directory}/<new>")
+            }
             _ => text,
         }
     }

@@ -365,7 +365,9 @@ fn many_clients_lose_nothing() {
             })
         })
         .collect();
-    writers.into_iter().for_each(|writer| writer.join().unwrap());
+    for writer in writers {
+        writer.join().unwrap();
+    }
     let entries = first.current().get_entries(None).unwrap();
     assert_eq!(n(&entries, "entries"), 401);
     // They are one chain: nobody's entry is beside another's.

@@ -21,7 +21,7 @@ use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::envelope::Request;
 use crate::failure::Failure;
-use crate::session::{OpenSession, Stopping};
+use crate::session::{Expected, OpenSession, Stopping};
 
 /// What came of a command.
 pub(crate) type Outcome = Result<Reply, Failure>;
@@ -51,11 +51,13 @@ impl From<Json> for Reply {
 }
 
 /// An answer without data.
+#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
 pub(crate) fn done() -> Outcome {
     Ok(Reply::default())
 }
 
 /// An answer with the data of an object.
+#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
 pub(crate) fn object(write: impl FnOnce(&mut ObjectWriter)) -> Outcome {
     let mut data = ObjectWriter::new();
     write(&mut data);
@@ -134,8 +136,10 @@ impl Call<'_> {
     }
 
     /// What a write expects of the leaf, if anything.
-    pub(crate) fn expected_leaf(&self) -> Option<Option<EntryId>> {
-        let given = self.get("expectedLeaf")?;
-        Some(given.as_text().map(EntryId::from))
+    pub(crate) fn expected_leaf(&self) -> Expected {
+        match self.get("expectedLeaf") {
+            None => Expected::Anything,
+            Some(given) => Expected::Leaf(given.as_text().map(EntryId::from)),
+        }
     }
 }

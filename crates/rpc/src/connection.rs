@@ -47,7 +47,7 @@ pub(crate) struct Connection {
     pub(crate) subscriptions: Mutex<HashMap<String, Arc<AtomicBool>>>,
     pub(crate) hooks: Hooks,
     /// Itself, to be handed to threads of its own.
-    me: Weak<Connection>,
+    me: Weak<Self>,
 }
 
 /// Requests that were read and are not handled yet.
@@ -140,7 +140,7 @@ impl Connection {
         let max_record = self.engine.options.max_record;
         let mut records = Records::new(input, max_record);
         // What cannot be read on has ended.
-        while let Ok(Some(record)) = records.next() {
+        while let Ok(Some(record)) = records.read() {
             let request = Request::read(record, max_record);
             if let Ok(request) = &request
                 && request.command.as_deref() == Some("hook_response")

@@ -43,7 +43,7 @@ impl<R: Read> Records<R> {
     }
 
     /// The next record, waiting for it; none at the end of the stream.
-    pub fn next(&mut self) -> io::Result<Option<Record>> {
+    pub fn read(&mut self) -> io::Result<Option<Record>> {
         loop {
             if let Some(length) = memchr::memchr(b'\n', &self.chunk[self.at..]) {
                 self.take(length);
@@ -119,7 +119,7 @@ mod tests {
 
     fn records(bytes: &[u8], max_record: usize, step: usize) -> Vec<Record> {
         let mut records = Records::new(Drops(bytes, step), max_record);
-        std::iter::from_fn(|| records.next().unwrap()).collect()
+        std::iter::from_fn(|| records.read().unwrap()).collect()
     }
 
     /// The same by splitting what is there as a whole.

@@ -31,12 +31,16 @@ impl Outbox {
         let mut stream = self.lock();
         let n_bytes: usize = parts.iter().map(|part| part.len()).sum();
         if stream.gathered.len() + n_bytes <= GATHERED {
-            parts.iter().for_each(|part| stream.gathered.extend_from_slice(part));
+            for part in parts {
+                stream.gathered.extend_from_slice(part);
+            }
             stream.gathered.push(b'\n');
             return;
         }
         stream.flush();
-        parts.iter().for_each(|part| stream.write(part));
+        for part in parts {
+            stream.write(part);
+        }
         stream.write(b"\n");
     }
 

@@ -43,6 +43,14 @@ struct Work {
     n_stopping: usize,
 }
 
+/// What a write expects of the leaf.
+pub(crate) enum Expected {
+    /// Nothing.
+    Anything,
+    /// To be this entry; none in a session without entries.
+    Leaf(Option<EntryId>),
+}
+
 /// What was written.
 pub(crate) struct Written<T> {
     pub(crate) value: T,
@@ -98,20 +106,20 @@ impl OpenSession {
     /// session promises.
     pub(crate) fn write<T>(
         &self,
-        expected: Option<Option<&EntryId>>,
+        expected: &Expected,
         write: impl FnOnce(&mut SessionManager) -> Result<T, SessionError>,
     ) -> Result<Written<T>, Failure> {
         let mut manager = self.lock();
         let pending = match expected {
-            None => manager.deferred(write),
-            Some(expected) if self.is_elsewhere.load(Ordering::Relaxed) => {
+            Expected::Anything => manager.deferred(write),
+            Expected::Leaf(expected) if self.is_elsewhere.load(Ordering::Relaxed) => {
                 let actual = manager.leaf_id();
-                if actual.as_ref() != expected {
-                    return Err(SessionError::LeafMoved { expected: expected.cloned(), actual }.into());
+                if actual != *expected {
+                    return Err(SessionError::LeafMoved { expected: expected.clone(), actual }.into());
                 }
                 manager.deferred(write)
             }
-            Some(expected) => manager.deferred(|manager| manager.append_if_leaf(expected, write)),
+            Expected::Leaf(expected) => manager.deferred(|manager| manager.append_if_leaf(expected.as_ref(), write)),
         }?;
         let leaf = manager.leaf_id();
         drop(manager);

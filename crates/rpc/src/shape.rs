@@ -56,6 +56,7 @@ impl Field {
     }
 
     /// The same with a remark.
+    #[must_use]
     pub const fn about(self, what: &'static str) -> Self {
         Self { what, ..self }
     }

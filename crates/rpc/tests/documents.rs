@@ -30,7 +30,7 @@ fn the_schema_is_current() {
     let schema = json_schema();
     let parsed: serde_json::Value = serde_json::from_str(&schema).unwrap();
     // Whatever is referred to is there.
-    for reference in schema.match_indices("#/$defs/").map(|(at, prefix)| &schema[at + prefix.len()..]) {
+    for reference in schema.split("#/$defs/").skip(1) {
         let name = reference.split('"').next().unwrap();
         assert!(parsed["$defs"].get(name).is_some(), "{name} is nowhere");
     }
@@ -135,7 +135,7 @@ fn with_answers(page: &str) -> String {
             // What a subscription tells comes in its own time.
             told.sort_by_key(|record| record.starts_with("{\"type\":\"event\""));
             for record in told {
-                text.push_str(&format!("← {}\n", record.replace(home.to_str().unwrap(), "/home/u")));
+                text.extend(["← ", &record.replace(home.to_str().unwrap(), "/home/u"), "\n"]);
             }
         }
     }
@@ -148,7 +148,7 @@ fn answers(client: &mut UnixStream, n_shown: usize) -> Vec<String> {
     client.set_read_timeout(Some(Duration::from_millis(if is_update { 700 } else { 30_000 }))).unwrap();
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
-    let n_records = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+    let n_records = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').count() - 1;
     while is_update || n_records(&bytes) < n_shown {
         let Ok(n_read @ 1..) = client.read(&mut chunk) else { break };
         bytes.extend_from_slice(&chunk[..n_read]);

@@ -27,11 +27,11 @@ fn session(seed: u64, n_entries: usize) -> String {
             random.pick(&["hello", "one\u{2028}two", "", "  spaces  ", "日本語 🌊", "line\nline", "\"quoted\\\""]);
         let text = format!("{words} {place}");
         let blocks = json!([{"type":"text","text":text}, {"type":"text","text":words}]);
-        let usage = json!({"input":place,"output":2,"cacheRead":1,"cacheWrite":0,"totalTokens":place + 3,"cost":{"input":0.1,"output":0.2,"cacheRead":0,"cacheWrite":0,"total":0.1 + place as f64 / 7.0}});
+        let usage = json!({"input":place,"output":2,"cacheRead":1,"cacheWrite":0,"totalTokens":place + 3,"cost":{"input":0.1,"output":0.2,"cacheRead":0,"cacheWrite":0,"total":0.1 + f64::from(u32::try_from(place).unwrap()) / 7.0}});
         match random.below(16) {
             0..4 => {
                 entry["message"] =
-                    json!({"role":"user","content":if random.one_in(2) { json!(text) } else { blocks },"timestamp":ms})
+                    json!({"role":"user","content":if random.one_in(2) { json!(text) } else { blocks },"timestamp":ms});
             }
             4..8 => {
                 let stop = random.pick(&["stop", "stop", "toolUse", "aborted", "error"]);
@@ -45,10 +45,10 @@ fn session(seed: u64, n_entries: usize) -> String {
                 entry["message"] = json!({"role":"assistant","content":content,"api":"openai-completions","provider":"mock","model":"mock-1","usage":usage,"stopReason":stop,"timestamp":ms});
             }
             8 => {
-                entry["message"] = json!({"role":"toolResult","toolCallId":"c","toolName":"read","content":blocks,"isError":random.one_in(2),"timestamp":ms})
+                entry["message"] = json!({"role":"toolResult","toolCallId":"c","toolName":"read","content":blocks,"isError":random.one_in(2),"timestamp":ms});
             }
             9 => {
-                entry["message"] = json!({"role":"bashExecution","command":"ls","output":text,"exitCode":0,"cancelled":false,"truncated":false,"timestamp":ms})
+                entry["message"] = json!({"role":"bashExecution","command":"ls","output":text,"exitCode":0,"cancelled":false,"truncated":false,"timestamp":ms});
             }
             10 => {
                 entry["type"] = json!("custom_message");
@@ -87,7 +87,7 @@ fn session(seed: u64, n_entries: usize) -> String {
         }
         lines.push(entry);
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
 }
 
 fn peers(files: &[(&str, String)], args: &[&str]) -> Peers {

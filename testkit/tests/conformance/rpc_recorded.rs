@@ -83,7 +83,7 @@ impl Recording {
         assert!(!exchanges.is_empty(), "section {section} is empty");
         for (request, expected) in exchanges {
             let is_left_out = |kind: &&str| request["type"] == **kind;
-            if LEFT_OUT.iter().any(|kind| is_left_out(&kind)) {
+            if LEFT_OUT.iter().any(is_left_out) {
                 continue;
             }
             let raw = request.as_str().map_or_else(|| format!("{request}\n"), str::to_owned);

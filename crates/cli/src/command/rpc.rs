@@ -26,7 +26,6 @@ use crate::surroundings::Surroundings;
 ///
 /// With --listen any number of clients connect to a Unix socket instead and share what is open.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RpcArgs {
     /// Work in this session: a path, which need not exist yet, or whatever else names a session
     #[arg(long, value_name = "SESSION", group = "which")]
@@ -89,18 +88,16 @@ pub(super) fn run(surroundings: &Surroundings, args: &RpcArgs) -> Result<Exit, F
     let engine = Engine::start(options(surroundings, args)?, &start(surroundings, args)?, args.name.as_deref())?;
     let (told, ended) = channel();
     watch_signals(told.clone())?;
-    match &args.listen {
-        Some(path) => listen(&engine, &surroundings.directory(None).join(path), &ended),
-        None => {
-            let serving = Arc::clone(&engine);
-            thread::spawn(move || {
-                serving.serve(io::stdin(), crate::plain_stdout());
-                // If nobody listens, a signal was first.
-                drop(told.send(Ended::Input));
-            });
-            Ok(finish(&engine, &ended))
-        }
+    if let Some(path) = &args.listen {
+        return listen(&engine, &surroundings.directory(None).join(path), &ended);
     }
+    let serving = Arc::clone(&engine);
+    thread::spawn(move || {
+        serving.serve(io::stdin(), crate::plain_stdout());
+        // If nobody listens, a signal was first.
+        drop(told.send(Ended::Input));
+    });
+    Ok(finish(&engine, &ended))
 }
 
 /// Waits for the end, and stops what is under way.

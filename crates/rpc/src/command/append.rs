@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// Adds an entry to the session that is meant, and answers what was written.
 fn write(call: &Call<'_>, write: impl FnOnce(&mut SessionManager) -> Result<EntryId, SessionError>) -> Outcome {
     let expected = call.expected_leaf();
-    let written = call.session()?.write(expected.as_ref().map(Option::as_ref), write)?;
+    let written = call.session()?.write(&expected, write)?;
     Ok(written.to_json().into())
 }
 

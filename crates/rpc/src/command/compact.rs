@@ -86,6 +86,7 @@ fn tell(call: &Call<'_>, session: &Arc<OpenSession>, kind: &str, write: impl FnO
 /// Tells that a summarizer tries again, as pi does.
 pub(super) fn tell_progress(_call: &Call<'_>, _session: &Arc<OpenSession>, _progress: &SummaryProgress<'_>) {}
 
+#[expect(clippy::unnecessary_wraps, reason = "commands may fail, this one does not")]
 pub(crate) fn abort(call: &Call<'_>) -> Outcome {
     let held = call.connection.current().stop_and_wait();
     Ok(Reply { data: None, held: Some(held) })

@@ -2,7 +2,7 @@
 
 use sessile::SessionError;
 use sessile::entry::Entry;
-use sessile::json::{Json, ObjectWriter};
+use sessile::json::{Json, ObjectWriter, Raw};
 
 use super::{Call, Outcome, object};
 use crate::failure::Failure;
@@ -55,7 +55,7 @@ pub(crate) fn get_header(call: &Call<'_>) -> Outcome {
 
 /// Whether the leaf that is asked about is before all entries.
 fn is_before_all(call: &Call<'_>) -> bool {
-    call.get("leafId").is_some_and(|leaf| leaf.is_null())
+    call.get("leafId").is_some_and(Raw::is_null)
 }
 
 pub(crate) fn build_session_context(call: &Call<'_>) -> Outcome {

@@ -65,12 +65,11 @@ pub(crate) fn switch_session(call: &Call<'_>) -> Outcome {
     }
     let cwd = old.lock().cwd().to_path_buf();
     let opened = call.engine().opened(&path);
-    let new = match opened {
-        Some(session) => session,
-        None => {
-            let manager = call.engine().open_at(&path, &cwd)?;
-            call.engine().enter(SessionHost::new(call.engine().options.sessions.clone(), manager))
-        }
+    let new = if let Some(session) = opened {
+        session
+    } else {
+        let manager = call.engine().open_at(&path, &cwd)?;
+        call.engine().enter(SessionHost::new(call.engine().options.sessions.clone(), manager))
     };
     go(call, &old, &new, StartReason::Resume);
     cancelled(false)

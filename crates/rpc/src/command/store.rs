@@ -8,7 +8,8 @@ use sessile::text::filter::Filter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
 use sessile::{
-    Children, Deletion, ListOptions, SearchOptions, SearchScope, Selection, SessionInfo, SessionManager, TrashedTo, Who,
+    Children, Deletion, ListOptions, SearchHit, SearchOptions, SearchScope, Selection, SessionInfo, SessionManager,
+    TrashedTo, Who,
 };
 
 use super::{Call, Outcome, object};
@@ -77,7 +78,7 @@ pub(crate) fn search(call: &Call<'_>) -> Outcome {
             ..SearchOptions::default()
         },
     )?;
-    let hits: Vec<Json> = found.hits.iter().map(|hit| hit.to_json()).collect();
+    let hits: Vec<Json> = found.hits.iter().map(SearchHit::to_json).collect();
     object(|data| {
         data.array("hits", hits.iter().map(Json::raw));
     })
@@ -179,7 +180,7 @@ fn alone(manager: &SessionManager, path: Option<&Path>, id: &str) -> Outcome {
 
 pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
     let path = call.engine().absolute(Path::new(&call.required("sessionPath")?));
-    let deleted = call.engine().options.sessions.delete(&[path.clone()], Deletion::ToTrash, false)?;
+    let deleted = call.engine().options.sessions.delete(std::slice::from_ref(&path), Deletion::ToTrash, false)?;
     call.engine().forget(&path);
     let to = deleted.sessions.first().and_then(|session| session.to.as_ref());
     object(|data| {
@@ -200,18 +201,17 @@ pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
 }
 
 pub(crate) fn verify(call: &Call<'_>) -> Outcome {
-    let path = match call.path("sessionPath") {
-        Some(path) => call.engine().absolute(&path),
-        None => {
-            let session = call.connection.current();
-            let stored = session.lock().is_stored();
-            let Some(path) = session.path().filter(|_| stored) else {
-                return object(|data| {
-                    data.array("findings", []);
-                });
-            };
-            path.to_path_buf()
-        }
+    let path = if let Some(path) = call.path("sessionPath") {
+        call.engine().absolute(&path)
+    } else {
+        let session = call.connection.current();
+        let stored = session.lock().is_stored();
+        let Some(path) = session.path().filter(|_| stored) else {
+            return object(|data| {
+                data.array("findings", []);
+            });
+        };
+        path.to_path_buf()
     };
     let report = call.engine().options.sessions.verify(&path)?.to_json();
     let findings = report.raw().get("findings");

@@ -92,8 +92,8 @@ impl Place {
         let unreadable = || Failure::invalid(format!("{cursor:?} is no cursor"));
         let (offset, rest) = cursor.split_once(':').ok_or_else(unreadable)?;
         let (length, rest) = rest.split_once(':').ok_or_else(unreadable)?;
-        let offset: u64 = offset.parse().map_err(|_| unreadable())?;
-        let length: usize = length.parse().map_err(|_| unreadable())?;
+        let offset: u64 = offset.parse().ok().ok_or_else(unreadable)?;
+        let length: usize = length.parse().ok().ok_or_else(unreadable)?;
         let (session, entry) = rest.split_at_checked(length).ok_or_else(unreadable)?;
         if session != manager.session_id() {
             return Err(Failure::invalid(format!("the cursor is of session {session}, not of this one")));

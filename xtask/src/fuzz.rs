@@ -15,6 +15,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("lines", "json.dict"),
     ("entries", "json.dict"),
     ("tree", "json.dict"),
+    ("records", "json.dict"),
     ("migration", "json.dict"),
     ("salvage", "json.dict"),
     ("term_safe", "terminal.dict"),

@@ -30,6 +30,7 @@ mod overview;
 mod prune;
 mod repair;
 mod restore;
+mod rpc;
 mod search;
 mod show;
 mod stats;
@@ -83,6 +84,7 @@ pub(crate) enum Command {
     Repair(repair::RepairArgs),
     Index(index::IndexArgs),
     Config(config::ConfigArgs),
+    Rpc(Box<rpc::RpcArgs>),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
     Help(help::HelpArgs),
@@ -112,6 +114,7 @@ impl Command {
                 | Self::Prune(_)
                 | Self::Undo(_)
                 | Self::Repair(_)
+                | Self::Rpc(_)
         )
     }
 
@@ -208,6 +211,7 @@ fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mu
         Some(Command::Verify(args)) => verify::run(surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(surroundings, args, out, err),
         Some(Command::Index(args)) => index::run(surroundings, args, out, err),
+        Some(Command::Rpc(args)) => rpc::run(surroundings, args),
         Some(Command::Man(args)) => man::run(surroundings, args, out),
         // They need no surroundings, and were run above.
         Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_) | Command::Help(_)) => Ok(Exit::Done),

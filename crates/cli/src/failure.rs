@@ -38,6 +38,10 @@ pub(crate) enum Failure {
     OutputExists { path: PathBuf },
     #[error("cannot ask to be told of Ctrl-C")]
     NoSignals(#[source] io::Error),
+    #[error("cannot listen at {}", path.display())]
+    NoSocket { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Rpc(#[from] sessile_rpc::Failure),
     #[error("{what} is missing: give it as an argument or on standard input")]
     NoInput { what: &'static str },
     #[error("cannot read standard input")]

@@ -1,5 +1,6 @@
 //! A program's current session, and everybody who is told of what happens in it.
 
+mod beside;
 mod compact;
 mod navigate;
 mod replace;

@@ -1,5 +1,6 @@
 //! The session manager: everything pi's `SessionManager` does, and more safely.
 
+mod answers;
 mod append;
 mod branch;
 mod commit;
@@ -84,6 +85,20 @@ impl SessionManager {
     /// What the last append means: which entry was written, and what it survives.
     pub fn last_acknowledgement(&self) -> Option<&Acknowledgement> {
         self.session.acknowledged.as_ref()
+    }
+
+    /// Another session in the same surroundings. This one stays as it is.
+    pub(crate) fn beside(&self, session: Session) -> Self {
+        Self {
+            world: self.world.clone(),
+            cwd: self.cwd.clone(),
+            session_dir: self.session_dir.clone(),
+            session,
+            is_noted: false,
+            listeners: Vec::new(),
+            untold: Vec::new(),
+            is_telling: false,
+        }
     }
 
     /// Leaves the current session for another one.

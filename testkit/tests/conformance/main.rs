@@ -20,6 +20,10 @@ mod loading;
 mod location;
 mod migration;
 mod real_session;
+mod rpc;
+mod rpc_clients;
+mod rpc_process;
+mod rpc_recorded;
 mod tree;
 mod writing;
 

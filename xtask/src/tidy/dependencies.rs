@@ -12,8 +12,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-program", &["sessile-core"]),
     ("sessile", &["sessile-core", "sessile-program", "sessile-store", "sessile-index"]),
     ("sessile-summarize", &["sessile-core", "sessile-program"]),
-    ("sessile-cli", &["sessile-core", "sessile-store", "sessile", "sessile-summarize"]),
-    (TESTKIT, &["sessile-core", "sessile-store", "sessile-index", "sessile", "sessile-cli"]),
+    ("sessile-rpc", &["sessile"]),
+    ("sessile-client", &["sessile", "sessile-rpc"]),
+    ("sessile-cli", &["sessile-core", "sessile-store", "sessile", "sessile-summarize", "sessile-rpc"]),
+    (TESTKIT, &["sessile-core", "sessile-store", "sessile-index", "sessile", "sessile-cli", "sessile-client"]),
     ("sessile-bench", &["sessile"]),
     ("xtask", &[]),
 ];

@@ -62,8 +62,7 @@ impl SessionManager {
     /// times. The new file is written at once if it holds conversation.
     /// Returns where it is, or will be; none in memory.
     pub fn create_branched_session(&mut self, leaf: impl Into<EntryId>) -> Result<Option<PathBuf>, SessionError> {
-        let row = self.require(&leaf.into())?;
-        self.enter(self.extracted(row)?);
+        self.enter(self.branched(&leaf.into())?);
         Ok(self.session_file().map(Path::to_path_buf))
     }
 
@@ -74,6 +73,11 @@ impl SessionManager {
         let (session, text) = self.forked(&entry.into(), position)?;
         self.enter(session);
         Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text })
+    }
+
+    /// The path to an entry as a session. This one stays as it is.
+    pub(crate) fn branched(&self, leaf: &EntryId) -> Result<Session, SessionError> {
+        self.extracted(self.require(leaf)?)
     }
 
     /// The fork, and the text of the message that it leaves out. This session stays as it is.

@@ -102,10 +102,12 @@ impl CompactionReport {
     /// The report in the words of pi's `compact`.
     pub fn to_json(&self) -> Json {
         let mut report = ObjectWriter::new();
-        report
-            .string("summary", &self.summary)
-            .text("firstKeptEntryId", self.first_kept_entry_id.as_text())
-            .number("tokensBefore", self.tokens_before);
+        report.string("summary", &self.summary);
+        // A compaction that keeps nothing names itself, which pi does not tell.
+        if self.first_kept_entry_id != self.entry_id {
+            report.text("firstKeptEntryId", self.first_kept_entry_id.as_text());
+        }
+        report.number("tokensBefore", self.tokens_before);
         if let Some(tokens) = self.estimated_tokens_after {
             report.integer("estimatedTokensAfter", i64::try_from(tokens).unwrap_or(i64::MAX));
         }

@@ -140,6 +140,12 @@ impl SessionManager {
         self.session.outline.entries().map(move |row| rows.value(row).map(Entry::new))
     }
 
+    /// The same without the first ones.
+    pub fn entries_from(&self, n_skipped: usize) -> impl Iterator<Item = Result<Entry, SessionError>> + '_ {
+        let mut rows = self.session.reading();
+        self.session.outline.entries().skip(n_skipped).map(move |row| rows.value(row).map(Entry::new))
+    }
+
     /// The number of distinct entry ids.
     pub fn entry_count(&self) -> usize {
         self.session.outline.n_ids()
@@ -255,6 +261,14 @@ impl SessionManager {
     pub fn build_context_entries(&self) -> Result<Vec<Entry>, SessionError> {
         let mut rows = self.session.reading();
         self.context_rows()?.into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
+    }
+
+    /// The same for another entry.
+    pub fn build_context_entries_at(&self, leaf: impl Into<EntryId>) -> Result<Vec<Entry>, SessionError> {
+        let path = self.session.outline.path(self.require(&leaf.into())?);
+        let selected = context::select(&self.session.outline, &path, &mut |row| self.session.value(row))?;
+        let mut rows = self.session.reading();
+        selected.into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
     }
 
     /// The context's entries with the messages each contributes: pi's `buildSessionProjection`.

@@ -104,6 +104,5 @@ fn served(bytes: &[u8]) -> Vec<u8> {
     let engine = Engine::start(options.clone(), &Start::Memory, None).expect("a session in memory can be made");
     let kept = Kept::default();
     engine.serve(bytes, kept.clone());
-    let said = kept.0.lock().expect("nobody panics here").clone();
-    said
+    kept.0.lock().expect("nobody panics here").clone()
 }

@@ -3,6 +3,7 @@
 mod append;
 mod branch;
 mod clone;
+mod compact;
 mod complete;
 mod completions;
 mod config;
@@ -11,6 +12,7 @@ mod delete;
 mod edit_context;
 mod entries;
 mod export;
+mod family;
 mod fork;
 mod help;
 mod import;
@@ -56,6 +58,7 @@ pub(crate) enum Command {
     Tree(tree::TreeArgs),
     Info(info::InfoArgs),
     Stats(stats::StatsArgs),
+    Family(family::FamilyArgs),
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),
     Entries(entries::EntriesArgs),
@@ -67,6 +70,7 @@ pub(crate) enum Command {
     Branch(branch::BranchArgs),
     Fork(fork::ForkArgs),
     Clone(clone::CloneArgs),
+    Compact(compact::CompactArgs),
     EditContext(edit_context::EditContextArgs),
     Import(import::ImportArgs),
     Migrate(migrate::MigrateArgs),
@@ -100,6 +104,7 @@ impl Command {
                 | Self::Branch(_)
                 | Self::Fork(_)
                 | Self::Clone(_)
+                | Self::Compact(_)
                 | Self::EditContext(_)
                 | Self::Import(_)
                 | Self::Migrate(_)
@@ -124,6 +129,7 @@ impl Command {
                     | Self::Search(_)
                     | Self::Tree(_)
                     | Self::Info(_)
+                    | Self::Family(_)
                     | Self::Stats(_)
                     | Self::Context(_)
                     | Self::Llm(_)
@@ -192,6 +198,8 @@ fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mu
         Some(Command::Branch(args)) => branch::run(surroundings, args, out, err),
         Some(Command::Fork(args)) => fork::run(surroundings, args, out, err),
         Some(Command::Clone(args)) => clone::run(surroundings, args, out, err),
+        Some(Command::Compact(args)) => compact::run(surroundings, args, out, err),
+        Some(Command::Family(args)) => family::run(surroundings, args, out, err),
         Some(Command::EditContext(args)) => edit_context::run(surroundings, args, out, err),
         Some(Command::Import(args)) => import::run(surroundings, args, out, err),
         Some(Command::Migrate(args)) => migrate::run(surroundings, args, out, err),

@@ -7,6 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
+use sessile::compaction::SummaryFailure;
 use sessile::settings::SettingsError;
 use sessile::{EntryId, ReferenceError, SessionError, StoreError};
 
@@ -67,6 +68,8 @@ pub(crate) enum Failure {
     Vetoed { by: String },
     #[error("nothing was deleted, because nobody could be asked")]
     Unconfirmed,
+    #[error("there is nobody to write a summary")]
+    NoSummarizer(#[source] SummaryFailure),
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
     #[error(transparent)]
@@ -145,6 +148,9 @@ impl Failure {
             Self::OutputExists { .. } => {
                 Some("name another file, or replace it with --force; a session stays".to_owned())
             }
+            Self::NoSummarizer(_) | Self::Session(SessionError::Summary { .. }) => Some(
+                "`sessile config set summarizer.use extractive` has summaries written offline, by a rule".to_owned(),
+            ),
             Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
             Self::Session(SessionError::Store(StoreError::Busy { .. })) => {

@@ -28,6 +28,7 @@ mod measure;
 mod pager;
 mod progress;
 mod screen;
+mod summarizing;
 mod surroundings;
 mod table;
 mod transcript;

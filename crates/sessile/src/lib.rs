@@ -145,8 +145,8 @@ pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, compaction, context, date, diagnostic, draft, entries, entry, estimate, head, header, info, json, label,
-    line, llm, location, message, migrate, nearest, outline, picture, tree, version,
+    EntryId, compaction, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm,
+    location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;

@@ -2,8 +2,9 @@
 //!
 //! A value comes from a flag, a variable, the user's own `config.toml`, pi's
 //! settings files or a default, in this order, and knows which it was. pi's
-//! files are asked for one thing only, where sessions are, and never written.
+//! files are asked where sessions are and how they are compacted, and never written.
 
+mod compaction;
 mod edit;
 mod file;
 mod key;
@@ -13,6 +14,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sessile_core::compaction::BadSetting;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::Os;
 use sessile_store::{Durability, StoreError};
@@ -123,6 +125,14 @@ pub enum SettingsError {
         expected: String,
         /// What it is.
         found: String,
+    },
+    /// A value in a settings file of pi's is not what it should be.
+    #[error("{}: {source}", path.display())]
+    PiValue {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: BadSetting,
     },
     /// There is no such setting.
     #[error("there is no setting {key}")]

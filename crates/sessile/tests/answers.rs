@@ -1,7 +1,8 @@
 //! What is answered quickly is what is answered simply.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use sessile::json::Json;
+use sessile::entry::Entry;
+use sessile::json::{Json, Raw};
 use sessile::{NewSession, SessionManager, Sessions, draft, write_sample};
 
 /// Compares every answer that reads little with the one that reads everything.
@@ -12,10 +13,10 @@ fn check(session: &SessionManager) {
     session.write_messages(&mut written).unwrap();
     let written = Json::parse(&written).unwrap();
     let messages: Vec<&[u8]> = context.messages.iter().map(|message| message.raw().as_bytes()).collect();
-    assert_eq!(written.raw().items().map(|item| item.as_bytes()).collect::<Vec<_>>(), messages);
-    let all: Vec<_> = session.entries().map(Result::unwrap).map(|entry| entry.into_json()).collect();
+    assert_eq!(written.raw().items().map(Raw::as_bytes).collect::<Vec<_>>(), messages);
+    let all: Vec<_> = session.entries().map(Result::unwrap).map(Entry::into_json).collect();
     for n_skipped in 0..=all.len() {
-        let rest: Vec<_> = session.entries_from(n_skipped).map(Result::unwrap).map(|entry| entry.into_json()).collect();
+        let rest: Vec<_> = session.entries_from(n_skipped).map(Result::unwrap).map(Entry::into_json).collect();
         assert_eq!(rest, all[n_skipped..]);
     }
     let mut tree = Vec::new();

@@ -7,10 +7,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use clap::Args;
-use clap::error::ErrorKind;
-use sessile::compaction::CompactionSettings;
-use sessile_rpc::{AnySummarizer, Engine, Options, Start};
-use sessile_summarize::{Settings, choose};
+use sessile::os::RealOs;
+use sessile_rpc::{Engine, Options, Start};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -132,7 +130,8 @@ fn listen(engine: &Arc<Engine>, path: &Path, ended: &Receiver<Ended>) -> Result<
 
 #[cfg(not(unix))]
 fn listen(_engine: &Arc<Engine>, _path: &Path, _ended: &Receiver<Ended>) -> Result<Exit, Failure> {
-    Err(Failure::misuse(ErrorKind::InvalidValue, "--listen needs Unix sockets, which this system does not have"))
+    let kind = clap::error::ErrorKind::InvalidValue;
+    Err(Failure::misuse(kind, "--listen needs Unix sockets, which this system does not have"))
 }
 
 fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failure> {
@@ -140,30 +139,19 @@ fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failu
     options.cwd = surroundings.cwd();
     options.session_dir = surroundings.session_dir();
     options.context_window = args.context_window;
-    let defaults = CompactionSettings::default();
-    options.compaction =
-        CompactionSettings { keep_recent_tokens: args.keep.unwrap_or(defaults.keep_recent_tokens), ..defaults };
-    options.summarizer = summarizer(surroundings)?;
+    let (settings, environment) = (&surroundings.settings, surroundings.own_environment());
+    options.compaction = settings.compaction(environment, &RealOs, None)?;
+    options.branch_summary = settings.branch_summary(environment, &RealOs)?;
+    if let Some(keep_recent_tokens) = args.keep {
+        options.compaction.keep_recent_tokens = keep_recent_tokens;
+    }
+    options.summarizer = Arc::from(surroundings.summarizer(None)?);
     options.model = args.model.as_ref().and_then(|model| match (&args.provider, model.split_once('/')) {
         (Some(provider), _) => Some((provider.clone(), model.clone())),
         (None, Some((provider, id))) => Some((provider.to_owned(), id.to_owned())),
         (None, None) => None,
     });
     Ok(options)
-}
-
-fn summarizer(surroundings: &Surroundings) -> Result<AnySummarizer, Failure> {
-    let values: Vec<(String, sessile::json::Json)> = surroundings
-        .settings
-        .table("summarizer")
-        .filter_map(|setting| Some((setting.key.clone(), setting.value.as_ref()?.to_json())))
-        .collect();
-    let settings = Settings::read(values.iter().map(|(key, value)| (key.as_str(), value.raw())))
-        .map_err(|error| Failure::misuse(ErrorKind::InvalidValue, error.to_string()))?;
-    let environment = surroundings.own_environment();
-    let chosen = choose(&settings, None, &|name| environment.variable(name));
-    let chosen = chosen.map_err(|error| Failure::misuse(ErrorKind::InvalidValue, error.to_string()))?;
-    Ok(Arc::from(chosen))
 }
 
 /// Which session the flags ask for.

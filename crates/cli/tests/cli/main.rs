@@ -4,6 +4,7 @@
 
 mod changes;
 mod codes;
+mod compacting;
 mod completion;
 mod config;
 mod data;

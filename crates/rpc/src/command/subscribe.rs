@@ -43,7 +43,7 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
         let (name, cursor) = (subscription.clone(), call.text("cursor"));
         let teller = StoreTeller::new(call, name, wanted, cursor.as_deref(), Arc::clone(&is_over))?;
         let cursor = teller.cursor();
-        return begin(call, subscription, &cursor, is_over, move || teller.run());
+        return begin(call, &subscription, &cursor, is_over, move || teller.run());
     }
     let session = call.session()?;
     let manager = session.lock_fresh();
@@ -57,25 +57,25 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
     let Some(connection) = call.connection.shared() else { return Err(Failure::invalid("the client is gone")) };
     let name = subscription.clone();
     let teller = Teller { connection, session, name, wanted, place, next_news, is_over: Arc::clone(&is_over) };
-    begin(call, subscription, &cursor, is_over, move || teller.run())
+    begin(call, &subscription, &cursor, is_over, move || teller.run())
 }
 
 /// Begins to tell, on a thread of its own.
 fn begin(
     call: &Call<'_>,
-    subscription: String,
+    subscription: &str,
     cursor: &str,
     is_over: Arc<AtomicBool>,
     run: impl FnOnce() + Send + 'static,
 ) -> Outcome {
-    lock(&call.connection.subscriptions).insert(subscription.clone(), is_over);
-    let spawned = std::thread::Builder::new().name(subscription.clone()).spawn(run);
+    lock(&call.connection.subscriptions).insert(subscription.to_owned(), is_over);
+    let spawned = std::thread::Builder::new().name(subscription.to_owned()).spawn(run);
     if let Err(error) = spawned {
-        lock(&call.connection.subscriptions).remove(&subscription);
+        lock(&call.connection.subscriptions).remove(subscription);
         return Err(Failure::new(Code::Io, format!("no thread could be started: {error}")));
     }
     object(|data| {
-        data.string("subscription", &subscription).string("cursor", cursor);
+        data.string("subscription", subscription).string("cursor", cursor);
     })
 }
 

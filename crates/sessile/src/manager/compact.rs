@@ -221,6 +221,11 @@ impl SessionManager {
         compaction::section_messages(&self.session.outline, &path, section, &zone, &mut self.session.reading())
     }
 
+    /// The tokens of what a prepared compaction would keep, each message guessed.
+    pub fn kept_tokens(&self, preparation: &Preparation) -> Result<u64, SessionError> {
+        self.estimated_tokens_from(Some(preparation.first_kept))
+    }
+
     /// Puts a summary in the place of the older part of the path to the leaf.
     ///
     /// Nothing is written until the summary is there: whatever fails before
@@ -363,12 +368,18 @@ impl SessionManager {
 
     /// The tokens of everything the model would see, each message guessed.
     pub(super) fn estimated_tokens(&self) -> Result<u64, SessionError> {
+        self.estimated_tokens_from(None)
+    }
+
+    /// The same, from an entry on.
+    fn estimated_tokens_from(&self, first: Option<Row>) -> Result<u64, SessionError> {
         let rows = self.context_rows()?;
+        let start = first.and_then(|first| rows.iter().position(|row| *row == first)).unwrap_or(0);
         let zone = Zone(self.world.environment());
         let mut reading = self.session.reading();
         let projection = Projection::new(&self.session.outline, &rows, &zone, &mut reading)?;
         let mut tokens = 0;
-        for place in 0..rows.len() {
+        for place in start..rows.len() {
             let messages = projection.messages(place, &mut reading)?;
             tokens += messages.iter().map(|message| compaction::estimate_tokens(message.raw())).sum::<u64>();
         }
@@ -384,7 +395,7 @@ impl SessionManager {
 /// The session's settings as a summarizer is told them.
 #[derive(Clone, Debug)]
 pub(super) struct WishedNames {
-    model: Option<String>,
+    pub(super) model: Option<String>,
     thinking_level: Option<String>,
 }
 

@@ -132,16 +132,7 @@ impl SessionManager {
             (None, _) => None,
             (Some(_), Some(supplied)) => Some(BranchSummary { from_hook: Some(true), ..supplied }),
             (Some(_), None) if plan.left.is_empty() => None,
-            (Some(summarizer), None) => {
-                let prepared = self.prepare_left_branch(&plan, options.settings.budget(summarizer.context_window()))?;
-                let mut quiet = |_: SummaryProgress<'_>| {};
-                let progress: &mut dyn FnMut(SummaryProgress<'_>) = match &mut options.progress {
-                    Some(progress) => progress,
-                    None => &mut quiet,
-                };
-                let instructions = (options.custom_instructions.as_deref(), options.replace_instructions);
-                Some(prepared.summarised(instructions, summarizer, progress, &options.cancel)?)
-            }
+            (Some(summarizer), None) => Some(self.summarised_branch(&plan, summarizer, &mut options)?),
         };
         self.complete_navigation(&plan, summary.as_ref(), options.label.as_deref())
     }
@@ -211,6 +202,37 @@ impl SessionManager {
             return Err(SessionError::LeafMoved { expected: plan.old_leaf.clone(), actual: self.leaf_id() });
         }
         Ok(())
+    }
+
+    /// A summary of what going to an entry would leave behind; none if that is nothing. Nothing is written.
+    ///
+    /// Needs a summarizer in the options; their label and decision do not count.
+    pub fn summarize_left(
+        &self,
+        target: impl Into<EntryId>,
+        mut options: NavigateOptions<'_>,
+    ) -> Result<Option<BranchSummary>, SessionError> {
+        let Some(summarizer) = options.summarizer else { return Ok(None) };
+        match self.plan_navigation(target, true)?.filter(|plan| !plan.left.is_empty()) {
+            Some(plan) => self.summarised_branch(&plan, summarizer, &mut options).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn summarised_branch(
+        &self,
+        plan: &LeftBranchPlan,
+        summarizer: &dyn Summarizer,
+        options: &mut NavigateOptions<'_>,
+    ) -> Result<BranchSummary, SessionError> {
+        let prepared = self.prepare_left_branch(plan, options.settings.budget(summarizer.context_window()))?;
+        let mut quiet = |_: SummaryProgress<'_>| {};
+        let progress: &mut dyn FnMut(SummaryProgress<'_>) = match &mut options.progress {
+            Some(progress) => progress,
+            None => &mut quiet,
+        };
+        let instructions = (options.custom_instructions.as_deref(), options.replace_instructions);
+        prepared.summarised(instructions, summarizer, progress, &options.cancel)
     }
 
     /// What a summary of some entries would be made of.

@@ -97,7 +97,7 @@ pub const KEYS: &[Key] = &[
 ];
 
 /// Tables of other parts, which are taken as they are.
-pub const RESERVED: &[&str] = &["summarizer", "compaction", "tui"];
+pub const RESERVED: &[&str] = &["summarizer", "compaction", "branch_summary", "tui"];
 
 const fn key(name: &'static str, kind: Kind, default: Option<&'static str>, what: &'static str) -> Key {
     Key { name, kind, default, variable: None, later_variable: None, what }

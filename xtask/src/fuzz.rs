@@ -15,8 +15,8 @@ const TARGETS: &[(&str, &str)] = &[
     ("lines", "json.dict"),
     ("entries", "json.dict"),
     ("tree", "json.dict"),
-    ("records", "json.dict"),
     ("migration", "json.dict"),
+    ("records", "json.dict"),
     ("salvage", "json.dict"),
     ("term_safe", "terminal.dict"),
 ];

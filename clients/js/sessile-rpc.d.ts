@@ -299,6 +299,12 @@ export type StreamEvent =
   | { type: "compaction_start"; reason: "manual" | "threshold" | "overflow" }
   /** A compaction has ended. */
   | { type: "compaction_end"; reason: "manual" | "threshold" | "overflow"; result?: CompactionResult; aborted: boolean; willRetry: boolean; errorMessage?: string }
+  /** No summary could be had, and it is tried again after a while. */
+  | { type: "summarization_retry_scheduled"; attempt: number; maxAttempts: number; delayMs: number; errorMessage: string }
+  /** It is tried again now. */
+  | { type: "summarization_retry_attempt_start"; source: "compaction" | "branchSummary"; reason?: "manual" | "threshold" | "overflow" }
+  /** Trying again has ended, one way or the other. */
+  | { type: "summarization_retry_finished" }
   /** The queues changed. */
   | { type: "queue_update"; steering: string[]; followUp: string[] }
   /** A hook has failed, and so has given no answer. */

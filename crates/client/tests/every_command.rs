@@ -272,6 +272,41 @@ fn a_subscription_goes_on_where_it_was_left() {
 }
 
 #[test]
+fn a_whole_store_is_told() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    here.append_message(&user("before")).unwrap();
+    let first = here.get_state().unwrap().session_file.unwrap();
+    let events = ["entry_appended", "session_deleted"];
+    let subscribed = here.subscribe(Some(&events), None, Some("store")).unwrap();
+    // Another program starts a session of its own.
+    let sessions = Sessions::default().caching(None);
+    let dir = world.dir.path().join("sessions");
+    let mut other = sessions.create(world.dir.path(), Some(&dir), NewSession::default()).unwrap();
+    other.append_message(draft::UserMessage::new("theirs 0", 1)).unwrap();
+    let event = told(&client, "event");
+    let told_of = |event: &Json| event.raw().get("event").unwrap().to_json();
+    assert_eq!(text(&told_of(&event), "sessionPath"), other.session_file().unwrap().to_string_lossy());
+    let cursor = text(&event, "cursor");
+    here.append_message(&user("ours")).unwrap();
+    assert_eq!(text(&told_of(&told(&client, "event")), "sessionPath"), first);
+    here.unsubscribe(&subscribed.subscription).unwrap();
+    other.append_message(draft::UserMessage::new("theirs 1", 1)).unwrap();
+    // Whoever comes back with a cursor gets what was missed, of every session.
+    let back = world.client();
+    back.current().subscribe(Some(&events), Some(&cursor), Some("store")).unwrap();
+    let mut missed: Vec<String> = (0..2).map(|_| told_of(&told(&back, "event")).to_text().into_owned()).collect();
+    missed.sort();
+    assert!(missed.iter().any(|event| event.contains("theirs 1")), "{missed:?}");
+    assert!(missed.iter().any(|event| event.contains("ours")), "{missed:?}");
+    assert!(back.next_told(Duration::from_millis(300)).unwrap().is_none());
+    std::fs::remove_file(other.session_file().unwrap()).unwrap();
+    assert_eq!(text(&told_of(&told(&back, "event")), "type"), "session_deleted");
+    assert_eq!(code(here.subscribe(None, Some("store:x"), Some("store"))), "INVALID_ARGUMENT");
+}
+
+#[test]
 fn what_another_program_writes_is_told_in_the_order_of_the_file() {
     let world = World::new(&Start::New);
     let client = world.client();

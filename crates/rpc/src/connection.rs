@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 
@@ -13,7 +14,7 @@ use crate::command::hooks::Hooks;
 use crate::command::{Call, Outcome};
 use crate::engine::{Engine, lock};
 use crate::envelope::{NotARequest, Request};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::frame::Records;
 use crate::outbox::Outbox;
 use crate::session::OpenSession;
@@ -256,7 +257,9 @@ impl Connection {
             .copied()
             .try_for_each(|field| shape::check(std::slice::from_ref(&field), request.body.raw()));
         let outcome: Outcome = match checked {
-            Ok(()) => (command.run)(&call),
+            // Whatever goes wrong in one command, the others are answered.
+            Ok(()) => catch_unwind(AssertUnwindSafe(|| (command.run)(&call)))
+                .unwrap_or_else(|_| Err(Failure::new(Code::Io, format!("{} ended unexpectedly", command.name)))),
             Err(wrong) => Err(Failure::invalid(format!("{}: {wrong}", command.name))),
         };
         match outcome {

@@ -7,7 +7,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use clap::Args;
-use sessile::compaction::CompactionSettings;
 use sessile::os::RealOs;
 use sessile_rpc::{Engine, Options, Start};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -131,10 +130,8 @@ fn listen(engine: &Arc<Engine>, path: &Path, ended: &Receiver<Ended>) -> Result<
 
 #[cfg(not(unix))]
 fn listen(_engine: &Arc<Engine>, _path: &Path, _ended: &Receiver<Ended>) -> Result<Exit, Failure> {
-    Err(Failure::misuse(
-        clap::error::ErrorKind::InvalidValue,
-        "--listen needs Unix sockets, which this system does not have",
-    ))
+    let kind = clap::error::ErrorKind::InvalidValue;
+    Err(Failure::misuse(kind, "--listen needs Unix sockets, which this system does not have"))
 }
 
 fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failure> {
@@ -142,11 +139,12 @@ fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failu
     options.cwd = surroundings.cwd();
     options.session_dir = surroundings.session_dir();
     options.context_window = args.context_window;
-    let environment = surroundings.own_environment();
-    let compaction = surroundings.settings.compaction(environment, &RealOs, None)?;
-    options.compaction =
-        CompactionSettings { keep_recent_tokens: args.keep.unwrap_or(compaction.keep_recent_tokens), ..compaction };
-    options.branch_summary = surroundings.settings.branch_summary(environment, &RealOs)?;
+    let (settings, environment) = (&surroundings.settings, surroundings.own_environment());
+    options.compaction = settings.compaction(environment, &RealOs, None)?;
+    options.branch_summary = settings.branch_summary(environment, &RealOs)?;
+    if let Some(keep_recent_tokens) = args.keep {
+        options.compaction.keep_recent_tokens = keep_recent_tokens;
+    }
     options.summarizer = Arc::from(surroundings.summarizer(None)?);
     options.model = args.model.as_ref().and_then(|model| match (&args.provider, model.split_once('/')) {
         (Some(provider), _) => Some((provider.clone(), model.clone())),

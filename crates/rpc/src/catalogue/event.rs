@@ -2,7 +2,7 @@
 
 use super::{ENTRY_ID, ENTRY_OR_NULL};
 use crate::shape::Field;
-use crate::shape::Shape::{self, Any, Flag, List, Named, Text, Words};
+use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Text, Words};
 
 /// An event: its name, what it carries besides its `type`, and when it is told.
 pub type EventShape = (&'static str, &'static [Field], &'static str);
@@ -23,6 +23,22 @@ pub const STREAMED: &[EventShape] = &[
         ],
         "A compaction has ended.",
     ),
+    (
+        "summarization_retry_scheduled",
+        &[
+            Field::new("attempt", Count),
+            Field::new("maxAttempts", Count),
+            Field::new("delayMs", Count),
+            Field::new("errorMessage", Text),
+        ],
+        "No summary could be had, and it is tried again after a while.",
+    ),
+    (
+        "summarization_retry_attempt_start",
+        &[Field::new("source", Words(&["compaction", "branchSummary"])), Field::optional("reason", COMPACT_REASON)],
+        "It is tried again now.",
+    ),
+    ("summarization_retry_finished", &[], "Trying again has ended, one way or the other."),
     (
         "queue_update",
         &[Field::new("steering", List(&Text)), Field::new("followUp", List(&Text))],

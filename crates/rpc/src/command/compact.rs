@@ -50,7 +50,8 @@ fn compacted(call: &Call<'_>, session: &Arc<OpenSession>, working: &Working) -> 
         BegunCompaction::Task(task) => task,
         BegunCompaction::Nothing(nothing) => return Err(nothing_to_compact(nothing)),
     };
-    let summarised = task.run(options.summarizer.as_ref(), &mut |progress| tell_progress(call, session, &progress));
+    let mut retries = Retries::new(call, session, "compaction");
+    let summarised = task.run(options.summarizer.as_ref(), &mut |progress| retries.tell(progress));
     let finished = session.lock().host().finish_compaction(summarised);
     session.note_news();
     match finished {
@@ -83,8 +84,51 @@ fn tell(call: &Call<'_>, session: &Arc<OpenSession>, kind: &str, write: impl FnO
     call.connection.outbox.flush();
 }
 
-/// Tells that a summarizer tries again, as pi does.
-pub(super) fn tell_progress(_call: &Call<'_>, _session: &Arc<OpenSession>, _progress: &SummaryProgress<'_>) {}
+/// Tells that a summarizer tries again, in the events that pi has for it.
+pub(super) struct Retries<'r> {
+    call: &'r Call<'r>,
+    session: &'r Arc<OpenSession>,
+    /// What is summarised: pi's `source`.
+    source: &'static str,
+    has_any: bool,
+}
+
+impl<'r> Retries<'r> {
+    pub(super) fn new(call: &'r Call<'r>, session: &'r Arc<OpenSession>, source: &'static str) -> Self {
+        Self { call, session, source, has_any: false }
+    }
+
+    pub(super) fn tell(&mut self, progress: SummaryProgress<'_>) {
+        let mut event = ObjectWriter::new();
+        match progress {
+            SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
+                event
+                    .string("type", "summarization_retry_scheduled")
+                    .integer("attempt", i64::from(attempt))
+                    .integer("maxAttempts", i64::from(max_attempts))
+                    .integer("delayMs", i64::try_from(delay_ms).unwrap_or(i64::MAX))
+                    .string("errorMessage", reason);
+            }
+            SummaryProgress::Attempt => {
+                event.string("type", "summarization_retry_attempt_start").string("source", self.source);
+                if self.source == "compaction" {
+                    event.string("reason", "manual");
+                }
+            }
+            SummaryProgress::Settled if self.has_any => {
+                event.string("type", "summarization_retry_finished");
+            }
+            _ => return,
+        }
+        self.has_any = progress != SummaryProgress::Settled;
+        self.send(&event.finish());
+    }
+
+    fn send(&self, event: &Json) {
+        self.call.engine().tell(self.session, event, self.call.connection);
+        self.call.connection.outbox.flush();
+    }
+}
 
 #[expect(clippy::unnecessary_wraps, reason = "commands may fail, this one does not")]
 pub(crate) fn abort(call: &Call<'_>) -> Outcome {

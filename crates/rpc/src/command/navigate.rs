@@ -2,7 +2,7 @@
 
 use sessile::{NavigateWishes, Navigated, SessionError};
 
-use super::compact::tell_progress;
+use super::compact::Retries;
 use super::look::entry_json;
 use super::{Call, Outcome, object};
 use crate::failure::Failure;
@@ -56,8 +56,8 @@ pub(crate) fn navigate_tree(call: &Call<'_>) -> Outcome {
             return answer(&session, true, None);
         }
         session.lock().host().prepare_navigation(&mut task, options.summarizer.context_window())?;
-        let summarised =
-            task.summarise(options.summarizer.as_ref(), &mut |progress| tell_progress(call, &session, &progress));
+        let mut retries = Retries::new(call, &session, "branchSummary");
+        let summarised = task.summarise(options.summarizer.as_ref(), &mut |progress| retries.tell(progress));
         match summarised {
             Ok(()) => {}
             Err(SessionError::Cancelled) => return answer(&session, true, None),

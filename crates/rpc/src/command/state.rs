@@ -102,10 +102,10 @@ fn model_json(call: &Call<'_>, named: Option<&ModelChoice>) -> Option<Json> {
 
 pub(crate) fn get_messages(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
-    let context = session.lock_fresh().build_session_context()?;
-    object(|data| {
-        data.array("messages", context.messages.iter().map(Json::raw));
-    })
+    let mut data = b"{\"messages\":".to_vec();
+    session.lock_fresh().write_messages(&mut data)?;
+    data.push(b'}');
+    Ok(data.into())
 }
 
 pub(crate) fn get_entries(call: &Call<'_>) -> Outcome {

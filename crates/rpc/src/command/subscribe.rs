@@ -1,5 +1,8 @@
 //! Being told what happens.
 
+mod store;
+
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,9 +14,10 @@ use sessile::{EntryId, EventKind, EventSet, SessionManager};
 use super::{Call, Outcome, object};
 use crate::connection::Connection;
 use crate::engine::lock;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::news::Item;
 use crate::session::OpenSession;
+use store::StoreTeller;
 
 /// How many subscriptions a client may have.
 const MAX_SUBSCRIPTIONS: usize = 64;
@@ -25,18 +29,23 @@ const GLANCE: Duration = Duration::from_millis(100);
 const PORTION: usize = 256 << 10;
 
 pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
-    if call.text("scope").as_deref() == Some("store") {
-        return Err(Failure::not_supported("subscriptions to a whole store are not there yet"));
-    }
     if lock(&call.connection.subscriptions).len() >= MAX_SUBSCRIPTIONS {
         return Err(Failure::invalid(format!("a client has at most {MAX_SUBSCRIPTIONS} subscriptions")));
     }
-    let session = call.session()?;
     let wanted = match call.get("events") {
         None => EventSet::ALL,
         Some(words) => words.items().filter_map(Raw::as_string).filter_map(|word| EventKind::of(&word)).collect(),
     };
     call.engine().note_what_happens();
+    let subscription = format!("s{}", call.engine().next_number());
+    let is_over = Arc::new(AtomicBool::new(false));
+    if call.text("scope").as_deref() == Some("store") {
+        let (name, cursor) = (subscription.clone(), call.text("cursor"));
+        let teller = StoreTeller::new(call, name, wanted, cursor.as_deref(), Arc::clone(&is_over))?;
+        let cursor = teller.cursor();
+        return begin(call, &subscription, &cursor, is_over, move || teller.run());
+    }
+    let session = call.session()?;
     let manager = session.lock_fresh();
     let place = match call.text("cursor") {
         None => Place::at_end(&manager),
@@ -45,18 +54,28 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
     let next_news = lock(&session.happened).end();
     let cursor = place.cursor(&manager);
     drop(manager);
-    let subscription = format!("s{}", call.engine().next_number());
-    let is_over = Arc::new(AtomicBool::new(false));
     let Some(connection) = call.connection.shared() else { return Err(Failure::invalid("the client is gone")) };
-    lock(&connection.subscriptions).insert(subscription.clone(), Arc::clone(&is_over));
-    let teller = Teller { connection, session, name: subscription.clone(), wanted, place, next_news, is_over };
-    let spawned = std::thread::Builder::new().name(subscription.clone()).spawn(move || teller.run());
+    let name = subscription.clone();
+    let teller = Teller { connection, session, name, wanted, place, next_news, is_over: Arc::clone(&is_over) };
+    begin(call, &subscription, &cursor, is_over, move || teller.run())
+}
+
+/// Begins to tell, on a thread of its own.
+fn begin(
+    call: &Call<'_>,
+    subscription: &str,
+    cursor: &str,
+    is_over: Arc<AtomicBool>,
+    run: impl FnOnce() + Send + 'static,
+) -> Outcome {
+    lock(&call.connection.subscriptions).insert(subscription.to_owned(), is_over);
+    let spawned = std::thread::Builder::new().name(subscription.to_owned()).spawn(run);
     if let Err(error) = spawned {
-        lock(&call.connection.subscriptions).remove(&subscription);
-        return Err(Failure::new(crate::failure::Code::Io, format!("no thread could be started: {error}")));
+        lock(&call.connection.subscriptions).remove(subscription);
+        return Err(Failure::new(Code::Io, format!("no thread could be started: {error}")));
     }
     object(|data| {
-        data.string("subscription", &subscription).string("cursor", &cursor);
+        data.string("subscription", subscription).string("cursor", cursor);
     })
 }
 
@@ -149,6 +168,18 @@ struct Told {
     cursor: String,
 }
 
+impl Told {
+    fn send(&self, connection: &Connection, subscription: &str) {
+        let mut record = ObjectWriter::new();
+        record
+            .string("type", "event")
+            .string("subscription", subscription)
+            .string("cursor", &self.cursor)
+            .raw("event", self.event.raw());
+        connection.outbox.send_now(&[record.finish().to_text().as_bytes()]);
+    }
+}
+
 impl Teller {
     fn run(mut self) {
         let mut seen = 0;
@@ -158,7 +189,7 @@ impl Teller {
                 if self.has_ended() {
                     return;
                 }
-                self.send(told);
+                told.send(&self.connection, &self.name);
             }
             if self.has_ended() {
                 return;
@@ -171,16 +202,6 @@ impl Teller {
 
     fn has_ended(&self) -> bool {
         self.is_over.load(Ordering::Relaxed) || self.connection.has_ended()
-    }
-
-    fn send(&self, told: &Told) {
-        let mut record = ObjectWriter::new();
-        record
-            .string("type", "event")
-            .string("subscription", &self.name)
-            .string("cursor", &told.cursor)
-            .raw("event", told.event.raw());
-        self.connection.outbox.send_now(&[record.finish().to_text().as_bytes()]);
     }
 
     /// The next things to be told, in the order of the file.
@@ -196,10 +217,10 @@ impl Teller {
         let mut news = news.into_iter().peekable();
         let outline = manager.outline();
         let rows: Vec<Row> = outline.entries().skip(self.place.n_entries).collect();
-        let later: std::collections::HashSet<EntryId> = rows.iter().filter_map(|row| outline.id(*row)).collect();
-        let mut passed: std::collections::HashSet<EntryId> = std::collections::HashSet::new();
+        let later: HashSet<EntryId> = rows.iter().filter_map(|row| outline.id(*row)).collect();
+        let mut passed: HashSet<EntryId> = HashSet::new();
         let mut n_bytes = 0;
-        let is_due = |item: &Item, passed: &std::collections::HashSet<EntryId>| {
+        let is_due = |item: &Item, passed: &HashSet<EntryId>| {
             item.after.as_ref().is_none_or(|after| !later.contains(after) || passed.contains(after))
         };
         for row in rows {

@@ -70,6 +70,30 @@ impl SessionManager {
         Ok(n_messages)
     }
 
+    /// Adds the messages of the context at the leaf to `out` as a JSON array: those of
+    /// [`build_session_context`](Self::build_session_context), one after the other, so that they are in memory once.
+    pub fn write_messages(&self, out: &mut Vec<u8>) -> Result<(), SessionError> {
+        let rows = self.context_rows()?;
+        let zone = Zone(self.world.environment());
+        let mut reading = self.session.reading();
+        let projection = Projection::new(&self.session.outline, &rows, &zone, &mut reading)?;
+        let mut is_first = true;
+        let n_bytes: u64 = rows.iter().map(|row| self.session.outline.span(*row).len).sum();
+        // Messages are no longer than their lines, but for what edits and summaries add.
+        out.reserve(usize::try_from(n_bytes).unwrap_or_default());
+        out.push(b'[');
+        for place in 0..rows.len() {
+            for message in projection.messages(place, &mut reading)? {
+                if !std::mem::take(&mut is_first) {
+                    out.push(b',');
+                }
+                out.extend_from_slice(message.raw().as_bytes());
+            }
+        }
+        out.push(b']');
+        Ok(())
+    }
+
     /// The text of the last answer in the context; none if there is no answer.
     ///
     /// An answer that was stopped before it said anything does not count.

@@ -6,6 +6,7 @@
 //! beside what is demanded.
 
 mod answer;
+mod asking;
 mod caches;
 mod docs;
 mod growth;
@@ -103,7 +104,8 @@ type MakeRow = (&'static str, for<'b> fn(&'b Bench) -> Result<Row<'b>, Failure>)
 pub fn run(options: Options, show: &mut dyn FnMut(&str)) -> Result<Verdict, Failure> {
     let bench = Bench::new(options)?;
     let mut report = Report::new(machine::describe(), bench.options.is_small);
-    let all = starting::ROWS.iter().chain(sessions::ROWS).chain(stores::ROWS).chain(searching::ROWS);
+    let all =
+        starting::ROWS.iter().chain(sessions::ROWS).chain(stores::ROWS).chain(searching::ROWS).chain(asking::ROWS);
     show(&report.heading());
     for (id, make) in all.filter(|(id, _)| bench.is_wanted(id)) {
         let judged = match make(&bench)? {

@@ -132,10 +132,13 @@ fn bench(names: &[String]) -> Outcome {
 
 /// Runs the comparison, for which every program that takes part has to be built first.
 fn compare(root: &Path, oracle: &Path, cargo_args: &[&str], args: &[String]) -> Outcome {
-    let cargo = |task| command::cargo(root).args([task, "--release"]).args(cargo_args);
-    cargo("build").args(["--package", "sessile-cli", "--package", "sessile-bench"]).run()?;
-    let program = cargo("run").args(["--package", "sessile-bench", "--bin", "compare", "--"]);
-    program.args(args).env(oracle::VARIABLE, oracle).run()
+    let packages = ["build", "--release", "--package", "sessile-cli", "--package", "sessile-bench"];
+    command::cargo(root).args(packages).args(cargo_args).run()?;
+    // Not by `cargo run`, which would build it all again with the features that one package alone asks for.
+    let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
+    let builds = me.ancestors().nth(2).unwrap_or(root);
+    let program = command::program(builds.join("release/compare"));
+    program.dir(root).args(args).env(oracle::VARIABLE, oracle).run()
 }
 
 /// The folder of the workspace, known from where this crate was compiled.

@@ -47,7 +47,7 @@ impl Tools {
     pub(super) fn find(scratch: &Path) -> Result<Self, Failure> {
         let me = std::env::current_exe().map_err(failed("find our own programs"))?;
         let programs = me.parent().unwrap_or(Path::new(".")).to_path_buf();
-        for program in ["sessile", "ours", "limit", "measured"] {
+        for program in ["sessile", "ours", "limit", "measured", "client"] {
             if !programs.join(program).is_file() {
                 return Err(Failure(format!("{program} is not built; run this by `cargo xtask bench compare`")));
             }
@@ -73,6 +73,22 @@ impl Tools {
     /// One operation of pi.
     pub(super) fn pi(&self) -> Job<'_> {
         self.job(self.oracle.join("node")).arg(&self.script).env("SESSILE_ORACLE_DIR", &self.oracle)
+    }
+
+    /// The client of whatever is spoken to in JSON lines, with our caches there.
+    pub(super) fn client(&self, cache: &Path) -> Job<'_> {
+        self.job(self.programs.join("client")).env("SESSILE_CACHE_DIR", cache)
+    }
+
+    /// How our server is started.
+    pub(super) fn our_server(&self) -> Vec<OsString> {
+        vec![self.programs.join("sessile").into(), "rpc".into()]
+    }
+
+    /// How pi's server is started.
+    pub(super) fn pi_server(&self) -> Vec<OsString> {
+        let cli = self.oracle.join("pi/dist/bundle/cli.js");
+        vec![self.oracle.join("node").into(), cli.into(), "--mode".into(), "rpc".into(), "--offline".into()]
     }
 
     /// What the machine can do at all.

@@ -43,6 +43,10 @@ pub(super) enum Demand {
     AtLeast(&'static str, f64),
     /// A figure that we tell is at most so large.
     AtMost(&'static str, f64),
+    /// A figure that we tell is stated, whatever it is.
+    Stated(&'static str),
+    /// At most so large a part of what pi takes.
+    PartOfPi(f64),
 }
 
 /// A piece of work and who does it.
@@ -239,6 +243,12 @@ fn judge(judged: &Judged, demand: Demand) -> Option<Reached> {
         Demand::AtMost(figure, most) => {
             let told = ours.told(figure)?;
             reached(format!("{figure} ≤ {most}"), amount(told), told <= most)
+        }
+        Demand::Stated(figure) => reached(figure.to_owned(), amount(ours.told(figure)?), true),
+        Demand::PartOfPi(most) => {
+            let part = ours.median_ms() / judged.result(&Who::Pi)?.median_ms();
+            let (demand, what) = (format!("≤ 1/{} of pi's", amount(1.0 / most)), format!("1/{}", amount(1.0 / part)));
+            reached(demand, what, part <= most)
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) const ROWS: &[MakeRow] = &[
 
 /// How large something is, for people.
 #[expect(clippy::cast_precision_loss, reason = "a size")]
-fn size(made: &Made) -> String {
+pub(super) fn size(made: &Made) -> String {
     match made.bytes as f64 / 1e6 {
         mb if mb >= 1_000.0 => format!("{:.1} GB", mb / 1e3),
         mb if mb >= 10.0 => format!("{mb:.0} MB"),
@@ -31,7 +31,7 @@ fn size(made: &Made) -> String {
 }
 
 /// Gets a file into the page cache.
-fn warm(bench: &Bench, path: &Path) -> Result<(), Failure> {
+pub(super) fn warm(bench: &Bench, path: &Path) -> Result<(), Failure> {
     bench.tools.limit().arg("read").arg(path).inner().map(drop)
 }
 
@@ -45,7 +45,7 @@ fn check_every_entry(bench: &Bench, path: &Path) -> Result<(), Failure> {
     Err(Failure(format!("the entries of {} differ from pi's", path.display())))
 }
 
-fn forget(cache: &Path) {
+pub(super) fn forget(cache: &Path) {
     // What is not there need not be removed.
     std::fs::remove_dir_all(cache).ok();
 }

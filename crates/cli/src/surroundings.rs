@@ -83,6 +83,11 @@ impl Surroundings {
         self.environment.as_ref()
     }
 
+    /// The same, for threads of their own.
+    pub(crate) fn shared_environment(&self) -> Arc<dyn Environment> {
+        Arc::clone(&self.environment)
+    }
+
     /// The sample, if that is where we are.
     pub(crate) fn sample(&self) -> Option<&Sample> {
         self.sample.as_ref().map(|store| &store.sample)

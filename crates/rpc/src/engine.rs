@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use sessile::compaction::{BranchSummarySettings, CompactionSettings, Extractive, Summarizer};
 use sessile::json::{Json, ObjectWriter};
+use sessile::settings::SettingsError;
 use sessile::{EventKind, EventSet, Handlers, NewSession, SessionHost, SessionManager, Sessions};
 
 use crate::command::replace::in_pi_words;
@@ -36,6 +37,8 @@ pub struct Options {
     pub context_window: Option<u64>,
     /// When to compact, and how much to keep.
     pub compaction: CompactionSettings,
+    /// The same for sessions of a model, if that makes a difference.
+    pub compaction_of: Option<CompactionOf>,
     /// How branches are summarised.
     pub branch_summary: BranchSummarySettings,
     /// Who writes summaries.
@@ -46,7 +49,20 @@ pub struct Options {
     pub max_record: usize,
 }
 
+/// When to compact a session that last used a model (`provider/model`), and how much to keep.
+pub type CompactionOf = Arc<dyn Fn(&str) -> Result<CompactionSettings, SettingsError> + Send + Sync>;
+
 impl Options {
+    /// When to compact a session, and how much to keep.
+    pub(crate) fn compaction_for(&self, session: &SessionManager) -> Result<CompactionSettings, Failure> {
+        let Some(of_model) = &self.compaction_of else { return Ok(self.compaction) };
+        let started_with = || self.model.as_ref().map(|(provider, id)| format!("{provider}/{id}"));
+        match session.model_name()?.or_else(started_with) {
+            Some(model) => Ok(of_model(&model)?),
+            None => Ok(self.compaction),
+        }
+    }
+
     /// What is usual.
     pub fn new(sessions: Sessions) -> Self {
         Self {
@@ -55,6 +71,7 @@ impl Options {
             session_dir: None,
             context_window: None,
             compaction: CompactionSettings::default(),
+            compaction_of: None,
             branch_summary: BranchSummarySettings::default(),
             summarizer: Arc::new(Extractive::default()),
             model: None,

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::ErrorKind;
 
+use sessile::settings::SettingsError;
 use sessile::{ReferenceError, SessionError, StoreError};
 
 /// The sort of a failure.
@@ -112,6 +113,12 @@ impl From<SessionError> for Failure {
 impl From<ReferenceError> for Failure {
     fn from(error: ReferenceError) -> Self {
         Self::new(Code::NotFound, chain(&error))
+    }
+}
+
+impl From<SettingsError> for Failure {
+    fn from(error: SettingsError) -> Self {
+        Self::new(Code::InvalidArgument, chain(&error))
     }
 }
 

@@ -31,7 +31,7 @@ pub mod shape;
 mod socket;
 
 pub use document::{json_schema, reference_tables, typescript};
-pub use engine::{AnySummarizer, Engine, Options, Start};
+pub use engine::{AnySummarizer, CompactionOf, Engine, Options, Start};
 pub use envelope::{NotARequest, Request};
 pub use failure::{Code, Failure};
 pub use frame::{MAX_RECORD, Record, Records};

@@ -7,7 +7,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use clap::Args;
+use sessile::compaction::CompactionSettings;
 use sessile::os::RealOs;
+use sessile::settings::SettingsError;
 use sessile_rpc::{Engine, Options, Start};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -139,12 +141,10 @@ fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failu
     options.cwd = surroundings.cwd();
     options.session_dir = surroundings.session_dir();
     options.context_window = args.context_window;
-    let (settings, environment) = (&surroundings.settings, surroundings.own_environment());
-    options.compaction = settings.compaction(environment, &RealOs, None)?;
-    options.branch_summary = settings.branch_summary(environment, &RealOs)?;
-    if let Some(keep_recent_tokens) = args.keep {
-        options.compaction.keep_recent_tokens = keep_recent_tokens;
-    }
+    options.branch_summary = surroundings.settings.branch_summary(surroundings.own_environment(), &RealOs)?;
+    let compaction = compaction(surroundings, args.keep);
+    options.compaction = compaction(None)?;
+    options.compaction_of = Some(Arc::new(move |model| compaction(Some(model))));
     options.summarizer = Arc::from(surroundings.summarizer(None)?);
     options.model = args.model.as_ref().and_then(|model| match (&args.provider, model.split_once('/')) {
         (Some(provider), _) => Some((provider.clone(), model.clone())),
@@ -152,6 +152,18 @@ fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failu
         (None, None) => None,
     });
     Ok(options)
+}
+
+/// What the settings say about compacting sessions of a model, or of none, save for what a flag says.
+fn compaction(
+    surroundings: &Surroundings,
+    keep: Option<u64>,
+) -> impl Fn(Option<&str>) -> Result<CompactionSettings, SettingsError> + use<> {
+    let (settings, environment) = (surroundings.settings.clone(), surroundings.shared_environment());
+    move |model| {
+        let set = settings.compaction(environment.as_ref(), &RealOs, model)?;
+        Ok(CompactionSettings { keep_recent_tokens: keep.unwrap_or(set.keep_recent_tokens), ..set })
+    }
 }
 
 /// Which session the flags ask for.

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
-use super::changes::{last, lines, path};
+use super::changes::{fed, last, lines, path};
 use super::*;
 
 /// Two turns with a tool each, the second one short.
@@ -131,6 +131,26 @@ fn how_much_stays_is_a_setting_and_errors_name_their_place() {
     let wrong = cut();
     assert_eq!(wrong.code, 3);
     assert!(wrong.err.contains(".pi/settings.json: the setting compaction.keepRecentTokens must be"), "{}", wrong.err);
+}
+
+#[test]
+fn programs_compact_by_the_settings_of_the_sessions_model() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &two_turns());
+    let cut = |args: &[&str], request: &str| {
+        let all = [&["rpc", "--session", path(&file)], args].concat();
+        let answer = fed(&home, &all, &format!("{{\"type\":\"prepare_compaction\"{request}}}\n"));
+        answer.json()["data"]["preparation"]["firstKeptEntryId"].clone()
+    };
+    config(&home, "[compaction]\nkeep_recent_tokens = 100000\n");
+    assert_eq!(cut(&[], ""), serde_json::Value::Null);
+    config(
+        &home,
+        "[compaction]\nkeep_recent_tokens = 100000\n[compaction.model_overrides.\"p/m\"]\nkeep_recent_tokens = 5\n",
+    );
+    assert_eq!(cut(&[], ""), "e");
+    assert_eq!(cut(&["--keep", "100000"], ""), serde_json::Value::Null, "a flag counts before all settings");
+    assert_eq!(cut(&["--keep", "100000"], ",\"keepRecentTokens\":5"), "e", "and the request before the flag");
 }
 
 #[test]

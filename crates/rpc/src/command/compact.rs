@@ -41,7 +41,7 @@ pub(crate) fn compact(call: &Call<'_>) -> Outcome {
 fn compacted(call: &Call<'_>, session: &Arc<OpenSession>, working: &Working) -> Result<Json, Failure> {
     let options = &call.engine().options;
     let wishes = CompactWishes {
-        settings: options.compaction,
+        settings: options.compaction_for(&session.lock_fresh())?,
         custom_instructions: call.text("customInstructions"),
         cancel: working.cancel.clone(),
         ..CompactWishes::default()
@@ -138,10 +138,10 @@ pub(crate) fn abort(call: &Call<'_>) -> Outcome {
 
 pub(crate) fn prepare_compaction(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
-    let defaults = call.engine().options.compaction;
+    let manager = session.lock_fresh();
+    let defaults = call.engine().options.compaction_for(&manager)?;
     let keep_recent_tokens = call.count("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens);
     let settings = CompactionSettings { keep_recent_tokens, ..defaults };
-    let manager = session.lock_fresh();
     let prepared = match manager.prepare_compaction(&settings)? {
         Prepared::Nothing(_) => return object(|_| {}),
         Prepared::Ready(prepared) => prepared,

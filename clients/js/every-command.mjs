@@ -68,13 +68,20 @@ try {
   // Events and hooks.
   const heard = [];
   const subscription = await client.listen({ events: ["entry_appended", "leaf_moved"] }, (event) => heard.push(event));
-  let answers = [{ cancel: true }, null];
-  await client.hook(["session_before_compact"], () => answers.shift(), 10000);
+  const fails = () => {
+    throw new Error("the hook is lost");
+  };
+  const answers = [() => ({ cancel: true }), fails];
+  await client.hook(["session_before_compact"], () => answers.shift()(), 10000);
+  const failures = [];
+  client.on((event) => event.type === "extension_error" && failures.push(event.error));
   await refused(client.compact(), "CANCELLED");
   assert.ok((await client.compact({ customInstructions: "short" })).summary);
   assert.ok(streamed.includes("compaction_start") && streamed.includes("compaction_end"));
   while (heard.length === 0) await new Promise((later) => setTimeout(later, 10));
   assert.equal(heard[0].entry.type, "compaction");
+  while (failures.length === 0) await new Promise((later) => setTimeout(later, 10));
+  assert.deepEqual(failures, ["the hook is lost"]);
   await subscription.stop();
   await refused(client.hookResponse({ requestId: "nobody" }), "NOT_FOUND");
 
@@ -117,8 +124,9 @@ try {
   assert.deepEqual((await client.getCommands()).commands, []);
   for (const command of ["prompt", "steer", "bash", "export_html"]) await refused(client.send(command), "NOT_SUPPORTED");
 
-  assert.deepEqual(COMMANDS.filter((command) => !used.has(command)), ["subscribe", "unsubscribe", "hook_register"].filter((command) => !used.has(command)));
+  assert.deepEqual(COMMANDS.filter((command) => !used.has(command)), []);
   assert.equal(await client.close(), 0);
+  await refused(client.getState(), "IO");
   console.log("every command works");
 } finally {
   rmSync(home, { recursive: true, force: true });

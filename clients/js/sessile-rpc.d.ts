@@ -278,7 +278,7 @@ export interface Commands {
   /** Be asked before things happen */
   hook_register: { parameters: { events: ("session_before_switch" | "session_before_fork" | "session_before_tree" | "session_before_compact")[]; timeoutMs?: number }; data: {} };
   /** Answer a hook_request */
-  hook_response: { parameters: { requestId: string; result?: unknown }; data: {} };
+  hook_response: { parameters: { requestId: string; result?: unknown; error?: string }; data: {} };
 }
 
 export type Command = keyof Commands;

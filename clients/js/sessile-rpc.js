@@ -82,6 +82,8 @@ export class RpcError extends Error {
   }
 }
 
+const endedBefore = (command) => new RpcError(command, { error: "the server has ended", code: "IO" });
+
 export class SessileClient {
   #input;
   #ended;
@@ -92,6 +94,8 @@ export class SessileClient {
   #subscriptions = new Map();
   #hooks = [];
   #early = [];
+  #stopped = new Set();
+  #hasEnded = false;
 
   /** Starts a program, or connects to the socket of one that runs. */
   static async start({ program = "sessile", args = [], socket, cwd, env } = {}) {
@@ -113,8 +117,9 @@ export class SessileClient {
     output.on("data", (chunk) => this.#take(chunk));
     // Whoever still waits learns that nothing comes.
     output.on("close", () => {
+      this.#hasEnded = true;
       for (const { command, failed } of this.#waiting.values()) {
-        failed(new RpcError(command, { error: "the server has ended", code: "IO" }));
+        failed(endedBefore(command));
       }
       this.#waiting.clear();
     });
@@ -148,8 +153,8 @@ export class SessileClient {
       case "event": {
         const listener = this.#subscriptions.get(record.subscription);
         // It may come before the answer that names the subscription.
-        if (listener === undefined) this.#early.push(record);
-        else listener(record.event, record.cursor);
+        if (listener !== undefined) listener(record.event, record.cursor);
+        else if (!this.#stopped.has(record.subscription)) this.#early.push(record);
         return;
       }
       case "hook_request":
@@ -164,17 +169,19 @@ export class SessileClient {
 
   async #answer({ requestId, event }) {
     const hook = this.#hooks.find(({ events }) => events.includes(event.type));
-    let result = null;
+    let answer;
     try {
-      result = (await hook?.answer(event)) ?? null;
-    } finally {
-      // Who is too late is told so, which changes nothing.
-      await this.send("hook_response", { requestId, result }).catch(() => {});
+      answer = { result: (await hook?.answer(event)) ?? null };
+    } catch (error) {
+      answer = { error: String(error?.message ?? error) };
     }
+    // Who is too late is told so, which changes nothing.
+    await this.send("hook_response", { requestId, ...answer }).catch(() => {});
   }
 
   send(command, parameters = {}) {
     const id = ++this.#number;
+    if (this.#hasEnded) return Promise.reject(endedBefore(command));
     return new Promise((answered, failed) => {
       this.#waiting.set(id, { command, answered, failed });
       this.#input.write(JSON.stringify({ ...parameters, id, type: command }) + "\n");
@@ -193,8 +200,9 @@ export class SessileClient {
     this.#early = this.#early.filter((record) => record.subscription !== subscription);
     for (const record of early) listener(record.event, record.cursor);
     const stop = async () => {
-      await this.send("unsubscribe", { subscription });
+      this.#stopped.add(subscription);
       this.#subscriptions.delete(subscription);
+      await this.send("unsubscribe", { subscription });
     };
     return { subscription, cursor, stop };
   }

@@ -243,5 +243,5 @@ commands! {
     /// Asks to be asked before things happen.
     hook_register = "hook_register"(events: &[&str] = "events", timeout_ms: Option<u64> = "timeoutMs") -> ();
     /// Answers what was asked.
-    hook_response = "hook_response"(request_id: &str = "requestId", result: Option<&Json> = "result") -> ();
+    hook_response = "hook_response"(request_id: &str = "requestId", result: Option<&Json> = "result", error: Option<&str> = "error") -> ();
 }

@@ -355,7 +355,7 @@ fn a_client_can_say_no_and_supply_summaries() {
             let request = told(&guard, "hook_request");
             // Whoever is asked may look at the session meanwhile.
             guard.current().get_messages().unwrap();
-            guard.current().hook_response(&text(&request, "requestId"), Some(&json(result))).unwrap();
+            guard.current().hook_response(&text(&request, "requestId"), Some(&json(result)), None).unwrap();
         }
         guard
     });
@@ -367,7 +367,7 @@ fn a_client_can_say_no_and_supply_summaries() {
     let gone = here.navigate_tree(&first, Some(true), None, None, None).unwrap();
     assert!(gone.summary_entry.unwrap().to_text().contains("LEFT"));
     let guard = guarding.join().unwrap();
-    assert_eq!(code(guard.current().hook_response("h99", None)), "NOT_FOUND");
+    assert_eq!(code(guard.current().hook_response("h99", None, None)), "NOT_FOUND");
     drop(guard);
     // Who is gone is not asked any more.
     assert!(!here.new_session(None).unwrap().cancelled);
@@ -382,6 +382,21 @@ fn a_hook_that_does_not_answer_is_not_waited_for_without_end() {
     assert!(!client.current().new_session(None).unwrap().cancelled);
     let request = told(&silent, "hook_request");
     assert_eq!(text(&told(&silent, "hook_cancel"), "requestId"), text(&request, "requestId"));
+}
+
+#[test]
+fn a_hook_that_fails_is_reported_and_changes_nothing() {
+    let world = World::new(&Start::New);
+    let (client, failing) = (world.client(), world.client());
+    client.current().append_message(&user("x")).unwrap();
+    failing.current().hook_register(&["session_before_switch"], None).unwrap();
+    let answering = thread::spawn(move || {
+        let request = told(&failing, "hook_request");
+        failing.current().hook_response(&text(&request, "requestId"), None, Some("out of ink")).unwrap();
+    });
+    assert!(!client.current().new_session(None).unwrap().cancelled);
+    assert_eq!(text(&told(&client, "extension_error"), "error"), "out of ink");
+    answering.join().unwrap();
 }
 
 #[test]

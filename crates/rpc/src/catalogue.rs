@@ -421,7 +421,7 @@ pub const COMMANDS: &[Command] = &[
         ])
         .gives(Object(NO_FIELDS)),
     command("hook_response", "Answer a hook_request", hooks::hook_response)
-        .takes(&[Field::new("requestId", Text), Field::optional("result", Any)])
+        .takes(&[Field::new("requestId", Text), Field::optional("result", Any), Field::optional("error", Text)])
         .gives(Object(NO_FIELDS)),
 ];
 

@@ -23,9 +23,12 @@ const GLANCE: Duration = Duration::from_millis(50);
 pub(crate) struct Hooks {
     registered: Mutex<Vec<HandlerId>>,
     /// The answers that are waited for.
-    answers: Mutex<HashMap<String, Option<Json>>>,
+    answers: Mutex<HashMap<String, Option<Answer>>>,
     has_answer: Condvar,
 }
+
+/// What a client answers: a result, or why it has none.
+type Answer = Result<Json, String>;
 
 impl Hooks {
     /// Has the client asked no more.
@@ -75,11 +78,11 @@ fn ask(
         }
         return Err(format!("no answer within {} ms", patience.as_millis()).into());
     };
-    Ok(HookReply::from_json(answer.raw())?)
+    Ok(HookReply::from_json(answer?.raw())?)
 }
 
 /// Waits for an answer; none if it does not come in time, or is not wanted any more.
-fn wait(connection: &Connection, number: &str, patience: Duration, context: &EventContext) -> Option<Json> {
+fn wait(connection: &Connection, number: &str, patience: Duration, context: &EventContext) -> Option<Answer> {
     let deadline = Instant::now() + patience;
     let mut answers = lock(&connection.hooks.answers);
     loop {
@@ -101,12 +104,15 @@ fn wait(connection: &Connection, number: &str, patience: Duration, context: &Eve
 
 pub(crate) fn hook_response(call: &Call<'_>) -> Outcome {
     let number = call.required("requestId")?;
-    let result = call.json("result").unwrap_or_else(Json::null);
+    let answer = match call.text("error") {
+        Some(error) => Err(error),
+        None => Ok(call.json("result").unwrap_or_else(Json::null)),
+    };
     let mut answers = lock(&call.connection.hooks.answers);
     let Some(place) = answers.get_mut(&number) else {
         return Err(Failure::not_found(format!("nobody waits for an answer to {number}")));
     };
-    *place = Some(result);
+    *place = Some(answer);
     drop(answers);
     call.connection.hooks.has_answer.notify_all();
     object(|_| {})

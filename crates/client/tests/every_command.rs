@@ -1,6 +1,7 @@
 //! Every command through the Rust client, against a server in the same process.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -269,6 +270,33 @@ fn a_subscription_goes_on_where_it_was_left() {
     }
     let client = world.client();
     assert_eq!(code(client.at(&path).subscribe(None, Some("nonsense"), None)), "INVALID_ARGUMENT");
+}
+
+#[test]
+fn entries_without_an_id_are_told_once() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    here.append_message(&user("before")).unwrap();
+    here.subscribe(Some(&["entry_appended"]), None, None).unwrap();
+    here.subscribe(Some(&["entry_appended"]), None, Some("store")).unwrap();
+    // Another program adds what has no id, and what has one.
+    let path = here.get_state().unwrap().session_file.unwrap();
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(b"{\"type\":\"custom\",\"customType\":\"odd\",\"parentId\":null}\n").unwrap();
+    let heard = |n: usize| {
+        let events = (0..n).map(|_| told(&client, "event").raw().get("event").unwrap().to_json());
+        let own = |event: Json| {
+            let entry = event.raw().get("entry").unwrap().to_json();
+            (entry.raw().get("customType").is_some(), event.raw().get("own").and_then(Raw::as_bool).unwrap())
+        };
+        events.map(own).collect::<Vec<_>>()
+    };
+    assert_eq!(heard(2), [(true, false); 2]);
+    assert!(client.next_told(Duration::from_millis(400)).unwrap().is_none());
+    here.append_message(&user("after")).unwrap();
+    assert_eq!(heard(2), [(false, true); 2]);
+    assert!(client.next_told(Duration::from_millis(400)).unwrap().is_none());
 }
 
 #[test]

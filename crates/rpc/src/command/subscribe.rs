@@ -94,16 +94,28 @@ pub(crate) fn unsubscribe(call: &Call<'_>) -> Outcome {
 struct Place {
     /// How many entries were told or passed over.
     n_entries: usize,
-    /// The last of them: its id, and where its line begins.
+    /// The last of them that has an id: the id, and where its line begins.
     last: Option<(EntryId, u64)>,
+    /// How many entries there are up to that one.
+    n_to_last: usize,
 }
 
 impl Place {
     /// Behind everything that is there.
     fn at_end(manager: &SessionManager) -> Self {
         let outline = manager.outline();
-        let last = outline.entries().last();
-        Self { n_entries: outline.n_entries(), last: last.and_then(|row| mark(manager, row)) }
+        let n_entries = outline.n_entries();
+        let last = outline.entries().rev().enumerate().find_map(|(place, row)| Some((place, mark(manager, row)?)));
+        let n_to_last = last.as_ref().map_or(0, |(n_behind, _)| n_entries - n_behind);
+        Self { n_entries, last: last.map(|(_, mark)| mark), n_to_last }
+    }
+
+    /// Behind one more entry.
+    fn pass(&mut self, mark: Option<(EntryId, u64)>) {
+        self.n_entries += 1;
+        if mark.is_some() {
+            (self.last, self.n_to_last) = (mark, self.n_entries);
+        }
     }
 
     /// Behind the entry that a cursor was given with.
@@ -118,12 +130,12 @@ impl Place {
             return Err(Failure::invalid(format!("the cursor is of session {session}, not of this one")));
         }
         if entry.is_empty() {
-            return Ok(Self { n_entries: 0, last: None });
+            return Ok(Self { n_entries: 0, last: None, n_to_last: 0 });
         }
         let last = (EntryId::from(entry), offset);
         let n_entries = n_up_to(manager, &last)
             .ok_or_else(|| Failure::not_found(format!("entry {entry} of the cursor is no longer there")))?;
-        Ok(Self { n_entries, last: Some(last) })
+        Ok(Self { n_entries, last: Some(last), n_to_last: n_entries })
     }
 
     /// What to give back to go on behind this place: the position, and the ids of session and entry.
@@ -214,17 +226,21 @@ impl Teller {
             let happened = lock(&session.happened);
             (happened.since(self.next_news).cloned().collect(), happened.end())
         };
-        let mut news = news.into_iter().peekable();
         let outline = manager.outline();
-        let rows: Vec<Row> = outline.entries().skip(self.place.n_entries).collect();
-        let later: HashSet<EntryId> = rows.iter().filter_map(|row| outline.id(*row)).collect();
-        let mut passed: HashSet<EntryId> = HashSet::new();
+        let rows = || outline.entries().skip(self.place.n_entries);
+        // News wait for the entries they came after, if those are still to be told.
+        let mut due: HashSet<EntryId> = news.iter().filter_map(|item| item.after.clone()).collect();
+        if !due.is_empty() {
+            due.retain({
+                let later: HashSet<EntryId> = rows().filter_map(|row| outline.id(row)).collect();
+                move |after| !later.contains(after)
+            });
+        }
+        let mut news = news.into_iter().peekable();
+        let rows = rows();
         let mut n_bytes = 0;
-        let is_due = |item: &Item, passed: &HashSet<EntryId>| {
-            item.after.as_ref().is_none_or(|after| !later.contains(after) || passed.contains(after))
-        };
         for row in rows {
-            while let Some(item) = news.next_if(|item| is_due(item, &passed)) {
+            while let Some(item) = news.next_if(|item| item.after.as_ref().is_none_or(|after| due.contains(after))) {
                 self.next_news += 1;
                 told.extend(self.told_of(item, &manager));
             }
@@ -232,17 +248,15 @@ impl Teller {
                 return told;
             }
             let Ok(entry) = manager.entry_at(row) else { break };
-            self.place.n_entries += 1;
             let mark = mark(&manager, row);
-            passed.extend(mark.as_ref().map(|(id, _)| id.clone()));
-            if mark.is_some() {
-                self.place.last = mark;
-            }
+            let id = mark.as_ref().map(|(id, _)| id.clone());
+            let is_own = id.as_ref().is_some_and(|id| lock(&session.happened).is_own(id));
+            due.extend(id.filter(|_| news.peek().is_some()));
+            self.place.pass(mark);
+            n_bytes += entry.raw().as_bytes().len();
             if !self.wanted.contains(EventKind::EntryAppended) {
                 continue;
             }
-            n_bytes += entry.raw().as_bytes().len();
-            let is_own = self.place.last.as_ref().is_some_and(|(id, _)| lock(&session.happened).is_own(id));
             let mut event = ObjectWriter::new();
             event.string("type", EventKind::EntryAppended.name());
             if let Some(path) = session.path() {
@@ -267,10 +281,11 @@ impl Teller {
     fn find_place(&mut self, manager: &SessionManager) {
         let Some(last) = &self.place.last else { return };
         let outline = manager.outline();
-        let row = outline.entries().nth(self.place.n_entries.saturating_sub(1));
+        let row = outline.entries().nth(self.place.n_to_last.saturating_sub(1));
         if row.and_then(|row| mark(manager, row)).as_ref() != Some(last) {
             let n_entries = n_up_to(manager, last).unwrap_or(0);
-            self.place = Place { n_entries, last: self.place.last.take().filter(|_| n_entries > 0) };
+            let last = self.place.last.take().filter(|_| n_entries > 0);
+            self.place = Place { n_entries, last, n_to_last: n_entries };
         }
     }
 }

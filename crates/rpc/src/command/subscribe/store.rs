@@ -12,11 +12,12 @@ use sessile::{
     Cancel, EventKind, EventSet, SessionEvent, SessionInfo, SessionManager, StoreEvent, StoreWatcher, WatchOptions,
 };
 
-use super::{GLANCE, Told};
+use super::{GLANCE, PORTION, Told};
 use crate::command::Call;
 use crate::connection::Connection;
 use crate::engine::lock;
 use crate::failure::Failure;
+use crate::session::OpenSession;
 
 /// How far back a cursor knows every session by name; those that were written to before are told apart by their times.
 ///
@@ -140,28 +141,22 @@ impl StoreTeller {
 
     fn tell_entries(&mut self, path: &Path) {
         let Ok(session) = self.connection.engine.session_at(path) else { return };
-        loop {
-            let Some(told_to) = self.known.get(path).map(|known| known.told_to) else { return };
-            let manager = session.lock_fresh();
-            let outline = manager.outline();
-            // A file that is shorter than what was told is another one by now, and told from its beginning.
-            let told_to = if told_to > outline.end() { 0 } else { told_to };
-            let next = outline.entries().find(|row| outline.span(*row).offset >= told_to);
-            let Some(row) = next else {
-                let end = outline.end();
-                drop(manager);
-                self.note(path, end);
-                return;
-            };
-            let (end, id) = (outline.span(row).end(), outline.id(row));
-            let entry = manager.entry_at(row);
-            drop(manager);
-            self.note(path, end);
-            let Ok(entry) = entry else { continue };
-            if self.wanted.contains(EventKind::EntryAppended) && !self.has_ended() {
-                let own = id.is_some_and(|id| lock(&session.happened).is_own(&id));
-                let session_path = Some(path.to_path_buf());
-                self.send(&SessionEvent::EntryAppended { session_path, entry: entry.into_json(), own });
+        while let Some(told_to) = self.known.get(path).map(|known| known.told_to) {
+            let portion = portion(&session, told_to);
+            for (end, entry) in &portion.entries {
+                self.note(path, *end);
+                if self.has_ended() {
+                    return;
+                }
+                if let Some((entry, own)) = entry
+                    && self.wanted.contains(EventKind::EntryAppended)
+                {
+                    let (session_path, entry) = (Some(path.to_path_buf()), entry.clone());
+                    self.send(&SessionEvent::EntryAppended { session_path, entry, own: *own });
+                }
+            }
+            if portion.is_last {
+                return self.note(path, portion.end);
             }
         }
     }
@@ -187,6 +182,35 @@ impl StoreTeller {
         let told = Told { event: event.to_json(), cursor: self.cursor() };
         told.send(&self.connection, &self.name);
     }
+}
+
+/// Some entries of a session, each with where it ends, and whether we wrote it; what cannot be read is left out.
+struct Portion {
+    entries: Vec<(u64, Option<(Json, bool)>)>,
+    /// Whether nothing follows up to the end of what is known.
+    is_last: bool,
+    end: u64,
+}
+
+/// The next entries from a position on.
+fn portion(session: &OpenSession, told_to: u64) -> Portion {
+    let manager = session.lock_fresh();
+    let outline = manager.outline();
+    // A file that is shorter than what was told is another one by now, and told from its beginning.
+    let told_to = if told_to > outline.end() { 0 } else { told_to };
+    let mut portion = Portion { entries: Vec::new(), is_last: true, end: outline.end() };
+    let mut n_bytes = 0;
+    for row in outline.entries().skip_while(|row| outline.span(*row).offset < told_to) {
+        if n_bytes > PORTION {
+            portion.is_last = false;
+            break;
+        }
+        let entry = manager.entry_at(row).ok().map(|entry| entry.into_json());
+        n_bytes += entry.as_ref().map_or(0, |entry| entry.raw().as_bytes().len());
+        let own = outline.id(row).is_some_and(|id| lock(&session.happened).is_own(&id));
+        portion.entries.push((outline.span(row).end(), entry.map(|entry| (entry, own))));
+    }
+    portion
 }
 
 fn is_trashed(event: &Json, path: &Path) -> bool {

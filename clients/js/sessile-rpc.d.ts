@@ -9,10 +9,100 @@ export interface Entry {
   [key: string]: unknown;
 }
 
-/** A message, with whatever else its role has. */
+/** A message, with whatever else its role has: see UserMessage, AssistantMessage, ToolResultMessage and BashExecutionMessage. It is kept as it is given. */
 export interface Message {
   role: string;
   [key: string]: unknown;
+}
+
+/** What the user says. */
+export interface UserMessage {
+  role: "user";
+  content: string | (TextBlock | ImageBlock)[];
+  /** milliseconds since 1970 */
+  timestamp: number;
+}
+
+/** What a model answers, and what it wants done. */
+export interface AssistantMessage {
+  role: "assistant";
+  content: (TextBlock | ThinkingBlock | ToolCallBlock)[];
+  /** how the model was asked, such as anthropic-messages */
+  api: string;
+  provider: string;
+  model: string;
+  usage: Usage;
+  stopReason: "stop" | "length" | "toolUse" | "error" | "aborted";
+  errorMessage?: string;
+  /** milliseconds since 1970 */
+  timestamp: number;
+}
+
+/** What came of a tool. */
+export interface ToolResultMessage {
+  role: "toolResult";
+  /** the id of the ToolCallBlock */
+  toolCallId: string;
+  toolName: string;
+  content: (TextBlock | ImageBlock)[];
+  details?: unknown;
+  isError: boolean;
+  /** milliseconds since 1970 */
+  timestamp: number;
+}
+
+/** A command that the user ran. */
+export interface BashExecutionMessage {
+  role: "bashExecution";
+  command: string;
+  output: string;
+  exitCode?: number;
+  cancelled: boolean;
+  truncated: boolean;
+  fullOutputPath?: string;
+  /** milliseconds since 1970 */
+  timestamp: number;
+  /** the model does not see it */
+  excludeFromContext?: boolean;
+}
+
+/** Text in a message. */
+export interface TextBlock {
+  type: "text";
+  text: string;
+}
+
+/** A picture in a message. */
+export interface ImageBlock {
+  type: "image";
+  /** in Base64 */
+  data: string;
+  mimeType: string;
+}
+
+/** What a model thinks. */
+export interface ThinkingBlock {
+  type: "thinking";
+  thinking: string;
+}
+
+/** What a model wants done. */
+export interface ToolCallBlock {
+  type: "toolCall";
+  id: string;
+  name: string;
+  arguments: {};
+}
+
+/** The tokens that an answer took, and what they cost. */
+export interface Usage {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  totalTokens: number;
+  /** in dollars */
+  cost: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
 }
 
 /** The first line of a session file. */
@@ -100,6 +190,18 @@ export interface Preparation {
   settings: { enabled: boolean; reserveTokens: number; keepRecentTokens: number };
 }
 
+/** Where somebody goes in the tree, and what is left. */
+export interface TreePreparation {
+  targetId: string;
+  oldLeafId: string | null;
+  commonAncestorId: string | null;
+  entriesToSummarize: Entry[];
+  userWantsSummary: boolean;
+  customInstructions?: string;
+  replaceInstructions?: boolean;
+  label?: string;
+}
+
 /** A session in a list. */
 export interface SessionRow {
   path: string;
@@ -115,6 +217,7 @@ export interface SessionRow {
 
 /** Which entries a search admits. */
 export interface SearchFilters {
+  /** such as user, assistant, tool; an error names all */
   role?: string | string[];
   tool?: string;
   model?: string;
@@ -134,6 +237,11 @@ export interface SearchHit {
   excerpt: string;
   /** what was found in the excerpt, in UTF-16 units */
   ranges: number[][];
+  /** the type of the entry */
+  type?: string;
+  timestamp?: string;
+  /** where its line begins in the file */
+  offset: number;
 }
 
 /** A session among those that descend from one another. */
@@ -174,25 +282,25 @@ export interface Commands {
   /** What the last answer says */
   get_last_assistant_text: { parameters: { sessionPath?: string }; data: { text?: string } };
   /** Name the session */
-  set_session_name: { parameters: { name: string; sessionPath?: string }; data: void };
+  set_session_name: { parameters: { name: string; sessionPath?: string; expectedLeaf?: string | null }; data: void };
   /** Leave the session for a new one */
-  new_session: { parameters: { parentSession?: string }; data: { cancelled: boolean } };
+  new_session: { parameters: { parentSession?: string; cwd?: string }; data: { cancelled: boolean } };
   /** Leave the session for another one */
   switch_session: { parameters: { sessionPath: string }; data: { cancelled: boolean } };
   /** Leave the session for a copy that ends before a message of the user */
-  fork: { parameters: { entryId: string }; data: { text?: string; cancelled: boolean } };
+  fork: { parameters: { entryId: string; sessionPath?: string }; data: { text?: string; cancelled: boolean; newSessionPath?: string } };
   /** Leave the session for a copy of the path to its leaf */
-  clone: { parameters: {}; data: { cancelled: boolean } };
+  clone: { parameters: { sessionPath?: string }; data: { cancelled: boolean; newSessionPath?: string } };
   /** Put a summary in the place of what is old */
-  compact: { parameters: { customInstructions?: string; sessionPath?: string }; data: CompactionResult };
+  compact: { parameters: { customInstructions?: string; sessionPath?: string; expectedLeaf?: string | null }; data: CompactionResult };
   /** Whether the session should be compacted by itself */
   set_auto_compaction: { parameters: { enabled: boolean }; data: void };
   /** Stop compactions and summaries, and wait until they have stopped */
   abort: { parameters: {}; data: void };
   /** Note which model is used */
-  set_model: { parameters: { provider: string; modelId: string; sessionPath?: string }; data: { provider: string; id: string } };
+  set_model: { parameters: { provider: string; modelId: string; sessionPath?: string; expectedLeaf?: string | null }; data: { provider: string; id: string } };
   /** Note how much the model thinks */
-  set_thinking_level: { parameters: { level: string; sessionPath?: string }; data: void };
+  set_thinking_level: { parameters: { level: string; sessionPath?: string; expectedLeaf?: string | null }; data: void };
   /** How messages that steer are taken; shown by get_state */
   set_steering_mode: { parameters: { mode: "all" | "one-at-a-time" }; data: void };
   /** How messages that follow are taken; shown by get_state */
@@ -239,8 +347,8 @@ export interface Commands {
   reset_leaf: { parameters: { sessionPath?: string }; data: { leafId: string | null } };
   /** Go to the last entry of the file */
   follow_leaf: { parameters: { sessionPath?: string }; data: { leafId: string | null } };
-  /** Go elsewhere as pi's /tree does, with or without a summary */
-  navigate_tree: { parameters: { entryId: string; summarize?: boolean; customInstructions?: string; replaceInstructions?: boolean; label?: string; sessionPath?: string }; data: { cancelled: boolean; editorText?: string; summaryEntry?: Entry; leafId: string | null } };
+  /** Go to an entry, or to before a message of the user, with or without a summary of what is left */
+  navigate_tree: { parameters: { entryId: string; summarize?: boolean; customInstructions?: string; replaceInstructions?: boolean; label?: string; sessionPath?: string; expectedLeaf?: string | null }; data: { cancelled: boolean; editorText?: string; summaryEntry?: Entry; leafId: string | null } };
   /** Leave the session for a copy of the path to an entry */
   create_branched_session: { parameters: { entryId: string; sessionPath?: string }; data: { sessionPath?: string; sessionId: string; leafId: string | null } };
   /** The entries from the root to an entry, or to the leaf */
@@ -257,7 +365,7 @@ export interface Commands {
   build_session_context: { parameters: { leafId?: string | null; sessionPath?: string }; data: { messages: Message[]; thinkingLevel?: unknown; model: null | unknown } };
   /** The entries that the context is made of */
   build_context_entries: { parameters: { leafId?: string | null; sessionPath?: string }; data: { entries: Entry[] } };
-  /** What compacting would summarise and keep; nothing is written */
+  /** What compacting would summarise and keep, or nothing if it is too short; nothing is written */
   prepare_compaction: { parameters: { keepRecentTokens?: number; sessionPath?: string }; data: { preparation?: Preparation } };
   /** The sessions of a directory, a repository or all, the newest first */
   list_sessions: { parameters: { scope?: "cwd" | "repo" | "all"; cwd?: string; limit?: number; named?: boolean; children?: boolean | "shown" | "hidden" | "only" }; data: { sessions: SessionRow[] } };
@@ -288,7 +396,7 @@ export type ErrorCode = "NOT_FOUND" | "INVALID_ARGUMENT" | "NOT_SUPPORTED" | "SE
 export type Request = { [C in Command]: { id?: unknown; type: C } & Commands[C]["parameters"] }[Command];
 export type Response =
   | { id?: unknown; type: "response"; command: Command; success: true; data?: unknown }
-  | { id?: unknown; type: "response"; command?: unknown; success: false; error: string; code: ErrorCode };
+  | { id?: unknown; type: "response"; command?: unknown; success: false; error: string; code: ErrorCode; leafId?: string | null };
 
 export type StreamEvent =
   /** The session has another name, or none. */
@@ -320,7 +428,7 @@ export type SessionEvent =
   /** The session was made of a part of another one. */
   | { type: "session_fork"; previousSessionFile?: string; sessionFile?: string; entryId: string; position: "before" | "at" }
   /** Somebody is about to go elsewhere in the tree. */
-  | { type: "session_before_tree"; preparation: unknown }
+  | { type: "session_before_tree"; preparation: TreePreparation }
   /** Somebody went elsewhere in the tree. */
   | { type: "session_tree"; newLeafId: string | null; oldLeafId: string | null; summaryEntry?: Entry; fromExtension?: boolean }
   /** A summary is about to take the place of what is old. */
@@ -344,7 +452,7 @@ export type SessionEvent =
   /** A session was deleted. */
   | { type: "session_deleted"; sessionPath: string; trashed: boolean };
 
-export type SubscriptionEvent = { type: "event"; subscription: string; cursor: string; event: SessionEvent };
+export type SubscriptionEvent = { type: "event"; subscription: string; cursor: string; lost?: number; event: SessionEvent };
 export type HookRequest = { type: "hook_request"; requestId: string; sessionPath?: string; event: SessionEvent };
 export type HookCancel = { type: "hook_cancel"; requestId: string };
 
@@ -466,7 +574,7 @@ export declare class SessileClient {
   resetLeaf(parameters?: Commands["reset_leaf"]["parameters"]): Promise<Commands["reset_leaf"]["data"]>;
   /** Go to the last entry of the file */
   followLeaf(parameters?: Commands["follow_leaf"]["parameters"]): Promise<Commands["follow_leaf"]["data"]>;
-  /** Go elsewhere as pi's /tree does, with or without a summary */
+  /** Go to an entry, or to before a message of the user, with or without a summary of what is left */
   navigateTree(parameters: Commands["navigate_tree"]["parameters"]): Promise<Commands["navigate_tree"]["data"]>;
   /** Leave the session for a copy of the path to an entry */
   createBranchedSession(parameters: Commands["create_branched_session"]["parameters"]): Promise<Commands["create_branched_session"]["data"]>;
@@ -484,7 +592,7 @@ export declare class SessileClient {
   buildSessionContext(parameters?: Commands["build_session_context"]["parameters"]): Promise<Commands["build_session_context"]["data"]>;
   /** The entries that the context is made of */
   buildContextEntries(parameters?: Commands["build_context_entries"]["parameters"]): Promise<Commands["build_context_entries"]["data"]>;
-  /** What compacting would summarise and keep; nothing is written */
+  /** What compacting would summarise and keep, or nothing if it is too short; nothing is written */
   prepareCompaction(parameters?: Commands["prepare_compaction"]["parameters"]): Promise<Commands["prepare_compaction"]["data"]>;
   /** The sessions of a directory, a repository or all, the newest first */
   listSessions(parameters?: Commands["list_sessions"]["parameters"]): Promise<Commands["list_sessions"]["data"]>;

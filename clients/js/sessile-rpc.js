@@ -93,6 +93,7 @@ export class SessileClient {
   #listeners = new Set();
   #subscriptions = new Map();
   #hooks = [];
+  #patience;
   #early = [];
   #stopped = new Set();
   #hasEnded = false;
@@ -209,7 +210,10 @@ export class SessileClient {
 
   async hook(events, answer, timeoutMs) {
     this.#hooks.push({ events, answer });
-    await this.send("hook_register", timeoutMs === undefined ? { events } : { events, timeoutMs });
+    this.#patience = timeoutMs ?? this.#patience;
+    // What is registered last counts alone.
+    const all = [...new Set(this.#hooks.flatMap((hook) => hook.events))];
+    await this.send("hook_register", this.#patience === undefined ? { events: all } : { events: all, timeoutMs: this.#patience });
   }
 
   close() {

@@ -99,8 +99,10 @@ answers! {
         cancelled: bool = |data| flag(data, "cancelled"),
     }
 
-    /// What came of a fork.
+    /// What came of a fork or a clone.
     Forked {
+        /// Where it is, if it was made of a session that the client is not at.
+        new_session_path: Option<String> = |data| Some(text(data, "newSessionPath")),
         /// The text of the message that was left out.
         text: Option<String> = |data| Some(text(data, "text")),
         /// Whether a hook did not want it.

@@ -141,13 +141,13 @@ commands! {
     /// Names the session.
     set_session_name = "set_session_name"(name: &str = "name") -> ();
     /// Leaves the session for a new one.
-    new_session = "new_session"(parent_session: Option<&str> = "parentSession") -> Cancelled;
+    new_session = "new_session"(parent_session: Option<&str> = "parentSession", cwd: Option<&str> = "cwd") -> Cancelled;
     /// Leaves the session for another one.
     switch_session = "switch_session"(session_path: &str = "sessionPath") -> Cancelled;
     /// Leaves the session for a copy that ends before a message of the user.
     fork = "fork"(entry_id: &str = "entryId") -> Forked;
     /// Leaves the session for a copy of the path to its leaf.
-    clone_session = "clone"() -> Cancelled;
+    clone_session = "clone"() -> Forked;
     /// Puts a summary in the place of what is old.
     compact = "compact"(custom_instructions: Option<&str> = "customInstructions") -> CompactionResult;
     /// Says whether the session should be compacted by itself.

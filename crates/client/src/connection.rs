@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sessile::EntryId;
 use sessile::json::{Json, ObjectWriter, Raw};
 
 use crate::command::Target;
@@ -25,6 +26,8 @@ pub enum ClientError {
         code: String,
         /// What is wrong.
         message: String,
+        /// The last entry of the session, if it is not the one that was expected.
+        leaf_id: Option<EntryId>,
     },
     /// The server could not be started or reached.
     #[error("cannot reach the server")]
@@ -159,7 +162,8 @@ impl Client {
         let Ok(answer) = answered.recv() else { return Err(ClientError::Ended) };
         let text = |key: &str| answer.raw().get(key).and_then(Raw::as_string).unwrap_or_default();
         if answer.raw().get("success").and_then(Raw::as_bool) != Some(true) {
-            return Err(ClientError::Refused { code: text("code"), message: text("error") });
+            let leaf_id = answer.raw().get("leafId").and_then(Raw::as_text).map(EntryId::from);
+            return Err(ClientError::Refused { code: text("code"), message: text("error"), leaf_id });
         }
         Ok(answer.raw().get("data").map(Raw::to_json))
     }

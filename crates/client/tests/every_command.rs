@@ -1,9 +1,9 @@
 //! Every command through the Rust client, against a server in the same process.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -170,7 +170,7 @@ fn sessions_are_left_and_found_again() {
     assert!(!here.clone_session().unwrap().cancelled);
     let made = here.create_branched_session(&question).unwrap();
     assert_eq!(here.get_state().unwrap().session_file, made.session_path);
-    assert!(!here.new_session(Some(&original)).unwrap().cancelled);
+    assert!(!here.new_session(Some(&original), None).unwrap().cancelled);
     assert_eq!(code(here.clone_session()), "INVALID_ARGUMENT");
     here.set_session_name("New").unwrap();
     here.switch_session(&original).unwrap();
@@ -335,6 +335,172 @@ fn a_whole_store_is_told() {
 }
 
 #[test]
+fn who_was_too_late_learns_where_the_session_is() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    let first = here.append_message(&user("ours")).unwrap().entry_id;
+    let path = here.get_state().unwrap().session_file.unwrap();
+    let mut other = SessionManager::open(Path::new(&path), None, None).unwrap();
+    let theirs = other.append_message(draft::UserMessage::new("theirs", 1)).unwrap();
+    let ClientError::Refused { code: refused, leaf_id, .. } =
+        here.expecting(Some(&first.to_string())).append_message(&user("x")).unwrap_err()
+    else {
+        panic!("not refused")
+    };
+    assert_eq!((refused.as_str(), leaf_id.as_ref()), ("LEAF_MOVED", Some(&theirs)));
+    // With the leaf that was told it works, and goes on behind it.
+    let written = here.expecting(Some(&theirs.to_string())).append_message(&user("behind")).unwrap();
+    let entry = here.get_entry(&written.entry_id.to_string()).unwrap();
+    assert_eq!(text(&entry.raw().get("entry").unwrap().to_json(), "parentId"), theirs.to_string());
+}
+
+#[test]
+fn whatever_writes_can_expect_a_leaf() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    let first = here.append_message(&user(&"long ago ".repeat(50))).unwrap().entry_id.to_string();
+    here.append_message(&answer(&"and far away ".repeat(50))).unwrap();
+    here.append_message(&user("now")).unwrap();
+    let before = here.get_entries(None).unwrap();
+    let late = || here.expecting(Some("nope"));
+    assert_eq!(code(late().set_session_name("x")), "LEAF_MOVED");
+    assert_eq!(code(late().set_model("p", "m")), "LEAF_MOVED");
+    assert_eq!(code(late().set_thinking_level("high")), "LEAF_MOVED");
+    assert_eq!(code(late().compact(None)), "LEAF_MOVED");
+    assert_eq!(code(late().navigate_tree(&first, Some(true), None, None, None)), "LEAF_MOVED");
+    assert_eq!(code(late().set_label(&first, Some("x"))), "LEAF_MOVED");
+    assert_eq!(here.get_entries(None).unwrap(), before);
+    let leaf = text(&before, "leafId");
+    here.expecting(Some(&leaf)).set_session_name("x").unwrap();
+}
+
+#[test]
+fn sessions_are_named_by_id_and_forked_from_afar() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    here.append_message(&user("one")).unwrap();
+    here.append_message(&answer("two")).unwrap();
+    let second = here.append_message(&user("three")).unwrap().entry_id.to_string();
+    let first = here.get_state().unwrap();
+    let elsewhere = world.dir.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    here.new_session(None, Some(&elsewhere.to_string_lossy())).unwrap();
+    assert_eq!(
+        text(&here.get_header().unwrap().raw().get("header").unwrap().to_json(), "cwd"),
+        elsewhere.to_string_lossy()
+    );
+    assert_eq!(code(here.new_session(None, Some("/no/such/directory"))), "NOT_FOUND");
+    here.append_message(&user("mine")).unwrap();
+    let mine = here.get_state().unwrap().session_file;
+    let afar = client.at(&first.session_id);
+    assert_eq!(afar.get_state().unwrap().session_file, first.session_file);
+    let forked = afar.fork(&second).unwrap();
+    assert_eq!(forked.text.as_deref(), Some("three"));
+    let cloned = afar.clone_session().unwrap();
+    for (made, n_entries) in [(forked.new_session_path, 2), (cloned.new_session_path, 3)] {
+        assert_eq!(n(&client.at(&made.unwrap()).get_entries(None).unwrap(), "entries"), n_entries);
+    }
+    assert_eq!(here.get_state().unwrap().session_file, mine);
+    // What names nothing is no name for a file.
+    assert_eq!(code(here.switch_session("nonsense")), "NOT_FOUND");
+    assert!(!world.dir.path().join("nonsense").exists());
+    here.switch_session(&first.session_id).unwrap();
+    assert_eq!(here.get_fork_messages().map(|data| n(&data, "messages")).unwrap(), 2);
+}
+
+#[test]
+fn subscribers_are_told_of_the_end() {
+    let world = World::new(&Start::New);
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let engine = Arc::clone(&world.engine);
+    let serving = thread::spawn(move || engine.serve(theirs.try_clone().unwrap(), theirs));
+    ours.write_all(b"{\"type\":\"subscribe\"}\n").unwrap();
+    ours.write_all(b"{\"type\":\"append_custom_entry\",\"customType\":\"x\"}\n").unwrap();
+    ours.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut told = String::new();
+    ours.read_to_string(&mut told).unwrap();
+    serving.join().unwrap();
+    let last = told.lines().last().unwrap();
+    assert!(last.contains("\"session_shutdown\"") && told.contains("\"entry_appended\""), "{told}");
+}
+
+#[test]
+fn a_session_that_comes_back_is_not_told_again() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    here.append_message(&user("one")).unwrap();
+    let path = PathBuf::from(here.get_state().unwrap().session_file.unwrap());
+    here.new_session(None, None).unwrap();
+    here.subscribe(Some(&["entry_appended", "session_deleted"]), None, Some("store")).unwrap();
+    let aside = world.dir.path().join("aside.jsonl");
+    std::fs::rename(&path, &aside).unwrap();
+    let kind = || text(&told(&client, "event").raw().get("event").unwrap().to_json(), "type");
+    assert_eq!(kind(), "session_deleted");
+    std::fs::rename(&aside, &path).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    client.at(&path.to_string_lossy()).append_message(&user("two")).unwrap();
+    let event = told(&client, "event");
+    assert!(event.to_text().contains("two"), "{}", event.to_text());
+    assert!(client.next_told(Duration::from_millis(300)).unwrap().is_none());
+}
+
+#[test]
+fn who_registers_again_is_asked_once() {
+    let world = World::new(&Start::New);
+    let (client, guard) = (world.client(), world.client());
+    client.current().append_message(&user("x")).unwrap();
+    let before = ["session_before_switch"];
+    guard.current().hook_register(&before, Some(10_000)).unwrap();
+    guard.current().hook_register(&before, Some(10_000)).unwrap();
+    let answering = thread::spawn(move || {
+        let request = told(&guard, "hook_request");
+        guard.current().hook_response(&text(&request, "requestId"), None, None).unwrap();
+        assert!(guard.next_told(Duration::from_millis(200)).unwrap().is_none());
+        guard.current().hook_register(&[], None).unwrap();
+        guard
+    });
+    assert!(!client.current().new_session(None, None).unwrap().cancelled);
+    let guard = answering.join().unwrap();
+    assert!(!client.current().new_session(None, None).unwrap().cancelled);
+    assert!(guard.next_told(Duration::from_millis(200)).unwrap().is_none());
+}
+
+#[test]
+fn who_is_too_slow_for_events_learns_how_many_are_lost() {
+    let world = World::new(&Start::New);
+    let mut slow = {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let engine = Arc::clone(&world.engine);
+        thread::spawn(move || engine.serve(theirs.try_clone().unwrap(), theirs));
+        ours
+    };
+    let client = world.client();
+    let here = client.current();
+    let first = here.append_message(&user("one")).unwrap().entry_id.to_string();
+    let second = here.append_message(&user("two")).unwrap().entry_id.to_string();
+    slow.write_all(b"{\"type\":\"subscribe\",\"events\":[\"leaf_moved\"]}\n").unwrap();
+    let mut hearing = BufReader::new(slow.try_clone().unwrap());
+    let mut told = String::new();
+    hearing.read_line(&mut told).unwrap();
+    for _ in 0..5_000 {
+        here.branch(&first).unwrap();
+        here.branch(&second).unwrap();
+    }
+    slow.shutdown(std::net::Shutdown::Write).unwrap();
+    hearing.read_to_string(&mut told).unwrap();
+    let records: Vec<Json> = told.lines().map(json).filter(|record| text(record, "type") == "event").collect();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let lost = |record: &Json| record.raw().get("lost").and_then(Raw::as_number).unwrap_or_default() as usize;
+    let n_lost: usize = records.iter().map(lost).sum();
+    assert_eq!(records.len() + n_lost, 10_000);
+    assert!(n_lost > 0);
+}
+
+#[test]
 fn what_another_program_writes_is_told_in_the_order_of_the_file() {
     let world = World::new(&Start::New);
     let client = world.client();
@@ -388,7 +554,7 @@ fn a_client_can_say_no_and_supply_summaries() {
         guard
     });
     assert!(here.fork(&second).unwrap().cancelled);
-    assert!(here.new_session(None).unwrap().cancelled);
+    assert!(here.new_session(None, None).unwrap().cancelled);
     assert_eq!(code(here.compact(None)), "CANCELLED");
     let compacted = here.compact(None).unwrap();
     assert_eq!((compacted.summary.as_str(), compacted.tokens_before), ("SUPPLIED", 5.0));
@@ -398,7 +564,7 @@ fn a_client_can_say_no_and_supply_summaries() {
     assert_eq!(code(guard.current().hook_response("h99", None, None)), "NOT_FOUND");
     drop(guard);
     // Who is gone is not asked any more.
-    assert!(!here.new_session(None).unwrap().cancelled);
+    assert!(!here.new_session(None, None).unwrap().cancelled);
 }
 
 #[test]
@@ -407,7 +573,7 @@ fn a_hook_that_does_not_answer_is_not_waited_for_without_end() {
     let (client, silent) = (world.client(), world.client());
     client.current().append_message(&user("x")).unwrap();
     silent.current().hook_register(&["session_before_switch"], Some(50)).unwrap();
-    assert!(!client.current().new_session(None).unwrap().cancelled);
+    assert!(!client.current().new_session(None, None).unwrap().cancelled);
     let request = told(&silent, "hook_request");
     assert_eq!(text(&told(&silent, "hook_cancel"), "requestId"), text(&request, "requestId"));
 }
@@ -422,7 +588,7 @@ fn a_hook_that_fails_is_reported_and_changes_nothing() {
         let request = told(&failing, "hook_request");
         failing.current().hook_response(&text(&request, "requestId"), None, Some("out of ink")).unwrap();
     });
-    assert!(!client.current().new_session(None).unwrap().cancelled);
+    assert!(!client.current().new_session(None, None).unwrap().cancelled);
     assert_eq!(text(&told(&client, "extension_error"), "error"), "out of ink");
     answering.join().unwrap();
 }

@@ -80,6 +80,11 @@ impl Command {
         Self { is_about_session: true, writes: true, data: Some(Named("Written")), ..self }
     }
 
+    /// It adds to the session as well, but answers as in pi.
+    const fn guarded(self) -> Self {
+        Self { is_about_session: true, writes: true, ..self }
+    }
+
     const fn long(self) -> Self {
         Self { takes_long: true, ..self }
     }
@@ -114,6 +119,8 @@ const USAGE: Field = Field::optional("usage", Any);
 const FROM_HOOK: Field = Field::optional("fromHook", Flag);
 const SCOPES: Shape = Words(&["cwd", "repo", "all"]);
 const CANCELLED: Shape = Object(&[Field::new("cancelled", Flag)]);
+const MADE: Field =
+    Field::optional("newSessionPath", Text).about("what was made, if it was made of a session the client is not at");
 const ENTRIES: Shape = Object(&[Field::new("entries", List(&Named("Entry")))]);
 const LEAF: Shape = Object(&[Field::new("leafId", ENTRY_OR_NULL)]);
 const QUEUE_MODE: &[Field] = &[Field::new("mode", Words(&["all", "one-at-a-time"]))];
@@ -155,11 +162,14 @@ pub const COMMANDS: &[Command] = &[
         .gives(Object(&[Field::optional("text", Text)])),
     command("set_session_name", "Name the session", state::set_session_name)
         .of_pi()
-        .of_session()
+        .guarded()
         .takes(&[Field::new("name", Text)]),
     command("new_session", "Leave the session for a new one", replace::new_session)
         .of_pi()
-        .takes(&[Field::optional("parentSession", Text)])
+        .takes(&[
+            Field::optional("parentSession", Text),
+            Field::optional("cwd", Text).about("its working directory; that of the session left if absent"),
+        ])
         .gives(CANCELLED),
     command("switch_session", "Leave the session for another one", replace::switch_session)
         .of_pi()
@@ -167,12 +177,16 @@ pub const COMMANDS: &[Command] = &[
         .gives(CANCELLED),
     command("fork", "Leave the session for a copy that ends before a message of the user", replace::fork)
         .of_pi()
+        .of_session()
         .takes(&[ENTRY_ID])
-        .gives(Object(&[Field::optional("text", Text), Field::new("cancelled", Flag)])),
-    command("clone", "Leave the session for a copy of the path to its leaf", replace::clone).of_pi().gives(CANCELLED),
-    command("compact", "Put a summary in the place of what is old", compact::compact)
+        .gives(Object(&[Field::optional("text", Text), Field::new("cancelled", Flag), MADE])),
+    command("clone", "Leave the session for a copy of the path to its leaf", replace::clone)
         .of_pi()
         .of_session()
+        .gives(Object(&[Field::new("cancelled", Flag), MADE])),
+    command("compact", "Put a summary in the place of what is old", compact::compact)
+        .of_pi()
+        .guarded()
         .takes(&[Field::optional("customInstructions", Text)])
         .gives(Named("CompactionResult"))
         .long(),
@@ -182,12 +196,12 @@ pub const COMMANDS: &[Command] = &[
     command("abort", "Stop compactions and summaries, and wait until they have stopped", compact::abort).of_pi(),
     command("set_model", "Note which model is used", state::set_model)
         .of_pi()
-        .of_session()
+        .guarded()
         .takes(&[Field::new("provider", Text), Field::new("modelId", Text)])
         .gives(Object(&[Field::new("provider", Text), Field::new("id", Text)])),
     command("set_thinking_level", "Note how much the model thinks", state::set_thinking_level)
         .of_pi()
-        .of_session()
+        .guarded()
         .takes(&[Field::new("level", Text)]),
     command("set_steering_mode", "How messages that steer are taken; shown by get_state", agent::set_steering_mode)
         .of_pi()
@@ -294,22 +308,26 @@ pub const COMMANDS: &[Command] = &[
         .gives(LEAF),
     command("reset_leaf", "Go to before all entries", navigate::reset_leaf).of_session().gives(LEAF),
     command("follow_leaf", "Go to the last entry of the file", navigate::follow_leaf).of_session().gives(LEAF),
-    command("navigate_tree", "Go elsewhere as pi's /tree does, with or without a summary", navigate::navigate_tree)
-        .of_session()
-        .takes(&[
-            ENTRY_ID,
-            Field::optional("summarize", Flag),
-            Field::optional("customInstructions", Text),
-            Field::optional("replaceInstructions", Flag),
-            Field::optional("label", Text),
-        ])
-        .gives(Object(&[
-            Field::new("cancelled", Flag),
-            Field::optional("editorText", Text),
-            Field::optional("summaryEntry", Named("Entry")),
-            Field::new("leafId", ENTRY_OR_NULL),
-        ]))
-        .long(),
+    command(
+        "navigate_tree",
+        "Go to an entry, or to before a message of the user, with or without a summary of what is left",
+        navigate::navigate_tree,
+    )
+    .guarded()
+    .takes(&[
+        ENTRY_ID,
+        Field::optional("summarize", Flag),
+        Field::optional("customInstructions", Text),
+        Field::optional("replaceInstructions", Flag),
+        Field::optional("label", Text).about("for the summary, or else for the entry"),
+    ])
+    .gives(Object(&[
+        Field::new("cancelled", Flag),
+        Field::optional("editorText", Text),
+        Field::optional("summaryEntry", Named("Entry")),
+        Field::new("leafId", ENTRY_OR_NULL),
+    ]))
+    .long(),
     command(
         "create_branched_session",
         "Leave the session for a copy of the path to an entry",
@@ -356,7 +374,7 @@ pub const COMMANDS: &[Command] = &[
         .gives(ENTRIES),
     command(
         "prepare_compaction",
-        "What compacting would summarise and keep; nothing is written",
+        "What compacting would summarise and keep, or nothing if it is too short; nothing is written",
         compact::prepare_compaction,
     )
     .of_session()
@@ -374,7 +392,7 @@ pub const COMMANDS: &[Command] = &[
         Field::optional("limit", Count),
         Field::optional("named", Flag).about("only those with a name"),
         Field::optional("children", OneOf(&[Flag, Words(&["shown", "hidden", "only"])]))
-            .about("whether those that were forked are listed"),
+            .about("forks: shown (or true, as if absent), hidden (or false), or only they"),
     ])
     .gives(Object(&[Field::new("sessions", List(&Named("SessionRow")))]))
     .long(),
@@ -394,7 +412,9 @@ pub const COMMANDS: &[Command] = &[
         .long(),
     command("delete_session", "Move a session to the trash", store::delete_session)
         .takes(&[Field::new("sessionPath", Text)])
-        .gives(Object(&[Field::new("trashed", OneOf(&[Text, Flag])).about("where it is now, if that is known")])),
+        .gives(Object(&[
+            Field::new("trashed", OneOf(&[Text, Flag])).about("where it is now; true if the system's trash took it")
+        ])),
     command("restore_session", "Bring a session back from the trash", store::restore_session)
         .takes(&[Field::new("sessionPath", Text).about("where it was, or its id")])
         .gives(Object(&[Field::new("sessionPath", Text)])),

@@ -77,14 +77,23 @@ impl Call<'_> {
 
     /// The session that is meant: the one at `sessionPath`, else the current one.
     pub(crate) fn session(&self) -> Result<Arc<OpenSession>, Failure> {
-        match self.path("sessionPath") {
-            Some(path) => {
-                let path = self.engine().absolute(&path);
-                let current = self.connection.current();
-                if current.path() == Some(&path) { Ok(current) } else { self.engine().session_at(&path) }
-            }
-            None => Ok(self.connection.current()),
+        let current = self.connection.current();
+        match self.session_path()? {
+            Some(path) if current.path() != Some(&path) => self.engine().session_at(&path),
+            _ => Ok(current),
         }
+    }
+
+    /// The file that `sessionPath` means: a path, or a word that names a session as it does for the command.
+    pub(crate) fn session_path(&self) -> Result<Option<PathBuf>, Failure> {
+        let Some(given) = self.path("sessionPath") else { return Ok(None) };
+        let path = self.engine().absolute(&given);
+        if sessile::is_path(&given) || path.exists() || self.engine().opened(&path).is_some() {
+            return Ok(Some(path));
+        }
+        let options = &self.engine().options;
+        let cwd = self.connection.current().lock().cwd().to_path_buf();
+        Ok(Some(options.sessions.find_session(&given, cwd, options.session_dir.as_deref())?))
     }
 
     /// A parameter.

@@ -5,12 +5,14 @@ use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use sessile::ShutdownReason;
 use sessile::json::Json;
 
 use crate::catalogue::Command;
 use crate::command::hooks::Hooks;
+use crate::command::subscribe::{self, Subscription};
 use crate::command::{Call, Outcome};
 use crate::engine::{Engine, lock};
 use crate::envelope::{NotARequest, Request};
@@ -43,9 +45,9 @@ pub(crate) struct Connection {
     aside_ended: Condvar,
     later: Mutex<Later>,
     later_changed: Condvar,
+    is_leaving: AtomicBool,
     has_ended: AtomicBool,
-    /// The subscriptions, each with whether it is over.
-    pub(crate) subscriptions: Mutex<HashMap<String, Arc<AtomicBool>>>,
+    pub(crate) subscriptions: Mutex<HashMap<String, Subscription>>,
     pub(crate) hooks: Hooks,
     /// Itself, to be handed to threads of its own.
     me: Weak<Self>,
@@ -79,6 +81,7 @@ impl Connection {
             aside_ended: Condvar::new(),
             later: Mutex::default(),
             later_changed: Condvar::new(),
+            is_leaving: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
             subscriptions: Mutex::default(),
             hooks: Hooks::default(),
@@ -97,21 +100,24 @@ impl Connection {
             n_aside = self.aside_ended.wait(n_aside).unwrap_or_else(PoisonError::into_inner);
         }
         drop(n_aside);
-        self.leave();
+        // Whoever has nothing more to say may still listen.
+        self.leave(None);
         self.outbox.flush();
     }
 
     /// Ends what goes on for this client without being asked again: subscriptions, hooks and events of others.
-    pub(crate) fn leave(&self) {
-        if self.has_ended.swap(true, Ordering::Relaxed) {
+    ///
+    /// What happened until now is told, as long as the client takes it, but not for longer than patience lasts.
+    pub(crate) fn leave(&self, patience: Option<Duration>) {
+        if self.is_leaving.swap(true, Ordering::Relaxed) {
             return;
         }
         let session = self.current();
         let others_stay = self.engine.others_are_at(&session, self);
         session.lock().host().tell_left(ShutdownReason::Quit, None, others_stay);
-        for (_, is_over) in lock(&self.subscriptions).drain() {
-            is_over.store(true, Ordering::Relaxed);
-        }
+        let subscriptions = lock(&self.subscriptions).drain().map(|(_, subscription)| subscription).collect();
+        subscribe::finish(subscriptions, self, patience);
+        self.has_ended.store(true, Ordering::Relaxed);
         self.hooks.end(self.engine.handlers());
         self.engine.sessions().iter().for_each(|session| session.note_news());
         self.later_changed.notify_all();
@@ -120,6 +126,11 @@ impl Connection {
     /// Whether nothing more is to be told.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed) || self.outbox.is_gone()
+    }
+
+    /// Whether it is about to go, or gone.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Ordering::Relaxed) || self.has_ended()
     }
 
     /// The session this client is at.

@@ -33,6 +33,7 @@ const PUSHED: &[(&str, &[Field])] = &[
             Field::new("type", Shape::Word("event")),
             Field::new("subscription", Shape::Text),
             Field::new("cursor", Shape::Text),
+            Field::optional("lost", Shape::Count),
             Field::new("event", Shape::Named("SessionEvent")),
         ],
     ),

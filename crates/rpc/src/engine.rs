@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use sessile::compaction::{BranchSummarySettings, CompactionSettings, Extractive, Summarizer};
 use sessile::json::{Json, ObjectWriter};
@@ -20,6 +21,9 @@ use crate::session::OpenSession;
 
 /// How many sessions that nobody has as the current one stay open, so that asking again is quick.
 const MAX_KEPT: usize = 16;
+
+/// How long a client that is told of the end is waited for.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A summarizer that several threads may ask.
 pub type AnySummarizer = Arc<dyn Summarizer + Send + Sync>;
@@ -200,12 +204,12 @@ impl Engine {
     /// Stops what is under way, and tells that the program ends.
     pub fn stop(&self) {
         self.sessions().iter().for_each(|session| session.stop());
-        self.clients().iter().for_each(|client| client.leave());
+        self.clients().iter().for_each(|client| client.leave(Some(FAREWELL)));
     }
 
     /// Whether a client other than this one is at a session.
     pub(crate) fn others_are_at(&self, session: &Arc<OpenSession>, client: &Connection) -> bool {
-        let is_other = |other: &Arc<Connection>| !std::ptr::eq(Arc::as_ptr(other), client) && !other.has_ended();
+        let is_other = |other: &Arc<Connection>| !std::ptr::eq(Arc::as_ptr(other), client) && !other.is_leaving();
         self.clients().iter().any(|other| is_other(other) && Arc::ptr_eq(&other.current(), session))
     }
 

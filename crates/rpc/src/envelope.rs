@@ -4,6 +4,7 @@ use sessile::json::{JsText, Json, ObjectWriter, Raw, Shape};
 
 use crate::failure::Failure;
 use crate::frame::Record;
+use crate::session::id_or_null;
 
 /// A request as it came in.
 #[derive(Clone, Debug)]
@@ -74,6 +75,9 @@ impl Request {
     pub(crate) fn refusal(&self, failure: &Failure) -> Json {
         let mut answer = self.beginning();
         answer.bool("success", false).string("error", &failure.message).string("code", failure.code.word());
+        if let Some(leaf) = &failure.leaf {
+            answer.raw("leafId", id_or_null(leaf.as_ref()).raw());
+        }
         answer.finish()
     }
 

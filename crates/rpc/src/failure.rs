@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io::ErrorKind;
 
 use sessile::settings::SettingsError;
-use sessile::{ReferenceError, SessionError, StoreError};
+use sessile::{EntryId, ReferenceError, SessionError, StoreError};
 
 /// The sort of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,11 +63,13 @@ pub struct Failure {
     pub code: Code,
     /// What went wrong.
     pub message: String,
+    /// The last entry of the session, if that is not the one that was expected; none in it for no entry at all.
+    pub leaf: Option<Option<EntryId>>,
 }
 
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), leaf: None }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -106,7 +108,11 @@ impl From<SessionError> for Failure {
             },
             _ => Code::InvalidArgument,
         };
-        Self::new(code, chain(&error))
+        let mut failure = Self::new(code, chain(&error));
+        if let SessionError::LeafMoved { actual, .. } = error {
+            failure.leaf = Some(actual);
+        }
+        failure
     }
 }
 

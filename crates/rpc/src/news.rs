@@ -42,6 +42,11 @@ impl Happened {
         self.news.iter().skip(n_skipped)
     }
 
+    /// How much of what happened from a number on is not kept any more.
+    pub(crate) fn n_lost(&self, number: u64) -> u64 {
+        self.first.saturating_sub(number)
+    }
+
     /// Whether an entry was written through this server since somebody wanted to know.
     pub(crate) fn is_own(&self, id: &EntryId) -> bool {
         self.own.contains(id)

@@ -130,6 +130,21 @@ impl OpenSession {
         Ok(Written { value, leaf, durable })
     }
 
+    /// Refuses if the leaf is not the one that is expected, for what takes long and writes in the end.
+    pub(crate) fn check_leaf(&self, expected: &Expected) -> Result<(), Failure> {
+        let Expected::Leaf(expected) = expected else { return Ok(()) };
+        let manager = self.lock_fresh();
+        let actual = if self.is_elsewhere.load(Ordering::Relaxed) {
+            manager.leaf_id()
+        } else {
+            manager.outline().entries().last().and_then(|row| manager.outline().id(row))
+        };
+        if actual == *expected {
+            return Ok(());
+        }
+        Err(SessionError::LeafMoved { expected: expected.clone(), actual }.into())
+    }
+
     /// Notes that the leaf was moved on purpose, or is at the end again.
     pub(crate) fn set_elsewhere(&self, is_elsewhere: bool) {
         self.is_elsewhere.store(is_elsewhere, Ordering::Relaxed);

@@ -83,6 +83,30 @@ impl Shape {
         }
     }
 
+    /// What is wrong with a value at a place, in words; none if it has this shape.
+    fn fault(&self, place: &str, value: Raw<'_>) -> Option<String> {
+        if self.admits(value) {
+            return None;
+        }
+        let within = match (self, value.shape()) {
+            (Self::List(shape), json::Shape::Array) => {
+                let mut items = value.items().enumerate();
+                items.find_map(|(index, item)| shape.fault(&format!("{place}[{index}]"), item))
+            }
+            (Self::Object(fields), json::Shape::Object) => {
+                check(fields, value).err().map(|fault| format!("{place}.{fault}"))
+            }
+            (Self::Named(name), _) => named(name).and_then(|shape| shape.fault(place, value)),
+            // The one that was probably meant.
+            (Self::OneOf(shapes), json::Shape::Array | json::Shape::Object) => {
+                let is_nested = |shape: &&Self| matches!(shape, Self::List(_) | Self::Object(_) | Self::Named(_));
+                shapes.iter().filter(is_nested).find_map(|shape| shape.fault(place, value))
+            }
+            _ => None,
+        };
+        Some(within.unwrap_or_else(|| format!("{place} must be {}", self.words())))
+    }
+
     /// The shape in words.
     fn words(&self) -> String {
         match self {
@@ -116,8 +140,10 @@ pub fn check(fields: &[Field], object: Raw<'_>) -> Result<(), String> {
         match object.get(field.name) {
             None if field.is_optional => {}
             None => return Err(format!("{} is missing; it is {}", field.name, field.shape.words())),
-            Some(value) if field.shape.admits(value) => {}
-            Some(_) => return Err(format!("{} must be {}", field.name, field.shape.words())),
+            Some(value) => match field.shape.fault(field.name, value) {
+                None => {}
+                Some(fault) => return Err(fault),
+            },
         }
     }
     Ok(())
@@ -133,6 +159,8 @@ mod tests {
         Field::optional("entryId", Shape::OneOf(&[Shape::Text, Shape::Null])),
         Field::optional("scope", Shape::Words(&["cwd", "all"])),
         Field::optional("list", Shape::List(&Shape::Flag)),
+        Field::optional("message", Shape::Named("Message")),
+        Field::optional("edit", Shape::OneOf(&[Shape::Null, Shape::Object(&[Field::new("content", Shape::Text)])])),
     ];
 
     #[test]
@@ -147,7 +175,13 @@ mod tests {
             (r#"{"name":"x","limit":1.5}"#, Err("limit must be a whole number from 0 on")),
             (r#"{"name":"x","entryId":1}"#, Err("entryId must be a string or null")),
             (r#"{"name":"x","scope":"x"}"#, Err("scope must be one of cwd, all")),
-            (r#"{"name":"x","list":[1]}"#, Err("list must be an array")),
+            (r#"{"name":"x","list":[1]}"#, Err("list[0] must be true or false")),
+            (r#"{"name":"x","list":7}"#, Err("list must be an array")),
+            (r#"{"name":"x","message":{}}"#, Err("message.role is missing; it is a string")),
+            (r#"{"name":"x","message":{"role":5}}"#, Err("message.role must be a string")),
+            (r#"{"name":"x","message":5}"#, Err("message must be an object")),
+            (r#"{"name":"x","edit":{"content":5}}"#, Err("edit.content must be a string")),
+            (r#"{"name":"x","edit":5}"#, Err("edit must be null or an object")),
         ] {
             let object = sessile::json::Json::parse(object).unwrap();
             assert_eq!(check(FIELDS, object.raw()), expected.map_err(str::to_owned), "{object}");

@@ -1,6 +1,6 @@
 //! `sessile rpc`
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,6 +8,7 @@ use std::thread;
 
 use clap::Args;
 use sessile::compaction::CompactionSettings;
+use sessile::json::ObjectWriter;
 use sessile::os::RealOs;
 use sessile::settings::SettingsError;
 use sessile_rpc::{Engine, Options, Start};
@@ -124,6 +125,11 @@ fn watch_signals(told: Sender<Ended>) -> Result<(), Failure> {
 fn listen(engine: &Arc<Engine>, path: &Path, ended: &Receiver<Ended>) -> Result<Exit, Failure> {
     let socket =
         sessile_rpc::Socket::bind(path).map_err(|source| Failure::NoSocket { path: path.to_path_buf(), source })?;
+    // Whoever has started us need not try whether the socket is there already.
+    let mut ready = ObjectWriter::new();
+    ready.string("type", "listening").string("socket", &path.to_string_lossy());
+    let mut out = crate::plain_stdout();
+    writeln!(out, "{}", ready.finish()).and_then(|()| out.flush())?;
     socket.serve(engine);
     let exit = finish(engine, ended);
     socket.close();

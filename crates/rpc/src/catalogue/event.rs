@@ -2,7 +2,7 @@
 
 use super::{ENTRY_ID, ENTRY_OR_NULL};
 use crate::shape::Field;
-use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Text, Words};
+use crate::shape::Shape::{self, Count, Flag, List, Named, Text, Words};
 
 /// An event: its name, what it carries besides its `type`, and when it is told.
 pub type EventShape = (&'static str, &'static [Field], &'static str);
@@ -81,7 +81,11 @@ pub const SUBSCRIBED: &[EventShape] = &[
         ],
         "The session was made of a part of another one.",
     ),
-    ("session_before_tree", &[Field::new("preparation", Any)], "Somebody is about to go elsewhere in the tree."),
+    (
+        "session_before_tree",
+        &[Field::new("preparation", Named("TreePreparation"))],
+        "Somebody is about to go elsewhere in the tree.",
+    ),
     (
         "session_tree",
         &[

@@ -16,7 +16,111 @@ pub const NAMED: &[(&str, Shape, &str)] = &[
         ]),
         "An entry of a session file, with whatever else its type has.",
     ),
-    ("Message", Object(&[Field::new("role", Text)]), "A message, with whatever else its role has."),
+    (
+        "Message",
+        Object(&[Field::new("role", Text)]),
+        "A message, with whatever else its role has: see UserMessage, AssistantMessage, ToolResultMessage and \
+         BashExecutionMessage. It is kept as it is given.",
+    ),
+    (
+        "UserMessage",
+        Object(&[
+            Field::new("role", Word("user")),
+            Field::new("content", OneOf(&[Text, List(&OneOf(&[Named("TextBlock"), Named("ImageBlock")]))])),
+            Field::new("timestamp", Number).about("milliseconds since 1970"),
+        ]),
+        "What the user says.",
+    ),
+    (
+        "AssistantMessage",
+        Object(&[
+            Field::new("role", Word("assistant")),
+            Field::new("content", List(&OneOf(&[Named("TextBlock"), Named("ThinkingBlock"), Named("ToolCallBlock")]))),
+            Field::new("api", Text).about("how the model was asked, such as anthropic-messages"),
+            Field::new("provider", Text),
+            Field::new("model", Text),
+            Field::new("usage", Named("Usage")),
+            Field::new("stopReason", Words(&["stop", "length", "toolUse", "error", "aborted"])),
+            Field::optional("errorMessage", Text),
+            Field::new("timestamp", Number).about("milliseconds since 1970"),
+        ]),
+        "What a model answers, and what it wants done.",
+    ),
+    (
+        "ToolResultMessage",
+        Object(&[
+            Field::new("role", Word("toolResult")),
+            Field::new("toolCallId", Text).about("the id of the ToolCallBlock"),
+            Field::new("toolName", Text),
+            Field::new("content", List(&OneOf(&[Named("TextBlock"), Named("ImageBlock")]))),
+            DETAILS,
+            Field::new("isError", Flag),
+            Field::new("timestamp", Number).about("milliseconds since 1970"),
+        ]),
+        "What came of a tool.",
+    ),
+    (
+        "BashExecutionMessage",
+        Object(&[
+            Field::new("role", Word("bashExecution")),
+            Field::new("command", Text),
+            Field::new("output", Text),
+            Field::optional("exitCode", Number),
+            Field::new("cancelled", Flag),
+            Field::new("truncated", Flag),
+            Field::optional("fullOutputPath", Text),
+            Field::new("timestamp", Number).about("milliseconds since 1970"),
+            Field::optional("excludeFromContext", Flag).about("the model does not see it"),
+        ]),
+        "A command that the user ran.",
+    ),
+    ("TextBlock", Object(&[Field::new("type", Word("text")), Field::new("text", Text)]), "Text in a message."),
+    (
+        "ImageBlock",
+        Object(&[
+            Field::new("type", Word("image")),
+            Field::new("data", Text).about("in Base64"),
+            Field::new("mimeType", Text),
+        ]),
+        "A picture in a message.",
+    ),
+    (
+        "ThinkingBlock",
+        Object(&[Field::new("type", Word("thinking")), Field::new("thinking", Text)]),
+        "What a model thinks.",
+    ),
+    (
+        "ToolCallBlock",
+        Object(&[
+            Field::new("type", Word("toolCall")),
+            Field::new("id", Text),
+            Field::new("name", Text),
+            Field::new("arguments", Object(&[])),
+        ]),
+        "What a model wants done.",
+    ),
+    (
+        "Usage",
+        Object(&[
+            Field::new("input", Number),
+            Field::new("output", Number),
+            Field::new("cacheRead", Number),
+            Field::new("cacheWrite", Number),
+            Field::new("totalTokens", Number),
+            Field::new(
+                "cost",
+                Object(&[
+                    Field::new("input", Number),
+                    Field::new("output", Number),
+                    Field::new("cacheRead", Number),
+                    Field::new("cacheWrite", Number),
+                    Field::new("total", Number),
+                ]),
+            )
+            .about("in dollars"),
+        ]),
+        "The tokens that an answer took, and what they cost.",
+    ),
     (
         "Header",
         Object(&[
@@ -144,6 +248,20 @@ pub const NAMED: &[(&str, Shape, &str)] = &[
         "What a compaction would summarise and keep.",
     ),
     (
+        "TreePreparation",
+        Object(&[
+            Field::new("targetId", Text),
+            Field::new("oldLeafId", ENTRY_OR_NULL),
+            Field::new("commonAncestorId", ENTRY_OR_NULL),
+            Field::new("entriesToSummarize", List(&Named("Entry"))),
+            Field::new("userWantsSummary", Flag),
+            Field::optional("customInstructions", Text),
+            Field::optional("replaceInstructions", Flag),
+            Field::optional("label", Text),
+        ]),
+        "Where somebody goes in the tree, and what is left.",
+    ),
+    (
         "SessionRow",
         Object(&[
             Field::new("path", Text),
@@ -161,7 +279,8 @@ pub const NAMED: &[(&str, Shape, &str)] = &[
     (
         "SearchFilters",
         Object(&[
-            Field::optional("role", OneOf(&[Text, List(&Text)])),
+            Field::optional("role", OneOf(&[Text, List(&Text)]))
+                .about("such as user, assistant, tool; an error names all"),
             Field::optional("tool", Text),
             Field::optional("model", Text),
             Field::optional("since", OneOf(&[Text, Number])).about("a date, or milliseconds"),
@@ -179,6 +298,9 @@ pub const NAMED: &[(&str, Shape, &str)] = &[
             Field::new("score", Number),
             Field::new("excerpt", Text),
             Field::new("ranges", List(&List(&Count))).about("what was found in the excerpt, in UTF-16 units"),
+            Field::optional("type", Text).about("the type of the entry"),
+            Field::optional("timestamp", Text),
+            Field::new("offset", Count).about("where its line begins in the file"),
         ]),
         "An entry that a search found.",
     ),

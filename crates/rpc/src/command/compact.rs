@@ -12,6 +12,7 @@ use crate::session::{OpenSession, Working, busy};
 
 pub(crate) fn compact(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
+    session.check_leaf(&call.expected_leaf())?;
     let working = session.begin_work().ok_or_else(busy)?;
     tell(call, &session, "compaction_start", |_| {});
     let compacted = compacted(call, &session, &working);

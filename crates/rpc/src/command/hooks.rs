@@ -47,7 +47,11 @@ pub(crate) fn hook_register(call: &Call<'_>) -> Outcome {
     let name = format!("client {}", call.engine().next_number());
     let id =
         call.engine().handlers().on(events, name, move |event, context| ask(&connection, patience, event, context));
-    lock(&call.connection.hooks.registered).push(id);
+    // What was registered before counts no more, so that nobody is asked twice.
+    let before = std::mem::replace(&mut *lock(&call.connection.hooks.registered), vec![id]);
+    for id in before {
+        call.engine().handlers().remove(id);
+    }
     object(|_| {})
 }
 

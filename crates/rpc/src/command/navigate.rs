@@ -38,6 +38,7 @@ pub(crate) fn follow_leaf(call: &Call<'_>) -> Outcome {
 
 pub(crate) fn navigate_tree(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
+    session.check_leaf(&call.expected_leaf())?;
     let working = session.begin_work().ok_or_else(busy)?;
     let options = &call.engine().options;
     let target = call.required_entry("entryId")?;

@@ -1,8 +1,9 @@
 //! Leaving a session for another one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile::json::ObjectWriter;
 use sessile::{
     Cancel, EntryId, ForkPosition, NewSession, SessionError, SessionEvent, SessionHost, ShutdownReason, StartReason,
     SwitchReason,
@@ -50,15 +51,30 @@ pub(crate) fn new_session(call: &Call<'_>) -> Outcome {
         return cancelled(true);
     }
     let options = NewSession { id: None, parent_session: call.text("parentSession") };
-    let host = old.lock().host().new_beside(options)?;
+    let host = match call.path("cwd") {
+        None => old.lock().host().new_beside(options)?,
+        Some(cwd) => new_elsewhere(call, &cwd, options)?,
+    };
     let new = call.engine().enter(host);
     go(call, &old, &new, StartReason::New);
     cancelled(false)
 }
 
+/// A new session of another working directory, in the place for its sessions.
+fn new_elsewhere(call: &Call<'_>, cwd: &Path, options: NewSession) -> Result<SessionHost, Failure> {
+    let engine = call.engine();
+    let cwd = engine.absolute(cwd);
+    if !cwd.is_dir() {
+        return Err(Failure::not_found(format!("there is no directory {}", cwd.display())));
+    }
+    let sessions = engine.options.sessions.clone();
+    let session = sessions.create(&cwd, engine.options.session_dir.as_deref(), options)?;
+    Ok(SessionHost::new(sessions, session))
+}
+
 pub(crate) fn switch_session(call: &Call<'_>) -> Outcome {
     let old = call.connection.current();
-    let path = call.engine().absolute(Path::new(&call.required("sessionPath")?));
+    let path = call.session_path()?.ok_or_else(|| Failure::invalid("sessionPath is missing"))?;
     let target_session_file = Some(path.clone());
     if is_vetoed(call, &old, &SessionEvent::BeforeSwitch { reason: SwitchReason::Resume, target_session_file }) {
         return cancelled(true);
@@ -78,10 +94,11 @@ pub(crate) fn switch_session(call: &Call<'_>) -> Outcome {
 pub(crate) fn fork(call: &Call<'_>) -> Outcome {
     let entry = call.required_entry("entryId")?;
     let not_a_question = |failure: Failure| failure.in_words("Invalid entry ID for forking");
-    match forked(call, &entry, ForkPosition::Before) {
+    match forked(call, &call.session()?, &entry, ForkPosition::Before) {
         Ok(None) => cancelled(true),
-        Ok(Some(text)) => object(|data| {
-            data.string("text", &text).bool("cancelled", false);
+        Ok(Some(forked)) => object(|data| {
+            data.string("text", &forked.text).bool("cancelled", false);
+            forked.tell_where(data);
         }),
         Err(error @ (SessionError::EntryNotFound { .. } | SessionError::NotForkable { .. })) => {
             Err(not_a_question(error.into()))
@@ -91,7 +108,7 @@ pub(crate) fn fork(call: &Call<'_>) -> Outcome {
 }
 
 pub(crate) fn clone(call: &Call<'_>) -> Outcome {
-    let session = call.connection.current();
+    let session = call.session()?;
     let manager = session.lock_fresh();
     let (leaf, is_unsaved) = (manager.leaf_id(), manager.is_persisted() && !manager.is_stored());
     drop(manager);
@@ -101,24 +118,51 @@ pub(crate) fn clone(call: &Call<'_>) -> Outcome {
         }
         return Err(Failure::new(Code::NotFound, "Cannot clone session: no current entry selected"));
     };
-    match forked(call, &leaf, ForkPosition::At) {
-        Ok(text) => cancelled(text.is_none()),
+    match forked(call, &session, &leaf, ForkPosition::At) {
+        Ok(None) => cancelled(true),
+        Ok(Some(forked)) => object(|data| {
+            data.bool("cancelled", false);
+            forked.tell_where(data);
+        }),
         Err(error) => Err(in_pi_words(error)),
     }
 }
 
-/// Leaves the session for a fork of it. Returns the text of the message that is left out; none if a handler does not want
-/// it.
-fn forked(call: &Call<'_>, entry: &EntryId, position: ForkPosition) -> Result<Option<String>, SessionError> {
-    let old = call.connection.current();
-    if is_vetoed(call, &old, &SessionEvent::BeforeFork { entry_id: entry.clone(), position }) {
+/// A session that was forked.
+struct Forked {
+    /// The text of the message that is left out.
+    text: String,
+    /// Where it is, if the client has not gone there.
+    path: Option<PathBuf>,
+}
+
+impl Forked {
+    fn tell_where(&self, data: &mut ObjectWriter) {
+        if let Some(path) = &self.path {
+            data.string("newSessionPath", &path.to_string_lossy());
+        }
+    }
+}
+
+/// Forks a session, and goes there if it is the one that the client is at; none if a handler does not want it.
+fn forked(
+    call: &Call<'_>,
+    old: &Arc<OpenSession>,
+    entry: &EntryId,
+    position: ForkPosition,
+) -> Result<Option<Forked>, SessionError> {
+    if is_vetoed(call, old, &SessionEvent::BeforeFork { entry_id: entry.clone(), position }) {
         return Ok(None);
     }
     let (host, text) = old.lock_fresh().host().fork_beside(entry, position)?;
     let new = call.engine().enter(host);
-    go(call, &old, &new, StartReason::Fork);
+    let goes = Arc::ptr_eq(old, &call.connection.current());
+    if goes {
+        go(call, old, &new, StartReason::Fork);
+    }
     new.lock().host().tell_forked(old.path(), entry.clone(), position);
-    Ok(Some(text.unwrap_or_default()))
+    let path = new.path().filter(|_| !goes).map(Path::to_path_buf);
+    Ok(Some(Forked { text: text.unwrap_or_default(), path }))
 }
 
 /// An error in the words that clients of pi know.

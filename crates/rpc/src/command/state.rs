@@ -9,7 +9,7 @@ use sessile::json::{Json, ObjectWriter, Raw};
 use super::{Call, Outcome, done, object};
 use crate::engine::lock;
 use crate::failure::Failure;
-use crate::session::{Expected, id_or_null};
+use crate::session::id_or_null;
 
 pub(crate) fn get_state(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
@@ -182,7 +182,7 @@ pub(crate) fn set_session_name(call: &Call<'_>) -> Outcome {
         return Err(Failure::invalid("Session name cannot be empty"));
     }
     let session = call.session()?;
-    let written = session.write(&Expected::Anything, |manager| {
+    let written = session.write(&call.expected_leaf(), |manager| {
         manager.append_session_info(&name)?;
         manager.session_name()
     })?;
@@ -210,8 +210,10 @@ pub(crate) fn set_model(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let known = session.lock_fresh().context_settings()?.model;
     let known = known.and_then(|model| model.provider_name().zip(model.model_name()));
-    if known.as_ref() != Some(&(provider.clone(), id.clone())) {
-        session.write(&Expected::Anything, |manager| manager.append_model_change(&provider, &id))?;
+    if known.as_ref() == Some(&(provider.clone(), id.clone())) {
+        session.check_leaf(&call.expected_leaf())?;
+    } else {
+        session.write(&call.expected_leaf(), |manager| manager.append_model_change(&provider, &id))?;
     }
     object(|data| {
         data.string("provider", &provider).string("id", &id);
@@ -222,11 +224,13 @@ pub(crate) fn set_thinking_level(call: &Call<'_>) -> Outcome {
     let level = call.required("level")?;
     let session = call.session()?;
     let known = session.lock_fresh().context_settings()?.thinking_level;
-    if known.as_ref().map(Json::raw).and_then(Raw::as_string).as_ref() != Some(&level) {
-        session.write(&Expected::Anything, |manager| manager.append_thinking_level_change(&level))?;
-        let mut event = ObjectWriter::new();
-        event.string("type", "thinking_level_changed").string("level", &level);
-        call.engine().tell(&session, &event.finish(), call.connection);
+    if known.as_ref().map(Json::raw).and_then(Raw::as_string).as_ref() == Some(&level) {
+        session.check_leaf(&call.expected_leaf())?;
+        return done();
     }
+    session.write(&call.expected_leaf(), |manager| manager.append_thinking_level_change(&level))?;
+    let mut event = ObjectWriter::new();
+    event.string("type", "thinking_level_changed").string("level", &level);
+    call.engine().tell(&session, &event.finish(), call.connection);
     done()
 }

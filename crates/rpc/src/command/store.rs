@@ -56,7 +56,7 @@ pub(crate) fn search(call: &Call<'_>) -> Outcome {
     let (sessions, dir) = (&options.sessions, options.session_dir.clone());
     let scope = call.text("scope");
     let current = || call.connection.current().path().map(Path::to_path_buf);
-    let one_file = call.path("sessionPath").map(|path| call.engine().absolute(&path));
+    let one_file = call.session_path()?;
     let one_file = one_file.or_else(|| current().filter(|_| scope.as_deref() == Some("session")));
     let search_scope = match (one_file, scope.as_deref()) {
         (Some(file), _) => SearchScope::Files(vec![file]),
@@ -179,7 +179,7 @@ fn alone(manager: &SessionManager, path: Option<&Path>, id: &str) -> Outcome {
 }
 
 pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
-    let path = call.engine().absolute(Path::new(&call.required("sessionPath")?));
+    let path = call.session_path()?.ok_or_else(|| Failure::invalid("sessionPath is missing"))?;
     let deleted = call.engine().options.sessions.delete(std::slice::from_ref(&path), Deletion::ToTrash, false)?;
     call.engine().forget(&path);
     let to = deleted.sessions.first().and_then(|session| session.to.as_ref());
@@ -201,8 +201,8 @@ pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
 }
 
 pub(crate) fn verify(call: &Call<'_>) -> Outcome {
-    let path = if let Some(path) = call.path("sessionPath") {
-        call.engine().absolute(&path)
+    let path = if let Some(path) = call.session_path()? {
+        path
     } else {
         let session = call.connection.current();
         let stored = session.lock().is_stored();

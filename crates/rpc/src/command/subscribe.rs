@@ -4,8 +4,9 @@ mod store;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::outline::Row;
@@ -38,12 +39,12 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
     };
     call.engine().note_what_happens();
     let subscription = format!("s{}", call.engine().next_number());
-    let is_over = Arc::new(AtomicBool::new(false));
+    let phase = Arc::new(Phase::default());
     if call.text("scope").as_deref() == Some("store") {
         let (name, cursor) = (subscription.clone(), call.text("cursor"));
-        let teller = StoreTeller::new(call, name, wanted, cursor.as_deref(), Arc::clone(&is_over))?;
+        let teller = StoreTeller::new(call, name, wanted, cursor.as_deref(), Arc::clone(&phase))?;
         let cursor = teller.cursor();
-        return begin(call, &subscription, &cursor, is_over, move || teller.run());
+        return begin(call, &subscription, &cursor, phase, move || teller.run());
     }
     let session = call.session()?;
     let manager = session.lock_fresh();
@@ -56,8 +57,61 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
     drop(manager);
     let Some(connection) = call.connection.shared() else { return Err(Failure::invalid("the client is gone")) };
     let name = subscription.clone();
-    let teller = Teller { connection, session, name, wanted, place, next_news, is_over: Arc::clone(&is_over) };
-    begin(call, &subscription, &cursor, is_over, move || teller.run())
+    let teller = Teller { connection, session, name, wanted, place, next_news, phase: Arc::clone(&phase) };
+    begin(call, &subscription, &cursor, phase, move || teller.run())
+}
+
+/// How far a subscription is from its end.
+#[derive(Debug, Default)]
+pub(crate) struct Phase(AtomicU8);
+
+const FINISHING: u8 = 1;
+const OVER: u8 = 2;
+
+impl Phase {
+    /// Nothing will happen any more: what has happened is told, and that is all.
+    fn finish(&self) {
+        self.0.fetch_max(FINISHING, Ordering::Relaxed);
+    }
+
+    /// Nothing more is told.
+    fn end(&self) {
+        self.0.store(OVER, Ordering::Relaxed);
+    }
+
+    fn is_finishing(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= FINISHING
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= OVER
+    }
+}
+
+/// A subscription: how it stands, and the thread that tells.
+pub(crate) struct Subscription {
+    phase: Arc<Phase>,
+    telling: JoinHandle<()>,
+}
+
+/// How often somebody who waits for subscriptions looks whether they have ended.
+const WAIT: Duration = Duration::from_millis(2);
+
+/// Has subscriptions tell what has happened, and ends them. Those whose client does not read are waited for until the
+/// deadline, or until it is gone.
+pub(crate) fn finish(subscriptions: Vec<Subscription>, connection: &Connection, patience: Option<Duration>) {
+    let deadline = patience.map(|patience| Instant::now() + patience);
+    for subscription in &subscriptions {
+        subscription.phase.finish();
+    }
+    connection.engine.sessions().iter().for_each(|session| session.note_news());
+    let is_time = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    for subscription in subscriptions {
+        while !subscription.telling.is_finished() && !connection.outbox.is_gone() && !is_time() {
+            std::thread::sleep(WAIT);
+        }
+        subscription.phase.end();
+    }
 }
 
 /// Begins to tell, on a thread of its own.
@@ -65,15 +119,17 @@ fn begin(
     call: &Call<'_>,
     subscription: &str,
     cursor: &str,
-    is_over: Arc<AtomicBool>,
+    phase: Arc<Phase>,
     run: impl FnOnce() + Send + 'static,
 ) -> Outcome {
-    lock(&call.connection.subscriptions).insert(subscription.to_owned(), is_over);
-    let spawned = std::thread::Builder::new().name(subscription.to_owned()).spawn(run);
-    if let Err(error) = spawned {
-        lock(&call.connection.subscriptions).remove(subscription);
-        return Err(Failure::new(Code::Io, format!("no thread could be started: {error}")));
-    }
+    // Nobody ends it before it is known.
+    let mut subscriptions = lock(&call.connection.subscriptions);
+    let telling = std::thread::Builder::new()
+        .name(subscription.to_owned())
+        .spawn(run)
+        .map_err(|error| Failure::new(Code::Io, format!("no thread could be started: {error}")))?;
+    subscriptions.insert(subscription.to_owned(), Subscription { phase, telling });
+    drop(subscriptions);
     object(|data| {
         data.string("subscription", subscription).string("cursor", cursor);
     })
@@ -81,10 +137,10 @@ fn begin(
 
 pub(crate) fn unsubscribe(call: &Call<'_>) -> Outcome {
     let subscription = call.required("subscription")?;
-    let Some(is_over) = lock(&call.connection.subscriptions).remove(&subscription) else {
+    let Some(known) = lock(&call.connection.subscriptions).remove(&subscription) else {
         return Err(Failure::not_found(format!("there is no subscription {subscription}")));
     };
-    is_over.store(true, Ordering::Relaxed);
+    known.phase.end();
     call.engine().sessions().iter().for_each(|session| session.note_news());
     object(|_| {})
 }
@@ -171,23 +227,25 @@ struct Teller {
     wanted: EventSet,
     place: Place,
     next_news: u64,
-    is_over: Arc<AtomicBool>,
+    phase: Arc<Phase>,
 }
 
 /// Something to be told, and the cursor behind it.
 struct Told {
     event: Json,
     cursor: String,
+    /// How many events before it were dropped because the client was too slow for them.
+    n_lost: u64,
 }
 
 impl Told {
     fn send(&self, connection: &Connection, subscription: &str) {
         let mut record = ObjectWriter::new();
-        record
-            .string("type", "event")
-            .string("subscription", subscription)
-            .string("cursor", &self.cursor)
-            .raw("event", self.event.raw());
+        record.string("type", "event").string("subscription", subscription).string("cursor", &self.cursor);
+        if self.n_lost > 0 {
+            record.integer("lost", i64::try_from(self.n_lost).unwrap_or(i64::MAX));
+        }
+        record.raw("event", self.event.raw());
         connection.outbox.send_now(&[record.finish().to_text().as_bytes()]);
     }
 }
@@ -207,13 +265,16 @@ impl Teller {
                 return;
             }
             if told.is_empty() {
+                if self.phase.is_finishing() {
+                    return;
+                }
                 seen = self.session.wait_for_news(seen, GLANCE);
             }
         }
     }
 
     fn has_ended(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed) || self.connection.has_ended()
+        self.phase.is_over() || self.connection.has_ended()
     }
 
     /// The next things to be told, in the order of the file.
@@ -222,10 +283,11 @@ impl Teller {
         let manager = session.lock_fresh();
         self.find_place(&manager);
         let mut told = Vec::new();
-        let (news, end_of_news): (Vec<Item>, u64) = {
+        let (news, end_of_news, mut n_lost): (Vec<Item>, u64, u64) = {
             let happened = lock(&session.happened);
-            (happened.since(self.next_news).cloned().collect(), happened.end())
+            (happened.since(self.next_news).cloned().collect(), happened.end(), happened.n_lost(self.next_news))
         };
+        self.next_news += n_lost;
         let outline = manager.outline();
         let rows = || outline.entries().skip(self.place.n_entries);
         // News wait for the entries they came after, if those are still to be told.
@@ -242,7 +304,7 @@ impl Teller {
         for row in rows {
             while let Some(item) = news.next_if(|item| item.after.as_ref().is_none_or(|after| due.contains(after))) {
                 self.next_news += 1;
-                told.extend(self.told_of(item, &manager));
+                told.extend(self.told_of(item, &manager, &mut n_lost));
             }
             if n_bytes > PORTION {
                 return told;
@@ -263,18 +325,20 @@ impl Teller {
                 event.string("sessionPath", &path.to_string_lossy());
             }
             event.raw("entry", entry.raw()).bool("own", is_own);
-            told.push(Told { event: event.finish(), cursor: self.place.cursor(&manager) });
+            let n_lost = std::mem::take(&mut n_lost);
+            told.push(Told { event: event.finish(), cursor: self.place.cursor(&manager), n_lost });
         }
         for item in news {
-            told.extend(self.told_of(item, &manager));
+            told.extend(self.told_of(item, &manager, &mut n_lost));
         }
         self.next_news = end_of_news;
         told
     }
 
-    fn told_of(&self, item: Item, manager: &SessionManager) -> Option<Told> {
+    fn told_of(&self, item: Item, manager: &SessionManager, n_lost: &mut u64) -> Option<Told> {
         let is_wanted = self.wanted.contains(item.kind);
-        is_wanted.then(|| Told { event: item.event, cursor: self.place.cursor(manager) })
+        let cursor = || self.place.cursor(manager);
+        is_wanted.then(|| Told { event: item.event, cursor: cursor(), n_lost: std::mem::take(n_lost) })
     }
 
     /// Finds the place again in a file that was written anew. If what was told last is gone, everything is told again.

@@ -137,7 +137,7 @@ fn response_schema(command: &'static Command) -> String {
 fn failure_schema() -> String {
     let codes = list(Code::ALL.iter().map(|code| quoted(code.word())));
     format!(
-        "{{\"type\":\"object\",\"properties\":{{\"id\":{{}},\"type\":{{\"const\":\"response\"}},\"command\":{{}},\"success\":{{\"const\":false}},\"error\":{{\"type\":\"string\"}},\"code\":{{\"enum\":{codes}}}}},\"required\":[\"type\",\"success\",\"error\",\"code\"]}}"
+        "{{\"type\":\"object\",\"properties\":{{\"id\":{{}},\"type\":{{\"const\":\"response\"}},\"command\":{{}},\"success\":{{\"const\":false}},\"error\":{{\"type\":\"string\"}},\"code\":{{\"enum\":{codes}}},\"leafId\":{{\"type\":[\"string\",\"null\"]}}}},\"required\":[\"type\",\"success\",\"error\",\"code\"]}}"
     )
 }
 

@@ -67,7 +67,7 @@ pub fn typescript() -> String {
     page.line("export type Response =");
     page.line("  | { id?: unknown; type: \"response\"; command: Command; success: true; data?: unknown }");
     page.line(
-        "  | { id?: unknown; type: \"response\"; command?: unknown; success: false; error: string; code: ErrorCode };",
+        "  | { id?: unknown; type: \"response\"; command?: unknown; success: false; error: string; code: ErrorCode; leafId?: string | null };",
     );
     page.line("");
     for (events, name) in [(STREAMED, "StreamEvent"), (SUBSCRIBED, "SessionEvent")] {

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use sessile::json::{Json, ObjectWriter, Raw};
@@ -12,7 +11,7 @@ use sessile::{
     Cancel, EventKind, EventSet, SessionEvent, SessionInfo, SessionManager, StoreEvent, StoreWatcher, WatchOptions,
 };
 
-use super::{GLANCE, PORTION, Told};
+use super::{GLANCE, PORTION, Phase, Told};
 use crate::command::Call;
 use crate::connection::Connection;
 use crate::engine::lock;
@@ -35,7 +34,9 @@ pub(super) struct StoreTeller {
     watcher: StoreWatcher,
     known: HashMap<PathBuf, Known>,
     cancel: Cancel,
-    is_over: Arc<AtomicBool>,
+    phase: Arc<Phase>,
+    /// How far sessions were told that went away, by their ids: they may come back.
+    gone: HashMap<String, u64>,
     /// Sessions in which something was missed, to be told first.
     missed: Vec<PathBuf>,
 }
@@ -56,7 +57,7 @@ impl StoreTeller {
         name: String,
         wanted: EventSet,
         cursor: Option<&str>,
-        is_over: Arc<AtomicBool>,
+        phase: Arc<Phase>,
     ) -> Result<Self, Failure> {
         let cursor = cursor.map(Cursor::read).transpose()?;
         let options = &call.engine().options;
@@ -64,8 +65,17 @@ impl StoreTeller {
         let watching = WatchOptions { tells_present: true, cancel: Some(cancel.clone()), polls: false };
         let watcher = options.sessions.watch_store(options.session_dir.as_deref(), watching)?;
         let connection = call.connection.shared().ok_or_else(|| Failure::invalid("the client is gone"))?;
-        let mut teller =
-            Self { connection, name, wanted, watcher, known: HashMap::new(), cancel, is_over, missed: Vec::new() };
+        let mut teller = Self {
+            connection,
+            name,
+            wanted,
+            watcher,
+            known: HashMap::new(),
+            cancel,
+            phase,
+            gone: HashMap::new(),
+            missed: Vec::new(),
+        };
         while let Some(event) = teller.watcher.next(Duration::ZERO)? {
             if let StoreEvent::Added(session) | StoreEvent::Changed(session) = event {
                 teller.begin_at(&session, cursor.as_ref());
@@ -120,13 +130,19 @@ impl StoreTeller {
             self.tell_entries(&path);
         }
         while !self.has_ended() {
-            match self.watcher.next(GLANCE) {
+            let is_finishing = self.phase.is_finishing();
+            match self.watcher.next(if is_finishing { Duration::ZERO } else { GLANCE }) {
                 Ok(Some(StoreEvent::Added(session) | StoreEvent::Changed(session))) => {
                     let id = session.id.clone();
-                    self.known.entry(session.path.clone()).or_insert(Known { id, told_to: 0, changed: 0 });
+                    if !self.known.contains_key(&session.path) {
+                        // One that was away goes on where it was; one that is new begins at its beginning.
+                        let told_to = self.gone.remove(&id).unwrap_or_default();
+                        self.known.insert(session.path.clone(), Known { id, told_to, changed: 0 });
+                    }
                     self.tell_entries(&session.path);
                 }
                 Ok(Some(StoreEvent::Removed(path))) => self.tell_deleted(&path),
+                Ok(None) | Err(_) if is_finishing => break,
                 Ok(None) => {}
                 // What cannot be looked at now is looked at again.
                 Err(_) => std::thread::sleep(GLANCE),
@@ -136,7 +152,7 @@ impl StoreTeller {
     }
 
     fn has_ended(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed) || self.connection.has_ended()
+        self.phase.is_over() || self.connection.has_ended()
     }
 
     fn tell_entries(&mut self, path: &Path) {
@@ -169,7 +185,9 @@ impl StoreTeller {
     }
 
     fn tell_deleted(&mut self, path: &Path) {
-        self.known.remove(path);
+        if let Some(known) = self.known.remove(path) {
+            self.gone.insert(known.id, known.told_to);
+        }
         self.connection.engine.forget(path);
         if self.wanted.contains(EventKind::SessionDeleted) {
             // Whoever deleted it through us has said where it went.
@@ -179,7 +197,7 @@ impl StoreTeller {
     }
 
     fn send(&self, event: &SessionEvent) {
-        let told = Told { event: event.to_json(), cursor: self.cursor() };
+        let told = Told { event: event.to_json(), cursor: self.cursor(), n_lost: 0 };
         told.send(&self.connection, &self.name);
     }
 }
@@ -205,7 +223,7 @@ fn portion(session: &OpenSession, told_to: u64) -> Portion {
             portion.is_last = false;
             break;
         }
-        let entry = manager.entry_at(row).ok().map(|entry| entry.into_json());
+        let entry = manager.entry_at(row).ok().map(sessile::entry::Entry::into_json);
         n_bytes += entry.as_ref().map_or(0, |entry| entry.raw().as_bytes().len());
         let own = outline.id(row).is_some_and(|id| lock(&session.happened).is_own(&id));
         portion.entries.push((outline.span(row).end(), entry.map(|entry| (entry, own))));

@@ -1,9 +1,10 @@
 //! What the server does as a process: odd input of any size, clients that do not read, signals, sockets.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -118,24 +119,31 @@ fn signals_end_it_as_they_end_pi() {
 
 /// A server that listens at a socket.
 struct Listening {
-    child: std::process::Child,
+    child: Child,
     home: TempDir,
 }
 
 impl Listening {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let child = Command::new(PROGRAM)
+        let child = Self::child(home.path());
+        Self { child, home }
+    }
+
+    /// A server that has said that it takes clients.
+    fn child(home: &Path) -> Child {
+        let mut child = Command::new(PROGRAM)
             .args(["rpc", "--listen", "s.sock"])
-            .env("HOME", home.path())
-            .current_dir(home.path())
+            .env("HOME", home)
+            .current_dir(home)
+            .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let listening = Self { child, home };
-        while UnixStream::connect(listening.path()).is_err() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        listening
+        let mut said = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said, json!({"type":"listening","socket":home.join("s.sock")}));
+        child
     }
 
     fn path(&self) -> std::path::PathBuf {
@@ -210,11 +218,8 @@ fn a_socket_that_was_left_behind_is_replaced() {
     listening.child.wait().unwrap();
     assert!(listening.path().exists());
     let home = listening.home.path();
-    listening.child =
-        Command::new(PROGRAM).args(["rpc", "--listen", "s.sock"]).env("HOME", home).current_dir(home).spawn().unwrap();
-    while UnixStream::connect(listening.path()).is_err() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    listening.child = Listening::child(home);
+    UnixStream::connect(listening.path()).unwrap();
     std::fs::write(home.join("file"), "x").unwrap();
     let refused = Command::new(PROGRAM)
         .args(["rpc", "--listen", "file"])

@@ -1,7 +1,8 @@
 //! What a client is sent, record by record.
 
-use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How much is gathered before it is written.
 const GATHERED: usize = 64 << 10;
@@ -12,18 +13,21 @@ const GATHERED: usize = 64 << 10;
 /// piles up: a client that never reads stops those who work for it, and them alone.
 pub(crate) struct Outbox {
     stream: Mutex<Stream>,
+    /// Whether the client is gone. What is for it is dropped from then on. Known without waiting for those who write.
+    is_gone: Arc<AtomicBool>,
 }
 
 struct Stream {
     writer: Box<dyn Write + Send>,
     gathered: Vec<u8>,
-    /// Whether the client is gone. What is for it is dropped from then on.
-    is_gone: bool,
+    is_gone: Arc<AtomicBool>,
 }
 
 impl Outbox {
     pub(crate) fn new(writer: Box<dyn Write + Send>) -> Self {
-        Self { stream: Mutex::new(Stream { writer, gathered: Vec::new(), is_gone: false }) }
+        let is_gone = Arc::new(AtomicBool::new(false));
+        let stream = Stream { writer, gathered: Vec::new(), is_gone: Arc::clone(&is_gone) };
+        Self { stream: Mutex::new(stream), is_gone }
     }
 
     /// Sends one record, made of these parts; the line feed is added. It may wait to be flushed.
@@ -57,7 +61,7 @@ impl Outbox {
 
     /// Whether nobody takes records any more.
     pub(crate) fn is_gone(&self) -> bool {
-        self.lock().is_gone
+        self.is_gone.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Stream> {
@@ -67,8 +71,8 @@ impl Outbox {
 
 impl Stream {
     fn write(&mut self, bytes: &[u8]) {
-        if !self.is_gone && self.writer.write_all(bytes).is_err() {
-            self.is_gone = true;
+        if !self.is_gone.load(Ordering::Relaxed) && self.writer.write_all(bytes).is_err() {
+            self.is_gone.store(true, Ordering::Relaxed);
         }
     }
 
@@ -79,7 +83,8 @@ impl Stream {
         }
         self.gathered = gathered;
         self.gathered.clear();
-        let flushed: io::Result<()> = if self.is_gone { Ok(()) } else { self.writer.flush() };
-        self.is_gone |= flushed.is_err();
+        if !self.is_gone.load(Ordering::Relaxed) && self.writer.flush().is_err() {
+            self.is_gone.store(true, Ordering::Relaxed);
+        }
     }
 }

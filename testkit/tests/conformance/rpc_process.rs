@@ -212,6 +212,24 @@ fn two_clients_at_one_socket_see_each_other() {
 }
 
 #[test]
+fn a_client_that_never_reads_keeps_nobody_from_leaving() {
+    let mut listening = Listening::start();
+    let mut stuck = UnixStream::connect(listening.path()).unwrap();
+    let mut other = UnixStream::connect(listening.path()).unwrap();
+    ask(&mut stuck, &json!({"type":"subscribe"}));
+    let long = json!({"type":"append_message","message":{"role":"user","content":"x".repeat(100_000),"timestamp":1}});
+    for _ in 0..50 {
+        ask(&mut other, &long);
+    }
+    // Whoever tells the first client waits for it by now; nobody else does.
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(ask(&mut other, &json!({"type":"new_session"}))["data"]["cancelled"], false);
+    let id = listening.child.id().to_string();
+    Command::new("kill").args(["-TERM", &id]).status().unwrap();
+    assert_eq!(listening.child.wait().unwrap().code(), Some(143));
+}
+
+#[test]
 fn a_socket_that_was_left_behind_is_replaced() {
     let mut listening = Listening::start();
     listening.child.kill().unwrap();

@@ -35,7 +35,7 @@ try {
   await client.appendMessage(said("older ".repeat(60)));
   const second = await client.appendMessage(user("constituents \u2028 of tides"));
   const last = await client.appendMessage(said("Wind."));
-  await refused(client.appendMessage({ ...user("x"), expectedLeaf: first.entryId }), "LEAF_MOVED");
+  await assert.rejects(client.appendMessage({ ...user("x"), expectedLeaf: first.entryId }), (error) => error.code === "LEAF_MOVED" && error.leafId === last.entryId);
   await client.appendThinkingLevelChange({ thinkingLevel: "high" });
   await client.appendModelChange({ provider: "p", modelId: "m" });
   await client.appendUsage({ kind: "k", provider: "p", model: "m", usage: { input: 1 } });
@@ -72,7 +72,7 @@ try {
     throw new Error("the hook is lost");
   };
   const answers = [() => ({ cancel: true }), fails];
-  await client.hook(["session_before_compact"], () => answers.shift()(), 10000);
+  const unhook = await client.hook(["session_before_compact"], (event, sessionPath) => (assert.equal(sessionPath, state.sessionFile), answers.shift()()), 10000);
   const failures = [];
   client.on((event) => event.type === "extension_error" && failures.push(event.error));
   await refused(client.compact(), "CANCELLED");
@@ -82,6 +82,7 @@ try {
   assert.equal(heard[0].entry.type, "compaction");
   while (failures.length === 0) await new Promise((later) => setTimeout(later, 10));
   assert.deepEqual(failures, ["the hook is lost"]);
+  await unhook();
   await subscription.stop();
   await refused(client.hookResponse({ requestId: "nobody" }), "NOT_FOUND");
 
@@ -126,7 +127,19 @@ try {
 
   assert.deepEqual(COMMANDS.filter((command) => !used.has(command)), []);
   assert.equal(await client.close(), 0);
+  assert.equal(await client.ended, 0);
   await refused(client.getState(), "IO");
+
+  // A server for several clients.
+  await assert.rejects(SessileClient.start({ program, args: ["--listen", "x"] }), TypeError);
+  await assert.rejects(SessileClient.serve({ program, args: ["--nonsense"], socket: join(home, "s"), cwd: home, env: { ...env, SESSILE_LOG: "off" } }));
+  const server = await SessileClient.serve({ program, socket: join(home, "socket"), cwd: home, env });
+  const [one, other] = await Promise.all([0, 1].map(() => SessileClient.start({ socket: server.socket })));
+  const written = await one.appendMessage(user("for both"));
+  assert.equal((await other.getEntries()).leafId, written.entryId);
+  await server.stop();
+  await Promise.all([one.ended, other.ended]);
+  await refused(one.getState(), "IO");
   console.log("every command works");
 } finally {
   rmSync(home, { recursive: true, force: true });

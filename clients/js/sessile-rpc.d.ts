@@ -1,30 +1,158 @@
 // Made from the catalogue of commands by `cargo xtask docs`. Changes here are lost.
 
-/** An entry of a session file, with whatever else its type has. */
-export interface Entry {
+/** An entry of a session file. */
+export type Entry = AnyEntry | MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | CompactionEntry | BranchSummaryEntry | LabelEntry | SessionInfoEntry | CustomEntry | CustomMessageEntry | ContextEditEntry | UsageEntry;
+
+/** An entry of whatever type, with whatever else that has. */
+export type AnyEntry = {
   type: string;
   id: string;
   parentId: string | null;
   timestamp: string;
   [key: string]: unknown;
-}
+};
 
-/** A message, with whatever else its role has: see UserMessage, AssistantMessage, ToolResultMessage and BashExecutionMessage. It is kept as it is given. */
-export interface Message {
+/** A message. */
+export type MessageEntry = {
+  type: "message";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  message: Message;
+};
+
+/** Another model was chosen. */
+export type ModelChangeEntry = {
+  type: "model_change";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  provider: string;
+  modelId: string;
+};
+
+/** Another thinking level was chosen. */
+export type ThinkingLevelChangeEntry = {
+  type: "thinking_level_change";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  thinkingLevel: string;
+};
+
+/** From here on a summary stands for what is before the first kept entry. */
+export type CompactionEntry = {
+  type: "compaction";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  summary: string;
+  /** itself if nothing before it is kept */
+  firstKeptEntryId: string;
+  tokensBefore: number;
+  details?: unknown;
+  usage?: Usage;
+  fromHook?: boolean;
+};
+
+/** What happened on a branch that was left. */
+export type BranchSummaryEntry = {
+  type: "branch_summary";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  /** the entry that was gone to, or root */
+  fromId: string;
+  summary: string;
+  details?: unknown;
+  usage?: Usage;
+  fromHook?: boolean;
+};
+
+/** An entry was labelled, or lost its label. */
+export type LabelEntry = {
+  type: "label";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  targetId: string;
+  label?: string;
+};
+
+/** The session was named. */
+export type SessionInfoEntry = {
+  type: "session_info";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  name: string;
+};
+
+/** A program's own data. */
+export type CustomEntry = {
+  type: "custom";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  customType: string;
+  data?: unknown;
+};
+
+/** A program's own message to the model. */
+export type CustomMessageEntry = {
+  type: "custom_message";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  customType: string;
+  content: string | (TextBlock | ImageBlock)[];
+  display: boolean;
+  details?: unknown;
+};
+
+/** What the model sees of an entry was changed. */
+export type ContextEditEntry = {
+  type: "context_edit";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  targetId: string;
+  /** null takes the target out of the context */
+  replacement: null | { content: string | unknown[] };
+};
+
+/** A cost that belongs to no message. */
+export type UsageEntry = {
+  type: "usage";
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  kind: string;
+  provider: string;
+  model: string;
+  usage: Usage;
+  note?: string;
+};
+
+/** A message. */
+export type Message = AnyMessage | UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage;
+
+/** A message of whatever role, with whatever else that has. */
+export type AnyMessage = {
   role: string;
   [key: string]: unknown;
-}
+};
 
 /** What the user says. */
-export interface UserMessage {
+export type UserMessage = {
   role: "user";
   content: string | (TextBlock | ImageBlock)[];
   /** milliseconds since 1970 */
   timestamp: number;
-}
+};
 
 /** What a model answers, and what it wants done. */
-export interface AssistantMessage {
+export type AssistantMessage = {
   role: "assistant";
   content: (TextBlock | ThinkingBlock | ToolCallBlock)[];
   /** how the model was asked, such as anthropic-messages */
@@ -36,10 +164,10 @@ export interface AssistantMessage {
   errorMessage?: string;
   /** milliseconds since 1970 */
   timestamp: number;
-}
+};
 
 /** What came of a tool. */
-export interface ToolResultMessage {
+export type ToolResultMessage = {
   role: "toolResult";
   /** the id of the ToolCallBlock */
   toolCallId: string;
@@ -49,10 +177,10 @@ export interface ToolResultMessage {
   isError: boolean;
   /** milliseconds since 1970 */
   timestamp: number;
-}
+};
 
 /** A command that the user ran. */
-export interface BashExecutionMessage {
+export type BashExecutionMessage = {
   role: "bashExecution";
   command: string;
   output: string;
@@ -64,38 +192,38 @@ export interface BashExecutionMessage {
   timestamp: number;
   /** the model does not see it */
   excludeFromContext?: boolean;
-}
+};
 
 /** Text in a message. */
-export interface TextBlock {
+export type TextBlock = {
   type: "text";
   text: string;
-}
+};
 
 /** A picture in a message. */
-export interface ImageBlock {
+export type ImageBlock = {
   type: "image";
   /** in Base64 */
   data: string;
   mimeType: string;
-}
+};
 
 /** What a model thinks. */
-export interface ThinkingBlock {
+export type ThinkingBlock = {
   type: "thinking";
   thinking: string;
-}
+};
 
 /** What a model wants done. */
-export interface ToolCallBlock {
+export type ToolCallBlock = {
   type: "toolCall";
   id: string;
   name: string;
-  arguments: {};
-}
+  arguments: { [key: string]: unknown };
+};
 
 /** The tokens that an answer took, and what they cost. */
-export interface Usage {
+export type Usage = {
   input: number;
   output: number;
   cacheRead: number;
@@ -103,10 +231,10 @@ export interface Usage {
   totalTokens: number;
   /** in dollars */
   cost: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
-}
+};
 
 /** The first line of a session file. */
-export interface Header {
+export type Header = {
   type: "session";
   version?: number;
   id: string;
@@ -114,18 +242,18 @@ export interface Header {
   cwd?: string;
   parentSession?: string;
   [key: string]: unknown;
-}
+};
 
 /** An entry with all that is below it. */
-export interface TreeNode {
+export type TreeNode = {
   entry: Entry;
   children: TreeNode[];
   label?: string;
   labelTimestamp?: string;
-}
+};
 
 /** What there is to know about a session at a glance. */
-export interface State {
+export type State = {
   model?: Model;
   thinkingLevel: string;
   isStreaming: boolean;
@@ -138,24 +266,24 @@ export interface State {
   autoCompactionEnabled: boolean;
   messageCount: number;
   pendingMessageCount: number;
-}
+};
 
 /** The model that a session says it uses. */
-export interface Model {
+export type Model = {
   provider: string;
   id: string;
   contextWindow?: number;
-}
+};
 
 /** What was written, where the session goes on, and what the entry survives. */
-export interface Written {
+export type Written = {
   entryId: string;
   leafId: string | null;
   durable: "memory" | "page-cache" | "disk";
-}
+};
 
 /** What a session took, all branches counted. */
-export interface SessionStats {
+export type SessionStats = {
   sessionFile?: string;
   sessionId: string;
   userMessages: number;
@@ -166,20 +294,20 @@ export interface SessionStats {
   tokens: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
   cost: number;
   contextUsage?: { tokens: number | null; contextWindow: number; percent: number | null };
-}
+};
 
 /** A compaction that was written. */
-export interface CompactionResult {
+export type CompactionResult = {
   summary: string;
   firstKeptEntryId?: string;
   tokensBefore: number;
   estimatedTokensAfter?: number;
   usage?: unknown;
   details?: unknown;
-}
+};
 
 /** What a compaction would summarise and keep. */
-export interface Preparation {
+export type Preparation = {
   firstKeptEntryId: string;
   messagesToSummarize: Message[];
   turnPrefixMessages: Message[];
@@ -188,10 +316,10 @@ export interface Preparation {
   previousSummary?: string;
   fileOps: { read: string[]; written: string[]; edited: string[] };
   settings: { enabled: boolean; reserveTokens: number; keepRecentTokens: number };
-}
+};
 
 /** Where somebody goes in the tree, and what is left. */
-export interface TreePreparation {
+export type TreePreparation = {
   targetId: string;
   oldLeafId: string | null;
   commonAncestorId: string | null;
@@ -200,10 +328,10 @@ export interface TreePreparation {
   customInstructions?: string;
   replaceInstructions?: boolean;
   label?: string;
-}
+};
 
 /** A session in a list. */
-export interface SessionRow {
+export type SessionRow = {
   path: string;
   id: string;
   cwd: string;
@@ -213,10 +341,10 @@ export interface SessionRow {
   modified: string;
   messageCount: number;
   firstMessage: string;
-}
+};
 
 /** Which entries a search admits. */
-export interface SearchFilters {
+export type SearchFilters = {
   /** such as user, assistant, tool; an error names all */
   role?: string | string[];
   tool?: string;
@@ -226,10 +354,10 @@ export interface SearchFilters {
   /** a date, or milliseconds */
   until?: string | number;
   cwd?: string;
-}
+};
 
 /** An entry that a search found. */
-export interface SearchHit {
+export type SearchHit = {
   sessionPath: string;
   entryId?: string;
   role?: string;
@@ -242,10 +370,10 @@ export interface SearchHit {
   timestamp?: string;
   /** where its line begins in the file */
   offset: number;
-}
+};
 
 /** A session among those that descend from one another. */
-export interface FamilyNode {
+export type FamilyNode = {
   sessionPath?: string;
   id?: string;
   /** the path of the session it was forked from */
@@ -253,10 +381,10 @@ export interface FamilyNode {
   depth: number;
   missing?: boolean;
   sharedEntries?: number;
-}
+};
 
 /** Something that is wrong with a session file. */
-export interface Finding {
+export type Finding = {
   code: string;
   severity: string;
   line: number;
@@ -264,7 +392,7 @@ export interface Finding {
   message: string;
   consequence: string;
   repair: string;
-}
+};
 
 export interface Commands {
   /** What there is to know about the session at a glance */
@@ -296,7 +424,7 @@ export interface Commands {
   /** Whether the session should be compacted by itself */
   set_auto_compaction: { parameters: { enabled: boolean }; data: void };
   /** Stop compactions and summaries, and wait until they have stopped */
-  abort: { parameters: {}; data: void };
+  abort: { parameters: { sessionPath?: string }; data: void };
   /** Note which model is used */
   set_model: { parameters: { provider: string; modelId: string; sessionPath?: string; expectedLeaf?: string | null }; data: { provider: string; id: string } };
   /** Note how much the model thinks */
@@ -370,7 +498,7 @@ export interface Commands {
   /** The sessions of a directory, a repository or all, the newest first */
   list_sessions: { parameters: { scope?: "cwd" | "repo" | "all"; cwd?: string; limit?: number; named?: boolean; children?: boolean | "shown" | "hidden" | "only" }; data: { sessions: SessionRow[] } };
   /** Find what was said, done or named */
-  search: { parameters: { query: string; scope?: "session" | "cwd" | "repo" | "all"; limit?: number; filters?: SearchFilters; sessionPath?: string }; data: { hits: SearchHit[] } };
+  search: { parameters: { query: string; scope?: "session" | "cwd" | "repo" | "all"; limit?: number; filters?: SearchFilters; cwd?: string; sessionPath?: string }; data: { hits: SearchHit[] } };
   /** Whom a session was forked from, and what was forked from it */
   family: { parameters: { sessionPath?: string }; data: { root: string; nodes: FamilyNode[] } };
   /** Move a session to the trash */
@@ -382,11 +510,11 @@ export interface Commands {
   /** Be told what happens from now on, or since a cursor */
   subscribe: { parameters: { events?: ("session_start" | "session_before_switch" | "session_before_fork" | "session_fork" | "session_before_tree" | "session_tree" | "session_before_compact" | "session_compact" | "session_compact_failed" | "session_info_changed" | "session_shutdown" | "entry_appended" | "leaf_moved" | "divergence" | "recovered" | "session_deleted")[]; cursor?: string; scope?: "session" | "store"; sessionPath?: string }; data: { subscription: string; cursor: string } };
   /** End a subscription */
-  unsubscribe: { parameters: { subscription: string }; data: {} };
+  unsubscribe: { parameters: { subscription: string }; data: { [key: string]: unknown } };
   /** Be asked before things happen */
-  hook_register: { parameters: { events: ("session_before_switch" | "session_before_fork" | "session_before_tree" | "session_before_compact")[]; timeoutMs?: number }; data: {} };
+  hook_register: { parameters: { events: ("session_before_switch" | "session_before_fork" | "session_before_tree" | "session_before_compact")[]; timeoutMs?: number }; data: { [key: string]: unknown } };
   /** Answer a hook_request */
-  hook_response: { parameters: { requestId: string; result?: unknown; error?: string }; data: {} };
+  hook_response: { parameters: { requestId: string; result?: unknown; error?: string }; data: { [key: string]: unknown } };
 }
 
 export type Command = keyof Commands;
@@ -471,12 +599,30 @@ export interface ClientOptions {
 export declare class RpcError extends Error {
   readonly code: ErrorCode;
   readonly command: Command;
+  /** With LEAF_MOVED: the entry that is to be expected now. */
+  readonly leafId?: string | null;
 }
+
+/** Every command's name. */
+export declare const COMMANDS: readonly Command[];
 
 export type HookReply = Record<string, unknown> | null | undefined;
 
+/** A server that listens at a socket. */
+export interface SessileServer {
+  readonly socket: string;
+  /** Resolves to its exit code; null if a signal ended it. */
+  readonly ended: Promise<number | null>;
+  /** Ends it, and waits until it has ended. */
+  stop(): Promise<number | null>;
+}
+
 export declare class SessileClient {
   static start(options?: ClientOptions): Promise<SessileClient>;
+  /** Starts a server that listens at a socket, and resolves when it takes clients. */
+  static serve(options: ClientOptions & { socket: string }): Promise<SessileServer>;
+  /** Resolves when the connection has ended, by whomever: to the exit code of the program, if one was started. */
+  readonly ended: Promise<number | null>;
   /** Sends a command and waits for its answer. */
   send<C extends Command>(command: C, parameters?: Commands[C]["parameters"]): Promise<Commands[C]["data"]>;
   /** Hears what pi's stream tells. */
@@ -484,14 +630,14 @@ export declare class SessileClient {
   /** Hears what happens, from now on or from a cursor on. */
   listen(
     parameters: Commands["subscribe"]["parameters"],
-    listener: (event: SessionEvent, cursor: string) => void,
+    listener: (event: SessionEvent, cursor: string, lost: number) => void,
   ): Promise<{ subscription: string; cursor: string; stop(): Promise<void> }>;
-  /** Is asked before things happen. */
+  /** Is asked before things happen. Resolves to a function that ends it. */
   hook(
     events: Commands["hook_register"]["parameters"]["events"],
-    answer: (event: SessionEvent) => HookReply | Promise<HookReply>,
+    answer: (event: SessionEvent, sessionPath?: string) => HookReply | Promise<HookReply>,
     timeoutMs?: number,
-  ): Promise<void>;
+  ): Promise<() => Promise<void>>;
   /** Ends the connection and waits for the end. Resolves to the exit code of the program, if one was started. */
   close(): Promise<number | null>;
   /** What there is to know about the session at a glance */

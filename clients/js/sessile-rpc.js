@@ -74,19 +74,30 @@ export const COMMANDS = [
 
 /** A command that failed. */
 export class RpcError extends Error {
-  constructor(command, { error, code }) {
+  constructor(command, { error, code, leafId }) {
     super(error);
     this.name = "RpcError";
     this.command = command;
     this.code = code;
+    if (leafId !== undefined) this.leafId = leafId;
   }
 }
 
 const endedBefore = (command) => new RpcError(command, { error: "the server has ended", code: "IO" });
 
+/** Calls what others have given us. What it throws is theirs, and must not keep us from hearing on. */
+function call(listener, ...args) {
+  try {
+    listener(...args);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
 export class SessileClient {
   #input;
-  #ended;
   #rest = [];
   #waiting = new Map();
   #number = 0;
@@ -100,6 +111,7 @@ export class SessileClient {
 
   /** Starts a program, or connects to the socket of one that runs. */
   static async start({ program = "sessile", args = [], socket, cwd, env } = {}) {
+    if (args.includes("--listen")) throw new TypeError("a server that listens is started by SessileClient.serve");
     if (socket !== undefined) {
       const stream = connect(socket);
       await new Promise((connected, failed) => stream.once("connect", connected).once("error", failed));
@@ -112,9 +124,25 @@ export class SessileClient {
     return new SessileClient(child.stdout, child.stdin, ended);
   }
 
+  /** Starts a server that listens at a socket, and waits until it takes clients. */
+  static async serve({ program = "sessile", args = [], socket, cwd, env }) {
+    const child = spawn(program, ["rpc", ...args, "--listen", socket], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
+    const ended = new Promise((closed) => child.once("close", (code) => closed(code)));
+    await new Promise((listening, failed) => {
+      child.once("error", failed);
+      child.stdout.once("data", listening);
+      ended.then((code) => failed(new Error(`the server has ended with ${code}`)));
+    });
+    const stop = () => {
+      child.kill("SIGTERM");
+      return ended;
+    };
+    return { socket, ended, stop };
+  }
+
   constructor(output, input, ended) {
     this.#input = input;
-    this.#ended = ended;
+    this.ended = ended;
     output.on("data", (chunk) => this.#take(chunk));
     // Whoever still waits learns that nothing comes.
     output.on("close", () => {
@@ -154,7 +182,7 @@ export class SessileClient {
       case "event": {
         const listener = this.#subscriptions.get(record.subscription);
         // It may come before the answer that names the subscription.
-        if (listener !== undefined) listener(record.event, record.cursor);
+        if (listener !== undefined) call(listener, record.event, record.cursor, record.lost ?? 0);
         else if (!this.#stopped.has(record.subscription)) this.#early.push(record);
         return;
       }
@@ -164,15 +192,15 @@ export class SessileClient {
       case "hook_cancel":
         return;
       default:
-        for (const listener of this.#listeners) listener(record);
+        for (const listener of this.#listeners) call(listener, record);
     }
   }
 
-  async #answer({ requestId, event }) {
+  async #answer({ requestId, sessionPath, event }) {
     const hook = this.#hooks.find(({ events }) => events.includes(event.type));
     let answer;
     try {
-      answer = { result: (await hook?.answer(event)) ?? null };
+      answer = { result: (await hook?.answer(event, sessionPath)) ?? null };
     } catch (error) {
       answer = { error: String(error?.message ?? error) };
     }
@@ -199,7 +227,7 @@ export class SessileClient {
     this.#subscriptions.set(subscription, listener);
     const early = this.#early.filter((record) => record.subscription === subscription);
     this.#early = this.#early.filter((record) => record.subscription !== subscription);
-    for (const record of early) listener(record.event, record.cursor);
+    for (const record of early) call(listener, record.event, record.cursor, record.lost ?? 0);
     const stop = async () => {
       this.#stopped.add(subscription);
       this.#subscriptions.delete(subscription);
@@ -209,16 +237,25 @@ export class SessileClient {
   }
 
   async hook(events, answer, timeoutMs) {
-    this.#hooks.push({ events, answer });
+    const hook = { events, answer };
+    this.#hooks.push(hook);
     this.#patience = timeoutMs ?? this.#patience;
-    // What is registered last counts alone.
-    const all = [...new Set(this.#hooks.flatMap((hook) => hook.events))];
-    await this.send("hook_register", this.#patience === undefined ? { events: all } : { events: all, timeoutMs: this.#patience });
+    await this.#register();
+    return async () => {
+      this.#hooks = this.#hooks.filter((other) => other !== hook);
+      await this.#register();
+    };
+  }
+
+  /** What is registered last counts alone, so it is all that is wanted. */
+  #register() {
+    const events = [...new Set(this.#hooks.flatMap((hook) => hook.events))];
+    return this.send("hook_register", this.#patience === undefined ? { events } : { events, timeoutMs: this.#patience });
   }
 
   close() {
     this.#input.end();
-    return this.#ended;
+    return this.ended;
   }
 }
 

@@ -403,6 +403,11 @@ fn sessions_are_named_by_id_and_forked_from_afar() {
     for (made, n_entries) in [(forked.new_session_path, 2), (cloned.new_session_path, 3)] {
         assert_eq!(n(&client.at(&made.unwrap()).get_entries(None).unwrap(), "entries"), n_entries);
     }
+    // One's own session is no exception.
+    let own = client.at(mine.as_deref().unwrap());
+    assert!(own.clone_session().unwrap().new_session_path.is_some());
+    let leaf = text(&own.get_entries(None).unwrap(), "leafId");
+    own.create_branched_session(&leaf).unwrap();
     assert_eq!(here.get_state().unwrap().session_file, mine);
     // What names nothing is no name for a file.
     assert_eq!(code(here.switch_session("nonsense")), "NOT_FOUND");
@@ -449,6 +454,59 @@ fn a_session_that_comes_back_is_not_told_again() {
 }
 
 #[test]
+fn a_session_that_was_away_is_one_session_for_all() {
+    let world = World::new(&Start::New);
+    let (stays, other) = (world.client(), world.client());
+    stays.current().append_message(&user("one")).unwrap();
+    let path = PathBuf::from(stays.current().get_state().unwrap().session_file.unwrap());
+    other.current().new_session(None, None).unwrap();
+    let subscribed = other.current().subscribe(Some(&["session_deleted"]), None, Some("store")).unwrap();
+    let aside = world.dir.path().join("aside.jsonl");
+    std::fs::rename(&path, &aside).unwrap();
+    told(&other, "event");
+    other.current().unsubscribe(&subscribed.subscription).unwrap();
+    std::fs::rename(&aside, &path).unwrap();
+    let second = other.at(&path.to_string_lossy()).append_message(&user("two")).unwrap().entry_id;
+    let third = stays.current().append_message(&user("three")).unwrap().entry_id;
+    let entry = stays.current().get_entry(&third.to_string()).unwrap();
+    assert_eq!(text(&entry.raw().get("entry").unwrap().to_json(), "parentId"), second.to_string());
+}
+
+#[test]
+fn a_cursor_knows_sessions_that_were_away() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    let events = ["entry_appended", "session_deleted"];
+    here.append_message(&user("start")).unwrap();
+    let path = PathBuf::from(here.get_state().unwrap().session_file.unwrap());
+    here.subscribe(Some(&events), None, Some("store")).unwrap();
+    here.append_message(&user("one")).unwrap();
+    let cursor = text(&told(&client, "event"), "cursor");
+    let aside = world.dir.path().join("aside.jsonl");
+    std::fs::rename(&path, &aside).unwrap();
+    let after = text(&told(&client, "event"), "cursor");
+    // Whoever comes while it is away, having heard of that or not, hears what is new when it is back, and no more.
+    let late: Vec<Client> = [cursor, after]
+        .iter()
+        .map(|cursor| {
+            let late = world.client();
+            late.current().subscribe(Some(&events), Some(cursor), Some("store")).unwrap();
+            late
+        })
+        .collect();
+    std::fs::rename(&aside, &path).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    SessionManager::open(&path, None, None).unwrap().append_message(draft::UserMessage::new("two", 1)).unwrap();
+    for client in &late {
+        assert!(told(client, "event").to_text().contains("two"));
+        assert!(client.next_told(Duration::from_millis(200)).unwrap().is_none());
+    }
+    let refused = here.subscribe(Some(&["leaf_moved"]), None, Some("store"));
+    assert_eq!(code(refused), "INVALID_ARGUMENT");
+}
+
+#[test]
 fn who_registers_again_is_asked_once() {
     let world = World::new(&Start::New);
     let (client, guard) = (world.client(), world.client());
@@ -486,7 +544,13 @@ fn who_is_too_slow_for_events_learns_how_many_are_lost() {
     let mut hearing = BufReader::new(slow.try_clone().unwrap());
     let mut told = String::new();
     hearing.read_line(&mut told).unwrap();
-    for _ in 0..5_000 {
+    for _ in 0..2_500 {
+        here.branch(&first).unwrap();
+        here.branch(&second).unwrap();
+    }
+    // Large entries that are not asked for do not hide how much was lost.
+    for place in 0..2_500 {
+        here.append_message(&user(&format!("{place} {}", "x".repeat(500)))).unwrap();
         here.branch(&first).unwrap();
         here.branch(&second).unwrap();
     }

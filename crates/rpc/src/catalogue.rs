@@ -2,13 +2,20 @@
 
 mod event;
 mod named;
+mod stored;
 
 pub use event::{EVENTS, EventShape, HOOK_EVENTS, STREAMED, SUBSCRIBED};
-pub use named::NAMED;
+use named::NAMED;
+use stored::STORED;
 
 use crate::command::{Run, agent, append, compact, hooks, look, navigate, replace, state, store, subscribe};
 use crate::shape::Field;
 use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Words};
+
+/// All shapes that have a name, and what they are.
+pub fn named_shapes() -> impl Iterator<Item = &'static (&'static str, Shape, &'static str)> {
+    STORED.iter().chain(NAMED)
+}
 
 /// Where a command comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +200,9 @@ pub const COMMANDS: &[Command] = &[
     command("set_auto_compaction", "Whether the session should be compacted by itself", state::set_auto_compaction)
         .of_pi()
         .takes(&[Field::new("enabled", Flag)]),
-    command("abort", "Stop compactions and summaries, and wait until they have stopped", compact::abort).of_pi(),
+    command("abort", "Stop compactions and summaries, and wait until they have stopped", compact::abort)
+        .of_pi()
+        .of_session(),
     command("set_model", "Note which model is used", state::set_model)
         .of_pi()
         .guarded()
@@ -402,6 +411,7 @@ pub const COMMANDS: &[Command] = &[
             Field::optional("scope", Words(&["session", "cwd", "repo", "all"])).about("cwd if absent"),
             Field::optional("limit", Count).about("50 if absent"),
             Field::optional("filters", Named("SearchFilters")),
+            Field::optional("cwd", Text).about("the directory that scope is about"),
             Field::optional("sessionPath", Text).about("only this session"),
         ])
         .gives(Object(&[Field::new("hits", List(&Named("SearchHit")))]))
@@ -461,7 +471,7 @@ mod tests {
             command.data.iter().for_each(resolve);
             command.all_parameters().for_each(|field| resolve(&field.shape));
         }
-        for (_, shape, _) in NAMED {
+        for (_, shape, _) in named_shapes() {
             resolve(shape);
         }
     }
@@ -480,7 +490,7 @@ mod tests {
 
     fn resolve(shape: &Shape) {
         match shape {
-            Named(name) => assert!(NAMED.iter().any(|(known, _, _)| known == name), "{name} is nowhere"),
+            Named(name) => assert!(named_shapes().any(|(known, _, _)| known == name), "{name} is nowhere"),
             List(inner) => resolve(inner),
             OneOf(shapes) => shapes.iter().for_each(resolve),
             Object(fields) => fields.iter().for_each(|field| resolve(&field.shape)),

@@ -1,6 +1,6 @@
 //! What all clients of a server share: the sessions that are open, and what is set for all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -119,6 +119,8 @@ pub struct Engine {
     is_noting: AtomicBool,
     /// What happened to sessions that are not open here.
     pub(crate) elsewhere: Mutex<Happened>,
+    /// The sessions that were brought back from the trash through this server.
+    pub(crate) restored: Mutex<HashSet<PathBuf>>,
 }
 
 /// How an agent would take messages that come while it works. Only remembered.
@@ -169,6 +171,7 @@ impl Engine {
             next_number: AtomicU64::new(1),
             is_noting: AtomicBool::new(false),
             elsewhere: Mutex::default(),
+            restored: Mutex::default(),
             first: Arc::clone(&first),
             options,
         };
@@ -265,6 +268,16 @@ impl Engine {
         Ok(self.enter(SessionHost::new(self.options.sessions.clone(), manager)))
     }
 
+    /// A session that somebody still has, though its file went away: it has come back.
+    fn returned(&self, host: &SessionHost) -> Option<Arc<OpenSession>> {
+        let (path, id) = (host.session().session_file()?, host.session().session_id());
+        let session = self.sessions().into_iter().find(|known| known.path() == Some(path) && known.id() == id)?;
+        let mut open = lock(&self.open);
+        open.by_path.insert(path.to_path_buf(), Arc::downgrade(&session));
+        open.keep(&session);
+        Some(session)
+    }
+
     /// A session that was opened by this path and still is.
     pub(crate) fn opened(&self, path: &Path) -> Option<Arc<OpenSession>> {
         let mut open = lock(&self.open);
@@ -283,6 +296,9 @@ impl Engine {
     /// If somebody else has opened it meanwhile, that one counts, so that nobody's entries go unseen.
     pub(crate) fn enter(&self, host: SessionHost) -> Arc<OpenSession> {
         if let Some(session) = host.session().session_file().and_then(|path| self.opened(path)) {
+            return session;
+        }
+        if let Some(session) = self.returned(&host) {
             return session;
         }
         let session = Arc::new(OpenSession::new(host));

@@ -115,7 +115,7 @@ impl OpenSession {
             Expected::Leaf(expected) if self.is_elsewhere.load(Ordering::Relaxed) => {
                 let actual = manager.leaf_id();
                 if actual != *expected {
-                    return Err(SessionError::LeafMoved { expected: expected.clone(), actual }.into());
+                    return Err(is_elsewhere(expected.as_ref(), actual));
                 }
                 manager.deferred(write)
             }
@@ -134,11 +134,11 @@ impl OpenSession {
     pub(crate) fn check_leaf(&self, expected: &Expected) -> Result<(), Failure> {
         let Expected::Leaf(expected) = expected else { return Ok(()) };
         let manager = self.lock_fresh();
-        let actual = if self.is_elsewhere.load(Ordering::Relaxed) {
-            manager.leaf_id()
-        } else {
-            manager.outline().entries().last().and_then(|row| manager.outline().id(row))
-        };
+        if self.is_elsewhere.load(Ordering::Relaxed) {
+            let actual = manager.leaf_id();
+            return if actual == *expected { Ok(()) } else { Err(is_elsewhere(expected.as_ref(), actual)) };
+        }
+        let actual = manager.outline().entries().last().and_then(|row| manager.outline().id(row));
         if actual == *expected {
             return Ok(());
         }
@@ -201,6 +201,13 @@ impl OpenSession {
         }
         Stopping(Arc::clone(self))
     }
+}
+
+/// Refuses what expects another leaf than the one that somebody has gone to on purpose.
+fn is_elsewhere(expected: Option<&EntryId>, actual: Option<EntryId>) -> Failure {
+    let shown = |id: Option<&EntryId>| id.map_or_else(|| "the beginning".to_owned(), ToString::to_string);
+    let words = format!("the session goes on from {}, not from {}", shown(actual.as_ref()), shown(expected));
+    Failure::from(SessionError::LeafMoved { expected: expected.cloned(), actual }).in_words(words)
 }
 
 /// A session that this thread alone has.

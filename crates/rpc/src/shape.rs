@@ -27,7 +27,7 @@ pub enum Shape {
     Object(&'static [Field]),
     /// One of these.
     OneOf(&'static [Self]),
-    /// Something that has a name: see [`NAMED`](crate::catalogue::NAMED).
+    /// Something that has a name: see [`named_shapes`](crate::catalogue::named_shapes).
     Named(&'static str),
 }
 
@@ -97,7 +97,7 @@ impl Shape {
                 check(fields, value).err().map(|fault| format!("{place}.{fault}"))
             }
             (Self::Named(name), _) => named(name).and_then(|shape| shape.fault(place, value)),
-            // The one that was probably meant.
+            // The first is the one that all have to be.
             (Self::OneOf(shapes), json::Shape::Array | json::Shape::Object) => {
                 let is_nested = |shape: &&Self| matches!(shape, Self::List(_) | Self::Object(_) | Self::Named(_));
                 shapes.iter().filter(is_nested).find_map(|shape| shape.fault(place, value))
@@ -120,7 +120,11 @@ impl Shape {
             Self::Word(word) => (*word).to_owned(),
             Self::List(_) => "an array".to_owned(),
             Self::Object(_) => "an object".to_owned(),
-            Self::OneOf(shapes) => shapes.iter().map(Self::words).collect::<Vec<_>>().join(" or "),
+            Self::OneOf(shapes) => {
+                let mut words: Vec<String> = shapes.iter().map(Self::words).collect();
+                words.dedup();
+                words.join(" or ")
+            }
             Self::Named(name) => named(name).map_or_else(|| (*name).to_owned(), Self::words),
         }
     }
@@ -131,7 +135,7 @@ fn is_count(number: f64) -> bool {
 }
 
 fn named(name: &str) -> Option<&'static Shape> {
-    crate::catalogue::NAMED.iter().find(|(known, _, _)| *known == name).map(|(_, shape, _)| shape)
+    crate::catalogue::named_shapes().find(|(known, _, _)| *known == name).map(|(_, shape, _)| shape)
 }
 
 /// Whether an object has the members it should have; what is wrong, in words.

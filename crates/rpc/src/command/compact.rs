@@ -131,9 +131,8 @@ impl<'r> Retries<'r> {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "commands may fail, this one does not")]
 pub(crate) fn abort(call: &Call<'_>) -> Outcome {
-    let held = call.connection.current().stop_and_wait();
+    let held = call.session()?.stop_and_wait();
     Ok(Reply { data: None, held: Some(held) })
 }
 

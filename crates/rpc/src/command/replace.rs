@@ -68,7 +68,11 @@ fn new_elsewhere(call: &Call<'_>, cwd: &Path, options: NewSession) -> Result<Ses
         return Err(Failure::not_found(format!("there is no directory {}", cwd.display())));
     }
     let sessions = engine.options.sessions.clone();
-    let session = sessions.create(&cwd, engine.options.session_dir.as_deref(), options)?;
+    let session = if call.connection.current().lock().is_persisted() {
+        sessions.create(&cwd, engine.options.session_dir.as_deref(), options)?
+    } else {
+        sessions.in_memory(&cwd, options)?
+    };
     Ok(SessionHost::new(sessions, session))
 }
 
@@ -144,7 +148,7 @@ impl Forked {
     }
 }
 
-/// Forks a session, and goes there if it is the one that the client is at; none if a handler does not want it.
+/// Forks a session, and goes there unless it was named; none if a handler does not want it.
 fn forked(
     call: &Call<'_>,
     old: &Arc<OpenSession>,
@@ -156,7 +160,8 @@ fn forked(
     }
     let (host, text) = old.lock_fresh().host().fork_beside(entry, position)?;
     let new = call.engine().enter(host);
-    let goes = Arc::ptr_eq(old, &call.connection.current());
+    // Whoever names a session stays where they are.
+    let goes = call.get("sessionPath").is_none();
     if goes {
         go(call, old, &new, StartReason::Fork);
     }
@@ -188,7 +193,7 @@ pub(crate) fn create_branched_session(call: &Call<'_>) -> Outcome {
     let leaf = call.required_entry("entryId")?;
     let host = old.lock_fresh().host().branch_beside(&leaf)?;
     let new = call.engine().enter(host);
-    if Arc::ptr_eq(&old, &call.connection.current()) {
+    if call.get("sessionPath").is_none() {
         go(call, &old, &new, StartReason::Fork);
     }
     let manager = new.lock();

@@ -13,6 +13,7 @@ use sessile::{
 };
 
 use super::{Call, Outcome, object};
+use crate::engine::lock;
 use crate::failure::Failure;
 
 /// The working directory that a command is about.
@@ -62,7 +63,12 @@ pub(crate) fn search(call: &Call<'_>) -> Outcome {
         (Some(file), _) => SearchScope::Files(vec![file]),
         (None, Some("session")) => SearchScope::Files(Vec::new()),
         (None, Some("all" | "repo")) => SearchScope::All { dir },
-        (None, _) => SearchScope::Cwd { cwd: cwd(call), dir },
+        (None, _) => {
+            let filtered = call.get("filters").and_then(|filters| filters.get("cwd")).and_then(Raw::as_string);
+            // Whoever asks for sessions of a directory means that one, not this one.
+            let cwd = filtered.filter(|_| scope.is_none()).map_or_else(|| cwd(call), PathBuf::from);
+            SearchScope::Cwd { cwd, dir }
+        }
     };
     let project = (scope.as_deref() == Some("repo")).then(|| sessions.project_of(cwd(call)));
     let is_ours = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
@@ -194,7 +200,13 @@ pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
 
 pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
     let wanted = call.required("sessionPath")?;
-    let (restored, _) = call.engine().options.sessions.restore(&wanted, false)?;
+    let (restored, _) = {
+        // Nobody is told of it before it is known to be an old one.
+        let mut known = lock(&call.engine().restored);
+        let restored = call.engine().options.sessions.restore(&wanted, false)?;
+        known.insert(restored.0.session.path.clone());
+        restored
+    };
     object(|data| {
         data.string("sessionPath", &restored.session.path.to_string_lossy());
     })

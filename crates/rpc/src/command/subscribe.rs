@@ -41,6 +41,17 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
     let subscription = format!("s{}", call.engine().next_number());
     let phase = Arc::new(Phase::default());
     if call.text("scope").as_deref() == Some("store") {
+        let of_store: EventSet = [EventKind::EntryAppended, EventKind::SessionDeleted].into_iter().collect();
+        if let Some(other) = call
+            .get("events")
+            .and_then(|_| EventKind::ALL.into_iter().find(|kind| wanted.contains(*kind) && !of_store.contains(*kind)))
+        {
+            let message = format!(
+                "{} is told of a session, not of a store: a store tells entry_appended and session_deleted",
+                other.name()
+            );
+            return Err(Failure::invalid(message));
+        }
         let (name, cursor) = (subscription.clone(), call.text("cursor"));
         let teller = StoreTeller::new(call, name, wanted, cursor.as_deref(), Arc::clone(&phase))?;
         let cursor = teller.cursor();
@@ -57,7 +68,7 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
     drop(manager);
     let Some(connection) = call.connection.shared() else { return Err(Failure::invalid("the client is gone")) };
     let name = subscription.clone();
-    let teller = Teller { connection, session, name, wanted, place, next_news, phase: Arc::clone(&phase) };
+    let teller = Teller { connection, session, name, wanted, place, next_news, n_lost: 0, phase: Arc::clone(&phase) };
     begin(call, &subscription, &cursor, phase, move || teller.run())
 }
 
@@ -227,6 +238,8 @@ struct Teller {
     wanted: EventSet,
     place: Place,
     next_news: u64,
+    /// How many events were dropped since something was told.
+    n_lost: u64,
     phase: Arc<Phase>,
 }
 
@@ -283,11 +296,12 @@ impl Teller {
         let manager = session.lock_fresh();
         self.find_place(&manager);
         let mut told = Vec::new();
-        let (news, end_of_news, mut n_lost): (Vec<Item>, u64, u64) = {
+        let (news, end_of_news, n_lost): (Vec<Item>, u64, u64) = {
             let happened = lock(&session.happened);
             (happened.since(self.next_news).cloned().collect(), happened.end(), happened.n_lost(self.next_news))
         };
         self.next_news += n_lost;
+        self.n_lost += n_lost;
         let outline = manager.outline();
         let rows = || outline.entries().skip(self.place.n_entries);
         // News wait for the entries they came after, if those are still to be told.
@@ -304,41 +318,45 @@ impl Teller {
         for row in rows {
             while let Some(item) = news.next_if(|item| item.after.as_ref().is_none_or(|after| due.contains(after))) {
                 self.next_news += 1;
-                told.extend(self.told_of(item, &manager, &mut n_lost));
+                told.extend(self.told_of(item, &manager));
             }
             if n_bytes > PORTION {
                 return told;
             }
-            let Ok(entry) = manager.entry_at(row) else { break };
             let mark = mark(&manager, row);
             let id = mark.as_ref().map(|(id, _)| id.clone());
             let is_own = id.as_ref().is_some_and(|id| lock(&session.happened).is_own(id));
+            if !self.wanted.contains(EventKind::EntryAppended) {
+                due.extend(id);
+                self.place.pass(mark);
+                continue;
+            }
+            let Ok(entry) = manager.entry_at(row) else { break };
             due.extend(id.filter(|_| news.peek().is_some()));
             self.place.pass(mark);
             n_bytes += entry.raw().as_bytes().len();
-            if !self.wanted.contains(EventKind::EntryAppended) {
-                continue;
-            }
             let mut event = ObjectWriter::new();
             event.string("type", EventKind::EntryAppended.name());
             if let Some(path) = session.path() {
                 event.string("sessionPath", &path.to_string_lossy());
             }
             event.raw("entry", entry.raw()).bool("own", is_own);
-            let n_lost = std::mem::take(&mut n_lost);
+            let n_lost = std::mem::take(&mut self.n_lost);
             told.push(Told { event: event.finish(), cursor: self.place.cursor(&manager), n_lost });
         }
         for item in news {
-            told.extend(self.told_of(item, &manager, &mut n_lost));
+            told.extend(self.told_of(item, &manager));
         }
         self.next_news = end_of_news;
         told
     }
 
-    fn told_of(&self, item: Item, manager: &SessionManager, n_lost: &mut u64) -> Option<Told> {
-        let is_wanted = self.wanted.contains(item.kind);
-        let cursor = || self.place.cursor(manager);
-        is_wanted.then(|| Told { event: item.event, cursor: cursor(), n_lost: std::mem::take(n_lost) })
+    fn told_of(&mut self, item: Item, manager: &SessionManager) -> Option<Told> {
+        if !self.wanted.contains(item.kind) {
+            return None;
+        }
+        let n_lost = std::mem::take(&mut self.n_lost);
+        Some(Told { event: item.event, cursor: self.place.cursor(manager), n_lost })
     }
 
     /// Finds the place again in a file that was written anew. If what was told last is gone, everything is told again.

@@ -1,7 +1,7 @@
 //! JSON Schema.
 
 use super::{PUSHED, quoted, type_name};
-use crate::catalogue::{COMMANDS, Command, EventShape, NAMED, Origin, STREAMED, SUBSCRIBED};
+use crate::catalogue::{COMMANDS, Command, EventShape, Origin, STREAMED, SUBSCRIBED, named_shapes};
 use crate::failure::Code;
 use crate::shape::{Field, Shape};
 
@@ -14,7 +14,7 @@ pub fn json_schema() -> String {
         ("oneOf".to_owned(), refs(["Request", "Response", "Event"])),
     ];
     let mut defs: Vec<(String, String)> = Vec::new();
-    for (name, shape, what) in NAMED {
+    for (name, shape, what) in named_shapes() {
         defs.push(((*name).to_owned(), described(&shape_schema(shape), what)));
     }
     let supported = COMMANDS.iter().filter(|command| command.origin != Origin::Agent);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::typescript::ts_type;
-use crate::catalogue::{COMMANDS, Command, NAMED, Origin, STREAMED, SUBSCRIBED};
+use crate::catalogue::{COMMANDS, Command, Origin, STREAMED, SUBSCRIBED, named_shapes};
 use crate::shape::{Field, Shape};
 
 /// All commands, and what is told, as tables for docs/rpc.md.
@@ -25,17 +25,13 @@ pub fn reference_tables() -> String {
         text.push_str("| command | parameters | data | |\n|---|---|---|---|\n");
         for command in commands {
             let parameters: Vec<String> = command.parameters.iter().map(md_field).collect();
-            let data = match (&command.data, command.writes) {
-                (_, true) => "write".to_owned(),
-                (None, false) => "–".to_owned(),
-                (Some(data), false) => format!("`{}`", md_shape(data)),
-            };
+            let data = command.data.as_ref().map_or_else(|| "–".to_owned(), |data| format!("`{}`", md_shape(data)));
             let _ = writeln!(text, "| `{}` | {} | {data} | {} |", command.name, dash(&parameters), command.what);
         }
         text.push('\n');
     }
     text.push_str("### Shapes\n\n| name | members |\n|---|---|\n");
-    for (name, shape, what) in NAMED {
+    for (name, shape, what) in named_shapes() {
         let members = match shape {
             Shape::Object(fields) => dash(&fields.iter().map(md_field).collect::<Vec<_>>()),
             other => format!("`{}`", md_shape(other)),

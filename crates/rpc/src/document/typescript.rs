@@ -1,7 +1,7 @@
 //! TypeScript.
 
 use super::{PUSHED, quoted, type_name};
-use crate::catalogue::{COMMANDS, Command, NAMED, Origin, STREAMED, SUBSCRIBED};
+use crate::catalogue::{COMMANDS, Command, Origin, STREAMED, SUBSCRIBED, named_shapes};
 use crate::failure::Code;
 use crate::shape::{Field, Shape};
 
@@ -43,7 +43,7 @@ pub fn typescript() -> String {
     let mut page = Page::default();
     page.line("// Made from the catalogue of commands by `cargo xtask docs`. Changes here are lost.");
     page.line("");
-    for (name, shape, what) in NAMED {
+    for (name, shape, what) in named_shapes() {
         page.line(&format!("/** {what} */"));
         interface(&mut page, name, shape);
     }
@@ -106,12 +106,30 @@ fn client(page: &mut Page, supported: &[&Command]) {
     page.line("export declare class RpcError extends Error {");
     page.line("  readonly code: ErrorCode;");
     page.line("  readonly command: Command;");
+    page.line("  /** With LEAF_MOVED: the entry that is to be expected now. */");
+    page.line("  readonly leafId?: string | null;");
     page.line("}");
+    page.line("");
+    page.line("/** Every command's name. */");
+    page.line("export declare const COMMANDS: readonly Command[];");
     page.line("");
     page.line("export type HookReply = Record<string, unknown> | null | undefined;");
     page.line("");
+    page.line("/** A server that listens at a socket. */");
+    page.line("export interface SessileServer {");
+    page.line("  readonly socket: string;");
+    page.line("  /** Resolves to its exit code; null if a signal ended it. */");
+    page.line("  readonly ended: Promise<number | null>;");
+    page.line("  /** Ends it, and waits until it has ended. */");
+    page.line("  stop(): Promise<number | null>;");
+    page.line("}");
+    page.line("");
     page.block("export declare class SessileClient {", "}", |page| {
         page.line("static start(options?: ClientOptions): Promise<SessileClient>;");
+        page.line("/** Starts a server that listens at a socket, and resolves when it takes clients. */");
+        page.line("static serve(options: ClientOptions & { socket: string }): Promise<SessileServer>;");
+        page.line("/** Resolves when the connection has ended, by whomever: to the exit code of the program, if one was started. */");
+        page.line("readonly ended: Promise<number | null>;");
         page.line("/** Sends a command and waits for its answer. */");
         page.line("send<C extends Command>(command: C, parameters?: Commands[C][\"parameters\"]): Promise<Commands[C][\"data\"]>;");
         page.line("/** Hears what pi's stream tells. */");
@@ -119,14 +137,14 @@ fn client(page: &mut Page, supported: &[&Command]) {
         page.line("/** Hears what happens, from now on or from a cursor on. */");
         page.line("listen(");
         page.line("  parameters: Commands[\"subscribe\"][\"parameters\"],");
-        page.line("  listener: (event: SessionEvent, cursor: string) => void,");
+        page.line("  listener: (event: SessionEvent, cursor: string, lost: number) => void,");
         page.line("): Promise<{ subscription: string; cursor: string; stop(): Promise<void> }>;");
-        page.line("/** Is asked before things happen. */");
+        page.line("/** Is asked before things happen. Resolves to a function that ends it. */");
         page.line("hook(");
         page.line("  events: Commands[\"hook_register\"][\"parameters\"][\"events\"],");
-        page.line("  answer: (event: SessionEvent) => HookReply | Promise<HookReply>,");
+        page.line("  answer: (event: SessionEvent, sessionPath?: string) => HookReply | Promise<HookReply>,");
         page.line("  timeoutMs?: number,");
-        page.line("): Promise<void>;");
+        page.line("): Promise<() => Promise<void>>;");
         page.line("/** Ends the connection and waits for the end. Resolves to the exit code of the program, if one was started. */");
         page.line("close(): Promise<number | null>;");
         for command in supported {
@@ -151,7 +169,8 @@ fn interface(page: &mut Page, name: &str, shape: &Shape) {
         page.line("");
         return;
     };
-    page.block(&format!("export interface {name} {{"), "}", |page| {
+    // An alias, because what is declared as an interface does not fit where any member is allowed.
+    page.block(&format!("export type {name} = {{"), "};", |page| {
         for field in *fields {
             if !field.what.is_empty() {
                 page.line(&format!("/** {} */", field.what));
@@ -159,7 +178,7 @@ fn interface(page: &mut Page, name: &str, shape: &Shape) {
             page.line(&format!("{};", ts_field(field)));
         }
         // Entries and messages have whatever their kind has.
-        if matches!(name, "Entry" | "Message" | "Header") {
+        if matches!(name, "AnyEntry" | "AnyMessage" | "Header") {
             page.line("[key: string]: unknown;");
         }
     });
@@ -192,6 +211,7 @@ pub(super) fn ts_type(shape: &Shape) -> String {
             Shape::Words(_) | Shape::OneOf(_) => format!("({})[]", ts_type(item)),
             _ => format!("{}[]", ts_type(item)),
         },
+        Shape::Object([]) => "{ [key: string]: unknown }".to_owned(),
         Shape::Object(fields) => ts_object(&fields.iter().collect::<Vec<_>>()),
         Shape::OneOf(shapes) => shapes.iter().map(ts_type).collect::<Vec<_>>().join(" | "),
         Shape::Named(name) => (*name).to_owned(),

@@ -1,6 +1,6 @@
 //! Being told what happens in all sessions of a store.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -35,8 +35,10 @@ pub(super) struct StoreTeller {
     known: HashMap<PathBuf, Known>,
     cancel: Cancel,
     phase: Arc<Phase>,
-    /// How far sessions were told that went away, by their ids: they may come back.
-    gone: HashMap<String, u64>,
+    /// The sessions that went away, or were away already, by their ids: they may come back.
+    gone: HashMap<String, Known>,
+    /// What was told before this began.
+    before: Cursor,
     /// Sessions in which something was missed, to be told first.
     missed: Vec<PathBuf>,
 }
@@ -60,6 +62,7 @@ impl StoreTeller {
         phase: Arc<Phase>,
     ) -> Result<Self, Failure> {
         let cursor = cursor.map(Cursor::read).transpose()?;
+        let now_ms = call.engine().options.sessions.environment().now_ms();
         let options = &call.engine().options;
         let cancel = Cancel::default();
         let watching = WatchOptions { tells_present: true, cancel: Some(cancel.clone()), polls: false };
@@ -74,12 +77,21 @@ impl StoreTeller {
             cancel,
             phase,
             gone: HashMap::new(),
+            before: Cursor { time: now_ms, told_to: HashMap::new() },
             missed: Vec::new(),
         };
         while let Some(event) = teller.watcher.next(Duration::ZERO)? {
             if let StoreEvent::Added(session) | StoreEvent::Changed(session) = event {
                 teller.begin_at(&session, cursor.as_ref());
             }
+        }
+        if let Some(cursor) = cursor {
+            let known: HashSet<&String> = teller.known.values().map(|known| &known.id).collect();
+            for (id, told_to) in cursor.told_to.iter().filter(|(id, _)| !known.contains(id)) {
+                let gone = Known { id: id.clone(), told_to: *told_to, changed: now_ms };
+                teller.gone.insert(id.clone(), gone);
+            }
+            teller.before = cursor;
         }
         Ok(teller)
     }
@@ -89,8 +101,10 @@ impl StoreTeller {
         if told_to < session.size {
             self.missed.push(session.path.clone());
         }
-        // One that was just written to is in the cursor by name from the first one on.
-        let changed = changed_at(&session.path).unwrap_or(i64::MAX);
+        // One that was just written to is in the cursor by name from the first one on, and one that was in it stays.
+        let was_named = cursor.is_some_and(|cursor| cursor.told_to.contains_key(&session.id));
+        let now_ms = self.connection.engine.options.sessions.environment().now_ms();
+        let changed = if was_named { now_ms } else { changed_at(&session.path).unwrap_or(i64::MAX) };
         self.known.insert(session.path.clone(), Known { id: session.id.clone(), told_to, changed });
     }
 
@@ -114,7 +128,8 @@ impl StoreTeller {
     /// What to give back to go on from here.
     pub(super) fn cursor(&self) -> String {
         let now_ms = self.connection.engine.options.sessions.environment().now_ms();
-        let recent = self.known.values().filter(|known| known.changed >= now_ms.saturating_sub(WINDOW_MS));
+        let all = self.known.values().chain(self.gone.values());
+        let recent = all.filter(|known| known.changed >= now_ms.saturating_sub(WINDOW_MS));
         let mut told_to = ObjectWriter::new();
         for known in recent {
             told_to.integer(&known.id, i64::try_from(known.told_to).unwrap_or(i64::MAX));
@@ -135,8 +150,7 @@ impl StoreTeller {
                 Ok(Some(StoreEvent::Added(session) | StoreEvent::Changed(session))) => {
                     let id = session.id.clone();
                     if !self.known.contains_key(&session.path) {
-                        // One that was away goes on where it was; one that is new begins at its beginning.
-                        let told_to = self.gone.remove(&id).unwrap_or_default();
+                        let told_to = self.appeared(&session);
                         self.known.insert(session.path.clone(), Known { id, told_to, changed: 0 });
                     }
                     self.tell_entries(&session.path);
@@ -149,6 +163,18 @@ impl StoreTeller {
             }
         }
         self.cancel.cancel();
+    }
+
+    /// Where to begin with a session that has come into the store.
+    fn appeared(&mut self, session: &SessionInfo) -> u64 {
+        // One that was away goes on where it was.
+        if let Some(known) = self.gone.remove(&session.id) {
+            return known.told_to;
+        }
+        if lock(&self.connection.engine.restored).contains(&session.path) {
+            return self.missed_from(session, &self.before);
+        }
+        0
     }
 
     fn has_ended(&self) -> bool {
@@ -186,7 +212,8 @@ impl StoreTeller {
 
     fn tell_deleted(&mut self, path: &Path) {
         if let Some(known) = self.known.remove(path) {
-            self.gone.insert(known.id, known.told_to);
+            let changed = self.connection.engine.options.sessions.environment().now_ms();
+            self.gone.insert(known.id.clone(), Known { changed, ..known });
         }
         self.connection.engine.forget(path);
         if self.wanted.contains(EventKind::SessionDeleted) {

@@ -1,0 +1,245 @@
+//! Shapes of what session files hold: entries, messages and what they are made of.
+//!
+//! They say what pi writes. Whatever else is in a file, or is given to be put there, is taken as it is.
+
+use super::{DETAILS, ENTRY_OR_NULL};
+use crate::shape::Field;
+use crate::shape::Shape::{self, Any, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
+
+const TIME: Field = Field::new("timestamp", Number).about("milliseconds since 1970");
+const USAGE: Field = Field::optional("usage", Named("Usage"));
+const FROM_HOOK: Field = Field::optional("fromHook", Flag);
+const SHOWN: Shape = List(&OneOf(&[Named("TextBlock"), Named("ImageBlock")]));
+
+/// An entry: what all have, and what this type has besides.
+macro_rules! entry {
+    ($kind:literal, $($field:expr),*) => {
+        Object(&[
+            Field::new("type", Word($kind)),
+            Field::new("id", Text),
+            Field::new("parentId", ENTRY_OR_NULL),
+            Field::new("timestamp", Text),
+            $($field),*
+        ])
+    };
+}
+
+/// Shapes of what session files hold, by name, and what they are.
+pub(super) const STORED: &[(&str, Shape, &str)] = &[
+    (
+        "Entry",
+        // The first one is what is checked; the others say what to expect.
+        OneOf(&[
+            Named("AnyEntry"),
+            Named("MessageEntry"),
+            Named("ModelChangeEntry"),
+            Named("ThinkingLevelChangeEntry"),
+            Named("CompactionEntry"),
+            Named("BranchSummaryEntry"),
+            Named("LabelEntry"),
+            Named("SessionInfoEntry"),
+            Named("CustomEntry"),
+            Named("CustomMessageEntry"),
+            Named("ContextEditEntry"),
+            Named("UsageEntry"),
+        ]),
+        "An entry of a session file.",
+    ),
+    (
+        "AnyEntry",
+        Object(&[
+            Field::new("type", Text),
+            Field::new("id", Text),
+            Field::new("parentId", ENTRY_OR_NULL),
+            Field::new("timestamp", Text),
+        ]),
+        "An entry of whatever type, with whatever else that has.",
+    ),
+    ("MessageEntry", entry!("message", Field::new("message", Named("Message"))), "A message."),
+    (
+        "ModelChangeEntry",
+        entry!("model_change", Field::new("provider", Text), Field::new("modelId", Text)),
+        "Another model was chosen.",
+    ),
+    (
+        "ThinkingLevelChangeEntry",
+        entry!("thinking_level_change", Field::new("thinkingLevel", Text)),
+        "Another thinking level was chosen.",
+    ),
+    (
+        "CompactionEntry",
+        entry!(
+            "compaction",
+            Field::new("summary", Text),
+            Field::new("firstKeptEntryId", Text).about("itself if nothing before it is kept"),
+            Field::new("tokensBefore", Number),
+            DETAILS,
+            USAGE,
+            FROM_HOOK
+        ),
+        "From here on a summary stands for what is before the first kept entry.",
+    ),
+    (
+        "BranchSummaryEntry",
+        entry!(
+            "branch_summary",
+            Field::new("fromId", Text).about("the entry that was gone to, or root"),
+            Field::new("summary", Text),
+            DETAILS,
+            USAGE,
+            FROM_HOOK
+        ),
+        "What happened on a branch that was left.",
+    ),
+    (
+        "LabelEntry",
+        entry!("label", Field::new("targetId", Text), Field::optional("label", Text)),
+        "An entry was labelled, or lost its label.",
+    ),
+    ("SessionInfoEntry", entry!("session_info", Field::new("name", Text)), "The session was named."),
+    (
+        "CustomEntry",
+        entry!("custom", Field::new("customType", Text), Field::optional("data", Any)),
+        "A program's own data.",
+    ),
+    (
+        "CustomMessageEntry",
+        entry!(
+            "custom_message",
+            Field::new("customType", Text),
+            Field::new("content", OneOf(&[Text, SHOWN])),
+            Field::new("display", Flag),
+            DETAILS
+        ),
+        "A program's own message to the model.",
+    ),
+    (
+        "ContextEditEntry",
+        entry!(
+            "context_edit",
+            Field::new("targetId", Text),
+            Field::new("replacement", OneOf(&[Null, Object(&[Field::new("content", OneOf(&[Text, List(&Any)]))])]))
+                .about("null takes the target out of the context")
+        ),
+        "What the model sees of an entry was changed.",
+    ),
+    (
+        "UsageEntry",
+        entry!(
+            "usage",
+            Field::new("kind", Text),
+            Field::new("provider", Text),
+            Field::new("model", Text),
+            Field::new("usage", Named("Usage")),
+            Field::optional("note", Text)
+        ),
+        "A cost that belongs to no message.",
+    ),
+    (
+        "Message",
+        OneOf(&[
+            Named("AnyMessage"),
+            Named("UserMessage"),
+            Named("AssistantMessage"),
+            Named("ToolResultMessage"),
+            Named("BashExecutionMessage"),
+        ]),
+        "A message.",
+    ),
+    ("AnyMessage", Object(&[Field::new("role", Text)]), "A message of whatever role, with whatever else that has."),
+    (
+        "UserMessage",
+        Object(&[Field::new("role", Word("user")), Field::new("content", OneOf(&[Text, SHOWN])), TIME]),
+        "What the user says.",
+    ),
+    (
+        "AssistantMessage",
+        Object(&[
+            Field::new("role", Word("assistant")),
+            Field::new("content", List(&OneOf(&[Named("TextBlock"), Named("ThinkingBlock"), Named("ToolCallBlock")]))),
+            Field::new("api", Text).about("how the model was asked, such as anthropic-messages"),
+            Field::new("provider", Text),
+            Field::new("model", Text),
+            Field::new("usage", Named("Usage")),
+            Field::new("stopReason", Words(&["stop", "length", "toolUse", "error", "aborted"])),
+            Field::optional("errorMessage", Text),
+            TIME,
+        ]),
+        "What a model answers, and what it wants done.",
+    ),
+    (
+        "ToolResultMessage",
+        Object(&[
+            Field::new("role", Word("toolResult")),
+            Field::new("toolCallId", Text).about("the id of the ToolCallBlock"),
+            Field::new("toolName", Text),
+            Field::new("content", SHOWN),
+            DETAILS,
+            Field::new("isError", Flag),
+            TIME,
+        ]),
+        "What came of a tool.",
+    ),
+    (
+        "BashExecutionMessage",
+        Object(&[
+            Field::new("role", Word("bashExecution")),
+            Field::new("command", Text),
+            Field::new("output", Text),
+            Field::optional("exitCode", Number),
+            Field::new("cancelled", Flag),
+            Field::new("truncated", Flag),
+            Field::optional("fullOutputPath", Text),
+            TIME,
+            Field::optional("excludeFromContext", Flag).about("the model does not see it"),
+        ]),
+        "A command that the user ran.",
+    ),
+    ("TextBlock", Object(&[Field::new("type", Word("text")), Field::new("text", Text)]), "Text in a message."),
+    (
+        "ImageBlock",
+        Object(&[
+            Field::new("type", Word("image")),
+            Field::new("data", Text).about("in Base64"),
+            Field::new("mimeType", Text),
+        ]),
+        "A picture in a message.",
+    ),
+    (
+        "ThinkingBlock",
+        Object(&[Field::new("type", Word("thinking")), Field::new("thinking", Text)]),
+        "What a model thinks.",
+    ),
+    (
+        "ToolCallBlock",
+        Object(&[
+            Field::new("type", Word("toolCall")),
+            Field::new("id", Text),
+            Field::new("name", Text),
+            Field::new("arguments", Object(&[])),
+        ]),
+        "What a model wants done.",
+    ),
+    (
+        "Usage",
+        Object(&[
+            Field::new("input", Number),
+            Field::new("output", Number),
+            Field::new("cacheRead", Number),
+            Field::new("cacheWrite", Number),
+            Field::new("totalTokens", Number),
+            Field::new(
+                "cost",
+                Object(&[
+                    Field::new("input", Number),
+                    Field::new("output", Number),
+                    Field::new("cacheRead", Number),
+                    Field::new("cacheWrite", Number),
+                    Field::new("total", Number),
+                ]),
+            )
+            .about("in dollars"),
+        ]),
+        "The tokens that an answer took, and what they cost.",
+    ),
+];

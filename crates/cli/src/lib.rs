@@ -15,8 +15,6 @@ mod completion;
 mod data;
 #[doc(hidden)]
 pub mod definition;
-mod describe;
-mod drawing;
 mod facts;
 mod failure;
 #[doc(hidden)]

@@ -12,10 +12,10 @@ use sessile::message::{
 };
 use sessile::picture::Picture;
 
-use crate::describe::{Calls, call_words, role_word, start};
 use crate::measure::size_words;
 use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Protocol, Screen, wrapped};
 pub(crate) use entries::Told;
+use sessile_display::words::{Calls, call_words, role_word, start};
 
 /// How wide text may become; longer lines are hard to read.
 const WIDEST: usize = 100;

@@ -11,7 +11,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-index", &["sessile-core", "sessile-store"]),
     ("sessile", &["sessile-core", "sessile-store", "sessile-index"]),
     ("sessile-summarize", &["sessile-core"]),
-    ("sessile-cli", &["sessile-core", "sessile-store", "sessile", "sessile-summarize"]),
+    ("sessile-display", &["sessile-core"]),
+    ("sessile-tui", &["sessile", "sessile-display"]),
+    (
+        "sessile-cli",
+        &["sessile-core", "sessile-store", "sessile", "sessile-summarize", "sessile-display", "sessile-tui"],
+    ),
     (TESTKIT, &["sessile-core", "sessile-store", "sessile-index", "sessile", "sessile-cli"]),
     ("sessile-bench", &["sessile"]),
     ("xtask", &[]),

@@ -15,11 +15,11 @@ use crate::Exit;
 use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data::{Layout, ListWriter, write_raw};
-use crate::describe::{Calls, TEXT, entry_words};
-use crate::drawing::{Drawing, Place};
 use crate::failure::Failure;
-use crate::screen::{ACCENT, DIM, Line, NAMED, Screen};
+use crate::screen::{ACCENT, DIM, Line, NAMED, Screen, style_of};
 use crate::surroundings::{Surroundings, note_if_empty};
+use sessile_display::drawing::{Drawing, Place};
+use sessile_display::words::{Calls, entry_words};
 
 /// Draw the tree of a session, branch by branch
 ///
@@ -226,7 +226,7 @@ pub(super) fn draw(
     let nodes = session.tree()?;
     let Shown { is_shown, calls } = shown(session, &nodes, choice)?;
     let place = |(node, is_shown): (&TreeNode, &bool)| Place {
-        depth: node.depth,
+        depth: u32::try_from(node.depth).unwrap_or(u32::MAX),
         is_first: node.on_path && !node.repeated,
         is_shown: *is_shown,
     };
@@ -246,7 +246,7 @@ pub(super) fn draw(
             let time = label.timestamp.as_ref().and_then(|time| clock.read(time.raw())).filter(|_| choice.times);
             line = time.into_iter().fold(line, |line, time| line.styled(DIM, &(clock.short(time) + " ")));
         }
-        out.print(line.styled(words.style, &words.lead).styled(TEXT, &words.text))?;
+        out.print(line.styled(style_of(words.tone), &words.lead).text(&words.text))?;
     }
     if n_rows > most_rows {
         out.print(Line::new().styled(DIM, &format!("… {} more", n_rows - most_rows)))?;

@@ -1,1 +1,142 @@
-//! The terminal UI.
+//! The terminal UI of Sessile: pick a session, look at its tree, fork it, read it.
+//!
+//! Every screen is three things apart from each other: a state, a function
+//! that changes it when something happens, and a function that draws it. What
+//! takes time is done on other threads and comes back as something that
+//! happens, so that no key waits for a disk. Text of sessions reaches the
+//! screen through one module, which makes it harmless.
+
+mod content;
+mod help;
+mod input;
+mod key;
+mod keymap;
+mod paint;
+mod part;
+mod picker;
+mod run;
+mod status;
+mod terminal;
+#[cfg(test)]
+mod testing;
+mod theme;
+mod tree;
+mod work;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sessile::Sessions;
+use sessile::settings::{Settings, Value};
+
+use keymap::Keymap;
+use picker::job::Desk;
+use picker::{Picked, Picker};
+use terminal::Terminal;
+pub use theme::Theme;
+
+/// Why the UI ended without an answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TuiError {
+    /// The terminal could not be read or written.
+    #[error("the terminal cannot be used")]
+    Io(#[from] io::Error),
+    /// The terminal is not there any more.
+    #[error("the terminal is gone")]
+    TerminalGone,
+    /// Somebody ended the process.
+    #[error("ended by signal {0}")]
+    Signal(i32),
+    /// Something that cannot happen has happened.
+    #[error("this is a bug in Sessile; nothing was lost, since sessions only grow")]
+    Panicked,
+}
+
+/// What the screens work with.
+#[derive(Clone)]
+pub struct Ui {
+    sessions: Sessions,
+    cwd: PathBuf,
+    session_dir: Option<PathBuf>,
+    keymap: Arc<Keymap>,
+    theme: Theme,
+    has_mouse: bool,
+    shows_preview: bool,
+    current: Option<PathBuf>,
+    warnings: Vec<String>,
+}
+
+impl Ui {
+    /// A UI for sessions, as the table `[tui]` of the settings says.
+    pub fn new(sessions: Sessions, cwd: PathBuf, session_dir: Option<PathBuf>, settings: &Settings) -> Self {
+        let (keymap, mut warnings) = Keymap::of_settings(settings.table("tui"));
+        let value = |name: &str| settings.table("tui").find(|setting| setting.key == name)?.value.clone();
+        let text = |name: &str| value(name).as_ref().map(Value::to_text);
+        let is_on = |name: &str| text(name).is_none_or(|text| text != "false");
+        let environment = sessions.environment();
+        let word = text("tui.theme").unwrap_or_else(|| "auto".to_owned());
+        let is_bare = environment.variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let theme = Theme::of_word(&word).unwrap_or_else(|| {
+            if word != "auto" {
+                warnings.push(format!("tui.theme must be one of auto, dark, light, none, not {word:?}"));
+            }
+            if is_bare { Theme::Plain } else { Theme::of_terminal(environment.variable("COLORFGBG").as_deref()) }
+        });
+        Self {
+            cwd,
+            session_dir,
+            keymap: Arc::new(keymap),
+            theme,
+            has_mouse: is_on("tui.mouse"),
+            shows_preview: is_on("tui.preview"),
+            current: None,
+            warnings,
+            sessions,
+        }
+    }
+
+    /// The same, in no colour at all.
+    #[must_use]
+    pub fn without_colour(mut self) -> Self {
+        self.theme = Theme::Plain;
+        self
+    }
+
+    /// The same, with a session that somebody has open and that must not be deleted.
+    #[must_use]
+    pub fn with_current(mut self, current: Option<PathBuf>) -> Self {
+        self.current = current;
+        self
+    }
+
+    /// What is odd about the settings.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Lets somebody pick a session to go on with; none if nobody does.
+    ///
+    /// Begins with the sessions of the working directory, or of all of them, and with a query.
+    pub fn pick(&self, is_all: bool, query: &str) -> Result<Option<PathBuf>, TuiError> {
+        let desk =
+            Desk { sessions: self.sessions.clone(), cwd: self.cwd.clone(), session_dir: self.session_dir.clone() };
+        let home = self.sessions.environment().home().to_string_lossy().into_owned();
+        let mut picker = Picker::new(Arc::clone(&self.keymap), home, self.current.clone(), self.shows_preview);
+        picker = picker.asked(query);
+        if is_all {
+            picker = picker.of_all();
+        }
+        let desk = Arc::new(desk);
+        let mut terminal = Terminal::take(self.has_mouse)?;
+        loop {
+            let environment = self.sessions.environment();
+            match run::run(&mut picker, Arc::clone(&desk), &mut terminal, self.theme, environment)? {
+                Picked::Nothing => return Ok(None),
+                Picked::Resume(path) => return Ok(Some(path)),
+                Picked::Tree(_) | Picked::Read(_) => {}
+            }
+        }
+    }
+}

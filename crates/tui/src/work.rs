@@ -1,0 +1,73 @@
+//! The threads on which jobs are done.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use sessile::Cancel;
+
+use crate::part::{CHANGES, Job, Lane};
+
+/// Hands jobs to threads.
+pub(crate) struct Crew<J: Job, M> {
+    desk: Arc<J::Desk>,
+    /// Makes a message for the loop of what a job tells.
+    wrap: fn(Told<J::News>) -> M,
+    sender: Sender<M>,
+    lanes: HashMap<Lane, Cancel>,
+    /// How many jobs have not ended.
+    n_running: usize,
+}
+
+/// What a job says.
+#[derive(Debug)]
+pub(crate) enum Told<N> {
+    News(N),
+    /// The job is over.
+    Ended,
+}
+
+impl<J: Job, M: Send + 'static> Crew<J, M> {
+    pub(crate) fn new(desk: Arc<J::Desk>, sender: Sender<M>, wrap: fn(Told<J::News>) -> M) -> Self {
+        Self { desk, wrap, sender, lanes: HashMap::new(), n_running: 0 }
+    }
+
+    /// Begins a job, and stops what is under way in its lane.
+    pub(crate) fn begin(&mut self, job: J) {
+        let lane = job.lane();
+        let cancel = Cancel::default();
+        if lane != CHANGES {
+            self.stop(lane);
+            self.lanes.insert(lane, cancel.clone());
+        }
+        let (desk, sender, wrap) = (Arc::clone(&self.desk), self.sender.clone(), self.wrap);
+        let work = move || {
+            // Whoever does not listen any more needs no news.
+            job.run(&desk, &cancel, &mut |news| {
+                if !cancel.is_cancelled() {
+                    sender.send(wrap(Told::News(news))).ok();
+                }
+            });
+            sender.send(wrap(Told::Ended)).ok();
+        };
+        if thread::Builder::new().name("sessile-work".to_owned()).spawn(work).is_ok() {
+            self.n_running += 1;
+        }
+    }
+
+    pub(crate) fn stop(&mut self, lane: Lane) {
+        if let Some(cancel) = self.lanes.remove(&lane) {
+            cancel.cancel();
+        }
+    }
+
+    pub(crate) fn stop_all(&mut self) {
+        self.lanes.drain().for_each(|(_, cancel)| cancel.cancel());
+    }
+
+    /// Takes note that a job is over.
+    pub(crate) fn ended(&mut self) {
+        self.n_running = self.n_running.saturating_sub(1);
+    }
+}

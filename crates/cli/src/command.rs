@@ -28,6 +28,8 @@ mod overview;
 mod prune;
 mod repair;
 mod restore;
+#[cfg(feature = "tui")]
+mod resume;
 mod search;
 mod show;
 mod stats;
@@ -44,11 +46,15 @@ use sessile::Environment;
 use crate::Exit;
 use crate::args::{Cli, Color};
 use crate::failure::Failure;
+#[cfg(feature = "tui")]
+use crate::interactive;
 use crate::screen::Screen;
 use crate::surroundings::Surroundings;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[cfg(feature = "tui")]
+    Resume(resume::ResumeArgs),
     List(list::ListArgs),
     Search(Box<search::SearchArgs>),
     Show(show::ShowArgs),
@@ -113,6 +119,11 @@ impl Command {
     /// Whether it prints something to read, and all of it at once.
     fn is_paged(&self) -> bool {
         // What stands between us and the terminal passes no pictures on.
+        #[cfg(feature = "tui")]
+        if matches!(self, Self::Tree(args) if args.interactive) || matches!(self, Self::Show(args) if args.interactive)
+        {
+            return false;
+        }
         let is_text = matches!(self, Self::Show(args) if !args.has_pictures());
         is_text
             || matches!(
@@ -160,7 +171,13 @@ pub(crate) fn run(
     }
     let surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
     match &cli.command {
+        #[cfg(feature = "tui")]
+        None if cli.sample.is_none() && interactive::is_possible(out) => {
+            resume::run(&surroundings, &resume::ResumeArgs::usual(), out, err)
+        }
         None => overview::run(&surroundings, out, err),
+        #[cfg(feature = "tui")]
+        Some(Command::Resume(args)) => resume::run(&surroundings, args, out, err),
         Some(Command::List(args)) => list::run(&surroundings, args, out, err),
         Some(Command::Search(args)) => search::run(&surroundings, args, out, err),
         Some(Command::Show(args)) => show::run(&surroundings, args, out, err),

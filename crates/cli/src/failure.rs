@@ -61,6 +61,15 @@ pub(crate) enum Failure {
     NoQuestion,
     #[error("nothing was deleted, because nobody could be asked")]
     Unconfirmed,
+    #[cfg(feature = "tui")]
+    #[error(transparent)]
+    Ui(Box<sessile_tui::TuiError>),
+    #[cfg(feature = "tui")]
+    #[error("{what}")]
+    NotShown { what: String },
+    #[cfg(feature = "tui")]
+    #[error("cannot run `{line}`")]
+    NotRun { line: String, source: io::Error },
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
     #[error(transparent)]
@@ -133,6 +142,10 @@ impl Failure {
                  compactionSummary; --any-role takes any"
                     .to_owned(),
             ),
+            #[cfg(feature = "tui")]
+            Self::Ui(_) => Some("it needs a terminal; `list`, `tree` and `show` print the same".to_owned()),
+            #[cfg(feature = "tui")]
+            Self::NotRun { .. } => Some("the setting resume.command says what is run".to_owned()),
             Self::NoContent { target, .. } => Some(format!("{target} is the entry to edit")),
             Self::Session(SessionError::Ambiguous { .. }) => Some("give more of its id".to_owned()),
             Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),

@@ -21,6 +21,7 @@ mod failure;
 pub mod fuzzing;
 mod hits;
 mod input;
+mod interactive;
 mod interrupt;
 mod measure;
 mod pager;

@@ -109,6 +109,12 @@ impl<'s> Screen<'s> {
         self.width
     }
 
+    /// Whether colour is used.
+    #[cfg(feature = "tui")]
+    pub(crate) fn is_painted(&self) -> bool {
+        self.paints
+    }
+
     /// Whether somebody is looking.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal

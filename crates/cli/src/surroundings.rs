@@ -63,6 +63,12 @@ impl Surroundings {
         self.environment.as_ref()
     }
 
+    /// The same, to be asked from other threads.
+    #[cfg(feature = "tui")]
+    pub(crate) fn shared_environment(&self) -> Arc<dyn Environment> {
+        Arc::clone(&self.environment)
+    }
+
     /// The sample, if that is where we are.
     pub(crate) fn sample(&self) -> Option<&Sample> {
         self.sample.as_ref().map(|store| &store.sample)

@@ -7,6 +7,7 @@
 //! screen through one module, which makes it harmless.
 
 mod content;
+mod fork;
 mod help;
 mod input;
 mod key;
@@ -14,6 +15,7 @@ mod keymap;
 mod paint;
 mod part;
 mod picker;
+mod reader;
 mod run;
 mod status;
 mod terminal;
@@ -29,12 +31,20 @@ use std::sync::Arc;
 
 use sessile::Sessions;
 use sessile::settings::{Settings, Value};
+use sessile::tree::Filter;
 
+use fork::Fork;
+pub use fork::ForkOutcome;
 use keymap::Keymap;
+use part::{Job, Part};
 use picker::job::Desk;
 use picker::{Picked, Picker};
+use reader::Reader;
 use terminal::Terminal;
 pub use theme::Theme;
+use tree::Tree;
+pub use tree::TreeOutcome;
+pub use tree::job::MakeSummarizer;
 
 /// Why the UI ended without an answer.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +75,8 @@ pub struct Ui {
     has_mouse: bool,
     shows_preview: bool,
     current: Option<PathBuf>,
+    filter: Filter,
+    summarizer: Option<Arc<MakeSummarizer>>,
     warnings: Vec<String>,
 }
 
@@ -84,6 +96,17 @@ impl Ui {
             }
             if is_bare { Theme::Plain } else { Theme::of_terminal(environment.variable("COLORFGBG").as_deref()) }
         });
+        let filter = match text("tui.tree_filter").as_deref() {
+            None | Some("default") => Filter::Default,
+            Some("no-tools") => Filter::NoTools,
+            Some("user-only") => Filter::UserOnly,
+            Some("labeled-only") => Filter::LabeledOnly,
+            Some("all") => Filter::All,
+            Some(other) => {
+                warnings.push(format!("tui.tree_filter is no filter: {other:?}"));
+                Filter::Default
+            }
+        };
         Self {
             cwd,
             session_dir,
@@ -92,6 +115,8 @@ impl Ui {
             has_mouse: is_on("tui.mouse"),
             shows_preview: is_on("tui.preview"),
             current: None,
+            filter,
+            summarizer: None,
             warnings,
             sessions,
         }
@@ -111,6 +136,13 @@ impl Ui {
         self
     }
 
+    /// The same, with somebody who sums up branches that are left; without one the offline rule does.
+    #[must_use]
+    pub fn with_summarizer(mut self, summarizer: Arc<MakeSummarizer>) -> Self {
+        self.summarizer = Some(summarizer);
+        self
+    }
+
     /// What is odd about the settings.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -120,23 +152,71 @@ impl Ui {
     ///
     /// Begins with the sessions of the working directory, or of all of them, and with a query.
     pub fn pick(&self, is_all: bool, query: &str) -> Result<Option<PathBuf>, TuiError> {
-        let desk =
-            Desk { sessions: self.sessions.clone(), cwd: self.cwd.clone(), session_dir: self.session_dir.clone() };
+        let desk = Arc::new(Desk {
+            sessions: self.sessions.clone(),
+            cwd: self.cwd.clone(),
+            session_dir: self.session_dir.clone(),
+        });
         let home = self.sessions.environment().home().to_string_lossy().into_owned();
         let mut picker = Picker::new(Arc::clone(&self.keymap), home, self.current.clone(), self.shows_preview);
         picker = picker.asked(query);
         if is_all {
             picker = picker.of_all();
         }
-        let desk = Arc::new(desk);
         let mut terminal = Terminal::take(self.has_mouse)?;
         loop {
-            let environment = self.sessions.environment();
-            match run::run(&mut picker, Arc::clone(&desk), &mut terminal, self.theme, environment)? {
+            match self.run(&mut picker, Arc::clone(&desk), &mut terminal)? {
                 Picked::Nothing => return Ok(None),
                 Picked::Resume(path) => return Ok(Some(path)),
-                Picked::Tree(_) | Picked::Read(_) => {}
+                Picked::Tree(path) => {
+                    let outcome = self.show_tree(path, &mut terminal)?;
+                    picker.come_back(outcome.failure);
+                }
+                Picked::Read(path) => {
+                    let failure = self.show_reader(path, &mut terminal)?;
+                    picker.come_back(failure);
+                }
             }
         }
+    }
+
+    /// Shows the tree of a session until somebody leaves it.
+    pub fn tree(&self, path: PathBuf) -> Result<TreeOutcome, TuiError> {
+        self.show_tree(path, &mut Terminal::take(self.has_mouse)?)
+    }
+
+    /// Lets somebody choose a message to fork a session at, and forks it.
+    pub fn fork(&self, path: PathBuf) -> Result<ForkOutcome, TuiError> {
+        let desk = fork::Desk { sessions: self.sessions.clone(), path };
+        let mut terminal = Terminal::take(self.has_mouse)?;
+        self.run(&mut Fork::new(Arc::clone(&self.keymap)), Arc::new(desk), &mut terminal)
+    }
+
+    /// Shows a session as a conversation until somebody leaves it. Returns why it could not, if so.
+    pub fn read(&self, path: PathBuf) -> Result<Option<String>, TuiError> {
+        self.show_reader(path, &mut Terminal::take(self.has_mouse)?)
+    }
+
+    fn show_tree(&self, path: PathBuf, terminal: &mut Terminal) -> Result<TreeOutcome, TuiError> {
+        let environment = self.sessions.environment();
+        let offset_ms = environment.local_offset_ms(environment.now_ms());
+        let mut tree = Tree::new(Arc::clone(&self.keymap), self.filter, self.shows_preview, offset_ms);
+        let desk = tree::job::Desk::new(self.sessions.clone(), path, self.summarizer.clone());
+        self.run(&mut tree, Arc::new(desk), terminal)
+    }
+
+    fn show_reader(&self, path: PathBuf, terminal: &mut Terminal) -> Result<Option<String>, TuiError> {
+        let desk = reader::job::Desk::new(self.sessions.clone(), path);
+        let outcome = self.run(&mut Reader::new(Arc::clone(&self.keymap)), Arc::new(desk), terminal)?;
+        Ok(outcome.failure)
+    }
+
+    fn run<P: Part>(
+        &self,
+        part: &mut P,
+        desk: Arc<<P::Job as Job>::Desk>,
+        terminal: &mut Terminal,
+    ) -> Result<P::Outcome, TuiError> {
+        run::run(part, desk, terminal, self.theme, self.sessions.environment())
     }
 }

@@ -179,6 +179,16 @@ impl Picker {
         self
     }
 
+    /// Takes note that somebody comes back from another screen.
+    pub(crate) fn come_back(&mut self, failure: Option<String>) {
+        if let Some(words) = failure {
+            self.status.complain(words, self.now_ms);
+        }
+        // What was changed elsewhere is read again.
+        self.lists.iter_mut().for_each(|listed| listed.has_begun = false);
+        self.preview_wanted = None;
+    }
+
     fn listed(&self, scope: Scope) -> &Listed {
         &self.lists[usize::from(scope == Scope::All)]
     }

@@ -70,7 +70,6 @@ enum Mode {
     },
     /// A summary is being made.
     Summarising {
-        place: usize,
         text: String,
     },
     Compared {
@@ -312,7 +311,7 @@ impl Tree {
                 Vec::new()
             }
             TreeNews::Progress(progress) => {
-                if let Mode::Summarising { text, .. } = &mut self.mode {
+                if let Mode::Summarising { text } = &mut self.mode {
                     *text = progress;
                 }
                 Vec::new()
@@ -443,7 +442,7 @@ impl Tree {
 
     fn navigate(&mut self, place: usize, instructions: Option<String>, is_summarised: bool) -> Effects<Self> {
         let is_taken_back = self.model.as_ref().is_some_and(|model| model.is_taken_back(place));
-        self.mode = if is_summarised { Mode::Summarising { place, text: String::new() } } else { Mode::Tree };
+        self.mode = if is_summarised { Mode::Summarising { text: String::new() } } else { Mode::Tree };
         self.with_row(place, |row| TreeJob::Navigate { row, is_taken_back, summary: instructions, is_summarised })
     }
 

@@ -29,6 +29,10 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "ENTRY", conflicts_with = "branch")]
     entry: Option<String>,
 
+    /// Read it on the screen: search, jump, fold, follow what is written
+    #[cfg(feature = "tui")]
+    #[arg(short, long, conflicts_with_all = ["entry", "branch", "full", "thinking", "times", "images", "json", "jsonl"])]
+    pub(super) interactive: bool,
     /// Print the branch that ends at this entry instead of the active one
     #[arg(long, value_name = "LEAF")]
     branch: Option<String>,
@@ -76,6 +80,12 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
+    #[cfg(feature = "tui")]
+    if args.interactive {
+        let path = surroundings.find(&session)?;
+        let failure = crate::interactive::ui(surroundings, out, err).read(path)?;
+        return failure.map_or(Ok(Exit::Done), |what| Err(Failure::NotShown { what }));
+    }
     let session = surroundings.open(&session, err)?;
     if let Some(entry) = entry {
         return show_entry(surroundings, args, &session, &session.find_entry(&entry)?, out);

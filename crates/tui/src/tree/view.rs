@@ -58,7 +58,7 @@ impl Tree {
                 self.draw_question(canvas, "What should the summary look at in particular?", input);
             }
             Mode::Menu { choice, .. } => self.draw_menu(canvas, *choice),
-            Mode::Summarising { text, .. } => self.draw_progress(canvas, text),
+            Mode::Summarising { text } => self.draw_progress(canvas, text),
             Mode::Tree => self.draw_tree(canvas),
         }
     }

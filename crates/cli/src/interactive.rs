@@ -1,0 +1,53 @@
+//! The way into the terminal UI, where this program was built with it.
+
+#[cfg(feature = "tui")]
+mod with {
+    use std::io::IsTerminal;
+    use std::sync::Arc;
+
+    use sessile_tui::{TuiError, Ui};
+
+    use crate::failure::Failure;
+    use crate::screen::Screen;
+    use crate::surroundings::{Surroundings, warn};
+
+    /// Whether somebody sits at a terminal and looks at what is printed.
+    pub(crate) fn is_possible(out: &Screen<'_>) -> bool {
+        out.is_terminal() && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+    }
+
+    /// A UI for the sessions of these surroundings.
+    pub(crate) fn ui(surroundings: &Surroundings, out: &Screen<'_>, err: &mut Screen<'_>) -> Ui {
+        let sessions = surroundings.sessions.clone();
+        let ui = Ui::new(sessions, surroundings.cwd(), surroundings.session_dir(), &surroundings.settings);
+        for warning in ui.warnings() {
+            // Not worth failing for if it cannot be told.
+            drop(warn(err, warning));
+        }
+        let settings = surroundings.settings.clone();
+        let variables = surroundings.shared_environment();
+        let ui = ui.with_summarizer(Arc::new(move || {
+            let values: Vec<(String, sessile::json::Json)> = settings
+                .table("summarizer")
+                .filter_map(|setting| Some((setting.key.clone(), setting.value.as_ref()?.to_json())))
+                .collect();
+            let values = values.iter().map(|(key, value)| (key.as_str(), value.raw()));
+            let settings = sessile_summarize::Settings::read(values).map_err(|error| error.to_string())?;
+            let chosen = sessile_summarize::choose(&settings, None, &|name| variables.variable(name));
+            chosen.map_err(|error| error.to_string())
+        }));
+        if out.is_painted() { ui } else { ui.without_colour() }
+    }
+
+    impl From<TuiError> for Failure {
+        fn from(error: TuiError) -> Self {
+            match error {
+                TuiError::Signal(_) => Self::Session(sessile::SessionError::Cancelled),
+                error => Self::Ui(Box::new(error)),
+            }
+        }
+    }
+}
+
+#[cfg(feature = "tui")]
+pub(crate) use with::{is_possible, ui};

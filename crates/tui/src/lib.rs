@@ -64,6 +64,15 @@ pub enum TuiError {
     Panicked,
 }
 
+/// Every key that an action has unless the user chooses others: where it counts, the action's id, and the key.
+pub fn usual_keys() -> Vec<(String, &'static str, String)> {
+    let each = keymap::ACTIONS.iter().flat_map(|action| {
+        let keys = action.keys.iter().map(move |key| (action, (*key).to_owned()));
+        keys.flat_map(|(action, key)| action.places.iter().map(move |place| (place, action.id, key.clone())))
+    });
+    each.map(|(place, id, key)| (format!("{place:?}"), id, key)).collect()
+}
+
 /// What the screens work with.
 #[derive(Clone)]
 pub struct Ui {

@@ -72,6 +72,11 @@ pub(crate) trait Job: Send + 'static {
 
     fn lane(&self) -> Lane;
 
+    /// Whether it is over in a moment, so that the picture may wait for it.
+    fn is_brief(&self) -> bool {
+        true
+    }
+
     fn run(self, desk: &Self::Desk, cancel: &Cancel, tell: &mut dyn FnMut(Self::News));
 }
 

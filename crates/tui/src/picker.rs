@@ -360,42 +360,27 @@ impl Picker {
 
     /// Takes what other programs did to the store into both lists.
     fn store(&mut self, event: StoreEvent) -> Effects<Self> {
-        for listed in &mut self.lists {
-            if !listed.is_complete {
-                continue;
-            }
-            let mut list = (*listed.list).clone();
+        for listed in self.lists.iter_mut().filter(|listed| listed.is_complete) {
+            let list = Arc::make_mut(&mut listed.list);
             match &event {
                 StoreEvent::Removed(path) => list.retain(|session| session.path != *path),
                 StoreEvent::Added(session) | StoreEvent::Changed(session) => {
-                    let known = list.iter().position(|known| known.path == session.path);
-                    // What lies beside a session that is listed here belongs here too.
-                    let is_here = list.first().is_none_or(|first| first.path.parent() == session.path.parent());
-                    match known {
-                        Some(at) => {
-                            let text = list[at].all_messages_text.clone();
-                            list[at] = SessionInfo { all_messages_text: text, ..(**session).clone() };
-                        }
-                        None if is_here => list.push((**session).clone()),
-                        None => {}
+                    if let Some(known) = list.iter_mut().find(|known| known.path == session.path) {
+                        let text = std::mem::take(&mut known.all_messages_text);
+                        *known = SessionInfo { all_messages_text: text, ..(**session).clone() };
+                        list.sort_by_key(|session| std::cmp::Reverse(session.modified));
                     }
-                    list.sort_by_key(|session| std::cmp::Reverse(session.modified));
                 }
             }
-            listed.list = Arc::new(list);
         }
-        // A directory of all sessions has them from everywhere.
-        let all = &mut self.lists[1];
-        if let StoreEvent::Added(session) = &event
-            && all.is_complete
-            && all.list.iter().all(|known| known.path != session.path)
-        {
-            let mut list = (*all.list).clone();
-            list.push((**session).clone());
-            list.sort_by_key(|session| std::cmp::Reverse(session.modified));
-            all.list = Arc::new(list);
+        let mut effects = Vec::new();
+        if matches!(event, StoreEvent::Added(_)) {
+            // Which folder a new session belongs to is for the list to say.
+            self.lists.iter_mut().for_each(|listed| listed.has_begun = false);
+            effects = self.load(self.scope);
         }
-        self.arrange()
+        effects.extend(self.arrange());
+        effects
     }
 
     fn press(&mut self, key: Key) -> Effects<Self> {

@@ -72,8 +72,13 @@ impl<P: Part> Loop<'_, P> {
         }
         let mut grace_until = Instant::now() + GRACE;
         loop {
-            // What can be seen at once is drawn once.
-            loop {
+            // What has come already is taken first, and what comes in a moment is waited for: so it is drawn once.
+            while let Ok(message) = receiver.try_recv() {
+                if let Some(outcome) = self.take(message)? {
+                    return Ok(outcome);
+                }
+            }
+            while self.crew.is_busy() {
                 let left = grace_until.saturating_duration_since(Instant::now());
                 match receiver.recv_timeout(left) {
                     Ok(message) => {
@@ -113,8 +118,8 @@ impl<P: Part> Loop<'_, P> {
                 None => return Ok(None),
             },
             Message::Told(Told::News(news)) => Event::News(news),
-            Message::Told(Told::Ended) => {
-                self.crew.ended();
+            Message::Told(Told::Ended { is_brief }) => {
+                self.crew.ended(is_brief);
                 return Ok(None);
             }
             Message::Signal(signal) if signal == signal_hook::consts::SIGTSTP => {

@@ -16,8 +16,8 @@ pub(crate) struct Crew<J: Job, M> {
     wrap: fn(Told<J::News>) -> M,
     sender: Sender<M>,
     lanes: HashMap<Lane, Cancel>,
-    /// How many jobs have not ended.
-    n_running: usize,
+    /// How many brief jobs have not ended.
+    n_brief: usize,
 }
 
 /// What a job says.
@@ -25,17 +25,19 @@ pub(crate) struct Crew<J: Job, M> {
 pub(crate) enum Told<N> {
     News(N),
     /// The job is over.
-    Ended,
+    Ended {
+        is_brief: bool,
+    },
 }
 
 impl<J: Job, M: Send + 'static> Crew<J, M> {
     pub(crate) fn new(desk: Arc<J::Desk>, sender: Sender<M>, wrap: fn(Told<J::News>) -> M) -> Self {
-        Self { desk, wrap, sender, lanes: HashMap::new(), n_running: 0 }
+        Self { desk, wrap, sender, lanes: HashMap::new(), n_brief: 0 }
     }
 
     /// Begins a job, and stops what is under way in its lane.
     pub(crate) fn begin(&mut self, job: J) {
-        let lane = job.lane();
+        let (lane, is_brief) = (job.lane(), job.is_brief());
         let cancel = Cancel::default();
         if lane != CHANGES {
             self.stop(lane);
@@ -49,10 +51,10 @@ impl<J: Job, M: Send + 'static> Crew<J, M> {
                     sender.send(wrap(Told::News(news))).ok();
                 }
             });
-            sender.send(wrap(Told::Ended)).ok();
+            sender.send(wrap(Told::Ended { is_brief })).ok();
         };
         if thread::Builder::new().name("sessile-work".to_owned()).spawn(work).is_ok() {
-            self.n_running += 1;
+            self.n_brief += usize::from(is_brief);
         }
     }
 
@@ -67,7 +69,12 @@ impl<J: Job, M: Send + 'static> Crew<J, M> {
     }
 
     /// Takes note that a job is over.
-    pub(crate) fn ended(&mut self) {
-        self.n_running = self.n_running.saturating_sub(1);
+    pub(crate) fn ended(&mut self, is_brief: bool) {
+        self.n_brief = self.n_brief.saturating_sub(usize::from(is_brief));
+    }
+
+    /// Whether something will come of the work in a moment.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.n_brief > 0
     }
 }

@@ -132,6 +132,10 @@ impl Job for PickerJob {
         }
     }
 
+    fn is_brief(&self) -> bool {
+        matches!(self, Self::Arrange { .. } | Self::Preview { .. })
+    }
+
     fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(PickerNews)) {
         let done = match self {
             Self::Load(scope) => desk.load(scope, false, cancel, tell),

@@ -287,15 +287,32 @@ fn the_mouse_chooses_and_opens() {
     assert!(matches!(driver.outcome, Some(Picked::Resume(_))));
 }
 
+/// A session of which only the path is known.
+fn changed_row(path: &std::path::Path) -> SessionInfo {
+    let mut row = made_up(&[("/s/a", "x", None, 0, None, "/p")]).remove(0);
+    row.path = path.to_path_buf();
+    row
+}
+
 #[test]
 fn other_programs_are_seen() {
     let list = made_up(&[("/s/a", "one", None, 60_000, None, "/p")]);
     let mut driver = over(list.clone(), list, None);
-    let new = made_up(&[("/s/new", "from elsewhere", None, 0, None, "/p")]).remove(0);
-    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Added(Box::new(new.clone())))));
+    let changed = made_up(&[("/s/a", "one", Some("from elsewhere"), 0, None, "/p")]).remove(0);
+    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Changed(Box::new(changed.clone())))));
     assert!(rows(&driver.screen())[0].contains("from elsewhere"));
-    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Removed(new.path))));
-    assert_eq!(rows(&driver.screen()).len(), 1);
+    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Removed(changed.path))));
+    assert!(rows(&driver.screen()).is_empty());
+    // Of a new one the list is asked, which knows whose it is.
+    let store = Store::new();
+    let mut driver = store.picker();
+    let n_rows = driver.part.rows.len();
+    let cwd = store.sessions.environment().current_dir();
+    let mut session = store.sessions.create(&cwd, None, sessile::NewSession::default()).unwrap();
+    session.append_message(sessile::draft::UserMessage::new("written by another program", 1_763_000_000_000)).unwrap();
+    let new = changed_row(session.session_file().unwrap());
+    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Added(Box::new(new)))));
+    assert_eq!(driver.part.rows.len(), n_rows + 1);
 }
 
 #[test]

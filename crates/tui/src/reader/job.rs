@@ -76,6 +76,10 @@ impl Job for ReaderJob {
         }
     }
 
+    fn is_brief(&self) -> bool {
+        matches!(self, Self::Lines { .. })
+    }
+
     fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(ReaderNews)) {
         let is_loading = matches!(self, Self::Load);
         let done = match self {

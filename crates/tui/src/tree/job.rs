@@ -205,6 +205,10 @@ impl Job for TreeJob {
         }
     }
 
+    fn is_brief(&self) -> bool {
+        matches!(self, Self::Layout { .. } | Self::Words { .. } | Self::Content { .. })
+    }
+
     fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(TreeNews)) {
         let is_loading = matches!(self, Self::Load);
         let done = match self {

@@ -200,7 +200,7 @@ impl Tree {
         canvas.line(area, 2, &list(&second));
     }
 
-    /// How many columns are not seen on the left: only as many as it takes to see the text of the chosen row.
+    /// How many columns are not seen on the left: only as many as it takes to read the chosen row.
     fn scroll(&self, width: usize) -> usize {
         if self.selected >= self.drawing.len() {
             return 0;
@@ -208,7 +208,7 @@ impl Tree {
         let lead = self.drawing.level(self.selected) * LEVEL;
         let text = self.text_line(self.selected).columns();
         let room = width.saturating_sub(CURSOR);
-        (lead + text).saturating_sub(room).min(lead)
+        (lead + text.min(room / 2)).saturating_sub(room).min(lead)
     }
 
     /// A row, laid out as pi does it, from a column on.

@@ -104,8 +104,12 @@ fn frame(screen: &vt100::Screen) -> String {
                 let length = f64::from(column - start) * CELL.0;
                 let text = text.replace('&', "&amp;").replace('<', "&lt;").replace(' ', "\u{a0}");
                 let y = y + 12.0;
-                write!(out, "<text x='{x:.1}' y='{y:.0}' textLength='{length:.1}' fill='{}'{weight}>{text}</text>", look.0)
-                    .unwrap();
+                write!(
+                    out,
+                    "<text x='{x:.1}' y='{y:.0}' textLength='{length:.1}' fill='{}'{weight}>{text}</text>",
+                    look.0
+                )
+                .unwrap();
             }
         }
     }
@@ -138,7 +142,8 @@ fn svg(frames: &[String]) -> String {
     );
     for (at, frame) in (0_u32..).zip(frames) {
         let delay = each * f64::from(at);
-        writeln!(out, "<g class='f' style='animation-delay:{delay:.1}s' transform='translate(10 10)'>{frame}</g>").unwrap();
+        writeln!(out, "<g class='f' style='animation-delay:{delay:.1}s' transform='translate(10 10)'>{frame}</g>")
+            .unwrap();
     }
     out.push_str("</svg>\n");
     out

@@ -486,9 +486,11 @@ mod tests {
         let (_dir, mut driver) = reader();
         driver.press("g / changelog enter");
         assert!(driver.screen().join("\n").to_lowercase().contains("changelog"));
-        let found = driver.part.top;
+        let found = driver.part.found;
         driver.press("n");
-        assert_ne!(driver.part.top, found);
+        assert_ne!(driver.part.found, found);
+        driver.press("shift+n");
+        assert_eq!(driver.part.found, found);
         driver.press("/ nowhere_to_be_found enter");
         assert!(driver.screen().last().unwrap().contains("Nowhere"), "{:?}", driver.screen().last());
     }

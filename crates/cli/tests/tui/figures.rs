@@ -11,7 +11,9 @@ const N_SESSIONS: usize = 5_000;
 const N_ENTRIES: usize = 1_000_000;
 
 fn header(id: &str, cwd: &str) -> String {
-    format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"{cwd}\"}}\n")
+    format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"{cwd}\"}}\n"
+    )
 }
 
 fn message(id: usize, parent: Option<usize>, role: &str, text: &str) -> String {
@@ -97,7 +99,8 @@ fn figures() {
         terminal.wait("rows", |it| !it.chosen().is_empty());
         let rows = begun.elapsed();
         terminal.wait("all rows", |it| it.text().contains("◉ all"));
-        writeln!(report, "5,000 sessions {state}: picture {first:.1?}, rows {rows:.1?}, all {:.1?}", begun.elapsed()).unwrap();
+        writeln!(report, "5,000 sessions {state}: picture {first:.1?}, rows {rows:.1?}, all {:.1?}", begun.elapsed())
+            .unwrap();
         if state == "with caches" {
             writeln!(report, "  down: {}", keys(&terminal, "down", 50)).unwrap();
             writeln!(report, "  pageDown: {}", keys(&terminal, "pageDown", 50)).unwrap();
@@ -118,13 +121,19 @@ fn figures() {
         terminal.wait("rows", |it| it.chosen().contains("entry"));
         let rows = begun.elapsed();
         terminal.wait("all of it", |it| !it.text().contains("reading"));
-        writeln!(report, "1,000,000 entries {state}: picture {first:.1?}, rows {rows:.1?}, answers read {:.1?}", begun.elapsed()).unwrap();
+        writeln!(
+            report,
+            "1,000,000 entries {state}: picture {first:.1?}, rows {rows:.1?}, answers read {:.1?}",
+            begun.elapsed()
+        )
+        .unwrap();
         if state == "with caches" {
             for key in ["up", "pageUp", "ctrl+left"] {
                 writeln!(report, "  {key}: {}", keys(&terminal, key, if key == "ctrl+left" { 5 } else { 50 })).unwrap();
             }
             terminal.press("ctrl+u");
-            let filtered = until(&terminal, "the filter", |it| it.text().contains("[user]") && !it.text().contains("reading"));
+            let filtered =
+                until(&terminal, "the filter", |it| it.text().contains("[user]") && !it.text().contains("reading"));
             writeln!(report, "  another filter: {filtered:.1?}; memory {}", memory(&terminal)).unwrap();
         }
     }

@@ -10,10 +10,14 @@ use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, KeyboardEnhancementFlags,
     PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::terminal::{
+    self, BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
+};
 use crossterm::{cursor, execute, queue};
-use ratatui_core::layout::Position;
-use ratatui_core::terminal::Terminal as Frames;
+use ratatui_core::backend::Backend;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
 use ratatui_crossterm::CrosstermBackend;
 
 use crate::paint::Canvas;
@@ -29,8 +33,12 @@ static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
 const MOST_COPIED: usize = 100_000;
 
 /// The terminal while it is ours.
+///
+/// It is never asked anything: one that does not answer would keep us waiting.
 pub(crate) struct Terminal {
-    frames: Frames<CrosstermBackend<Tty>>,
+    backend: CrosstermBackend<Tty>,
+    /// What can be seen.
+    shown: Buffer,
     has_mouse: bool,
 }
 
@@ -38,9 +46,8 @@ impl Terminal {
     /// Takes the terminal over.
     pub(crate) fn take(has_mouse: bool) -> io::Result<Self> {
         give_back_on_panic();
-        let tty = Tty::open()?;
-        let terminal = Frames::new(CrosstermBackend::new(tty))?;
-        let mut terminal = Self { frames: terminal, has_mouse };
+        let backend = CrosstermBackend::new(Tty::open()?);
+        let mut terminal = Self { backend, shown: Buffer::default(), has_mouse };
         terminal.enter()?;
         Ok(terminal)
     }
@@ -49,42 +56,58 @@ impl Terminal {
     pub(crate) fn enter(&mut self) -> io::Result<()> {
         IS_TAKEN.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
-        let tty = self.frames.backend_mut();
+        let tty = &mut self.backend;
         // Terminals that do not know how to tell all keys apart pass over the wish that they should.
         let flags = PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES);
         execute!(tty, EnterAlternateScreen, EnableBracketedPaste, flags, cursor::Hide)?;
         if self.has_mouse {
             execute!(tty, EnableMouseCapture)?;
         }
-        self.frames.clear()
+        self.clear()
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        let (width, height) = self.size()?;
+        self.shown = Buffer::empty(Rect { x: 0, y: 0, width, height });
+        execute!(self.backend, Clear(ClearType::All))
     }
 
     /// Gives the terminal back, as it was.
     pub(crate) fn leave(&mut self) -> io::Result<()> {
-        if IS_TAKEN.swap(false, Ordering::SeqCst) { restore(self.frames.backend_mut()) } else { Ok(()) }
+        if IS_TAKEN.swap(false, Ordering::SeqCst) { restore(&mut self.backend) } else { Ok(()) }
     }
 
     pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
-        let size = self.frames.size()?;
-        Ok((size.width, size.height))
+        // Some terminals do not know their size, and say so.
+        let (width, height) = terminal::size()?;
+        Ok((if width == 0 { 80 } else { width }, if height == 0 { 24 } else { height }))
     }
 
     pub(crate) fn draw(&mut self, theme: Theme, render: impl FnOnce(&mut Canvas<'_>)) -> io::Result<()> {
-        self.frames.draw(|frame| {
-            let mut canvas = Canvas::new(frame.buffer_mut(), theme);
-            render(&mut canvas);
-            if let Some((x, y)) = canvas.cursor {
-                frame.set_cursor_position(Position { x, y });
-            }
-        })?;
-        Ok(())
+        let (width, height) = self.size()?;
+        if self.shown.area != (Rect { x: 0, y: 0, width, height }) {
+            self.clear()?;
+        }
+        let mut next = Buffer::empty(self.shown.area);
+        let mut canvas = Canvas::new(&mut next, theme);
+        render(&mut canvas);
+        let cursor = canvas.cursor;
+        // Shown all at once by terminals that can, and by others as it comes.
+        queue!(self.backend, BeginSynchronizedUpdate, cursor::Hide)?;
+        self.backend.draw(self.shown.diff(&next).into_iter())?;
+        if let Some((x, y)) = cursor {
+            queue!(self.backend, cursor::MoveTo(x, y), cursor::Show)?;
+        }
+        queue!(self.backend, EndSynchronizedUpdate)?;
+        self.shown = next;
+        io::Write::flush(&mut self.backend)
     }
 
     /// Hands text to the clipboard of the terminal. Whether it took it cannot be known.
     pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
         let end = (0..=text.len().min(MOST_COPIED)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
         let text = text.get(..end).unwrap_or_default();
-        execute!(self.frames.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+        execute!(self.backend, CopyToClipboard::to_clipboard_from(text))
     }
 
     pub(crate) fn has_panicked() -> bool {

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use pty_process::blocking::{Command, Pty, open};
 
 /// A program in a terminal.
-pub struct Terminal {
+pub(crate) struct Terminal {
     pty: Arc<Pty>,
-    pub child: Child,
+    pub(crate) child: Child,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -23,10 +23,10 @@ struct Seen {
 }
 
 /// How long anything may take before a test gives up. Machines may be slow; nothing is measured here.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Terminal {
-    pub fn run(command: Command, columns: u16, rows: u16) -> Self {
+    pub(crate) fn run(command: Command, columns: u16, rows: u16) -> Self {
         let (pty, pts) = open().unwrap();
         pty.resize(pty_process::Size::new(rows, columns)).unwrap();
         let child = command.env("TERM", "xterm-256color").spawn(pts).unwrap();
@@ -52,31 +52,31 @@ impl Terminal {
     }
 
     /// Presses a key by its name; what is no name of a key is typed, `_` for spaces.
-    pub fn press(&self, key: &str) {
+    pub(crate) fn press(&self, key: &str) {
         let bytes = sequence(key).unwrap_or_else(|| key.replace('_', " ").into_bytes());
         (&*self.pty).write_all(&bytes).unwrap();
     }
 
-    pub fn screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+    pub(crate) fn screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
         look(self.seen.lock().unwrap().parser.screen())
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.screen(vt100::Screen::contents)
     }
 
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         self.seen.lock().unwrap().bytes.clone()
     }
 
     /// The row with the cursor of a list.
-    pub fn chosen(&self) -> String {
+    pub(crate) fn chosen(&self) -> String {
         self.text().lines().find(|line| line.starts_with('›') || line.starts_with(" ›")).unwrap_or_default().to_owned()
     }
 
     /// Waits until something can be seen.
     #[track_caller]
-    pub fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+    pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !is_so(self) {
             assert!(begun.elapsed() < PATIENCE, "{what} did not come about:\n{}", self.text());
@@ -85,7 +85,7 @@ impl Terminal {
     }
 
     /// Waits for the end of the program.
-    pub fn wait_for_end(&mut self) -> std::process::ExitStatus {
+    pub(crate) fn wait_for_end(&mut self) -> std::process::ExitStatus {
         let ended = self.child.wait().unwrap();
         // The last it wrote may still be on its way.
         self.wait("the end of the output", |it| it.seen.lock().unwrap().is_over);
@@ -101,7 +101,7 @@ impl Drop for Terminal {
 }
 
 /// What a terminal sends for a key.
-pub fn sequence(name: &str) -> Option<Vec<u8>> {
+pub(crate) fn sequence(name: &str) -> Option<Vec<u8>> {
     let (modifiers, key) = name.rsplit_once('+').map_or(("", name), |(modifiers, key)| (modifiers, key));
     let has = |modifier: &str| modifiers.split('+').any(|it| it == modifier);
     let (shift, alt, ctrl) = (has("shift"), has("alt"), has("ctrl"));

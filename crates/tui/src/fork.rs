@@ -216,9 +216,9 @@ impl Part for Fork {
             let line = Line::new().ink(Ink::ACCENT, if is_chosen { "› " } else { "  " }).ink(ink, text.trim());
             let row = 3 + at * ITEM;
             if is_chosen {
-                canvas.chosen_line(area, row, &line)
+                canvas.chosen_line(area, row, &line);
             } else {
-                canvas.line(area, row, &line)
+                canvas.line(area, row, &line);
             }
             let which = format!("  Message {} of {}", item + 1, messages.len());
             canvas.line(area, row + 1, &Line::new().ink(Ink::DIM, &which));

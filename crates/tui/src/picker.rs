@@ -94,6 +94,7 @@ enum Question {
 }
 
 /// The state of the picker.
+#[expect(clippy::struct_excessive_bools, reason = "each is something that somebody switches on and off")]
 pub(crate) struct Picker {
     keymap: Arc<Keymap>,
     /// The home directory, which is shown as `~`.
@@ -334,7 +335,7 @@ impl Picker {
                 self.previewed = Some((path, lines));
                 Vec::new()
             }
-            PickerNews::Store(event) => self.store(event),
+            PickerNews::Store(event) => self.store(&event),
             PickerNews::Pins(pins) => {
                 self.pins = pins;
                 self.arrange()
@@ -359,10 +360,10 @@ impl Picker {
     }
 
     /// Takes what other programs did to the store into both lists.
-    fn store(&mut self, event: StoreEvent) -> Effects<Self> {
+    fn store(&mut self, event: &StoreEvent) -> Effects<Self> {
         for listed in self.lists.iter_mut().filter(|listed| listed.is_complete) {
             let list = Arc::make_mut(&mut listed.list);
-            match &event {
+            match event {
                 StoreEvent::Removed(path) => list.retain(|session| session.path != *path),
                 StoreEvent::Added(session) | StoreEvent::Changed(session) => {
                     if let Some(known) = list.iter_mut().find(|known| known.path == session.path) {

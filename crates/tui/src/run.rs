@@ -63,7 +63,7 @@ struct Loop<'l, P: Part> {
 
 impl<P: Part> Loop<'_, P> {
     fn run(&mut self, receiver: &Receiver<Message<<P::Job as Job>::News>>) -> Result<P::Outcome, TuiError> {
-        let (width, height) = self.terminal.size()?;
+        let (width, height) = Terminal::size()?;
         self.part.update(Event::Clock(self.environment.now_ms()));
         self.part.update(Event::Size(width, height));
         let effects = self.part.begin();
@@ -180,7 +180,7 @@ impl<P: Part> Loop<'_, P> {
 
     fn come_back(&mut self) -> Result<(), TuiError> {
         self.terminal.enter()?;
-        let (width, height) = self.terminal.size()?;
+        let (width, height) = Terminal::size()?;
         let effects = self.part.update(Event::Size(width, height));
         self.perform(effects).map(drop)
     }

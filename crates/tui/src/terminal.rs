@@ -67,7 +67,7 @@ impl Terminal {
     }
 
     fn clear(&mut self) -> io::Result<()> {
-        let (width, height) = self.size()?;
+        let (width, height) = Self::size()?;
         self.shown = Buffer::empty(Rect { x: 0, y: 0, width, height });
         execute!(self.backend, Clear(ClearType::All))
     }
@@ -77,14 +77,14 @@ impl Terminal {
         if IS_TAKEN.swap(false, Ordering::SeqCst) { restore(&mut self.backend) } else { Ok(()) }
     }
 
-    pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
+    pub(crate) fn size() -> io::Result<(u16, u16)> {
         // Some terminals do not know their size, and say so.
         let (width, height) = terminal::size()?;
         Ok((if width == 0 { 80 } else { width }, if height == 0 { 24 } else { height }))
     }
 
     pub(crate) fn draw(&mut self, theme: Theme, render: impl FnOnce(&mut Canvas<'_>)) -> io::Result<()> {
-        let (width, height) = self.size()?;
+        let (width, height) = Self::size()?;
         if self.shown.area != (Rect { x: 0, y: 0, width, height }) {
             self.clear()?;
         }

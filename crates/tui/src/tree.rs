@@ -88,6 +88,7 @@ const CHOICES: [&str; 3] = ["No summary", "Summarise what is left", "Summarise, 
 const FILTERS: [Filter; 5] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly, Filter::All];
 
 /// The state of the tree.
+#[expect(clippy::struct_excessive_bools, reason = "each is something that somebody switches on and off")]
 pub(crate) struct Tree {
     keymap: Arc<Keymap>,
     size: (u16, u16),
@@ -494,8 +495,8 @@ impl Tree {
             Action::Last => self.go(usize::MAX - 1),
             Action::FoldOrUp => self.fold_or_up(),
             Action::UnfoldOrDown => self.unfold_or_down(),
-            Action::NextLabel => self.jump(true, |tree, row| tree.is_labelled(row)),
-            Action::PreviousLabel => self.jump(false, |tree, row| tree.is_labelled(row)),
+            Action::NextLabel => self.jump(true, Self::is_labelled),
+            Action::PreviousLabel => self.jump(false, Self::is_labelled),
             Action::NextBranch => self.jump(true, |tree, row| tree.drawing.n_children(row) > 1),
             Action::PreviousBranch => self.jump(false, |tree, row| tree.drawing.n_children(row) > 1),
             Action::ToLeaf => {
@@ -597,13 +598,11 @@ impl Tree {
         } else {
             (0..at.min(self.drawing.len())).rev().find(|row| is_wanted(self, *row))
         };
-        match found {
-            Some(row) => self.go(self.folds.position(row)),
-            None => {
-                self.status.say("There is no further one", self.now_ms, 2);
-                Vec::new()
-            }
+        if let Some(row) = found {
+            return self.go(self.folds.position(row));
         }
+        self.status.say("There is no further one", self.now_ms, 2);
+        Vec::new()
     }
 
     fn fold_or_up(&mut self) -> Effects<Self> {

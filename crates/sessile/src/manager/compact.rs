@@ -94,7 +94,7 @@ impl CompactionReport {
         let mut report = ObjectWriter::new();
         report
             .string("summary", &self.summary)
-            .text("firstKeptEntryId", &self.first_kept_entry_id.as_text())
+            .text("firstKeptEntryId", self.first_kept_entry_id.as_text())
             .number("tokensBefore", self.tokens_before);
         if let Some(tokens) = self.estimated_tokens_after {
             report.integer("estimatedTokensAfter", i64::try_from(tokens).unwrap_or(i64::MAX));

@@ -152,9 +152,10 @@ impl SessionManager {
     ) -> impl Iterator<Item = (Row, Result<Entry, SessionError>)> + 'm {
         let mut reading = self.session.reading();
         let n_rows = self.session.outline.rows().len();
-        rows.into_iter().map(move |row| match row.index() < n_rows {
-            true => (row, reading.value(row).map(Entry::new)),
-            false => (row, Err(SessionError::StaleRow { row: row.index() })),
+        rows.into_iter().map(move |row| {
+            let is_known = row.index() < n_rows;
+            let value = if is_known { reading.value(row) } else { Err(SessionError::StaleRow { row: row.index() }) };
+            (row, value.map(Entry::new))
         })
     }
 

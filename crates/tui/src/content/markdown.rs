@@ -133,11 +133,11 @@ impl Page {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Heading(_) => {
+            TagEnd::Heading(_) | TagEnd::TableHead => {
                 self.end_line();
                 self.inks.pop();
             }
-            TagEnd::Paragraph => self.end_line(),
+            TagEnd::Paragraph | TagEnd::TableRow => self.end_line(),
             TagEnd::Emphasis | TagEnd::Strikethrough | TagEnd::Strong => drop(self.inks.pop()),
             TagEnd::BlockQuote(_) => {
                 self.end_line();
@@ -162,11 +162,6 @@ impl Page {
                 }
             }
             TagEnd::TableCell => self.line.push(Ink::DIM, " │ "),
-            TagEnd::TableHead => {
-                self.end_line();
-                self.inks.pop();
-            }
-            TagEnd::TableRow => self.end_line(),
             _ => {}
         }
     }

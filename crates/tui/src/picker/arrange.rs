@@ -134,7 +134,9 @@ fn threads(modified: &[i64], parents: &[Option<usize>]) -> Vec<(usize, String)> 
         }
     }
     roots.sort_by_key(|place| Reverse(newest[*place]));
-    children.iter_mut().for_each(|children| children.sort_by_key(|place| Reverse(newest[*place])));
+    for siblings in &mut children {
+        siblings.sort_by_key(|place| Reverse(newest[*place]));
+    }
     let mut rows = Vec::with_capacity(parents.len());
     // Each with what stands before its own connector, and whether it is the last of its siblings.
     let mut todo: Vec<(usize, Option<String>, bool)> = roots.iter().rev().map(|root| (*root, None, true)).collect();

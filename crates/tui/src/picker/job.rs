@@ -245,7 +245,7 @@ impl Desk {
         let options = WatchOptions { cancel: Some(cancel.clone()), ..WatchOptions::default() };
         let mut watcher = self.sessions.watch_store(self.session_dir.as_deref(), options)?;
         loop {
-            if let Some(event) = watcher.next(Duration::from_secs(60))? {
+            if let Some(event) = watcher.next(Duration::from_mins(1))? {
                 tell(PickerNews::Store(event));
             }
         }

@@ -36,8 +36,11 @@ impl Store {
     }
 }
 
+/// Path, first message, name, age, parent and working directory of a session.
+type MadeUp<'m> = (&'m str, &'m str, Option<&'m str>, i64, Option<&'m str>, &'m str);
+
 /// Sessions as rows of a list, without files.
-fn made_up(rows: &[(&str, &str, Option<&str>, i64, Option<&str>, &str)]) -> Vec<SessionInfo> {
+fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
     rows.iter()
         .map(|(path, first, name, age_ms, parent, cwd)| SessionInfo {
             path: PathBuf::from(path),

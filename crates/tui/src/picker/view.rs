@@ -274,7 +274,7 @@ impl Picker {
             words.push_str("  searching what was said …");
         }
         if !self.marks.is_empty() {
-            words.push_str(&format!("  {} marked", self.marks.len()));
+            words = format!("{words}  {} marked", self.marks.len());
         }
         canvas.line(area, 0, &Line::new().ink(Ink::DIM, &words));
     }

@@ -179,7 +179,7 @@ impl Desk {
         let options = FollowOptions { from: FollowFrom::Now, cancel: Some(cancel.clone()), polls: false };
         let mut follower = self.sessions.follow(&self.path, options)?;
         loop {
-            if follower.next(Duration::from_secs(60))?.is_some() {
+            if follower.next(Duration::from_mins(1))?.is_some() {
                 // What is written at once is shown at once.
                 while follower.next(Duration::from_millis(20))?.is_some() {}
                 tell(ReaderNews::Grown);

@@ -238,8 +238,7 @@ impl Job for TreeJob {
             Self::Undo(operation) => desk.undo(operation.as_deref()).map(&mut *tell),
         };
         match done {
-            Ok(()) => {}
-            Err(SessionError::Cancelled) => {}
+            Ok(()) | Err(SessionError::Cancelled) => {}
             Err(error) if is_loading => tell(TreeNews::Broken(told(&error))),
             Err(error) => tell(TreeNews::Failed(told(&error))),
         }

@@ -35,6 +35,7 @@ pub(crate) struct Labelled {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the entry")]
 struct Marks {
     on_path: bool,
     is_repeated: bool,
@@ -59,7 +60,9 @@ impl Model {
         let leaf_path = session.path(None);
         model.leaf = session.leaf_id().and_then(|_| leaf_path.last().copied());
         let mut on_path = vec![false; outline.rows().len()];
-        leaf_path.into_iter().for_each(|row| on_path[row.index()] = true);
+        for row in leaf_path {
+            on_path[row.index()] = true;
+        }
         let compactions = session.compactions()?;
         model.n_compactions = compactions.len();
         let kept: Vec<Row> = compactions.into_iter().filter_map(|it| outline.find(&it.first_kept_entry_id?)).collect();

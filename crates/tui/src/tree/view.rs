@@ -52,7 +52,7 @@ impl Tree {
     pub(super) fn draw(&self, canvas: &mut Canvas<'_>) {
         match &self.mode {
             Mode::Help(help) => help.render(canvas, &self.keymap, Where::Tree, "Keys of the tree"),
-            Mode::Compared { title, left, right, top } => self.draw_compared(canvas, title, left, right, *top),
+            Mode::Compared { title, left, right, top } => draw_compared(canvas, title, left, right, *top),
             Mode::Label { input, .. } => self.draw_question(canvas, "Label (empty to remove)", input),
             Mode::Instructions { input, .. } => {
                 self.draw_question(canvas, "What should the summary look at in particular?", input);
@@ -104,23 +104,6 @@ impl Tree {
         for (row, line) in lines.iter().skip(first).enumerate() {
             canvas.line(area, row + 4, &Line::new().ink(Ink::DIM, " ").text(line));
         }
-    }
-
-    fn draw_compared(&self, canvas: &mut Canvas<'_>, title: &str, left: &[Line], right: &[Line], top: usize) {
-        let area = canvas.area();
-        let half = area.width / 2;
-        canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Two branches").ink(Ink::DIM, &format!("  {title}")));
-        canvas.rule(area, 1);
-        let column = |x: u16, width: u16| Rect { x, y: 2, width, height: area.height.saturating_sub(2) };
-        let room = usize::from(area.height.saturating_sub(2));
-        for (area, lines) in
-            [(column(0, half.saturating_sub(1)), left), (column(half + 1, half.saturating_sub(1)), right)]
-        {
-            for (row, line) in lines.iter().skip(top).take(room).enumerate() {
-                canvas.line(area, row, line);
-            }
-        }
-        canvas.divider(half, column(0, area.width));
     }
 
     fn draw_tree(&self, canvas: &mut Canvas<'_>) {
@@ -293,4 +276,21 @@ impl Tree {
         }
         canvas.line(area, 0, &line);
     }
+}
+
+/// Draws two branches beside each other.
+fn draw_compared(canvas: &mut Canvas<'_>, title: &str, left: &[Line], right: &[Line], top: usize) {
+    let area = canvas.area();
+    let half = area.width / 2;
+    canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Two branches").ink(Ink::DIM, &format!("  {title}")));
+    canvas.rule(area, 1);
+    let column = |x: u16, width: u16| Rect { x, y: 2, width, height: area.height.saturating_sub(2) };
+    let room = usize::from(area.height.saturating_sub(2));
+    for (area, lines) in [(column(0, half.saturating_sub(1)), left), (column(half + 1, half.saturating_sub(1)), right)]
+    {
+        for (row, line) in lines.iter().skip(top).take(room).enumerate() {
+            canvas.line(area, row, line);
+        }
+    }
+    canvas.divider(half, column(0, area.width));
 }

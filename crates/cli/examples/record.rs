@@ -18,7 +18,9 @@ const ROWS: u16 = 30;
 const CELL: (f64, f64) = (7.8, 16.0);
 
 /// What is done: the words of the command, and keys with what has to be seen after each.
-const FLOWS: &[(&[&str], &[(&str, &str)])] = &[
+type Flow = (&'static [&'static str], &'static [(&'static str, &'static str)]);
+
+const FLOWS: &[Flow] = &[
     (
         &["resume"],
         &[

@@ -54,7 +54,7 @@ impl Home {
             .env("SESSILE_CONFIG_DIR", self.path().join("config"))
             .env("SESSILE_STATE_DIR", self.path().join("state"))
             .env("SESSILE_CACHE_DIR", self.path().join("cache"))
-            .env("EDITOR", "cat >/dev/null; echo edited")
+            .env("EDITOR", "echo edited")
             .env("TZ", "UTC")
             .current_dir(self.path())
     }

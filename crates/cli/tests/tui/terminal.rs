@@ -36,7 +36,7 @@ impl Terminal {
         let pty = Arc::new(pty);
         let (reader, told) = (Arc::clone(&pty), Arc::clone(&seen));
         std::thread::spawn(move || {
-            let mut buffer = [0; 65536];
+            let mut buffer = vec![0; 65536];
             loop {
                 let read = (&*reader).read(&mut buffer).unwrap_or(0);
                 let mut told = told.lock().unwrap();

@@ -19,7 +19,13 @@ mod with {
     /// A UI for the sessions of these surroundings.
     pub(crate) fn ui(surroundings: &Surroundings, out: &Screen<'_>, err: &mut Screen<'_>) -> Ui {
         let sessions = surroundings.sessions.clone();
-        let ui = Ui::new(sessions, surroundings.cwd(), surroundings.session_dir(), &surroundings.settings);
+        let ui = Ui::new(
+            sessions,
+            surroundings.shared_environment(),
+            surroundings.cwd(),
+            surroundings.session_dir(),
+            &surroundings.settings,
+        );
         for warning in ui.warnings() {
             // Not worth failing for if it cannot be told.
             drop(warn(err, warning));

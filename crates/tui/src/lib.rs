@@ -29,9 +29,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sessile::Sessions;
 use sessile::settings::{Settings, Value};
 use sessile::tree::Filter;
+use sessile::{Environment, Sessions};
 
 use fork::Fork;
 pub use fork::ForkOutcome;
@@ -77,6 +77,7 @@ pub fn usual_keys() -> Vec<(String, &'static str, String)> {
 #[derive(Clone)]
 pub struct Ui {
     sessions: Sessions,
+    surroundings: Arc<dyn Environment>,
     cwd: PathBuf,
     session_dir: Option<PathBuf>,
     keymap: Arc<Keymap>,
@@ -91,19 +92,26 @@ pub struct Ui {
 
 impl Ui {
     /// A UI for sessions, as the table `[tui]` of the settings says.
-    pub fn new(sessions: Sessions, cwd: PathBuf, session_dir: Option<PathBuf>, settings: &Settings) -> Self {
+    ///
+    /// What the terminal is like is asked of `surroundings`, which need not be where the sessions are.
+    pub fn new(
+        sessions: Sessions,
+        surroundings: Arc<dyn Environment>,
+        cwd: PathBuf,
+        session_dir: Option<PathBuf>,
+        settings: &Settings,
+    ) -> Self {
         let (keymap, mut warnings) = Keymap::of_settings(settings.table("tui"));
         let value = |name: &str| settings.table("tui").find(|setting| setting.key == name)?.value.clone();
         let text = |name: &str| value(name).as_ref().map(Value::to_text);
         let is_on = |name: &str| text(name).is_none_or(|text| text != "false");
-        let environment = sessions.environment();
         let word = text("tui.theme").unwrap_or_else(|| "auto".to_owned());
-        let is_bare = environment.variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_bare = surroundings.variable("NO_COLOR").is_some_and(|value| !value.is_empty());
         let theme = Theme::of_word(&word).unwrap_or_else(|| {
             if word != "auto" {
                 warnings.push(format!("tui.theme must be one of auto, dark, light, none, not {word:?}"));
             }
-            if is_bare { Theme::Plain } else { Theme::of_terminal(environment.variable("COLORFGBG").as_deref()) }
+            if is_bare { Theme::Plain } else { Theme::of_terminal(surroundings.variable("COLORFGBG").as_deref()) }
         });
         let filter = match text("tui.tree_filter").as_deref() {
             None | Some("default") => Filter::Default,
@@ -117,6 +125,7 @@ impl Ui {
             }
         };
         Self {
+            surroundings,
             cwd,
             session_dir,
             keymap: Arc::new(keymap),
@@ -226,6 +235,7 @@ impl Ui {
         desk: Arc<<P::Job as Job>::Desk>,
         terminal: &mut Terminal,
     ) -> Result<P::Outcome, TuiError> {
-        run::run(part, desk, terminal, self.theme, self.sessions.environment())
+        let world = run::World { clock: self.sessions.environment(), surroundings: self.surroundings.as_ref() };
+        run::run(part, desk, terminal, self.theme, world)
     }
 }

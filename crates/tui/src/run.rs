@@ -23,6 +23,13 @@ const GRACE: Duration = Duration::from_millis(8);
 /// How often the time is told while nothing happens.
 const TICK: Duration = Duration::from_millis(500);
 
+/// Where the time and the variables come from, which may be two places: a made-up store has a time of its own.
+#[derive(Clone, Copy)]
+pub(crate) struct World<'w> {
+    pub(crate) clock: &'w dyn Environment,
+    pub(crate) surroundings: &'w dyn Environment,
+}
+
 /// Something that the loop is told.
 enum Message<N> {
     Terminal(TermEvent),
@@ -38,13 +45,13 @@ pub(crate) fn run<P: Part>(
     desk: Arc<<P::Job as Job>::Desk>,
     terminal: &mut Terminal,
     theme: Theme,
-    environment: &dyn Environment,
+    world: World<'_>,
 ) -> Result<P::Outcome, TuiError> {
     let (sender, receiver) = mpsc::channel();
     let keyboard = Keyboard::listen(sender.clone());
     let signals = Signals::listen(sender.clone())?;
     let crew = Crew::new(desk, sender, Message::Told);
-    let mut state = Loop { part, crew, terminal, theme, environment, keyboard };
+    let mut state = Loop { part, crew, terminal, theme, world, keyboard };
     let ended = state.run(&receiver);
     state.crew.stop_all();
     state.keyboard.stop();
@@ -57,14 +64,14 @@ struct Loop<'l, P: Part> {
     crew: Crew<P::Job, Message<<P::Job as Job>::News>>,
     terminal: &'l mut Terminal,
     theme: Theme,
-    environment: &'l dyn Environment,
+    world: World<'l>,
     keyboard: Keyboard,
 }
 
 impl<P: Part> Loop<'_, P> {
     fn run(&mut self, receiver: &Receiver<Message<<P::Job as Job>::News>>) -> Result<P::Outcome, TuiError> {
         let (width, height) = Terminal::size()?;
-        self.part.update(Event::Clock(self.environment.now_ms()));
+        self.part.update(Event::Clock(self.world.clock.now_ms()));
         self.part.update(Event::Size(width, height));
         let effects = self.part.begin();
         if let Some(outcome) = self.perform(effects)? {
@@ -107,7 +114,7 @@ impl<P: Part> Loop<'_, P> {
             if Terminal::has_panicked() {
                 return Err(TuiError::Panicked);
             }
-            self.part.update(Event::Clock(self.environment.now_ms()));
+            self.part.update(Event::Clock(self.world.clock.now_ms()));
         }
     }
 
@@ -166,7 +173,7 @@ impl<P: Part> Loop<'_, P> {
         let mut file = tempfile::Builder::new().prefix("sessile-").suffix(".md").tempfile()?;
         file.write_all(text.as_bytes())?;
         file.flush()?;
-        let named = ["VISUAL", "EDITOR"].iter().find_map(|name| self.environment.variable(name));
+        let named = ["VISUAL", "EDITOR"].iter().find_map(|name| self.world.surroundings.variable(name));
         let editor = named.filter(|editor| !editor.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
         self.keyboard.pause();
         self.terminal.leave()?;

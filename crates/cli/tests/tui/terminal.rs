@@ -23,7 +23,7 @@ struct Seen {
 }
 
 /// How long anything may take before a test gives up. Machines may be slow; nothing is measured here.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 impl Terminal {
     pub(crate) fn run(command: Command, columns: u16, rows: u16) -> Self {

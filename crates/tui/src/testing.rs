@@ -157,9 +157,6 @@ pub(crate) fn golden(file: &str, heading: &str) -> Option<Vec<String>> {
 
 /// A file that is shared with others who build this, if it is here.
 pub(crate) fn shared(file: &str) -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    [root.join("shared/data"), PathBuf::from("/work/shared/data")]
-        .map(|place| place.join(file))
-        .into_iter()
-        .find(|it| it.exists())
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(file);
+    path.exists().then_some(path)
 }

@@ -57,9 +57,9 @@ fn session(home: &Home) -> String {
 /// Lists a store until its catalogue is believed, which it is not of files that were written a moment ago.
 fn settle(home: &Home, dir: &str) {
     for _ in 0..3 {
-        let args = ["--session-dir", dir, "list", "--all", "--json"].map(str::to_owned);
+        let args = ["--session-dir", dir, "list", "--all", "--no-pager"].map(str::to_owned);
         let mut terminal = Terminal::run(home.bare(&args), 130, 40);
-        assert!(terminal.wait_for_end().success());
+        assert!(terminal.wait_for_end().success(), "{}", terminal.text());
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod entries;
 pub mod lines;
 pub mod migration;
+pub mod records;
 pub mod salvage;
 pub mod session;
 pub mod term_safe;

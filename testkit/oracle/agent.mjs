@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const pi = await import(pathToFileURL(join(process.env.SESSILE_ORACLE_DIR, "pi/dist/bundle/index.js")).href);
+export const pi = await import(pathToFileURL(join(process.env.SESSILE_ORACLE_DIR, "pi/dist/bundle/index.js")).href);
 
 // ------------------------------------------------------------------------------------------------------- the model
 
-const asked = { count: 0, failing: false };
+export const asked = { count: 0, failing: false };
 
 function answer(request, response) {
   request.resume();
@@ -37,13 +37,13 @@ const server = createServer(answer);
 await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
 server.unref();
 
-const agentDir = mkdtempSync(join(tmpdir(), "oracle-agent-"));
+export const agentDir = mkdtempSync(join(tmpdir(), "oracle-agent-"));
 process.on("exit", () => rmSync(agentDir, { recursive: true, force: true }));
 const model = { id: "mock-1", contextWindow: 200000, maxTokens: 4096, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } };
 const provider = { baseUrl: `http://127.0.0.1:${server.address().port}/v1`, apiKey: "k", api: "openai-completions", models: [model] };
 const modelsPath = join(agentDir, "models.json");
 writeFileSync(modelsPath, JSON.stringify({ providers: { mock: provider } }));
-const modelRuntime = await pi.ModelRuntime.create({ authPath: join(agentDir, "auth.json"), modelsPath });
+export const modelRuntime = await pi.ModelRuntime.create({ authPath: join(agentDir, "auth.json"), modelsPath });
 
 // ------------------------------------------------------------------------------------------------------- the agent
 
@@ -73,7 +73,7 @@ const STEPS = {
 };
 
 /** A value as JSON text that is the same once it has been UTF-8. */
-const told = (value) => JSON.stringify(value, (_, inner) => (typeof inner === "string" ? inner.toWellFormed() : inner));
+export const told = (value) => JSON.stringify(value, (_, inner) => (typeof inner === "string" ? inner.toWellFormed() : inner));
 
 /** Opens a session file with an agent and takes steps. Gives what each step gave, and the leaf after it. */
 export async function agent({ file, dir, keepRecentTokens, steps }, draws) {

@@ -383,6 +383,10 @@ const REQUESTS = {
     const { agent } = await import("./agent.mjs");
     return { ok: true, value: await agent(request, () => world.ids.draws) };
   },
+  async host(request) {
+    const { host } = await import("./host.mjs");
+    return { ok: true, value: await host(request) };
+  },
   normalise({ text }) {
     return { ok: true, text: JSON.stringify(JSON.parse(text)) };
   },

@@ -7,6 +7,7 @@
 //! two can be compared text by text. [`differential`] does that for random
 //! sequences of operations, and a [`Stage`] for those that a test writes down.
 //! [`compaction`] asks both what they would summarise of random branches.
+//! [`rpc`] speaks with pi's RPC mode and with ours.
 //! [`sim`] is an operating system whose calls fail and crash as a test wishes, and
 //! [`torture`] wishes for everything that can go wrong.
 //! [`torment`] torments real processes on a real kernel.
@@ -19,6 +20,7 @@ pub mod observe;
 mod oracle;
 mod random;
 mod replay;
+pub mod rpc;
 pub mod sim;
 mod stage;
 pub mod torment;

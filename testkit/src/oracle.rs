@@ -121,7 +121,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// Where pi is: the folder the task runner set up, or one it sets up now.
-fn oracle_dir() -> &'static Path {
+pub(crate) fn oracle_dir() -> &'static Path {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| match std::env::var_os("SESSILE_ORACLE_DIR") {
         Some(dir) => dir.into(),

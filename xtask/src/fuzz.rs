@@ -16,6 +16,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("entries", "json.dict"),
     ("tree", "json.dict"),
     ("migration", "json.dict"),
+    ("records", "json.dict"),
     ("salvage", "json.dict"),
     ("term_safe", "terminal.dict"),
 ];

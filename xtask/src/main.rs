@@ -37,7 +37,7 @@ Usage: cargo xtask TASK
 
   ci                    everything that must pass before a change is merged
   tidy                  structural checks: dependency direction, purity of core, file names
-  docs                  write docs/cli.md from the definition of the command
+  docs                  write docs/cli.md, and what is written about the RPC, from their definitions
   oracle                install the genuine pi as the reference for tests and print its folder
   differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program: --sequences N, or
                         --compaction --cases N; --seed FIRST, --threads N)
@@ -89,8 +89,10 @@ fn run(task: &str, args: &[String]) -> Outcome {
 
 /// Writes what is made from the sources: the test that checks it knows how.
 fn docs(root: &Path) -> Outcome {
-    let test = ["test", "--package", "sessile-cli", "--test", "cli", "the_reference_is_up_to_date"];
-    command::cargo(root).args(test).env("SESSILE_UPDATE_DOCS", "1").run()
+    let command = ["test", "--package", "sessile-cli", "--test", "cli", "the_reference_is_up_to_date"];
+    command::cargo(root).args(command).env("SESSILE_UPDATE_DOCS", "1").run()?;
+    let protocol = ["test", "--package", "sessile-rpc", "--test", "documents"];
+    command::cargo(root).args(protocol).env("SESSILE_UPDATE_DOCS", "1").run()
 }
 
 /// Runs a program of the testkit with the oracle at hand.

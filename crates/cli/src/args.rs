@@ -192,6 +192,18 @@ pub(crate) struct ListFormat {
     pub(crate) jsonl: bool,
 }
 
+/// The arguments with pi's `--mode rpc` in the form of a command, which may stand anywhere among pi's flags.
+pub(crate) fn with_mode(mut args: Vec<OsString>) -> Vec<OsString> {
+    let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    let is_pair = |place: usize| args[place] == "--mode" && args.get(place + 1).is_some_and(|mode| mode == "rpc");
+    let found = (1..end).find(|place| is_pair(*place) || args[*place] == "--mode=rpc");
+    let Some(place) = found else { return args };
+    let n_words = if args[place] == "--mode" { 2 } else { 1 };
+    args.drain(place..place + n_words);
+    args.insert(1, OsString::from("rpc"));
+    args
+}
+
 /// What `--color` says, looked up before all else: it counts for errors and help as well.
 pub(crate) fn wanted_color(args: &[OsString]) -> Color {
     let words = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
@@ -229,6 +241,15 @@ mod tests {
         assert_eq!(words(&arg(Some("a"), true), [Some("b"), None]), (None, owned(["a", "b"])));
         assert_eq!(words(&arg(None, true), [None, None]), (None, owned(["", ""])));
         assert_eq!(words(&arg(Some("a"), true), [Some("b"), Some("c")]), (Some("a".to_owned()), owned(["b", "c"])));
+    }
+
+    #[test]
+    fn the_mode_of_pi_is_a_command() {
+        let words = |words: &str| with_mode(words.split(' ').map(OsString::from).collect()).join(&OsString::from(" "));
+        assert_eq!(words("sessile --mode rpc -c"), "sessile rpc -c");
+        assert_eq!(words("sessile --session x.jsonl --mode=rpc"), "sessile rpc --session x.jsonl");
+        assert_eq!(words("sessile --mode json"), "sessile --mode json");
+        assert_eq!(words("sessile -- --mode rpc"), "sessile -- --mode rpc");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod append;
 mod branch;
 mod clone;
+mod compact;
 mod complete;
 mod completions;
 mod config;
@@ -11,6 +12,7 @@ mod delete;
 mod edit_context;
 mod entries;
 mod export;
+mod family;
 mod fork;
 mod help;
 mod import;
@@ -30,6 +32,7 @@ mod repair;
 mod restore;
 #[cfg(feature = "tui")]
 mod resume;
+mod rpc;
 mod search;
 mod show;
 mod stats;
@@ -61,6 +64,7 @@ pub(crate) enum Command {
     Tree(tree::TreeArgs),
     Info(info::InfoArgs),
     Stats(stats::StatsArgs),
+    Family(family::FamilyArgs),
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),
     Entries(entries::EntriesArgs),
@@ -72,6 +76,7 @@ pub(crate) enum Command {
     Branch(branch::BranchArgs),
     Fork(fork::ForkArgs),
     Clone(clone::CloneArgs),
+    Compact(compact::CompactArgs),
     EditContext(edit_context::EditContextArgs),
     Import(import::ImportArgs),
     Migrate(migrate::MigrateArgs),
@@ -85,6 +90,7 @@ pub(crate) enum Command {
     Repair(repair::RepairArgs),
     Index(index::IndexArgs),
     Config(config::ConfigArgs),
+    Rpc(Box<rpc::RpcArgs>),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
     Help(help::HelpArgs),
@@ -104,6 +110,7 @@ impl Command {
                 | Self::Branch(_)
                 | Self::Fork(_)
                 | Self::Clone(_)
+                | Self::Compact(_)
                 | Self::EditContext(_)
                 | Self::Import(_)
                 | Self::Migrate(_)
@@ -113,6 +120,7 @@ impl Command {
                 | Self::Prune(_)
                 | Self::Undo(_)
                 | Self::Repair(_)
+                | Self::Rpc(_)
         )
     }
 
@@ -132,6 +140,7 @@ impl Command {
                     | Self::Search(_)
                     | Self::Tree(_)
                     | Self::Info(_)
+                    | Self::Family(_)
                     | Self::Stats(_)
                     | Self::Context(_)
                     | Self::Llm(_)
@@ -169,45 +178,58 @@ pub(crate) fn run(
     if cli.command.as_ref().is_none_or(Command::is_paged) {
         out.page(settings.pager(), environment.as_ref());
     }
-    let surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
+    let mut surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
+    if cli.command.as_ref().is_some_and(Command::writes_sessions) {
+        surroundings.use_hooks();
+    }
+    let result = run_in(&surroundings, cli, out, err);
+    // Not worth failing for if it cannot be told.
+    drop(surroundings.tell_failed_hooks(err));
+    result
+}
+
+fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     match &cli.command {
         #[cfg(feature = "tui")]
         None if cli.sample.is_none() && interactive::is_possible(out) => {
-            resume::run(&surroundings, &resume::ResumeArgs::usual(), out, err)
+            resume::run(surroundings, &resume::ResumeArgs::usual(), out, err)
         }
-        None => overview::run(&surroundings, out, err),
+        None => overview::run(surroundings, out, err),
         #[cfg(feature = "tui")]
-        Some(Command::Resume(args)) => resume::run(&surroundings, args, out, err),
-        Some(Command::List(args)) => list::run(&surroundings, args, out, err),
-        Some(Command::Search(args)) => search::run(&surroundings, args, out, err),
-        Some(Command::Show(args)) => show::run(&surroundings, args, out, err),
-        Some(Command::Tree(args)) => tree::run(&surroundings, args, out, err),
-        Some(Command::Info(args)) => info::run(&surroundings, args, out, err),
-        Some(Command::Stats(args)) => stats::run(&surroundings, args, out, err),
-        Some(Command::Export(args)) => export::run(&surroundings, args, out, err),
-        Some(Command::Context(args)) => context::run(&surroundings, args, out, err),
-        Some(Command::Llm(args)) => llm::run(&surroundings, args, out, err),
-        Some(Command::Entries(args)) => entries::run(&surroundings, args, out, err),
-        Some(Command::Watch(args)) => watch::run(&surroundings, args, out, err),
-        Some(Command::New(args)) => new::run(&surroundings, args, out, err),
-        Some(Command::Append(args)) => append::run(&surroundings, args, out, err),
-        Some(Command::Name(args)) => name::run(&surroundings, args, out, err),
-        Some(Command::Label(args)) => label::run(&surroundings, args, out, err),
-        Some(Command::Branch(args)) => branch::run(&surroundings, args, out, err),
-        Some(Command::Fork(args)) => fork::run(&surroundings, args, out, err),
-        Some(Command::Clone(args)) => clone::run(&surroundings, args, out, err),
-        Some(Command::EditContext(args)) => edit_context::run(&surroundings, args, out, err),
-        Some(Command::Import(args)) => import::run(&surroundings, args, out, err),
-        Some(Command::Migrate(args)) => migrate::run(&surroundings, args, out, err),
-        Some(Command::Move(args)) => move_session::run(&surroundings, args, out, err),
-        Some(Command::Delete(args)) => delete::run(&surroundings, args, out, err),
-        Some(Command::Restore(args)) => restore::run(&surroundings, args, out),
-        Some(Command::Prune(args)) => prune::run(&surroundings, args, out, err),
-        Some(Command::Undo(args)) => undo::run(&surroundings, args, out),
-        Some(Command::Verify(args)) => verify::run(&surroundings, args, out, err),
-        Some(Command::Repair(args)) => repair::run(&surroundings, args, out, err),
-        Some(Command::Index(args)) => index::run(&surroundings, args, out, err),
-        Some(Command::Man(args)) => man::run(&surroundings, args, out),
+        Some(Command::Resume(args)) => resume::run(surroundings, args, out, err),
+        Some(Command::List(args)) => list::run(surroundings, args, out, err),
+        Some(Command::Search(args)) => search::run(surroundings, args, out, err),
+        Some(Command::Show(args)) => show::run(surroundings, args, out, err),
+        Some(Command::Tree(args)) => tree::run(surroundings, args, out, err),
+        Some(Command::Info(args)) => info::run(surroundings, args, out, err),
+        Some(Command::Stats(args)) => stats::run(surroundings, args, out, err),
+        Some(Command::Export(args)) => export::run(surroundings, args, out, err),
+        Some(Command::Context(args)) => context::run(surroundings, args, out, err),
+        Some(Command::Llm(args)) => llm::run(surroundings, args, out, err),
+        Some(Command::Entries(args)) => entries::run(surroundings, args, out, err),
+        Some(Command::Watch(args)) => watch::run(surroundings, args, out, err),
+        Some(Command::New(args)) => new::run(surroundings, args, out, err),
+        Some(Command::Append(args)) => append::run(surroundings, args, out, err),
+        Some(Command::Name(args)) => name::run(surroundings, args, out, err),
+        Some(Command::Label(args)) => label::run(surroundings, args, out, err),
+        Some(Command::Branch(args)) => branch::run(surroundings, args, out, err),
+        Some(Command::Fork(args)) => fork::run(surroundings, args, out, err),
+        Some(Command::Clone(args)) => clone::run(surroundings, args, out, err),
+        Some(Command::Compact(args)) => compact::run(surroundings, args, out, err),
+        Some(Command::Family(args)) => family::run(surroundings, args, out, err),
+        Some(Command::EditContext(args)) => edit_context::run(surroundings, args, out, err),
+        Some(Command::Import(args)) => import::run(surroundings, args, out, err),
+        Some(Command::Migrate(args)) => migrate::run(surroundings, args, out, err),
+        Some(Command::Move(args)) => move_session::run(surroundings, args, out, err),
+        Some(Command::Delete(args)) => delete::run(surroundings, args, out, err),
+        Some(Command::Restore(args)) => restore::run(surroundings, args, out),
+        Some(Command::Prune(args)) => prune::run(surroundings, args, out, err),
+        Some(Command::Undo(args)) => undo::run(surroundings, args, out),
+        Some(Command::Verify(args)) => verify::run(surroundings, args, out, err),
+        Some(Command::Repair(args)) => repair::run(surroundings, args, out, err),
+        Some(Command::Index(args)) => index::run(surroundings, args, out, err),
+        Some(Command::Rpc(args)) => rpc::run(surroundings, args),
+        Some(Command::Man(args)) => man::run(surroundings, args, out),
         // They need no surroundings, and were run above.
         Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_) | Command::Help(_)) => Ok(Exit::Done),
     }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
+use sessile::compaction::SummaryFailure;
 use sessile::settings::SettingsError;
 use sessile::{EntryId, ReferenceError, SessionError, StoreError};
 
@@ -37,6 +38,10 @@ pub(crate) enum Failure {
     OutputExists { path: PathBuf },
     #[error("cannot ask to be told of Ctrl-C")]
     NoSignals(#[source] io::Error),
+    #[error("cannot listen at {}", path.display())]
+    NoSocket { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Rpc(#[from] sessile_rpc::Failure),
     #[error("{what} is missing: give it as an argument or on standard input")]
     NoInput { what: &'static str },
     #[error("cannot read standard input")]
@@ -59,6 +64,8 @@ pub(crate) enum Failure {
     NothingToFork,
     #[error("there is no message of the user on the active branch")]
     NoQuestion,
+    #[error("nothing was done, because the hook {by} does not want it")]
+    Vetoed { by: String },
     #[error("nothing was deleted, because nobody could be asked")]
     Unconfirmed,
     #[cfg(feature = "tui")]
@@ -70,6 +77,8 @@ pub(crate) enum Failure {
     #[cfg(feature = "tui")]
     #[error("cannot run `{line}`")]
     NotRun { line: String, source: io::Error },
+    #[error("there is nobody to write a summary")]
+    NoSummarizer(#[source] SummaryFailure),
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
     #[error(transparent)]
@@ -152,6 +161,9 @@ impl Failure {
             Self::OutputExists { .. } => {
                 Some("name another file, or replace it with --force; a session stays".to_owned())
             }
+            Self::NoSummarizer(_) | Self::Session(SessionError::Summary { .. }) => Some(
+                "`sessile config set summarizer.use extractive` has summaries written offline, by a rule".to_owned(),
+            ),
             Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
             Self::Session(SessionError::Store(StoreError::Busy { .. })) => {

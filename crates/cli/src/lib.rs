@@ -27,6 +27,7 @@ mod measure;
 mod pager;
 mod progress;
 mod screen;
+mod summarizing;
 mod surroundings;
 mod table;
 mod transcript;
@@ -70,6 +71,8 @@ pub enum Exit {
     Busy,
     /// The user stopped it.
     Interrupted,
+    /// A signal ended it.
+    Signalled(i32),
 }
 
 impl Exit {
@@ -82,6 +85,8 @@ impl Exit {
             Self::Error => 3,
             Self::Busy => 4,
             Self::Interrupted => 130,
+            // What a shell says of a process that a signal ended.
+            Self::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         }
     }
 }
@@ -99,7 +104,7 @@ pub fn run(
     out: Stream<'_>,
     err: Stream<'_>,
 ) -> Exit {
-    let args: Vec<OsString> = args.into_iter().collect();
+    let args = args::with_mode(args.into_iter().collect());
     let color = args::wanted_color(&args);
     let mut out = Screen::new(out, color);
     let mut err = Screen::new(err, color);
@@ -132,6 +137,22 @@ fn parse(args: Vec<OsString>, color: Color) -> Result<(Cli, Vec<String>), Failur
     let below = std::iter::successors(matches.subcommand(), |(_, matches)| matches.subcommand());
     let words = below.map(|(word, _)| word.to_owned()).collect();
     Ok((Cli::from_arg_matches(&matches)?, words))
+}
+
+/// Standard output without the search for line ends in everything that passes, which costs more than writing it.
+#[cfg(unix)]
+pub fn plain_stdout() -> Box<dyn Write + Send> {
+    use std::os::fd::AsFd;
+    match io::stdout().as_fd().try_clone_to_owned() {
+        Ok(descriptor) => Box::new(std::fs::File::from(descriptor)),
+        Err(_) => Box::new(io::stdout()),
+    }
+}
+
+/// Standard output.
+#[cfg(not(unix))]
+pub fn plain_stdout() -> Box<dyn Write + Send> {
+    Box::new(io::stdout())
 }
 
 /// Whether the reader of our output has gone away, which is no failure.

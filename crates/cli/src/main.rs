@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anstream::{AutoStream, ColorChoice};
-use sessile_cli::{Stream, run};
+use sessile_cli::{Stream, plain_stdout, run};
 
 fn main() -> ExitCode {
     let (stdout, stderr) = (io::stdout(), io::stderr());
     let (out_paint, err_paint) = (takes_color(&stdout), takes_color(&stderr));
     let (out_size, err_size) = (terminal_size(&stdout), terminal_size(&stderr));
-    let mut out = BufWriter::with_capacity(64 << 10, plain(&stdout));
+    let mut out = BufWriter::with_capacity(64 << 10, plain_stdout());
     let mut err = stderr.lock();
     // Not being able to only means that a limit on the size of files ends us instead of being told.
     sessile::os::outlive_file_size_limit().ok();
@@ -22,21 +22,6 @@ fn main() -> ExitCode {
         stream(&mut err, err_size, err_paint),
     );
     exit.into()
-}
-
-/// Standard output without the search for line ends in everything that passes, which costs more than writing it.
-#[cfg(unix)]
-fn plain(stdout: &io::Stdout) -> Box<dyn Write> {
-    use std::os::fd::AsFd;
-    match stdout.as_fd().try_clone_to_owned() {
-        Ok(descriptor) => Box::new(std::fs::File::from(descriptor)),
-        Err(_) => Box::new(io::stdout()),
-    }
-}
-
-#[cfg(not(unix))]
-fn plain(_stdout: &io::Stdout) -> Box<dyn Write> {
-    Box::new(io::stdout())
 }
 
 fn takes_color(stream: &impl anstream::stream::RawStream) -> bool {

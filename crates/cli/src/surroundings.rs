@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use sessile::date::{self, LocalZone, When};
+use sessile::os::RealOs;
 use sessile::settings::{Origin, Settings};
 use sessile::{
-    Durability, Environment, ListOptions, Sample, SessionError, SessionInfo, SessionManager, Sessions, WriteOptions,
+    Durability, Environment, HOOK_VARIABLE, Handlers, HookFolder, ListOptions, Sample, SessionError, SessionInfo,
+    SessionManager, Sessions, WriteOptions,
 };
 use tempfile::TempDir;
 
@@ -51,6 +53,24 @@ impl Surroundings {
         };
         let writing = WriteOptions { durability: settings.durability(), ..WriteOptions::default() };
         Ok(Self { environment, sessions: sessions.writing(writing), sample, settings })
+    }
+
+    /// From now on the user's hooks are told of what is done to sessions.
+    ///
+    /// Not of what is done to the sample, nor by a hook: that would have no end.
+    pub(crate) fn use_hooks(&mut self) {
+        let is_hook = self.environment.variable(HOOK_VARIABLE).is_some_and(|event| !event.is_empty());
+        if is_hook || self.sample.is_some() {
+            return;
+        }
+        if let Some(folder) = HookFolder::of(&self.settings, self.environment.as_ref(), Arc::new(RealOs)) {
+            folder.register(self.sessions.handlers());
+        }
+    }
+
+    /// Warns of hooks that have failed.
+    pub(crate) fn tell_failed_hooks(&self, err: &mut Screen<'_>) -> std::io::Result<()> {
+        self.sessions.handlers().take_failures().iter().try_for_each(|failure| warn(err, &failure.error))
     }
 
     /// The sample beside the user's own world.
@@ -180,7 +200,8 @@ impl Surroundings {
     /// The sessions, in which everything that is written stays in memory.
     pub(crate) fn dry_sessions(&self) -> Sessions {
         let writing = WriteOptions { durability: Durability::Memory, ..WriteOptions::default() };
-        self.sessions.clone().writing(writing).noting_operations(None).forgetting_leaves()
+        let sessions = self.sessions.clone().telling(Handlers::new());
+        sessions.writing(writing).noting_operations(None).forgetting_leaves()
     }
 
     /// Whether places in a list are known to later commands: not of a sample that goes away again.

@@ -118,6 +118,17 @@ impl<'p> Projection<'p> {
         self.edited(row, read)
     }
 
+    /// How many messages the row at a place contributes: as many as [`messages`](Self::messages), mostly without reading it.
+    pub fn n_messages<E>(&self, place: usize, read: &mut impl ReadContext<E>) -> Result<usize, E> {
+        let row = self.rows[place];
+        let is_plain = self.outline.kind(row) == Kind::Message && self.edit(row).is_none();
+        // Whoever has a role is a message.
+        if is_plain && self.outline.role(row) != Role::None {
+            return Ok(1);
+        }
+        self.messages(place, read).map(|messages| messages.len())
+    }
+
     /// The messages of a row as they were before any edit.
     pub(crate) fn unedited<E>(&self, row: Row, read: &mut impl ReadContext<E>) -> Result<Vec<Json>, E> {
         Ok(match self.outline.kind(row) {

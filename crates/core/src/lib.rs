@@ -59,7 +59,6 @@ pub mod diagnostic;
 pub mod draft;
 pub mod entries;
 pub mod entry;
-pub mod estimate;
 pub mod extract;
 pub mod head;
 pub mod header;

@@ -24,7 +24,7 @@ use crate::version::{FreshIds, Upgrade};
 use ids::{IdTable, NONE, Spelled};
 pub use part::Part;
 use part::{Found, ParentName, ReadLine};
-pub use saved::SAVED_VERSION;
+pub use saved::{SAVED_VERSION, SavedBytes};
 
 /// One line of a session that counts: a header, an entry, or a value that is neither.
 ///

@@ -4,7 +4,8 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sessile_store::os::Os;
+use sessile_core::outline::SavedBytes;
+use sessile_store::os::{Mode, Os, OsFile};
 use sessile_store::{StoreError, create_directory, read_whole, swap_in};
 
 /// What every cache file begins with.
@@ -64,12 +65,39 @@ impl Caches {
         Some(Cached(bytes))
     }
 
+    /// The body of a cache file, to be read piece by piece. Whether it can be believed is known in the end.
+    pub(crate) fn reader(&self, kind: Kind, name: &str) -> Option<BodyReader> {
+        let file = self.os.open(&self.path(kind, name), Mode::Read).ok()?;
+        let length = file.stat().ok()?.length;
+        let mut reader = BodyReader {
+            file,
+            place: 0,
+            end: length,
+            buffer: Vec::new(),
+            n_taken: 0,
+            checksum: crc32fast::Hasher::new(),
+            expected: 0,
+        };
+        let mut found = [0; HEAD];
+        reader.read(&mut found)?;
+        let body = length.checked_sub(HEAD as u64)?;
+        let (before, expected) = found.split_last_chunk()?;
+        reader.expected = u32::from_le_bytes(*expected);
+        reader.checksum = crc32fast::Hasher::new();
+        reader.checksum.update(before);
+        (before == head_before_checksum(kind, body)).then_some(reader)
+    }
+
     /// Puts a body in place of whatever a cache file held. It need not survive power loss.
     pub fn write(&self, kind: Kind, name: &str, body: &[u8]) -> Result<(), StoreError> {
         create_directory(self.os.as_ref(), &self.root.join(kind.directory), false)?;
         let mut bytes = head(kind, body);
         bytes.extend_from_slice(body);
-        swap_in(self.os.as_ref(), &self.path(kind, name), &bytes)
+        let path = self.path(kind, name);
+        // A file system that is to replace one file by another waits for the disk first, which no cache is worth. Whoever
+        // looks in between finds no cache, as at the first time.
+        drop(self.os.remove(&path));
+        swap_in(self.os.as_ref(), &path, &bytes)
     }
 
     /// Takes a cache file away. That it was not there is as good.
@@ -98,13 +126,79 @@ impl Deref for Cached {
     }
 }
 
-fn head(kind: Kind, body: &[u8]) -> Vec<u8> {
-    let mut head = Vec::with_capacity(HEAD + body.len());
+/// How much of a file is read at once: enough that few calls are needed, little enough to stay in the processor's cache.
+const BUFFER: u64 = 64 << 10;
+
+/// The body of a cache file while it is read.
+#[derive(Debug)]
+pub(crate) struct BodyReader {
+    file: Box<dyn OsFile>,
+    /// Up to where the file was read, and where it ends.
+    place: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    n_taken: usize,
+    checksum: crc32fast::Hasher,
+    expected: u32,
+}
+
+impl BodyReader {
+    /// Whether all of it was read and is what was written.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.remaining() == 0 && self.checksum.clone().finalize() == self.expected
+    }
+
+    fn refill(&mut self) -> Option<()> {
+        self.n_taken = 0;
+        let wanted = usize::try_from((self.end - self.place).min(BUFFER)).ok()?;
+        self.buffer.resize(wanted, 0);
+        let mut n_read = 0;
+        while n_read < wanted {
+            match self.file.read_at(&mut self.buffer[n_read..], self.place + n_read as u64).ok()? {
+                0 => return None,
+                count => n_read += count,
+            }
+        }
+        self.place += wanted as u64;
+        (wanted > 0).then_some(())
+    }
+}
+
+impl SavedBytes for BodyReader {
+    fn remaining(&self) -> u64 {
+        self.end - self.place + (self.buffer.len() - self.n_taken) as u64
+    }
+
+    fn read(&mut self, mut buffer: &mut [u8]) -> Option<()> {
+        while !buffer.is_empty() {
+            if self.n_taken == self.buffer.len() {
+                self.refill()?;
+            }
+            let there = &self.buffer[self.n_taken..];
+            let n_bytes = there.len().min(buffer.len());
+            let (now, later) = buffer.split_at_mut(n_bytes);
+            now.copy_from_slice(&there[..n_bytes]);
+            self.checksum.update(now);
+            self.n_taken += n_bytes;
+            buffer = later;
+        }
+        Some(())
+    }
+}
+
+fn head_before_checksum(kind: Kind, n_body: u64) -> Vec<u8> {
+    let mut head = Vec::with_capacity(HEAD);
     head.extend(MAGIC);
     head.extend(kind.tag);
     head.extend(kind.version.to_le_bytes());
     head.extend(BYTE_ORDER.to_le_bytes());
-    head.extend((body.len() as u64).to_le_bytes());
+    head.extend(n_body.to_le_bytes());
+    head
+}
+
+fn head(kind: Kind, body: &[u8]) -> Vec<u8> {
+    let mut head = head_before_checksum(kind, body.len() as u64);
+    head.reserve(4 + body.len());
     head.extend(checksum(&head, body).to_le_bytes());
     head
 }
@@ -135,7 +229,17 @@ mod tests {
     fn only_a_whole_file_of_the_right_kind_is_believed() {
         let directory = tempfile::tempdir().unwrap();
         let caches = Caches::new(Arc::new(RealOs), directory.path().join("new"));
-        let read = |kind| caches.read(kind, "a").map(|cached| cached.to_vec());
+        let in_pieces = |kind| {
+            let mut reader = caches.reader(kind, "a")?;
+            let mut body = vec![0; usize::try_from(reader.remaining()).unwrap()];
+            body.chunks_mut(3).try_for_each(|piece| reader.read(piece))?;
+            reader.is_sound().then_some(body)
+        };
+        let read = |kind| {
+            let whole = caches.read(kind, "a").map(|cached| cached.to_vec());
+            assert_eq!(in_pieces(kind), whole);
+            whole
+        };
         assert_eq!(read(KIND), None);
         caches.write(KIND, "a", b"body").unwrap();
         assert_eq!(read(KIND).as_deref(), Some(b"body".as_slice()));

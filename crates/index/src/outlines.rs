@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sessile_core::location::fingerprint;
-use sessile_core::outline::{Outline, SAVED_VERSION};
+use sessile_core::outline::{Outline, SAVED_VERSION, SavedBytes};
 use sessile_store::StoreError;
 use sessile_store::os::{OsFile, Stat};
 
@@ -18,15 +18,21 @@ impl Caches {
     /// It reaches to [`Outline::end`]; what stands behind that in the file is
     /// for the caller to add. `stat` describes the file as it is.
     pub fn outline(&self, path: &Path, file: &dyn OsFile, stat: &Stat) -> Option<Outline> {
-        let body = self.read(OUTLINES, &name(path))?;
-        let (mark, rest) = body.split_first_chunk()?;
-        let mark = Mark::from_bytes(mark);
-        let saved = rest.strip_prefix(of_path(path).as_slice())?;
+        let mut saved = self.reader(OUTLINES, &name(path))?;
+        let mut mark = [0; Mark::LEN];
+        saved.read(&mut mark)?;
+        let mark = Mark::from_bytes(&mark);
+        let expected = of_path(path);
+        let mut found = vec![0; expected.len()];
+        saved.read(&mut found)?;
+        if found != expected {
+            return None;
+        }
         // Cheaper than the checksum of a prefix, and enough to throw most away.
         if stat.length < mark.end() || mark.freshness(file, stat) == Freshness::Other {
             return None;
         }
-        Outline::load(saved).filter(|outline| outline.end() == mark.end())
+        Outline::load_from(&mut saved).filter(|outline| outline.end() == mark.end() && saved.is_sound())
     }
 
     /// Saves an outline for the next time. `stat` describes the file as it was before it was read.

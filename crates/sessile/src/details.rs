@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use sessile_core::EntryId;
+use sessile_core::compaction::ProjectedEstimate;
 use sessile_core::date::to_iso;
-use sessile_core::estimate::ContextTokens;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::label::Label;
 use sessile_core::tree::BranchStatistics;
@@ -44,7 +44,7 @@ pub struct SessionDetails {
     /// The shape of its tree.
     pub shape: BranchStatistics,
     /// How large its context is.
-    pub context: ContextTokens,
+    pub context: ProjectedEstimate,
     /// Who is writing to it at this moment.
     pub writer: Option<Holder>,
     /// Whether entries were written that the file may not hold for good yet.

@@ -192,6 +192,16 @@ pub enum SessionError {
         /// What is not as the operation had left it.
         what: String,
     },
+    /// A session cannot be worked in where its working directory is not.
+    #[error("the working directory {} of {} does not exist", cwd.display(), path.display())]
+    NoWorkingDirectory {
+        /// The session.
+        path: PathBuf,
+        /// Its working directory.
+        cwd: PathBuf,
+        /// The working directory of the session that was to be left.
+        current: PathBuf,
+    },
     /// There is no summary, so nothing was written.
     #[error("no summary could be made, and the session is as it was")]
     Summary {

@@ -1,7 +1,21 @@
-//! What happens to an open session besides what its owner does.
+//! What happens: to an open session besides what its owner does ([`Event`]), and in a session as others are told of
+//! it and asked about it ([`SessionEvent`]).
+
+mod handlers;
+mod kind;
+mod payload;
+mod reply;
 
 use sessile_core::EntryId;
 use sessile_store::Holder;
+
+pub use handlers::{EventContext, HandlerError, HandlerFailure, HandlerId, Handlers, Verdict};
+pub use kind::{EventKind, EventSet};
+use payload::words;
+pub use payload::{
+    BeforeCompact, CompactReason, LeafMove, SessionEvent, ShutdownReason, StartReason, SwitchReason, TreePreparation,
+};
+pub use reply::{BadReply, Reply};
 
 /// Something that happened, told after the fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +34,8 @@ pub enum Event {
     Recovered {
         /// Their ids, oldest first.
         entry_ids: Vec<EntryId>,
+        /// How they had been destroyed.
+        reason: RecoveryReason,
     },
     /// Another program has changed the file other than by appending. It was read anew.
     FileChanged {
@@ -49,6 +65,41 @@ pub enum FileChange {
     Rewritten,
     /// Another file took its place.
     Replaced,
+}
+
+words! {
+    /// How acknowledged entries had been destroyed.
+    RecoveryReason {
+        /// The file was cut.
+        Truncated = "truncated",
+        /// The file was written anew in its place.
+        Rewritten = "rewritten",
+        /// Another file took its place.
+        Replaced = "replaced",
+        /// Nobody saw how: they were not there any more when somebody looked.
+        Missing = "missing",
+    }
+}
+
+impl From<FileChange> for RecoveryReason {
+    fn from(change: FileChange) -> Self {
+        match change {
+            FileChange::Truncated => Self::Truncated,
+            FileChange::Rewritten => Self::Rewritten,
+            FileChange::Replaced => Self::Replaced,
+        }
+    }
+}
+
+/// Something that happened in a session and was not told yet.
+#[derive(Clone, Debug)]
+pub(crate) enum Happening {
+    /// Something besides what the owner does.
+    Noticed(Event),
+    /// An entry was added.
+    Appended { id: EntryId, own: bool },
+    /// The leaf is elsewhere.
+    LeafMoved { leaf: Option<EntryId>, previous: Option<EntryId>, reason: LeafMove },
 }
 
 /// Somebody who is told.

@@ -44,6 +44,7 @@
 //! | work on arrays of entries | [`entries`] |
 //! | find out what is wrong with a file, and mend it | [`Sessions::verify`], [`Sessions::repair`] |
 //! | name, label, move, delete, prune, and take it back | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
+//! | be a host: one current session, handlers that are asked before and told afterwards | [`SessionHost`], [`Handlers`], [`SessionEvent`] |
 //! | decide time, ids and surroundings yourself | [`Environment`], [`Sessions`] |
 //!
 //! # What you can rely on
@@ -68,6 +69,10 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/hooks.md")]
+struct Hooks;
+
 mod begin;
 mod caches;
 mod compose;
@@ -77,6 +82,8 @@ mod error;
 mod event;
 mod follow;
 mod group;
+mod hooks;
+mod host;
 mod import;
 mod list;
 mod manager;
@@ -101,19 +108,29 @@ pub use caches::{CacheStatus, Rebuilding};
 pub use details::SessionDetails;
 pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
-pub use event::{Event, FileChange};
+pub use event::{
+    BadReply, BeforeCompact, CompactReason, Event, EventContext, EventKind, EventSet, FileChange, HandlerError,
+    HandlerFailure, HandlerId, Handlers, LeafMove, RecoveryReason, Reply, SessionEvent, ShutdownReason, StartReason,
+    SwitchReason, TreePreparation, Verdict,
+};
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use group::{
     CwdGroup, Family, FamilyMember, FamilyTree, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who,
     group_by_cwd,
 };
+pub use hooks::{BadAnswer, HOOK_VARIABLE, HookError, HookFolder};
+pub use host::{
+    BegunCompaction, CompactWishes, CompactionTask, NavigateWishes, NavigationTask, Outcome, SessionHost,
+    SummarisedCompaction,
+};
 pub use import::Imported;
 pub use list::{Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
 pub use manager::{
-    BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionRecord, CompactionReport,
-    ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked, LeftBranch,
-    LeftBranchPlan, ModelLimits, NavigateOptions, Navigated, NavigationDecision, NewSession, Pending, SessionManager,
-    Sessions, SharedSession, SuppliedCompaction, TreeNode, UsageNote,
+    BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionPlan, CompactionRecord,
+    CompactionReport, ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked,
+    LeftBranch, LeftBranchPlan, LeftBranchText, ModelLimits, NavigateOptions, Navigated, NavigationDecision,
+    NewSession, Pending, Planned, ReadyCompaction, SessionManager, Sessions, SharedSession, SuppliedCompaction,
+    TreeNode, UsageNote,
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, Moved, Moving, Operation, OperationKind,
@@ -130,8 +147,8 @@ pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, compaction, context, date, diagnostic, draft, entries, entry, estimate, head, header, info, json, label,
-    line, llm, location, message, migrate, nearest, outline, picture, tree, version,
+    EntryId, compaction, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm,
+    location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;

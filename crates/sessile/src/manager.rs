@@ -1,5 +1,6 @@
 //! The session manager: everything pi's `SessionManager` does, and more safely.
 
+mod answers;
 mod append;
 mod branch;
 mod commit;
@@ -7,6 +8,7 @@ mod compact;
 mod export;
 mod navigate;
 mod open;
+mod tell;
 mod view;
 mod window;
 
@@ -17,9 +19,12 @@ pub(crate) use append::one_line;
 pub use append::{BranchSummary, Compaction, UsageNote};
 pub use branch::{ForkPosition, Forked};
 pub use commit::{Pending, SharedSession};
-pub use compact::{CompactOptions, Compacted, CompactionDecision, CompactionReport, SuppliedCompaction};
+pub use compact::{
+    CompactOptions, Compacted, CompactionDecision, CompactionPlan, CompactionReport, Planned, ReadyCompaction,
+    SuppliedCompaction,
+};
 pub use export::{ExportFormat, ExportOptions};
-pub use navigate::{ForkMessage, LeftBranchPlan, NavigateOptions, Navigated, NavigationDecision};
+pub use navigate::{ForkMessage, LeftBranchPlan, LeftBranchText, NavigateOptions, Navigated, NavigationDecision};
 pub use open::{NewSession, Sessions};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 pub use window::{ContextUsage, ModelLimits};
@@ -28,9 +33,6 @@ use crate::event::{Event, Listener};
 use crate::remember;
 use crate::session::{Acknowledgement, Backing, Session};
 use crate::world::World;
-
-/// How many events are kept while nobody listens.
-const MAX_UNTOLD: usize = 100;
 
 #[doc = include_str!("docs/manager.md")]
 pub struct SessionManager {
@@ -42,6 +44,10 @@ pub struct SessionManager {
     /// Whether it is noted where the leaf is.
     is_noted: bool,
     listeners: Vec<Listener>,
+    /// What the first listener is still to be told.
+    untold: Vec<Event>,
+    /// Whether somebody is just being told. What happens meanwhile comes next.
+    is_telling: bool,
 }
 
 impl SessionManager {
@@ -81,15 +87,22 @@ impl SessionManager {
         self.session.acknowledged.as_ref()
     }
 
-    /// Has somebody told what happens to the session besides what its owner does.
-    ///
-    /// Listeners are called by the method that notices, after the fact and in order.
-    pub fn on_event(&mut self, listener: impl FnMut(&Event) + Send + 'static) {
-        self.listeners.push(Box::new(listener));
+    /// Another session in the same surroundings. This one stays as it is.
+    pub(crate) fn beside(&self, session: Session) -> Self {
+        Self {
+            world: self.world.clone(),
+            cwd: self.cwd.clone(),
+            session_dir: self.session_dir.clone(),
+            session,
+            is_noted: false,
+            listeners: Vec::new(),
+            untold: Vec::new(),
+            is_telling: false,
+        }
     }
 
     /// Leaves the current session for another one.
-    fn enter(&mut self, session: Session) {
+    pub(crate) fn enter(&mut self, session: Session) {
         self.session = session;
         self.is_noted = false;
         self.tell();
@@ -104,24 +117,6 @@ impl SessionManager {
     fn forget_place(&mut self) {
         if std::mem::take(&mut self.is_noted) {
             remember::forget(&self.world, &self.session);
-        }
-    }
-
-    /// Tells the listeners what happened since the last time.
-    fn tell(&mut self) {
-        if self.session.events.is_empty() {
-            return;
-        }
-        if self.listeners.is_empty() {
-            // Kept for the first listener, who may come right after opening; but not without bound.
-            let n_old = self.session.events.len().saturating_sub(MAX_UNTOLD);
-            self.session.events.drain(..n_old);
-            return;
-        }
-        for event in std::mem::take(&mut self.session.events) {
-            for listener in &mut self.listeners {
-                listener(&event);
-            }
         }
     }
 }

@@ -22,7 +22,7 @@ use sessile_store::{Durable, FileLog, Log, MemoryLog, Overlay, Ticket};
 
 use crate::environment::Environment;
 use crate::error::SessionError;
-use crate::event::Event;
+use crate::event::{Event, Happening};
 use crate::world::World;
 
 /// Where a session's bytes are.
@@ -102,7 +102,9 @@ pub(crate) struct Session {
     /// Deferred appends of which the disk has not heard yet, each with the leaf before it.
     unsettled: Vec<(u64, Option<EntryId>)>,
     /// What happened and was not told yet.
-    pub(crate) events: Vec<Event>,
+    pub(crate) happened: Vec<Happening>,
+    /// How many turns at the file are under way. Whoever is told of something may want a turn, too.
+    pub(crate) n_turns: usize,
     /// Where the file is kept as it was before it was upgraded.
     pub(crate) original: Option<PathBuf>,
 }
@@ -154,7 +156,7 @@ impl Session {
         let mut session = Self::new(Backing::File { log: Box::new(log), path: path.to_path_buf() }, outline)?;
         if let Err(error) = resumed {
             // Reading is possible all the same, and the next append tries again.
-            session.events.push(Event::Unguarded { reason: error.to_string() });
+            session.notice(Event::Unguarded { reason: error.to_string() });
         }
         session.take_notices();
         Ok(session)
@@ -195,9 +197,15 @@ impl Session {
             acknowledged: None,
             deferred: None,
             unsettled: Vec::new(),
-            events: Vec::new(),
+            happened: Vec::new(),
+            n_turns: 0,
             original: None,
         })
+    }
+
+    /// Remembers to tell of something.
+    fn notice(&mut self, event: Event) {
+        self.happened.push(Happening::Noticed(event));
     }
 
     /// The value of a row, in the current version's form.

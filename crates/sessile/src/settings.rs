@@ -2,8 +2,9 @@
 //!
 //! A value comes from a flag, a variable, the user's own `config.toml`, pi's
 //! settings files or a default, in this order, and knows which it was. pi's
-//! files are asked for one thing only, where sessions are, and never written.
+//! files are asked where sessions are and how they are compacted, and never written.
 
+mod compaction;
 mod edit;
 mod file;
 mod key;
@@ -11,7 +12,9 @@ mod pi;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use sessile_core::compaction::BadSetting;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::Os;
 use sessile_store::{Durability, StoreError};
@@ -122,6 +125,14 @@ pub enum SettingsError {
         expected: String,
         /// What it is.
         found: String,
+    },
+    /// A value in a settings file of pi's is not what it should be.
+    #[error("{}: {source}", path.display())]
+    PiValue {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: BadSetting,
     },
     /// There is no such setting.
     #[error("there is no setting {key}")]
@@ -305,6 +316,20 @@ impl Settings {
     /// The program that moves files to the trash, if the user has one of his own.
     pub fn trash_command(&self) -> Option<&str> {
         self.text("trash.command")
+    }
+
+    /// Where hooks are; none in an environment that has no place for settings.
+    pub fn hooks_dir(&self, environment: &dyn Environment) -> Option<PathBuf> {
+        let given = self.text("hooks.dir").map(|dir| absolute(environment, Path::new(dir)));
+        given.or_else(|| environment.config_dir().map(|dir| dir.join("hooks")))
+    }
+
+    /// How long a hook may take: at least a second, because a time that nothing can keep to helps nobody.
+    pub fn hooks_timeout(&self) -> Duration {
+        match self.value("hooks.timeout") {
+            Some(Value::Number(seconds)) => Duration::from_secs((*seconds).max(1)),
+            _ => Duration::from_secs(30),
+        }
     }
 
     fn value(&self, key: &str) -> Option<&Value> {

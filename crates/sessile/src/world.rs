@@ -8,6 +8,7 @@ use sessile_store::os::{Os, RealOs};
 use sessile_store::{Durability, WriteOptions};
 
 use crate::environment::Environment;
+use crate::event::Handlers;
 
 /// Surroundings, files and wishes, handed to everything that reads or writes.
 #[derive(Clone)]
@@ -23,6 +24,8 @@ pub(crate) struct World {
     pub(crate) operations_dir: Option<PathBuf>,
     /// Where caches are kept, if at all.
     pub(crate) cache_dir: Option<PathBuf>,
+    /// Who is told of what happens.
+    pub(crate) handlers: Handlers,
 }
 
 impl World {
@@ -35,6 +38,7 @@ impl World {
             writing: WriteOptions::default(),
             is_read_only: false,
             state_dir: None,
+            handlers: Handlers::new(),
         }
     }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use sessile::os::{Layer, Layered, Lock, Os};
 use sessile::{
-    Busy, Durability, Durable, Event, FileChange, NewSession, SessionError, SessionManager, Sessions, SharedSession,
-    StoreError, WriteOptions, draft,
+    Busy, Durability, Durable, Event, FileChange, NewSession, RecoveryReason, SessionError, SessionManager, Sessions,
+    SharedSession, StoreError, WriteOptions, draft,
 };
 use sessile_store::replace;
 use sessile_testkit::Replay;
@@ -153,7 +153,10 @@ fn what_a_rewrite_destroys_is_put_back() {
 
     let next = ours.append_message(user("next")).unwrap();
     let told = heard(&events);
-    assert!(told.contains(&Event::Recovered { entry_ids: lost.clone() }), "{told:?}");
+    assert!(
+        told.contains(&Event::Recovered { entry_ids: lost.clone(), reason: RecoveryReason::Truncated }),
+        "{told:?}"
+    );
     assert!(told.iter().any(|event| matches!(event, Event::FileChanged { change: FileChange::Truncated })));
     assert!(fs::read(&path).unwrap().starts_with(&whole), "the same lines in the same order");
     let reopened = sessions(2).open(&path, None, None).unwrap();
@@ -184,7 +187,7 @@ fn what_a_rewrite_destroyed_after_our_death_is_put_back_by_the_next() {
     let events = listen(&mut next);
     assert_eq!((next.entry_count(), next.leaf_id()), (2, Some(lost.clone())));
     next.refresh().unwrap();
-    assert_eq!(heard(&events), [Event::Recovered { entry_ids: vec![lost] }]);
+    assert_eq!(heard(&events), [Event::Recovered { entry_ids: vec![lost], reason: RecoveryReason::Missing }]);
     assert_eq!(fs::read(&path).unwrap(), whole);
 }
 
@@ -221,7 +224,10 @@ fn a_file_that_was_replaced_by_the_same_session_is_taken_over() {
     let next = ours.append_message(user("next")).unwrap();
     let told = heard(&events);
     assert!(told.contains(&Event::FileChanged { change: FileChange::Replaced }), "{told:?}");
-    assert!(told.contains(&Event::Recovered { entry_ids: vec![lost.clone()] }), "{told:?}");
+    assert!(
+        told.contains(&Event::Recovered { entry_ids: vec![lost.clone()], reason: RecoveryReason::Replaced }),
+        "{told:?}"
+    );
     assert_eq!(ours.entry(&next).unwrap().unwrap().parent_id(), Some(lost));
 }
 

@@ -1,7 +1,5 @@
 //! A program of the user's as summarizer: JSON in, JSON out.
 
-mod child;
-
 use std::time::Duration;
 
 use sessile_core::cancel::Cancel;
@@ -13,7 +11,7 @@ use sessile_core::json::{JsText, Json, ObjectWriter, Raw, write_text};
 
 use crate::choose::not_configured;
 use crate::prompt::Prompt;
-use child::{Ended, Limits};
+use sessile_program::{Ended, Limits};
 
 /// The most a program may print.
 const MAX_OUTPUT: usize = 4 << 20;
@@ -67,7 +65,9 @@ impl Summarizer for Command {
         cancel: &Cancel,
     ) -> Result<Summary, SummaryFailure> {
         let input = question(request).into_bytes();
-        let ran = child::run(&self.program, &self.arguments, input, self.limits, cancel);
+        let mut command = std::process::Command::new(&self.program);
+        command.args(&self.arguments);
+        let ran = sessile_program::run(command, input, self.limits, cancel);
         let ran = ran.map_err(|error| SummaryFailure::Failed {
             message: format!("cannot run {}", self.program),
             source: Some(Box::new(error)),

@@ -7,7 +7,7 @@
 //! - `Model` (feature `models`) asks Anthropic, `OpenAI` and whatever speaks its
 //!   protocol, Gemini or Ollama over HTTP.
 //! - [`Settings`] are the `summarizer` table of the user's `config.toml`, and
-//!   [`choose`] makes a summarizer of them.
+//!   [`choose()`] makes a summarizer of them.
 //!
 //! What crosses the network or a pipe is bounded in time and in size, keys
 //! come from environment variables alone, and no message of ours holds one.

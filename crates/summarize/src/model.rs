@@ -146,8 +146,8 @@ impl Model {
     }
 
     /// The model to ask: the one that was named, or the session's.
-    fn named_for(&self, request: &SummaryRequest<'_>) -> Result<Named, SummaryFailure> {
-        match (&self.named, request.session_model) {
+    fn named_for(&self, session_model: Option<&str>) -> Result<Named, SummaryFailure> {
+        match (&self.named, session_model) {
             (Some(named), _) => Ok(named.clone()),
             (None, Some(name)) => Named::parse(name),
             (None, None) => Err(not_configured("the session has not used a model yet: name one")),
@@ -178,24 +178,44 @@ impl Summarizer for Model {
         progress: &mut dyn FnMut(SummaryProgress<'_>),
         cancel: &Cancel,
     ) -> Result<Summary, SummaryFailure> {
-        let named = self.named_for(request)?;
-        let key = self.key(named.provider)?;
-        let prompt = Prompt::new(request, self.room(request));
+        let named = self.named_for(request.session_model)?;
+        self.answered(&named, &Prompt::new(request, self.room(request)), progress, cancel)
+    }
+}
+
+impl Model {
+    /// The answer to any question, for programs that want more of a model than summaries.
+    ///
+    /// Needs a model that was named, not the session's.
+    pub fn answer(
+        &self,
+        prompt: &Prompt,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+        cancel: &Cancel,
+    ) -> Result<Summary, SummaryFailure> {
+        self.answered(&self.named_for(None)?, prompt, progress, cancel)
+    }
+
+    fn answered(
+        &self,
+        named: &Named,
+        prompt: &Prompt,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+        cancel: &Cancel,
+    ) -> Result<Summary, SummaryFailure> {
         let question = Question {
             provider: named.provider,
             model: &named.model,
             base_url: &self.base(named.provider),
-            key,
-            prompt: &prompt,
+            key: self.key(named.provider)?,
+            prompt,
             max_output: self.max_output,
             context_window: self.context_window,
         };
         let answer = self.ask_patiently(&question, progress, cancel)?;
         Ok(answer.into_summary(self.prices))
     }
-}
 
-impl Model {
     /// Asks again as long as there is hope and patience.
     fn ask_patiently(
         &self,

@@ -258,7 +258,7 @@ fn take(
             let messages: Vec<Json> = (session.fork_messages().map_err(failed)?.iter())
                 .map(|message| {
                     let mut text = ObjectWriter::new();
-                    text.text("entryId", &message.entry_id.as_text()).string("text", &message.text);
+                    text.text("entryId", message.entry_id.as_text()).string("text", &message.text);
                     text.finish()
                 })
                 .collect();

@@ -126,7 +126,7 @@ fn preparation_text(list: &List, path: &[Row], preparation: &Preparation) -> Str
     assert_eq!(preparation.history.conversation.text(), said(&history).to_str());
     assert_eq!(preparation.turn_prefix.conversation.text(), said(&prefix).to_str());
     let mut text = ObjectWriter::new();
-    text.text("firstKeptEntryId", &preparation.first_kept_entry_id.as_text())
+    text.text("firstKeptEntryId", preparation.first_kept_entry_id.as_text())
         .bool("isSplitTurn", preparation.is_split_turn)
         .number("tokensBefore", preparation.tokens_before);
     if let Some(previous) = &preparation.previous_summary {
@@ -135,8 +135,8 @@ fn preparation_text(list: &List, path: &[Row], preparation: &Preparation) -> Str
     let printed = |messages: &[Json]| -> Vec<Json> { messages.iter().map(|message| print(message.raw())).collect() };
     text.array("history", printed(&history).iter().map(Json::raw))
         .array("turnPrefix", printed(&prefix).iter().map(Json::raw))
-        .text("historyText", &said(&history))
-        .text("turnPrefixText", &said(&prefix));
+        .text("historyText", said(&history))
+        .text("turnPrefixText", said(&prefix));
     write_files(&mut text, &preparation.files);
     text.finish().to_text().into_owned()
 }

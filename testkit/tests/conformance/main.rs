@@ -12,6 +12,7 @@ mod changing;
 mod compaction;
 mod context;
 mod differential;
+mod events;
 mod extraction;
 mod lines;
 mod listing;
@@ -19,6 +20,10 @@ mod loading;
 mod location;
 mod migration;
 mod real_session;
+mod rpc;
+mod rpc_clients;
+mod rpc_process;
+mod rpc_recorded;
 mod tree;
 mod writing;
 

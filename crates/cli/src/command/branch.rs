@@ -1,25 +1,33 @@
 //! `sessile branch`
 
 use clap::Args;
-use sessile::{BranchSummary, Step};
+use sessile::compaction::{Generator, SummaryProgress};
+use sessile::os::RealOs;
+use sessile::{BranchSummary, EntryId, NavigateOptions, SessionManager, Step};
 
 use crate::Exit;
 use crate::args::{SessionArg, required};
 use crate::data::write_value;
 use crate::failure::Failure;
 use crate::input;
-use crate::screen::{Line, Screen};
+use crate::interrupt::on_interrupt;
+use crate::screen::{DIM, Line, Screen};
+use crate::summarizing::Telling;
 use crate::surroundings::Surroundings;
 
 /// Move the leaf of a session to an entry, to go on from there
 ///
 /// Nothing is written to the session: where its leaf is, is remembered until somebody adds to it, and the next
 /// `sessile append` hangs its entry there. With a summary of what happened on the branch that is left, that is appended
-/// there, and every program goes on behind it. `sessile undo` moves the leaf back.
+/// there, and every program goes on behind it: one that is written now, as by `sessile compact`, or your own words.
+/// `sessile undo` moves the leaf back.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(after_long_help = "Examples:
   $ sessile branch @1 @leaf~3
-  $ sessile branch @1 @leaf~3 --summary \"Tried local time inside predict; it mixes zones.\"
+  $ sessile branch @1 @leaf~3 --summary
+  $ sessile branch @1 @leaf~3 --summary-with \"Only what went wrong.\"
+  $ sessile branch @1 @leaf~3 --summary-text \"Tried local time inside predict; it mixes zones.\"
   $ sessile branch @1 --reset")]
 pub(crate) struct BranchArgs {
     #[command(flatten)]
@@ -33,9 +41,22 @@ pub(crate) struct BranchArgs {
     #[arg(long, conflicts_with = "entry")]
     reset: bool,
 
-    /// Append a summary of the branch that is left; without TEXT, or as `-`, standard input
+    /// Have the branch that is left summarised
+    #[arg(long, conflicts_with = "reset")]
+    summary: bool,
+
+    /// The same, and say what the summary should look at in particular
+    #[arg(long, value_name = "INSTRUCTIONS", conflicts_with = "reset")]
+    summary_with: Option<String>,
+
+    /// Append TEXT as the summary; without TEXT, or as `-`, standard input
     #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "-")]
-    summary: Option<String>,
+    #[arg(conflicts_with_all = ["summary", "summary_with"])]
+    summary_text: Option<String>,
+
+    /// The model that writes the summary, as provider/model; `session` is the one the session used last
+    #[arg(long, value_name = "MODEL", conflicts_with = "summary_text")]
+    model: Option<String>,
 
     /// Tell what would be done, and change nothing
     #[arg(long)]
@@ -56,11 +77,14 @@ pub(super) fn run(
     let path = surroundings.find(&session)?;
     let session = surroundings.open(&session, err)?;
     let entry = if args.reset { None } else { Some(session.find_entry(&required(entry, "ENTRY")?)?) };
+    let summary = match &args.summary_text {
+        Some(text) => {
+            let summary = input::text(Some(text.as_str()).filter(|text| *text != "-"), "the summary")?;
+            Some(BranchSummary { summary, ..BranchSummary::default() })
+        }
+        None => written_summary(surroundings, args, &session, entry.as_ref(), err)?,
+    };
     drop(session);
-    let summary =
-        args.summary.as_deref().map(|text| input::text(Some(text).filter(|text| *text != "-"), "the summary"));
-    let summary = summary.transpose()?;
-    let summary = summary.map(|summary| BranchSummary { summary, ..BranchSummary::default() });
     let done = surroundings.sessions.move_leaf(path, entry.as_ref(), summary.as_ref(), args.dry_run)?;
     surroundings.tell_upgrade(done.original.as_deref(), err)?;
     if args.json {
@@ -70,6 +94,9 @@ pub(super) fn run(
     let Step::Leaf { before, after, .. } = &done.step else { return Ok(Exit::Done) };
     let place = |id: &Option<_>| id.as_ref().map_or_else(|| "before all entries".to_owned(), |id| format!("at {id}"));
     let would = if args.dry_run { "would be" } else { "is" };
+    if let Some(summary) = summary.as_ref().filter(|_| args.dry_run) {
+        summary.summary.lines().try_for_each(|line| out.print_whole(&Line::new().styled(DIM, line)))?;
+    }
     let words = if !done.is_change {
         format!("the leaf is {} already", place(before))
     } else if let Some(summary) = done.entry_id.as_ref().or(after.as_ref()).filter(|_| done.entry_id.is_some()) {
@@ -79,4 +106,36 @@ pub(super) fn run(
     };
     out.print_whole(&Line::new().text(&words))?;
     Ok(Exit::Done)
+}
+
+/// A summary of the branch that is left, if one is wanted and something is left.
+///
+/// A rule costs nothing and is shown by a dry run as well; a model or a program is asked only if its answer is kept.
+fn written_summary(
+    surroundings: &Surroundings,
+    args: &BranchArgs,
+    session: &SessionManager,
+    entry: Option<&EntryId>,
+    err: &mut Screen<'_>,
+) -> Result<Option<BranchSummary>, Failure> {
+    let (true, Some(entry)) = (args.summary || args.summary_with.is_some() || args.model.is_some(), entry) else {
+        return Ok(None);
+    };
+    let summarizer = surroundings.summarizer(args.model.as_deref())?;
+    if args.dry_run && summarizer.generator() != Generator::Extractive {
+        return Ok(None);
+    }
+    let mut telling = Telling::begin(summarizer.generator(), err);
+    let mut progress = |progress: SummaryProgress<'_>| telling.tell(progress);
+    let options = NavigateOptions {
+        summarizer: Some(summarizer.as_ref()),
+        custom_instructions: args.summary_with.clone(),
+        settings: surroundings.settings.branch_summary(surroundings.own_environment(), &RealOs)?,
+        progress: Some(&mut progress),
+        cancel: on_interrupt()?,
+        ..NavigateOptions::default()
+    };
+    let summary = session.summarize_left(entry.clone(), options);
+    telling.end();
+    Ok(summary?)
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::fork::report;
+use super::fork::{forked, report};
 use crate::Exit;
 use crate::args::SessionArg;
 use crate::failure::Failure;
@@ -40,7 +40,6 @@ pub(super) fn run(
     let path = surroundings.find(&args.session)?;
     let leaf = surroundings.open(&args.session, err)?.leaf_id().ok_or(sessile::SessionError::NoLeaf)?;
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
-    let mut session = sessions.open(path, None, None)?;
-    let cloned = session.fork(leaf, sessile::ForkPosition::At)?;
+    let (mut session, cloned) = forked(sessions, &path, &leaf, sessile::ForkPosition::At)?;
     report(&mut session, &cloned, (args.dry_run, args.json), out, err)
 }

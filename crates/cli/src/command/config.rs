@@ -21,7 +21,7 @@ use crate::surroundings::warn;
 ///
 /// A setting comes from a flag, else from a variable, else from your config.toml, else, where sessions are, from pi's
 /// settings files, else it has a default. Other parts have tables of their own in the same file (summarizer, compaction,
-/// hooks, tui); what is in them is shown as it is.
+/// tui); what is in them is shown as it is.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(

@@ -1,10 +1,12 @@
 //! `sessile fork`
 
+use std::path::Path;
+
 use clap::Args;
 use sessile::entry::Payload;
 use sessile::json::ObjectWriter;
 use sessile::message::Message;
-use sessile::{EntryId, ForkPosition, Forked, SessionManager};
+use sessile::{EntryId, ForkPosition, Forked, Outcome, SessionHost, SessionManager, Sessions};
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -77,8 +79,7 @@ pub(super) fn run(
     drop(look);
     let position = if is_before { ForkPosition::Before } else { ForkPosition::At };
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
-    let mut session = sessions.open(path, None, None)?;
-    let forked = session.fork(&entry, position)?;
+    let (mut session, forked) = forked(sessions, &path, &entry, position)?;
     report(&mut session, &forked, (args.dry_run, args.json), out, err)
 }
 
@@ -101,6 +102,21 @@ fn choose(
             err.print(Line::new().text("up to before: ").text(&text))?;
             Ok(Exit::Done)
         }
+    }
+}
+
+/// Forks a session, unless a hook does not want it.
+pub(super) fn forked(
+    sessions: Sessions,
+    path: &Path,
+    entry: &EntryId,
+    position: ForkPosition,
+) -> Result<(SessionManager, Forked), Failure> {
+    let session = sessions.open(path, None, None)?;
+    let mut host = SessionHost::new(sessions, session);
+    match host.fork(entry, position)? {
+        Outcome::Done(forked) => Ok((host.into_session(), forked)),
+        Outcome::Cancelled { by } => Err(Failure::Vetoed { by }),
     }
 }
 

@@ -99,7 +99,7 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     for (what, value) in figures(&(&info.facts).into()) {
         row(what, &value)?;
     }
-    let estimated = if details.context.counted > 0.0 { "" } else { ", estimated" };
+    let estimated = if details.context.usage_tokens > 0.0 { "" } else { ", estimated" };
     row("context", &format!("{} tokens{estimated}", super::stats::number(details.context.tokens)))?;
     if let Some(writer) = &details.writer {
         row("writer", &format!("process {} on {}", writer.pid, writer.host))?;

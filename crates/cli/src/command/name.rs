@@ -49,7 +49,8 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let (session, [name]) = args.session.with_words([args.name.as_deref()]);
     if name.is_none() && !args.clear {
-        return show(&surroundings.open(&session, err)?, args, out);
+        let session = surroundings.open(&session, err)?;
+        return show(&session, args, out, err);
     }
     drop(surroundings.open(&session, err)?);
     let done = surroundings.sessions.rename(surroundings.find(&session)?, name.as_deref(), args.dry_run)?;
@@ -62,7 +63,12 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-fn show(session: &SessionManager, args: &NameArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+fn show(
+    session: &SessionManager,
+    args: &NameArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     let name = session.session_name()?;
     if args.json {
         let mut json = ObjectWriter::new();
@@ -74,6 +80,8 @@ fn show(session: &SessionManager, args: &NameArgs, out: &mut Screen<'_>) -> Resu
         write_value(out.data(), &json.finish())?;
     } else if let Some(name) = &name {
         out.print_whole(&Line::new().text(name))?;
+    } else {
+        err.print_whole(&Line::new().text("this session has no name"))?;
     }
     Ok(if name.is_some() { Exit::Done } else { Exit::Nothing })
 }

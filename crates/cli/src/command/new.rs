@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sessile::json::ObjectWriter;
-use sessile::{Begin, Begun, SessionManager};
+use sessile::{Begin, Begun, Handlers, SessionHost, SessionManager};
 
 use crate::Exit;
 use crate::data::write_value;
@@ -66,7 +66,12 @@ pub(super) fn run(
         in_memory: args.no_session,
         dry_run: args.dry_run,
     };
-    let mut begun = surroundings.sessions.begin(&choice)?;
+    let mut begun = if args.dry_run {
+        surroundings.sessions.clone().telling(Handlers::new()).begin(&choice)?
+    } else {
+        let (host, is_new) = SessionHost::begin_session(surroundings.sessions.clone(), &choice)?;
+        Begun { session: host.into_session(), is_new }
+    };
     let original = begun.session.take_original();
     surroundings.tell_upgrade(original.as_deref(), err)?;
     if args.dry_run && !args.no_session {

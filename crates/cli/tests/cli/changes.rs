@@ -33,7 +33,7 @@ fn names_are_given_taken_and_undone() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let before = std::fs::read(&file).unwrap();
-    assert_eq!(home.run(&["name", path(&file)]).code, 1);
+    home.run(&["name", path(&file)]).expect(1, "this session has no name\n");
     let dry = home.run(&["name", path(&file), "One", "--dry-run"]);
     assert_eq!((dry.code, dry.out.as_str()), (0, "would be named \"One\"\n"));
     assert_eq!(std::fs::read(&file).unwrap(), before);
@@ -108,7 +108,7 @@ fn the_leaf_is_moved_and_remembered() {
     assert_eq!(home.json(&["context", "--json"], &file)["messages"].as_array().unwrap().len(), 0);
     home.run(&["undo"]).expect(0, "");
     assert_eq!(home.json(&["context", "--json"], &file)["messages"].as_array().unwrap().len(), 4);
-    let ran = fed(&home, &["branch", path(&file), "a", "--summary", "--json"], "what happened\n");
+    let ran = fed(&home, &["branch", path(&file), "a", "--summary-text", "--json"], "what happened\n");
     assert_eq!(ran.code, 0, "{}", ran.err);
     let summary = last(&file);
     assert_eq!((&summary["type"], &summary["summary"]), (&"branch_summary".into(), &"what happened".into()));

@@ -4,12 +4,14 @@
 
 mod changes;
 mod codes;
+mod compacting;
 mod completion;
 mod config;
 mod data;
 mod deep;
 mod documents;
 mod help;
+mod hooks;
 mod hostile;
 mod index;
 mod mishaps;

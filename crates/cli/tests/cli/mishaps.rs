@@ -60,8 +60,8 @@ fn empty_texts_are_refused() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let before = std::fs::read(&file).unwrap();
-    fed(&home, &["branch", path(&file), "a", "--summary"], "\n").expect(2, "error: the summary is empty\n");
-    home.run(&["branch", path(&file), "a", "--summary", ""]).expect(2, "error: the summary is empty\n");
+    fed(&home, &["branch", path(&file), "a", "--summary-text"], "\n").expect(2, "error: the summary is empty\n");
+    home.run(&["branch", path(&file), "a", "--summary-text", ""]).expect(2, "error: the summary is empty\n");
     home.run(&["append", path(&file), ""]).expect(2, "error: the text is empty\n");
     home.run(&["append", path(&file)]).expect(2, "error: the text is empty\n");
     home.run(&["edit-context", path(&file), "a"]).expect(2, "error: what the model is to see is empty\n");

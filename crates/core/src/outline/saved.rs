@@ -59,8 +59,13 @@ impl Outline {
     }
 
     /// The outline that was saved as these bytes; none if it cannot be one.
-    pub fn load(bytes: &[u8]) -> Option<Self> {
-        let mut from = Reader(bytes);
+    pub fn load(mut bytes: &[u8]) -> Option<Self> {
+        Self::load_from(&mut bytes)
+    }
+
+    /// The same, with bytes that come piece by piece, so that they need not all be held beside the outline.
+    pub fn load_from(saved: &mut dyn SavedBytes) -> Option<Self> {
+        let mut from = Reader { saved, piece: vec![0; PIECE] };
         let end = from.number()?;
         let upgrade = Upgrade::from_code(from.byte()?)?;
         let facts = from.byte()?;
@@ -94,7 +99,7 @@ impl Outline {
             end,
             ..Self::default()
         };
-        (from.0.is_empty() && outline.is_sound()).then(|| outline.carried())
+        (from.saved.remaining() == 0 && outline.is_sound()).then(|| outline.carried())
     }
 
     /// Whether all columns have the same length and every number names something that is there.
@@ -140,36 +145,73 @@ impl Writer {
     }
 }
 
-struct Reader<'b>(&'b [u8]);
+/// Bytes that were saved, from the first to the last.
+pub trait SavedBytes {
+    /// How many are left.
+    fn remaining(&self) -> u64;
+
+    /// Fills the buffer with the next ones; none if there are not so many, or they cannot be read.
+    fn read(&mut self, buffer: &mut [u8]) -> Option<()>;
+}
+
+impl SavedBytes for &[u8] {
+    fn remaining(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Option<()> {
+        let (taken, rest) = self.split_at_checked(buffer.len())?;
+        buffer.copy_from_slice(taken);
+        *self = rest;
+        Some(())
+    }
+}
+
+/// How much is looked at in one go: a multiple of every number's length that stays in the processor's cache.
+const PIECE: usize = 32 << 10;
+
+struct Reader<'b> {
+    saved: &'b mut dyn SavedBytes,
+    piece: Vec<u8>,
+}
 
 impl Reader<'_> {
-    fn take(&mut self, n_bytes: usize) -> Option<&[u8]> {
-        let (taken, rest) = self.0.split_at_checked(n_bytes)?;
-        self.0 = rest;
-        Some(taken)
+    fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        self.saved.read(&mut bytes)?;
+        Some(bytes)
     }
 
     fn byte(&mut self) -> Option<u8> {
-        self.take(1).map(|taken| taken[0])
+        self.fixed::<1>().map(|[byte]| byte)
     }
 
     fn number(&mut self) -> Option<u64> {
-        self.take(8)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+        self.fixed().map(u64::from_le_bytes)
     }
 
     fn array<T, const N: usize>(&mut self, value: impl Fn([u8; N]) -> T) -> Option<Vec<T>> {
         let n_values = usize::try_from(self.number()?).ok()?;
-        let bytes = self.take(n_values.checked_mul(N)?)?;
-        let (chunks, _) = bytes.as_chunks::<N>();
-        Some(chunks.iter().map(|chunk| value(*chunk)).collect())
+        let mut n_left = n_values.checked_mul(N)?;
+        // Whatever the number says, no more is asked for than can be there.
+        if n_left as u64 > self.saved.remaining() {
+            return None;
+        }
+        let mut values = Vec::with_capacity(n_values);
+        while n_left > 0 {
+            let piece = &mut self.piece[..n_left.min(PIECE)];
+            self.saved.read(piece)?;
+            values.extend(piece.as_chunks::<N>().0.iter().map(|chunk| value(*chunk)));
+            n_left -= piece.len();
+        }
+        Some(values)
     }
 
     fn coded<T: Copy>(&mut self, value: impl Fn(u8) -> Option<T>) -> Option<Vec<T>> {
-        let n_values = usize::try_from(self.number()?).ok()?;
-        let codes = self.take(n_values)?;
-        let values: Vec<Option<T>> = (0..=u8::MAX).map(value).collect();
         // Looked up once for each code that can be, not once for each row.
-        codes.iter().map(|code| values[usize::from(*code)]).collect()
+        let values: Vec<Option<T>> = (0..=u8::MAX).map(value).collect();
+        let codes = self.array(|[code]: [u8; 1]| values[usize::from(code)])?;
+        codes.into_iter().collect()
     }
 
     fn text_id(&mut self) -> Option<TextId> {

@@ -13,6 +13,7 @@ use super::SessionManager;
 use crate::compose::{self, Base, CompactionText};
 use crate::environment::Zone;
 use crate::error::SessionError;
+use crate::event::LeafMove;
 
 /// A compaction to record: see [`SessionManager::append_compaction`].
 #[derive(Clone, Debug, Default)]
@@ -209,7 +210,7 @@ impl SessionManager {
         summary: &BranchSummary,
     ) -> Result<EntryId, SessionError> {
         let target = entry.map(|id| self.require(id)).transpose()?;
-        self.append_branch_summary(target, summary, None)
+        self.append_branch_summary(target, summary, None, LeafMove::Branch)
     }
 
     /// Records at a place what happened on the branch left, and a label of that record with it.
@@ -218,6 +219,7 @@ impl SessionManager {
         target: Option<Row>,
         summary: &BranchSummary,
         label: Option<&str>,
+        reason: LeafMove,
     ) -> Result<EntryId, SessionError> {
         let from = self.leaf_id().unwrap_or_else(|| EntryId::from("root"));
         let details = summary.details.as_ref().map(js);
@@ -234,6 +236,8 @@ impl SessionManager {
         let appended = self.append_several(now_ms, if label.is_some() { 2 } else { 1 }, &compose);
         if appended.is_err() {
             self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
+        } else {
+            self.tell_leaf(old_leaf, reason);
         }
         appended.map(|mut ids| ids.remove(0))
     }

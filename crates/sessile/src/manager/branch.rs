@@ -15,6 +15,7 @@ use super::SessionManager;
 use super::navigate::content_text;
 use super::open::{NewSession, compose_header, new_session, session_path};
 use crate::error::SessionError;
+use crate::event::LeafMove;
 use crate::session::{Awaiting, Backing, Session, fresh_id, line_of};
 
 /// Which side of an entry a fork is cut at.
@@ -38,15 +39,20 @@ pub struct Forked {
 impl SessionManager {
     /// Moves the leaf to an entry: the next append becomes its child. Nothing is written.
     pub fn branch(&mut self, id: impl Into<EntryId>) -> Result<(), SessionError> {
-        self.session.leaf = Some(self.require(&id.into())?);
+        let row = self.require(&id.into())?;
+        let leaf = self.leaf_id();
+        self.session.leaf = Some(row);
         self.note_place();
+        self.tell_leaf(leaf, LeafMove::Branch);
         Ok(())
     }
 
     /// Moves the leaf to before all entries: the next append becomes another root. Nothing is written.
     pub fn reset_leaf(&mut self) {
+        let leaf = self.leaf_id();
         self.session.leaf = None;
         self.note_place();
+        self.tell_leaf(leaf, LeafMove::Reset);
     }
 
     /// Leaves this session for a new one that holds only the path to an entry.
@@ -56,8 +62,7 @@ impl SessionManager {
     /// times. The new file is written at once if it holds conversation.
     /// Returns where it is, or will be; none in memory.
     pub fn create_branched_session(&mut self, leaf: impl Into<EntryId>) -> Result<Option<PathBuf>, SessionError> {
-        let row = self.require(&leaf.into())?;
-        self.enter(self.extracted(row)?);
+        self.enter(self.branched(&leaf.into())?);
         Ok(self.session_file().map(Path::to_path_buf))
     }
 
@@ -65,14 +70,28 @@ impl SessionManager {
     ///
     /// Needs a session that was saved, or one in memory, unless nothing of it is taken along.
     pub fn fork(&mut self, entry: impl Into<EntryId>, position: ForkPosition) -> Result<Forked, SessionError> {
-        let id = entry.into();
-        let row = self.require(&id)?;
+        let (session, text) = self.forked(&entry.into(), position)?;
+        self.enter(session);
+        Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text })
+    }
+
+    /// The path to an entry as a session. This one stays as it is.
+    pub(crate) fn branched(&self, leaf: &EntryId) -> Result<Session, SessionError> {
+        self.extracted(self.require(leaf)?)
+    }
+
+    /// The fork, and the text of the message that it leaves out. This session stays as it is.
+    pub(crate) fn forked(
+        &self,
+        id: &EntryId,
+        position: ForkPosition,
+    ) -> Result<(Session, Option<String>), SessionError> {
+        let row = self.require(id)?;
         if position == ForkPosition::At {
             self.require_saved()?;
-            self.enter(self.extracted(row)?);
-            return Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text: None });
+            return Ok((self.extracted(row)?, None));
         }
-        let text = self.taken_back(row, &id)?;
+        let text = self.taken_back(row, id)?;
         let session = if let Some(parent) = self.session.outline.parent(row) {
             self.require_saved()?;
             self.extracted(parent)?
@@ -80,8 +99,7 @@ impl SessionManager {
             let options = NewSession { id: None, parent_session: self.file_text() };
             new_session(&self.world, &self.cwd, self.session_dir.as_deref(), options)?
         };
-        self.enter(session);
-        Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text: Some(text) })
+        Ok((session, Some(text)))
     }
 
     /// Starts a new session that holds the path to the current leaf.

@@ -7,6 +7,7 @@ use sessile_store::{Durable, Ticket};
 
 use super::SessionManager;
 use crate::error::SessionError;
+use crate::event::LeafMove;
 use crate::session::ExpectedLeaf;
 
 /// Something that was written and is on its way to the disk.
@@ -51,8 +52,11 @@ impl SessionManager {
         let written = scope.manager.compare_and_write(expected, write);
         drop(scope);
         // A session that was left meanwhile has no place to go back to.
-        if written.is_err() && self.session_id() == session_id {
+        let is_same = self.session_id() == session_id;
+        if written.is_err() && is_same {
             self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
+        } else if is_same && old_leaf.as_ref() != expected {
+            self.tell_leaf(old_leaf, LeafMove::Expect);
         }
         self.tell();
         written

@@ -15,6 +15,7 @@ use super::SessionManager;
 use super::append::Compaction;
 use crate::environment::Zone;
 use crate::error::SessionError;
+use crate::event::LeafMove;
 
 /// How to compact: see [`SessionManager::compact`].
 #[derive(Default)]
@@ -67,6 +68,15 @@ pub enum Compacted {
     Nothing(NothingToCompact),
 }
 
+/// What came of planning a compaction.
+#[derive(Debug)]
+pub enum Planned {
+    /// There is something to summarise.
+    Ready(CompactionPlan),
+    /// There is not.
+    Nothing(NothingToCompact),
+}
+
 /// A compaction that was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompactionReport {
@@ -92,10 +102,12 @@ impl CompactionReport {
     /// The report in the words of pi's `compact`.
     pub fn to_json(&self) -> Json {
         let mut report = ObjectWriter::new();
-        report
-            .string("summary", &self.summary)
-            .text("firstKeptEntryId", self.first_kept_entry_id.as_text())
-            .number("tokensBefore", self.tokens_before);
+        report.string("summary", &self.summary);
+        // A compaction that keeps nothing names itself, which pi does not tell.
+        if self.first_kept_entry_id != self.entry_id {
+            report.text("firstKeptEntryId", self.first_kept_entry_id.as_text());
+        }
+        report.number("tokensBefore", self.tokens_before);
         if let Some(tokens) = self.estimated_tokens_after {
             report.integer("estimatedTokensAfter", i64::try_from(tokens).unwrap_or(i64::MAX));
         }
@@ -106,15 +118,92 @@ impl CompactionReport {
     }
 }
 
-/// A compaction that is ready to be written.
-struct Ready {
+/// A compaction that only lacks its summary. It needs the session no more until it is written.
+#[derive(Debug)]
+pub struct CompactionPlan {
+    preparation: Box<Preparation>,
+    names: WishedNames,
+    place: PlannedPlace,
+}
+
+/// Where a compaction was planned.
+#[derive(Clone, Debug)]
+struct PlannedPlace {
+    session_id: String,
+    leaf: Option<Row>,
+    leaf_id: Option<EntryId>,
+    /// Whether the leaf was the last entry of the file.
+    is_end: bool,
+}
+
+/// A compaction that is ready to be written: see [`SessionManager::write_compaction`].
+#[derive(Debug)]
+pub struct ReadyCompaction {
+    place: PlannedPlace,
     summary: String,
-    /// The first entry that is kept. A row, because an upgrade of the file may give its entry another id.
-    first_kept: Option<Row>,
+    first_kept: FirstKept,
     tokens_before: f64,
     details: Option<Json>,
     usage: Option<Json>,
     from_hook: bool,
+}
+
+/// The first entry that is kept.
+#[derive(Debug)]
+enum FirstKept {
+    /// A row, because an upgrade of the file may give its entry another id.
+    Row(Row),
+    Id(EntryId),
+    None,
+}
+
+impl CompactionPlan {
+    /// What is about to be summarised, kept and told.
+    pub fn preparation(&self) -> &Preparation {
+        &self.preparation
+    }
+
+    /// Has it summarised.
+    pub fn summarised(
+        self,
+        custom_instructions: Option<&str>,
+        summarizer: &dyn Summarizer,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+        cancel: &Cancel,
+    ) -> Result<ReadyCompaction, SessionError> {
+        let wishes = self.names.wishes(custom_instructions, false);
+        let finished = compaction::summarize_compaction(&self.preparation, wishes, summarizer, progress, cancel)
+            .map_err(summary_error)?;
+        Ok(ReadyCompaction {
+            place: self.place,
+            summary: finished.summary,
+            first_kept: FirstKept::Row(self.preparation.first_kept),
+            tokens_before: self.preparation.tokens_before,
+            details: Some(finished.details),
+            usage: finished.usage.map(Json::from),
+            from_hook: false,
+        })
+    }
+
+    /// Takes a compaction that somebody else made.
+    pub fn supplied(self, supplied: SuppliedCompaction) -> ReadyCompaction {
+        ReadyCompaction {
+            place: self.place,
+            summary: supplied.summary,
+            first_kept: supplied.first_kept_entry_id.map_or(FirstKept::None, FirstKept::Id),
+            tokens_before: supplied.tokens_before.unwrap_or(self.preparation.tokens_before),
+            details: supplied.details,
+            usage: supplied.usage,
+            from_hook: true,
+        }
+    }
+}
+
+impl ReadyCompaction {
+    /// Whether somebody else made it.
+    pub fn is_from_hook(&self) -> bool {
+        self.from_hook
+    }
 }
 
 impl SessionManager {
@@ -132,6 +221,11 @@ impl SessionManager {
         compaction::section_messages(&self.session.outline, &path, section, &zone, &mut self.session.reading())
     }
 
+    /// The tokens of what a prepared compaction would keep, each message guessed.
+    pub fn kept_tokens(&self, preparation: &Preparation) -> Result<u64, SessionError> {
+        self.estimated_tokens_from(Some(preparation.first_kept))
+    }
+
     /// Puts a summary in the place of the older part of the path to the leaf.
     ///
     /// Nothing is written until the summary is there: whatever fails before
@@ -145,85 +239,97 @@ impl SessionManager {
     /// itself, nothing is written.
     pub fn compact(
         &mut self,
-        options: CompactOptions<'_>,
-        summarizer: &dyn Summarizer,
-    ) -> Result<Compacted, SessionError> {
-        let preparation = match self.prepare_compaction(&options.settings)? {
-            Prepared::Nothing(reason) => return Ok(Compacted::Nothing(reason)),
-            Prepared::Ready(preparation) => preparation,
-        };
-        let was_at_end = self.session.leaf == self.session.outline.leaf();
-        let ready = self.summarised(&preparation, options, summarizer)?;
-        drop(preparation);
-        self.write_compaction(&ready, was_at_end)
-    }
-
-    /// Has a preparation summarised by whoever is to do it.
-    fn summarised(
-        &self,
-        preparation: &Preparation,
         mut options: CompactOptions<'_>,
         summarizer: &dyn Summarizer,
-    ) -> Result<Ready, SessionError> {
-        let decision = options.decide.as_mut().map_or(CompactionDecision::Proceed, |decide| decide(preparation));
-        match decision {
-            CompactionDecision::Cancel => return Err(SessionError::Cancelled),
-            CompactionDecision::Supply(supplied) => return self.supplied(preparation, supplied),
-            CompactionDecision::Proceed => {}
-        }
-        let settings = self.settings()?;
-        let names = WishedNames::of(&settings);
-        let wishes = names.wishes(options.custom_instructions.as_deref(), false);
-        let progress: &mut dyn FnMut(SummaryProgress<'_>) = match &mut options.progress {
-            Some(progress) => progress,
-            None => &mut |_| {},
+    ) -> Result<Compacted, SessionError> {
+        let plan = match self.plan_compaction(&options.settings)? {
+            Planned::Nothing(reason) => return Ok(Compacted::Nothing(reason)),
+            Planned::Ready(plan) => plan,
         };
-        let finished = compaction::summarize_compaction(preparation, wishes, summarizer, progress, &options.cancel)
-            .map_err(summary_error)?;
-        Ok(Ready {
-            summary: finished.summary,
-            first_kept: Some(preparation.first_kept),
-            tokens_before: preparation.tokens_before,
-            details: Some(finished.details),
-            usage: finished.usage.map(Json::from),
-            from_hook: false,
-        })
+        let decision = options.decide.as_mut().map_or(CompactionDecision::Proceed, |decide| decide(&plan.preparation));
+        let ready = match decision {
+            CompactionDecision::Cancel => return Err(SessionError::Cancelled),
+            CompactionDecision::Supply(supplied) => plan.supplied(supplied),
+            CompactionDecision::Proceed => {
+                let mut quiet = |_: SummaryProgress<'_>| {};
+                let progress: &mut dyn FnMut(SummaryProgress<'_>) = match &mut options.progress {
+                    Some(progress) => progress,
+                    None => &mut quiet,
+                };
+                plan.summarised(options.custom_instructions.as_deref(), summarizer, progress, &options.cancel)?
+            }
+        };
+        self.write_compaction(&ready)
     }
 
-    fn supplied(&self, preparation: &Preparation, supplied: SuppliedCompaction) -> Result<Ready, SessionError> {
-        Ok(Ready {
-            summary: supplied.summary,
-            first_kept: supplied.first_kept_entry_id.map(|id| self.require(&id)).transpose()?,
-            tokens_before: supplied.tokens_before.unwrap_or(preparation.tokens_before),
-            details: supplied.details,
-            usage: supplied.usage,
-            from_hook: true,
-        })
+    /// The first part of [`SessionManager::compact`], for those who do other things while a summary is made.
+    pub fn plan_compaction(&self, settings: &CompactionSettings) -> Result<Planned, SessionError> {
+        let preparation = match self.prepare_compaction(settings)? {
+            Prepared::Nothing(reason) => return Ok(Planned::Nothing(reason)),
+            Prepared::Ready(preparation) => preparation,
+        };
+        let place = PlannedPlace {
+            session_id: self.session_id(),
+            leaf: self.session.leaf,
+            leaf_id: self.leaf_id(),
+            is_end: self.session.leaf == self.session.outline.leaf(),
+        };
+        Ok(Planned::Ready(CompactionPlan { preparation, names: WishedNames::of(&self.settings()?), place }))
     }
 
-    /// Writes a compaction where the path ends by now.
-    fn write_compaction(&mut self, ready: &Ready, was_at_end: bool) -> Result<Compacted, SessionError> {
+    /// The last part of [`SessionManager::compact`]: writes a compaction where the path ends by now.
+    ///
+    /// Fails if the path that was to be compacted is no longer the one to the leaf.
+    pub fn write_compaction(&mut self, ready: &ReadyCompaction) -> Result<Compacted, SessionError> {
+        if ready.place.session_id != self.session_id() {
+            let path = self.session_file().map(ToOwned::to_owned).unwrap_or_default();
+            return Err(SessionError::OtherSession { path, id: ready.place.session_id.clone() });
+        }
+        let old_leaf = self.leaf_id();
         self.session.prepare_write(&self.world)?;
         self.session.begin_turn()?;
-        let written = self.write_compaction_in_turn(ready, was_at_end);
+        let written = self.write_compaction_in_turn(ready);
         self.session.end_turn();
+        let was_elsewhere = written.as_ref().is_ok_and(|(_, onto)| *onto != old_leaf);
+        if was_elsewhere {
+            self.tell_leaf(old_leaf, LeafMove::Compact);
+        }
         self.tell();
-        written
+        written.map(|(compacted, _)| compacted)
     }
 
-    fn write_compaction_in_turn(&mut self, ready: &Ready, was_at_end: bool) -> Result<Compacted, SessionError> {
+    /// Writes a compaction, and says behind which entry.
+    fn write_compaction_in_turn(
+        &mut self,
+        ready: &ReadyCompaction,
+    ) -> Result<(Compacted, Option<EntryId>), SessionError> {
         let old_leaf = self.session.leaf;
         self.session.catch_up(&self.world)?;
-        if was_at_end && let Some(end) = self.continuation() {
-            let outline = &self.session.outline;
-            let path = outline.path(end);
-            let n_known = old_leaf.and_then(|leaf| path.iter().position(|row| *row == leaf)).map_or(0, |at| at + 1);
-            if path[n_known..].iter().any(|row| outline.kind(*row) == Kind::Compaction) {
-                return Ok(Compacted::Nothing(NothingToCompact::AlreadyCompacted));
-            }
-            self.session.leaf = Some(end);
+        let place = &ready.place;
+        let end = if place.is_end { self.continuation() } else { None }.or(self.session.leaf);
+        let outline = &self.session.outline;
+        let behind = |leaf: Option<Row>| -> Option<Vec<Row>> {
+            let mut path = leaf.map(|leaf| outline.path(leaf)).unwrap_or_default();
+            let at = path.iter().position(|row| Some(*row) == place.leaf)?;
+            Some(path.split_off(at + 1))
+        };
+        // Somebody who has gone elsewhere meanwhile, back on the same path as well, wants to be there.
+        let (Some(_), Some(since)) = (behind(self.session.leaf), behind(end)) else {
+            return Err(SessionError::LeafMoved { expected: place.leaf_id.clone(), actual: self.leaf_id() });
+        };
+        if since.iter().any(|row| outline.kind(*row) == Kind::Compaction) {
+            return Ok((Compacted::Nothing(NothingToCompact::AlreadyCompacted), self.leaf_id()));
         }
-        let first_kept_entry_id = ready.first_kept.and_then(|row| self.session.outline.id(row));
+        let first_kept_entry_id = match &ready.first_kept {
+            FirstKept::Row(row) => self.session.outline.id(*row),
+            FirstKept::Id(id) => {
+                self.require(id)?;
+                Some(id.clone())
+            }
+            FirstKept::None => None,
+        };
+        self.session.leaf = end;
+        let onto = self.leaf_id();
         let appended = self.append_compaction(&Compaction {
             summary: ready.summary.clone(),
             first_kept_entry_id: first_kept_entry_id.clone(),
@@ -239,7 +345,7 @@ impl SessionManager {
                 return Err(error);
             }
         };
-        Ok(Compacted::Done(Box::new(CompactionReport {
+        let report = CompactionReport {
             summary: ready.summary.clone(),
             first_kept_entry_id: first_kept_entry_id.unwrap_or_else(|| entry_id.clone()),
             entry_id,
@@ -249,7 +355,8 @@ impl SessionManager {
             usage: ready.usage.clone(),
             details: ready.details.clone(),
             from_hook: ready.from_hook,
-        })))
+        };
+        Ok((Compacted::Done(Box::new(report)), onto))
     }
 
     /// The file's last entry, if another program has added it behind our leaf.
@@ -261,27 +368,34 @@ impl SessionManager {
 
     /// The tokens of everything the model would see, each message guessed.
     pub(super) fn estimated_tokens(&self) -> Result<u64, SessionError> {
+        self.estimated_tokens_from(None)
+    }
+
+    /// The same, from an entry on.
+    fn estimated_tokens_from(&self, first: Option<Row>) -> Result<u64, SessionError> {
         let rows = self.context_rows()?;
+        let start = first.and_then(|first| rows.iter().position(|row| *row == first)).unwrap_or(0);
         let zone = Zone(self.world.environment());
         let mut reading = self.session.reading();
         let projection = Projection::new(&self.session.outline, &rows, &zone, &mut reading)?;
         let mut tokens = 0;
-        for place in 0..rows.len() {
+        for place in start..rows.len() {
             let messages = projection.messages(place, &mut reading)?;
             tokens += messages.iter().map(|message| compaction::estimate_tokens(message.raw())).sum::<u64>();
         }
         Ok(tokens)
     }
 
-    pub(super) fn settings(&self) -> Result<Settings, SessionError> {
+    pub(crate) fn settings(&self) -> Result<Settings, SessionError> {
         let path = self.session.leaf_path();
         sessile_core::context::settings(&self.session.outline, &path, &mut |row| self.session.value(row))
     }
 }
 
 /// The session's settings as a summarizer is told them.
+#[derive(Clone, Debug)]
 pub(super) struct WishedNames {
-    model: Option<String>,
+    pub(super) model: Option<String>,
     thinking_level: Option<String>,
 }
 

@@ -16,6 +16,7 @@ use super::branch::block_text;
 use super::compact::{WishedNames, summary_error};
 use crate::environment::Zone;
 use crate::error::SessionError;
+use crate::event::LeafMove;
 
 /// How to go somewhere else: see [`SessionManager::navigate`].
 #[derive(Default)]
@@ -51,6 +52,30 @@ pub struct LeftBranchPlan {
     pub left: Vec<Row>,
     /// Whether a summary is wanted.
     pub summarize: bool,
+    session_id: String,
+}
+
+/// What a summary of a branch that is left is made of. It needs the session no more.
+#[derive(Debug)]
+pub struct LeftBranchText {
+    preparation: BranchPreparation,
+    names: WishedNames,
+}
+
+impl LeftBranchText {
+    /// Has it summarised. The instructions may stand instead of the summarizer's own.
+    pub fn summarised(
+        &self,
+        (custom_instructions, replaces): (Option<&str>, bool),
+        summarizer: &dyn Summarizer,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+        cancel: &Cancel,
+    ) -> Result<BranchSummary, SessionError> {
+        let wishes = self.names.wishes(custom_instructions, replaces);
+        let finished = compaction::summarize_branch(&self.preparation, wishes, summarizer, progress, cancel);
+        let FinishedSummary { summary, usage, details } = finished.map_err(summary_error)?;
+        Ok(BranchSummary { summary, details: Some(details), from_hook: Some(false), usage: usage.map(Json::from) })
+    }
 }
 
 /// What somebody else wants of a navigation.
@@ -93,77 +118,125 @@ impl SessionManager {
         target: impl Into<EntryId>,
         mut options: NavigateOptions<'_>,
     ) -> Result<Navigated, SessionError> {
+        let Some(plan) = self.plan_navigation(target, options.summarizer.is_some())? else {
+            let leaf = self.leaf_id();
+            return Ok(Navigated { old_leaf: leaf.clone(), new_leaf: leaf, ..Navigated::default() });
+        };
+        let decision = options.decide.as_mut().map_or(NavigationDecision::Proceed, |decide| decide(&plan));
+        let supplied = match decision {
+            NavigationDecision::Proceed => None,
+            NavigationDecision::Cancel => return Err(SessionError::Cancelled),
+            NavigationDecision::Supply(summary) => Some(summary),
+        };
+        let summary = match (options.summarizer, supplied) {
+            (Some(_), Some(supplied)) => Some(BranchSummary { from_hook: Some(true), ..supplied }),
+            _ => self.summary_of_left(&plan, &mut options)?,
+        };
+        self.complete_navigation(&plan, summary.as_ref(), options.label.as_deref())
+    }
+
+    /// The first part of [`SessionManager::navigate`], for those who do other things while a summary is made; none if
+    /// one is there already.
+    pub fn plan_navigation(
+        &self,
+        target: impl Into<EntryId>,
+        summarize: bool,
+    ) -> Result<Option<LeftBranchPlan>, SessionError> {
         let target = target.into();
         let old_leaf = self.leaf_id();
         if old_leaf.as_ref() == Some(&target) {
-            return Ok(Navigated { old_leaf: old_leaf.clone(), new_leaf: old_leaf, ..Navigated::default() });
+            return Ok(None);
         }
         let row = self.require(&target)?;
-        let left = compaction::collect_left(&self.session.outline, self.session.leaf, row);
-        let supplied = self.decided(&target, &left, &mut options)?;
-        let from_hook = supplied.is_some();
-        let summary = match (options.summarizer, supplied) {
-            (None, _) => None,
-            (Some(_), Some(supplied)) => Some(BranchSummary { from_hook: Some(true), ..supplied }),
-            (Some(_), None) if left.rows.is_empty() => None,
-            (Some(summarizer), None) => Some(self.summarised_branch(&left.rows, summarizer, &mut options)?),
-        };
+        let LeftEntries { rows, common_ancestor } =
+            compaction::collect_left(&self.session.outline, self.session.leaf, row);
+        Ok(Some(LeftBranchPlan {
+            target,
+            old_leaf,
+            common_ancestor: common_ancestor.and_then(|row| self.session.outline.id(row)),
+            left: rows,
+            summarize,
+            session_id: self.session_id(),
+        }))
+    }
+
+    /// The middle part of [`SessionManager::navigate`]: what a summary of the branch that is left is made of.
+    pub fn prepare_left_branch(&self, plan: &LeftBranchPlan, budget: u64) -> Result<LeftBranchText, SessionError> {
+        self.check_plan(plan)?;
+        let preparation = self.prepare_branch_summary(&plan.left, budget)?;
+        Ok(LeftBranchText { preparation, names: WishedNames::of(&self.settings()?) })
+    }
+
+    /// The last part of [`SessionManager::navigate`]: goes there, and writes what there is to write.
+    ///
+    /// Fails if one is no longer where one was when it was planned.
+    pub fn complete_navigation(
+        &mut self,
+        plan: &LeftBranchPlan,
+        summary: Option<&BranchSummary>,
+        label: Option<&str>,
+    ) -> Result<Navigated, SessionError> {
+        self.check_plan(plan)?;
+        let row = self.require(&plan.target)?;
         let editor_text = self.editor_text(row)?;
         let place = if editor_text.is_some() { self.session.outline.parent(row) } else { Some(row) };
-        let summary_entry_id = self.go(row, place, summary.as_ref(), options.label.as_deref())?;
+        let summary_entry_id = self.go(row, place, summary, label)?;
+        let is_from_hook = summary.and_then(|summary| summary.from_hook).unwrap_or_default();
         Ok(Navigated {
             editor_text,
-            from_hook: from_hook && summary_entry_id.is_some(),
+            from_hook: is_from_hook && summary_entry_id.is_some(),
             summary_entry_id,
-            old_leaf,
+            old_leaf: plan.old_leaf.clone(),
             new_leaf: self.leaf_id(),
         })
     }
 
-    fn decided(
+    fn check_plan(&self, plan: &LeftBranchPlan) -> Result<(), SessionError> {
+        if plan.session_id != self.session_id() {
+            let path = self.session_file().map(ToOwned::to_owned).unwrap_or_default();
+            return Err(SessionError::OtherSession { path, id: plan.session_id.clone() });
+        }
+        if plan.old_leaf != self.leaf_id() {
+            return Err(SessionError::LeafMoved { expected: plan.old_leaf.clone(), actual: self.leaf_id() });
+        }
+        Ok(())
+    }
+
+    /// A summary of what going to an entry would leave behind; none if that is nothing. Nothing is written.
+    ///
+    /// Needs a summarizer in the options; their label and decision do not count.
+    pub fn summarize_left(
         &self,
-        target: &EntryId,
-        left: &LeftEntries,
+        target: impl Into<EntryId>,
+        mut options: NavigateOptions<'_>,
+    ) -> Result<Option<BranchSummary>, SessionError> {
+        match self.plan_navigation(target, true)? {
+            Some(plan) => self.summary_of_left(&plan, &mut options),
+            None => Ok(None),
+        }
+    }
+
+    /// The summary that the options ask for; none if they ask for none, or nothing is left.
+    fn summary_of_left(
+        &self,
+        plan: &LeftBranchPlan,
         options: &mut NavigateOptions<'_>,
     ) -> Result<Option<BranchSummary>, SessionError> {
-        let Some(decide) = options.decide.as_mut() else { return Ok(None) };
-        let plan = LeftBranchPlan {
-            target: target.clone(),
-            old_leaf: self.leaf_id(),
-            common_ancestor: left.common_ancestor.and_then(|row| self.session.outline.id(row)),
-            left: left.rows.clone(),
-            summarize: options.summarizer.is_some(),
+        let Some(summarizer) = options.summarizer.filter(|_| !plan.left.is_empty()) else { return Ok(None) };
+        let prepared = self.prepare_left_branch(plan, options.settings.budget(summarizer.context_window()))?;
+        let mut quiet = |_: SummaryProgress<'_>| {};
+        let progress: &mut dyn FnMut(SummaryProgress<'_>) = match &mut options.progress {
+            Some(progress) => progress,
+            None => &mut quiet,
         };
-        match decide(&plan) {
-            NavigationDecision::Proceed => Ok(None),
-            NavigationDecision::Cancel => Err(SessionError::Cancelled),
-            NavigationDecision::Supply(summary) => Ok(Some(summary)),
-        }
+        let instructions = (options.custom_instructions.as_deref(), options.replace_instructions);
+        prepared.summarised(instructions, summarizer, progress, &options.cancel).map(Some)
     }
 
     /// What a summary of some entries would be made of.
     pub fn prepare_branch_summary(&self, left: &[Row], budget: u64) -> Result<BranchPreparation, SessionError> {
         let zone = Zone(self.world.environment());
         compaction::prepare_branch(&self.session.outline, left, budget, &zone, &mut self.session.reading())
-    }
-
-    fn summarised_branch(
-        &self,
-        left: &[Row],
-        summarizer: &dyn Summarizer,
-        options: &mut NavigateOptions<'_>,
-    ) -> Result<BranchSummary, SessionError> {
-        let budget = options.settings.budget(summarizer.context_window());
-        let preparation = self.prepare_branch_summary(left, budget)?;
-        let names = WishedNames::of(&self.settings()?);
-        let wishes = names.wishes(options.custom_instructions.as_deref(), options.replace_instructions);
-        let progress: &mut dyn FnMut(SummaryProgress<'_>) = match &mut options.progress {
-            Some(progress) => progress,
-            None => &mut |_| {},
-        };
-        let finished = compaction::summarize_branch(&preparation, wishes, summarizer, progress, &options.cancel);
-        let FinishedSummary { summary, usage, details } = finished.map_err(summary_error)?;
-        Ok(BranchSummary { summary, details: Some(details), from_hook: Some(false), usage: usage.map(Json::from) })
     }
 
     /// The text of a message that is taken back by going to it.
@@ -187,9 +260,10 @@ impl SessionManager {
     ) -> Result<Option<EntryId>, SessionError> {
         let label = label.filter(|label| !label.is_empty());
         if let Some(summary) = summary {
-            return self.append_branch_summary(place, summary, label).map(Some);
+            return self.append_branch_summary(place, summary, label, LeafMove::Navigate).map(Some);
         }
         let old_leaf = self.session.leaf;
+        let old_leaf_id = self.leaf_id();
         self.session.leaf = place;
         match label {
             None => self.note_place(),
@@ -200,6 +274,7 @@ impl SessionManager {
                 }
             }
         }
+        self.tell_leaf(old_leaf_id, LeafMove::Navigate);
         Ok(None)
     }
 

@@ -14,6 +14,7 @@ use sessile_store::{FileState, WriteOptions, create_directory, file_state};
 use super::SessionManager;
 use crate::environment::{Environment, Migrated, System};
 use crate::error::SessionError;
+use crate::event::{Handlers, LeafMove};
 use crate::list::{self, ListOptions, SessionInfo};
 use crate::place::{absolute, default_session_dir, given_dir};
 use crate::remember;
@@ -104,6 +105,18 @@ impl Sessions {
     pub fn caching(mut self, directory: Option<PathBuf>) -> Self {
         self.world.cache_dir = directory;
         self
+    }
+
+    /// The same sessions, with these handlers told of what happens in them.
+    #[must_use]
+    pub fn telling(mut self, handlers: Handlers) -> Self {
+        self.world.handlers = handlers;
+        self
+    }
+
+    /// Who is told of what happens.
+    pub fn handlers(&self) -> &Handlers {
+        &self.world.handlers
     }
 
     /// The same sessions on another operating system, such as one that fails on purpose.
@@ -289,10 +302,16 @@ impl Sessions {
             session.leaf = place.leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
         }
         let is_noted = place.is_some();
-        let mut manager =
-            SessionManager { world: self.world.clone(), cwd, session_dir, session, is_noted, listeners: Vec::new() };
-        manager.tell();
-        manager
+        SessionManager {
+            world: self.world.clone(),
+            cwd,
+            session_dir,
+            session,
+            is_noted,
+            listeners: Vec::new(),
+            untold: Vec::new(),
+            is_telling: false,
+        }
     }
 }
 
@@ -389,10 +408,14 @@ impl SessionManager {
     ///
     /// Returns where its file will be. The old session's file stays as it is.
     pub fn new_session(&mut self, options: NewSession) -> Result<Option<&Path>, SessionError> {
-        let dir = self.session_dir.as_deref();
-        let session = new_session(&self.world, &self.cwd, dir, options)?;
+        let session = self.prepare_new(options)?;
         self.enter(session);
         Ok(self.session_file())
+    }
+
+    /// A new session in the same place, to be entered.
+    pub(crate) fn prepare_new(&self, options: NewSession) -> Result<Session, SessionError> {
+        new_session(&self.world, &self.cwd, self.session_dir.as_deref(), options)
     }
 
     /// Leaves the current session and opens another file in its place.
@@ -444,9 +467,10 @@ impl SessionManager {
 
     /// Moves the leaf to the last entry of the file, after taking in what others have appended.
     pub fn follow_leaf(&mut self) -> Result<(), SessionError> {
+        let leaf = self.leaf_id();
         let followed = self.session.follow(&self.world);
         self.forget_place();
-        self.tell();
+        self.tell_leaf(leaf, LeafMove::Follow);
         followed
     }
 
@@ -456,8 +480,9 @@ impl SessionManager {
     /// holds. Acknowledged entries that are missing are put back; entries whose
     /// append failed stay in the file beside the leaf if they got that far.
     pub fn reopen(&mut self) -> Result<(), SessionError> {
+        let leaf = self.leaf_id();
         let reopened = self.session.reopen(&self.world);
-        self.tell();
+        self.tell_leaf(leaf, LeafMove::Reopen);
         reopened
     }
 }

@@ -1,12 +1,9 @@
 //! Looking at a session.
 
-use std::collections::HashMap;
-
 use sessile_core::EntryId;
 use sessile_core::context::{self, Projected, ReadContext, SessionContext};
 use sessile_core::diagnostic::Diagnostic;
 use sessile_core::entry::{Entry, js_time};
-use sessile_core::estimate::{self, ContextTokens, Sized};
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
@@ -159,6 +156,12 @@ impl SessionManager {
         })
     }
 
+    /// The same without the first ones.
+    pub fn entries_from(&self, n_skipped: usize) -> impl Iterator<Item = Result<Entry, SessionError>> + '_ {
+        let mut rows = self.session.reading();
+        self.session.outline.entries().skip(n_skipped).map(move |row| rows.value(row).map(Entry::new))
+    }
+
     /// The number of distinct entry ids.
     pub fn entry_count(&self) -> usize {
         self.session.outline.n_ids()
@@ -281,6 +284,14 @@ impl SessionManager {
         self.context_rows()?.into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
     }
 
+    /// The same for another entry.
+    pub fn build_context_entries_at(&self, leaf: impl Into<EntryId>) -> Result<Vec<Entry>, SessionError> {
+        let path = self.session.outline.path(self.require(&leaf.into())?);
+        let selected = context::select(&self.session.outline, &path, &mut |row| self.session.value(row))?;
+        let mut rows = self.session.reading();
+        selected.into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
+    }
+
     /// The context's entries with the messages each contributes: pi's `buildSessionProjection`.
     pub fn build_session_projection(&self) -> Result<Vec<Projected>, SessionError> {
         let rows = self.context_rows()?;
@@ -316,23 +327,6 @@ impl SessionManager {
     pub fn llm_messages_at(&self, leaf: impl Into<EntryId>) -> Result<Vec<Json>, SessionError> {
         let context = self.build_session_context_at(leaf)?;
         Ok(llm::convert(context.messages.iter().map(Json::raw)))
-    }
-
-    /// How large the context at the leaf is, as pi estimates it.
-    ///
-    /// What a provider counted is believed unless something was compacted or edited since.
-    pub fn context_tokens(&self) -> Result<ContextTokens, SessionError> {
-        let outline = &self.session.outline;
-        let path = self.session.leaf_path();
-        let place_of: HashMap<Row, usize> = path.iter().enumerate().map(|(place, row)| (*row, place)).collect();
-        let is_change = |row: &Row| matches!(outline.kind(*row), Kind::ContextEdit | Kind::Compaction);
-        let last_change = path.iter().rposition(is_change);
-        let projection = self.build_session_projection()?;
-        let messages = projection.iter().flat_map(|projected| {
-            let is_current = place_of.get(&projected.row).map(|place| Some(*place)) > Some(last_change);
-            projected.messages.iter().map(move |message| Sized { message: message.raw(), is_current })
-        });
-        Ok(estimate::context(messages))
     }
 
     /// Every place where the session branches.

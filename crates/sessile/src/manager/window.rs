@@ -1,7 +1,9 @@
 //! How full the model's window is, and what to do about it.
 
 use sessile_core::EntryId;
-use sessile_core::compaction::{self, AutoCompaction, CompactionSettings, LastAnswer, stated_tokens};
+use sessile_core::compaction::{
+    self, AutoCompaction, CompactionSettings, LastAnswer, ProjectedEstimate, stated_tokens,
+};
 use sessile_core::context::Projection;
 use sessile_core::entry::js_time;
 use sessile_core::head::{Kind, Role};
@@ -9,6 +11,7 @@ use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::outline::Row;
 
 use super::SessionManager;
+use super::compact::WishedNames;
 use crate::compose;
 use crate::environment::Zone;
 use crate::error::SessionError;
@@ -61,15 +64,24 @@ impl SessionManager {
         if self.is_unknown_since_compaction(&path)? {
             return Ok(ContextUsage { tokens: None, window });
         }
-        Ok(ContextUsage { tokens: Some(self.projected_tokens(&path)?), window })
+        Ok(ContextUsage { tokens: Some(self.context_tokens()?.tokens), window })
     }
 
-    fn projected_tokens(&self, path: &[Row]) -> Result<f64, SessionError> {
+    /// How large the context at the leaf is, as pi estimates it. Reads from the end, and mostly little.
+    ///
+    /// What a provider counted is believed unless something was compacted or edited since.
+    pub fn context_tokens(&self) -> Result<ProjectedEstimate, SessionError> {
+        let path = self.session.leaf_path();
         let zone = Zone(self.world.environment());
         let rows = self.context_rows()?;
         let mut reading = self.session.reading();
         let projection = Projection::new(&self.session.outline, &rows, &zone, &mut reading)?;
-        Ok(compaction::estimate_projected(&self.session.outline, path, &projection, &mut reading)?.tokens)
+        compaction::estimate_projected(&self.session.outline, &path, &projection, &mut reading)
+    }
+
+    /// The model that the session last used, as `provider/model`.
+    pub fn model_name(&self) -> Result<Option<String>, SessionError> {
+        Ok(WishedNames::of(&self.settings()?).model)
     }
 
     /// Whether the path was compacted and nobody has answered since.
@@ -114,7 +126,7 @@ impl SessionManager {
         if let Some(overflow) = answer.overflow(limits.window, limits.output).filter(|_| settings.enabled) {
             return Ok(overflow);
         }
-        let tokens = self.projected_tokens(&path)?;
+        let tokens = self.context_tokens()?.tokens;
         Ok(if settings.should_compact(tokens, limits.window) {
             AutoCompaction::Threshold { tokens }
         } else {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sessile_core::cancel::Cancel;
 use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::FileKind;
@@ -11,6 +12,7 @@ use sessile_store::{Busy, FileLog, Log, StoreError, Trash, TrashKind, WriteOptio
 use super::log::{OperationKind, Recording};
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
+use crate::event::{EventContext, EventKind, SessionEvent};
 use crate::list::read_header;
 use crate::manager::Sessions;
 use crate::place::absolute;
@@ -145,7 +147,21 @@ pub(super) fn delete_one(
     let log = turn_at(world, path)?;
     let to = keeping_others_out(&world.os, path, || take_away(world, recording, session, how))?;
     log.retire(None);
+    tell_deleted(world, session, &to);
     Ok(to)
+}
+
+fn tell_deleted(world: &World, session: &SessionPlace, to: &TrashedTo) {
+    if world.handlers.wants(EventKind::SessionDeleted) {
+        let context = EventContext {
+            session_file: Some(session.path.clone()),
+            session_id: session.id.clone(),
+            cwd: world.environment().current_dir(),
+            cancel: Cancel::default(),
+        };
+        let trashed = !matches!(to, TrashedTo::Nowhere);
+        world.handlers.tell(&SessionEvent::Deleted { session_path: session.path.clone(), trashed }, &context);
+    }
 }
 
 fn take_away(

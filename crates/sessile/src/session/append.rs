@@ -11,7 +11,7 @@ use super::change::{LostLeaf, change_of};
 use super::{Acknowledgement, Awaiting, Backing, ExpectedLeaf, Session, fresh_id, put_line};
 use crate::environment::Migrated;
 use crate::error::SessionError;
-use crate::event::Event;
+use crate::event::{Event, EventKind, FileChange, Happening, RecoveryReason};
 use crate::world::World;
 
 /// How often an append starts over because another program has changed the file.
@@ -48,7 +48,7 @@ impl Session {
         match written {
             Written::Behind(known) => self.take(world, &lines, known),
             Written::Created => self.take(world, &lines, self.outline.end()),
-            Written::FurtherOn => self.take_in_around(world, last)?,
+            Written::FurtherOn => self.take_in_around(world, &ids)?,
         }
         self.tell_divergence(last);
         if self.expected_leaf != ExpectedLeaf::Any {
@@ -126,7 +126,7 @@ impl Session {
     /// Remembers that the file has gone, if that is what an error says.
     pub(super) fn noticed(&mut self, error: SessionError) -> SessionError {
         if matches!(error, SessionError::Store(StoreError::Gone { .. })) {
-            self.events.push(Event::FileGone);
+            self.notice(Event::FileGone);
         }
         error
     }
@@ -149,11 +149,16 @@ impl Session {
 
     /// Begins a turn at the file, if there is one.
     pub(crate) fn begin_turn(&mut self) -> Result<Turn, SessionError> {
-        let Backing::File { log, .. } = &mut self.backing else { return Ok(Turn::Ours) };
-        Ok(log.begin_turn()?)
+        let turn = match &mut self.backing {
+            Backing::File { log, .. } => log.begin_turn()?,
+            Backing::Memory(_) | Backing::Awaited { .. } => Turn::Ours,
+        };
+        self.n_turns += 1;
+        Ok(turn)
     }
 
     pub(crate) fn end_turn(&mut self) {
+        self.n_turns = self.n_turns.saturating_sub(1);
         if let Backing::File { log, .. } = &mut self.backing {
             log.end_turn();
         }
@@ -162,12 +167,18 @@ impl Session {
 
     /// Turns what happened to the file into events.
     pub(super) fn take_notices(&mut self) {
+        self.take_notices_after(None);
+    }
+
+    /// The same once a change to the file was noticed.
+    pub(super) fn take_notices_after(&mut self, change: Option<FileChange>) {
         let Backing::File { log, .. } = &mut self.backing else { return };
         for notice in log.take_notices() {
-            self.events.push(match notice {
-                Notice::Recovered { lines } => {
-                    Event::Recovered { entry_ids: lines.iter().filter_map(|line| id_of(line)).collect() }
-                }
+            self.notice(match notice {
+                Notice::Recovered { lines } => Event::Recovered {
+                    entry_ids: lines.iter().filter_map(|line| id_of(line)).collect(),
+                    reason: change.map_or(RecoveryReason::Missing, RecoveryReason::from),
+                },
                 Notice::Unguarded { reason } => Event::Unguarded { reason },
                 Notice::WithoutLock { holder } => Event::WithoutLock { holder },
             });
@@ -193,14 +204,32 @@ impl Session {
         Ok(log.make_durable()?)
     }
 
-    /// Takes in an entry of ours together with those of others that were written just before it.
-    fn take_in_around(&mut self, world: &World, id: &EntryId) -> Result<(), SessionError> {
-        let (foreign, n_known) = (self.foreign.take(), self.outline.n_entries());
+    /// Takes in entries of ours together with those of others that were written just before them.
+    fn take_in_around(&mut self, world: &World, ours: &[EntryId]) -> Result<(), SessionError> {
+        let (foreign, n_known, n_told) = (self.foreign.take(), self.outline.n_entries(), self.happened.len());
         self.catch_up(world)?;
-        self.leaf = self.outline.find(id);
+        self.leaf = ours.last().and_then(|id| self.outline.find(id));
         let others = self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row));
-        self.foreign = others.filter(|other| other != id).last().or(foreign);
+        self.foreign = others.filter(|other| ours.last() != Some(other)).last().or(foreign);
+        for happening in self.happened.iter_mut().skip(n_told) {
+            if let Happening::Appended { id, own } = happening {
+                *own = ours.contains(id);
+            }
+        }
         Ok(())
+    }
+
+    /// Remembers to tell of entries that came in, if anybody wants to know.
+    pub(super) fn arrived(&mut self, world: &World, ids: impl FnOnce(&Self) -> Vec<EntryId>, own: bool) {
+        if world.handlers.wants(EventKind::EntryAppended) || world.handlers.wants(EventKind::SessionInfoChanged) {
+            let ids = ids(self);
+            self.happened.extend(ids.into_iter().map(|id| Happening::Appended { id, own }));
+        }
+    }
+
+    /// The ids of the entries from a place on.
+    pub(super) fn ids_from(&self, n_known: usize) -> Vec<EntryId> {
+        self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row)).collect()
     }
 
     /// Tells that an entry of ours stands beside entries of others that came before it.
@@ -213,7 +242,7 @@ impl Session {
             return;
         }
         let common_ancestor_id = n_common.checked_sub(1).and_then(|last| self.outline.id(own[last]));
-        self.events.push(Event::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
+        self.notice(Event::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
     }
 
     /// Gets a file ready to be appended to: refuses one that is newer, upgrades one that is older.
@@ -304,7 +333,10 @@ impl Session {
         // A failed sync later on must not take the header away from entries that come after it.
         stored.make_durable()?;
         drop(stored);
-        *self = Self::open_file(world, &path)?;
+        let filled = Self::open_file(world, &path)?;
+        let (expected_leaf, deferred) = (std::mem::take(&mut self.expected_leaf), self.deferred.take());
+        let (happened, n_turns) = (std::mem::take(&mut self.happened), self.n_turns);
+        *self = Self { expected_leaf, deferred, happened, n_turns, ..filled };
         Ok(())
     }
 
@@ -328,6 +360,7 @@ impl Session {
             self.outline.push_own(Line { span, bytes: Some(bytes), terminated: true }, &mut ids);
             offset += bytes.len() as u64 + 1;
             self.leaf = self.outline.leaf();
+            self.arrived(world, |session| session.leaf_id().into_iter().collect(), true);
             let is_label = self.leaf.is_some_and(|leaf| self.outline.kind(leaf) == Kind::Label);
             if let Some(labels) = self.labels.get_mut().filter(|_| is_label)
                 && let Ok(entry) = Raw::parse(bytes)

@@ -63,6 +63,7 @@ impl Session {
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
         self.labels = OnceLock::new();
         if self.outline.n_entries() > n_known {
+            self.arrived(world, |session| session.ids_from(n_known), false);
             self.foreign = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
         }
         Ok(())
@@ -89,16 +90,19 @@ impl Session {
         let leaf = self.leaf_id();
         let newest = outline.leaf().and_then(|leaf| outline.id(leaf));
         let foreign = newest.filter(|id| self.outline.find(id).is_none());
-        self.use_outline(outline, lost)?;
+        let known = self.use_outline(outline, lost)?;
         self.is_void = false;
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
         self.labels = OnceLock::new();
         self.unsettled.clear();
         self.foreign = foreign.or(self.foreign.take());
-        if let Some(change) = change_of(error) {
-            self.events.push(Event::FileChanged { change });
+        let change = change_of(error);
+        if let Some(change) = change {
+            self.notice(Event::FileChanged { change });
         }
-        self.take_notices();
+        self.take_notices_after(change);
+        let is_new = |id: &EntryId| known.find(id).is_none();
+        self.arrived(world, |session| session.ids_from(0).into_iter().filter(is_new).collect(), false);
         Ok(())
     }
 
@@ -107,14 +111,13 @@ impl Session {
         if self.is_void { Err(StoreError::Rewritten { path: self.backing.shown_path() }) } else { Ok(()) }
     }
 
-    /// Takes a new outline for the old one, unless our leaf is not in it.
-    fn use_outline(&mut self, outline: Outline, lost: LostLeaf) -> Result<(), SessionError> {
+    /// Takes a new outline for the old one, which it returns, unless our leaf is not in it.
+    fn use_outline(&mut self, outline: Outline, lost: LostLeaf) -> Result<Outline, SessionError> {
         let leaf = self.leaf_id();
         if let Some(id) = leaf.filter(|leaf| lost == LostLeaf::Refuse && outline.find(leaf).is_none()) {
             return Err(SessionError::LeafGone { path: self.backing.shown_path(), id });
         }
-        self.outline = outline;
-        Ok(())
+        Ok(std::mem::replace(&mut self.outline, outline))
     }
 
     /// Opens the file again after a failed sync, and stands at the last entry that is known to be on disk.
@@ -136,9 +139,10 @@ impl Session {
         if row == Some(None) {
             return Err(SessionError::LeafGone { path, id: leaf.unwrap_or_else(|| EntryId::from("")) });
         }
-        let mut events = std::mem::take(&mut self.events);
-        events.extend(std::mem::take(&mut reopened.events));
-        *self = Self { leaf: row.flatten(), acknowledged: self.acknowledged.take(), events, ..reopened };
+        let mut happened = std::mem::take(&mut self.happened);
+        happened.extend(std::mem::take(&mut reopened.happened));
+        let (acknowledged, n_turns) = (self.acknowledged.take(), self.n_turns);
+        *self = Self { leaf: row.flatten(), acknowledged, happened, n_turns, ..reopened };
         Ok(())
     }
 }

@@ -13,8 +13,10 @@ use crate::world::World;
 /// Files smaller than this are read as fast as a saved outline of them would be.
 const WORTH_SAVING: u64 = 256 << 10;
 
-/// A saved outline is saved again once so much was added to the file.
+/// A saved outline is saved again once so much was added to the file, and that is also no small part of it: saving costs
+/// what the file is worth, reading again only what was added.
 const WORTH_SAVING_AGAIN: u64 = 1 << 20;
+const PART_WORTH_SAVING_AGAIN: u64 = 256;
 
 /// The outline of a file: what was saved of it earlier, and what was added since.
 ///
@@ -35,7 +37,7 @@ pub(super) fn outline_of(world: &World, log: &FileLog, path: &Path) -> Result<Ou
         }
         None => scan(world, log)?,
     };
-    if known == 0 || outline.end() - known >= WORTH_SAVING_AGAIN {
+    if known == 0 || outline.end() - known >= WORTH_SAVING_AGAIN.max(known / PART_WORTH_SAVING_AGAIN) {
         drop(caches.save_outline(&path, file, &stat, &outline));
     }
     Ok(outline)

@@ -71,10 +71,12 @@ impl Session {
             return Err(StoreError::Replaced { path: path.to_path_buf() }.into());
         }
         let (expected_leaf, deferred) = (std::mem::take(&mut self.expected_leaf), self.deferred.take());
-        let mut events = std::mem::take(&mut self.events);
-        events.extend(reloaded.events);
+        let mut happened = std::mem::take(&mut self.happened);
+        happened.extend(reloaded.happened);
+        let (n_turns, n_known) = (self.n_turns, self.outline.n_entries());
         let original = self.original.take();
-        *self = Self { leaf: self.leaf, expected_leaf, deferred, events, original, ..reloaded };
+        *self = Self { leaf: self.leaf, expected_leaf, deferred, happened, n_turns, original, ..reloaded };
+        self.arrived(world, |session| session.ids_from(n_known), false);
         Ok(())
     }
 

@@ -191,10 +191,11 @@ mod tests {
 
     #[test]
     fn tables_of_others_are_handed_through() {
-        let config = parsed("[tui]\nkeys = { up = ['k', 1.5] }\n[[hooks.list]]\non = true\nat = 2026-01-01\n").unwrap();
+        let config =
+            parsed("[tui]\nkeys = { up = ['k', 1.5] }\n[[compaction.list]]\non = true\nat = 2026-01-01\n").unwrap();
         let told: Vec<String> =
             config.others.iter().map(|it| format!("{}={}", it.key, it.value.as_ref().unwrap().to_text())).collect();
-        assert_eq!(told, [r#"hooks.list=[{"on":true,"at":"2026-01-01"}]"#, r#"tui.keys.up=["k",1.5]"#]);
+        assert_eq!(told, [r#"compaction.list=[{"on":true,"at":"2026-01-01"}]"#, r#"tui.keys.up=["k",1.5]"#]);
         assert!(config.warnings.is_empty());
     }
 }

@@ -92,10 +92,12 @@ pub const KEYS: &[Key] = &[
     key("remember_leaf", Kind::Flag, Some("true"), "whether a session opens where it was left"),
     key("durability", Kind::Choice(&["buffered", "group", "sync"]), Some("buffered"), "what a written entry survives"),
     key("trash.command", Kind::Text, None, "what moves a file to the trash"),
+    key("hooks.dir", Kind::Path, None, "where hooks are; `hooks` beside this file if nowhere else"),
+    key("hooks.timeout", Kind::Number, Some("30"), "how many seconds a hook may take"),
 ];
 
 /// Tables of other parts, which are taken as they are.
-pub const RESERVED: &[&str] = &["summarizer", "compaction", "hooks", "tui"];
+pub const RESERVED: &[&str] = &["summarizer", "compaction", "branch_summary", "tui"];
 
 const fn key(name: &'static str, kind: Kind, default: Option<&'static str>, what: &'static str) -> Key {
     Key { name, kind, default, variable: None, later_variable: None, what }

@@ -1,4 +1,4 @@
-//! pi's settings files, which say where pi keeps sessions.
+//! pi's settings files, which say where pi keeps sessions and how it compacts them.
 //!
 //! What counts is what pi 1.5.0 does: the project's file, which it reads
 //! for this one value whether the project is trusted or not, goes before the
@@ -6,7 +6,7 @@
 //! JSON is warned of and passed over; a value of another type, over which pi
 //! stumbles, is as well.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sessile_core::json::Json;
 use sessile_store::os::Os;
@@ -18,12 +18,18 @@ use crate::place::{absolute, agent_dir};
 
 /// Where pi's settings say that sessions are; none if they say nothing.
 pub(super) fn session_dir(environment: &dyn Environment, os: &dyn Os, warnings: &mut Vec<String>) -> Option<Setting> {
-    let project = environment.current_dir().join(".pi").join("settings.json");
-    let global = absolute(environment, &agent_dir(environment)).join("settings.json");
-    [project, global].iter().find_map(|path| session_dir_in(os, path, warnings))
+    files(environment).iter().find_map(|path| session_dir_in(os, path, warnings))
 }
 
-fn session_dir_in(os: &dyn Os, path: &Path, warnings: &mut Vec<String>) -> Option<Setting> {
+/// Where the files are: that of the project, then the global one.
+pub(super) fn files(environment: &dyn Environment) -> [PathBuf; 2] {
+    let project = environment.current_dir().join(".pi").join("settings.json");
+    let global = absolute(environment, &agent_dir(environment)).join("settings.json");
+    [project, global]
+}
+
+/// What a file says; nothing if it is not there or no JSON.
+pub(super) fn read(os: &dyn Os, path: &Path, warnings: &mut Vec<String>) -> Option<Json> {
     let mut warn = |what: &str| warnings.push(format!("{}: {what}", path.display()));
     let bytes = match read_if_there(os, path) {
         Ok(bytes) => bytes?,
@@ -33,16 +39,21 @@ fn session_dir_in(os: &dyn Os, path: &Path, warnings: &mut Vec<String>) -> Optio
         }
     };
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let Ok(settings) = Json::parse(bytes) else {
+    let settings = Json::parse(bytes);
+    if settings.is_err() {
         warn("pi's settings are no JSON, and passed over");
-        return None;
-    };
+    }
+    settings.ok()
+}
+
+fn session_dir_in(os: &dyn Os, path: &Path, warnings: &mut Vec<String>) -> Option<Setting> {
+    let settings = read(os, path, warnings)?;
     let found = settings.raw().get("sessionDir")?;
     let value = match (found.is_null(), found.as_string()) {
         (true, _) => None,
         (false, Some(text)) => Some(text).filter(|text| !text.is_empty()).map(Value::Text),
         (false, None) => {
-            warn("sessionDir is no text, and passed over");
+            warnings.push(format!("{}: sessionDir is no text, and passed over", path.display()));
             return None;
         }
     };

@@ -116,7 +116,9 @@ fn add_turns(checkpoint: &mut Checkpoint, turns: &[Turn<'_>], paths: &Paths) {
 fn importance(turn: &Turn<'_>, n_from_end: usize) -> usize {
     let n_commits: usize = turn.calls().filter_map(|call| call.command.as_deref()).map(|it| commits(it).len()).sum();
     let asked = usize::from(is_substantial(turn.request)) * (2 + usize::from(cost(turn.request) > 120));
-    let answered = usize::from(turn.answer().is_some_and(|answer| cost(answer) > 80));
+    // An answer whose question is not here is all there is to tell of its turn, however short.
+    let is_alone = turn.request.trim().is_empty();
+    let answered = usize::from(turn.answer().is_some_and(|answer| is_alone || cost(answer) > 80));
     let done = 2 * turn.changed().len().min(4) + 3 * n_commits.min(3);
     let recent = usize::from(n_from_end <= 12) + 2 * usize::from(n_from_end <= 4) + 20 * usize::from(n_from_end == 1);
     let value = asked + answered + done;

@@ -1,7 +1,7 @@
 //! A program at work, within bounds of time and output.
 
 use std::io::{self, Read, Write};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,40 +19,44 @@ const MAX_ERRORS: usize = 4096;
 
 /// What a program may take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    pub(super) time: Duration,
-    pub(super) output: usize,
+pub struct Limits {
+    /// How long it may run.
+    pub time: Duration,
+    /// How many bytes it may print.
+    pub output: usize,
 }
 
 /// What a program did.
 #[derive(Debug)]
-pub(super) struct Ran {
-    pub(super) ended: Ended,
-    pub(super) output: Vec<u8>,
-    /// What it said on its standard error, in one line.
-    pub(super) errors: String,
+pub struct Ran {
+    /// How it ended.
+    pub ended: Ended,
+    /// What it printed; nothing if it had to be ended.
+    pub output: Vec<u8>,
+    /// The end of what it said on its standard error, in one line.
+    pub errors: String,
 }
 
 /// How it ended.
 #[derive(Debug)]
-pub(super) enum Ended {
+pub enum Ended {
+    /// By itself, and it says that all is well.
     Well,
+    /// By itself, and it says that something is not.
     Badly(ExitStatus),
+    /// It took too long.
     TooSlow,
+    /// It printed too much.
     TooMuch,
+    /// The caller wanted it to end.
     Cancelled,
 }
 
 /// Runs a program to its end, or to ours.
-pub(super) fn run(
-    program: &str,
-    arguments: &[String],
-    input: Vec<u8>,
-    limits: Limits,
-    cancel: &Cancel,
-) -> io::Result<Ran> {
-    let mut command = std::process::Command::new(program);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+///
+/// Fails only if it cannot be started.
+pub fn run(mut command: Command, input: Vec<u8>, limits: Limits, cancel: &Cancel) -> io::Result<Ran> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // A group of its own, so that what it started can be ended with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -1,0 +1,278 @@
+//! `sessile compact`
+
+use std::path::Path;
+
+use clap::Args;
+use sessile::compaction::{CompactionSettings, Generator, NothingToCompact, Preparation, Prepared};
+use sessile::json::{Json, ObjectWriter};
+use sessile::os::RealOs;
+use sessile::{CompactWishes, Compacted, CompactionReport, SessionError, SessionHost, SessionManager, Sessions};
+use sessile_summarize::AnySummarizer;
+use sha2::{Digest, Sha256};
+
+use super::stats::number;
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::data::write_value;
+use crate::facts::fact;
+use crate::failure::Failure;
+use crate::interrupt::on_interrupt;
+use crate::measure::noun;
+use crate::screen::{Line, Screen};
+use crate::summarizing::Telling;
+use crate::surroundings::Surroundings;
+
+/// Put a summary in the place of the older part of a session
+///
+/// The summary is appended as an entry and nothing is removed: the model sees the summary and what came after the cut,
+/// people see everything. By default the newest 20,000 tokens stay, which the setting `compaction.keep_recent_tokens` and
+/// pi's own setting change. Who writes the summary the settings below summarizer say; without any it is a rule that
+/// picks out requests, decisions, files, commands and errors, works offline and costs nothing. If there is no summary,
+/// whatever the reason, the session stays as it is.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile compact @1 --dry-run --keep 100
+  $ sessile compact @1 --keep 100
+  $ sessile compact @1 --keep 100 --instructions \"Keep the names of all tests.\" --json")]
+pub(crate) struct CompactArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// What the summary should look at in particular
+    #[arg(long, value_name = "TEXT")]
+    instructions: Option<String>,
+
+    /// The model that writes the summary, as provider/model; `session` is the one the session used last
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// How many of the newest tokens stay as they are, at least
+    #[arg(long, value_name = "TOKENS")]
+    keep: Option<u64>,
+
+    /// Tell where the cut would be, what would go and what would stay, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: {entryId, summary, firstKeptEntryId, tokensBefore, estimatedTokensAfter, usage?, details},
+    /// or with --dry-run {tokensBefore, firstKeptEntryId, firstKeptIndex, isSplitTurn, messagesToSummarize,
+    /// turnPrefixMessages, serializedLength, serializedSha256, readFiles, modifiedFiles, previousSummary?},
+    /// or {nothing}
+    #[arg(long)]
+    json: bool,
+}
+
+/// The hook that may not want it.
+const BEFORE: &str = "session_before_compact";
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &CompactArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let path = surroundings.find(&args.session)?;
+    let session = surroundings.open(&args.session, err)?;
+    let settings = settings(surroundings, &session, args.keep)?;
+    if args.dry_run {
+        let prepared = session.prepare_compaction(&settings)?;
+        return match prepared {
+            Prepared::Nothing(reason) => report_nothing(reason, args.json, out),
+            Prepared::Ready(preparation) if args.json => {
+                write_value(out.data(), &preparation_json(&session, &preparation))?;
+                Ok(Exit::Done)
+            }
+            Prepared::Ready(preparation) => {
+                let summarizer = surroundings.summarizer(args.model.as_deref())?;
+                let plan = Plan { surroundings, session: &session, preparation: &preparation, summarizer, args };
+                plan.print(out, err)?;
+                Ok(Exit::Done)
+            }
+        };
+    }
+    drop(session);
+    let summarizer = surroundings.summarizer(args.model.as_deref())?;
+    let mut host = host(surroundings.sessions.clone(), &path)?;
+    let compacted = compact(&mut host, settings, &summarizer, args, err)?;
+    surroundings.tell_upgrade(host.session_mut().take_original().as_deref(), err)?;
+    match compacted {
+        Compacted::Nothing(reason) => report_nothing(reason, args.json, out),
+        Compacted::Done(report) => report_done(&report, args.json, out),
+    }
+}
+
+/// How much is kept: what the flag says, or else what the settings say for the session's model.
+fn settings(
+    surroundings: &Surroundings,
+    session: &SessionManager,
+    keep: Option<u64>,
+) -> Result<CompactionSettings, Failure> {
+    let environment = surroundings.own_environment();
+    let model = session.model_name()?;
+    let settings = surroundings.settings.compaction(environment, &RealOs, model.as_deref())?;
+    Ok(CompactionSettings { keep_recent_tokens: keep.unwrap_or(settings.keep_recent_tokens), ..settings })
+}
+
+/// A host for a session, so that hooks are asked and told.
+fn host(sessions: Sessions, path: &Path) -> Result<SessionHost, Failure> {
+    let session = sessions.open(path, None, None)?;
+    Ok(SessionHost::new(sessions, session))
+}
+
+fn compact(
+    host: &mut SessionHost,
+    settings: CompactionSettings,
+    summarizer: &AnySummarizer,
+    args: &CompactArgs,
+    err: &mut Screen<'_>,
+) -> Result<Compacted, Failure> {
+    let cancel = on_interrupt()?;
+    let mut telling = Telling::begin(summarizer.generator(), err);
+    let mut progress = |progress: sessile::compaction::SummaryProgress<'_>| telling.tell(progress);
+    let wishes = CompactWishes {
+        settings,
+        custom_instructions: args.instructions.clone(),
+        cancel: cancel.clone(),
+        ..CompactWishes::default()
+    };
+    let compacted = host.compact(wishes, summarizer.as_ref(), &mut progress);
+    telling.end();
+    match compacted {
+        // Nobody has pressed Ctrl-C, so it was a hook.
+        Err(SessionError::Cancelled) if !cancel.is_cancelled() => Err(Failure::Vetoed { by: BEFORE.to_owned() }),
+        compacted => Ok(compacted?),
+    }
+}
+
+fn report_nothing(reason: NothingToCompact, json: bool, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let words = match reason {
+        NothingToCompact::AlreadyCompacted => "already compacted",
+        NothingToCompact::TooSmall => "nothing to compact: all of it is recent enough to stay",
+    };
+    if json {
+        write_value(out.data(), &ObjectWriter::new().string("nothing", words).finish())?;
+    } else {
+        out.print_whole(&Line::new().text(words))?;
+    }
+    Ok(Exit::Nothing)
+}
+
+fn report_done(report: &CompactionReport, json: bool, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    if json {
+        let mut value = ObjectWriter::new();
+        value.text("entryId", report.entry_id.as_text());
+        let told = report.to_json();
+        for member in told.raw().members() {
+            value.raw(&member.key.as_string().unwrap_or_default(), member.value);
+        }
+        write_value(out.data(), &value.finish())?;
+        return Ok(Exit::Done);
+    }
+    let after = report.estimated_tokens_after.map(|tokens| format!(", about {} now", grouped(tokens)));
+    let words = format!(
+        "compacted by {}, which keeps what comes from {} on; {} tokens before{}",
+        report.entry_id,
+        report.first_kept_entry_id,
+        number(report.tokens_before),
+        after.unwrap_or_default()
+    );
+    out.print_whole(&Line::new().text(&words))?;
+    Ok(Exit::Done)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown to people")]
+fn grouped(tokens: u64) -> String {
+    number(tokens as f64)
+}
+
+/// What programs get to know about a compaction that is only prepared.
+fn preparation_json(session: &SessionManager, preparation: &Preparation) -> Json {
+    let place = session.outline().entries().position(|row| row == preparation.first_kept);
+    let files = preparation.files.lists().details(None);
+    let conversation = &preparation.history.conversation;
+    let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let mut value = ObjectWriter::new();
+    value
+        .number("tokensBefore", preparation.tokens_before)
+        .text("firstKeptEntryId", preparation.first_kept_entry_id.as_text())
+        .integer("firstKeptIndex", place.map_or(-1, count))
+        .bool("isSplitTurn", preparation.is_split_turn)
+        .integer("messagesToSummarize", count(preparation.history.n_messages))
+        .integer("turnPrefixMessages", count(preparation.turn_prefix.n_messages))
+        .integer("serializedLength", count(conversation.utf16_len()))
+        .string("serializedSha256", &sha256(conversation.text()))
+        .optional("readFiles", files.raw().get("readFiles"))
+        .optional("modifiedFiles", files.raw().get("modifiedFiles"));
+    if let Some(summary) = &preparation.previous_summary {
+        value.text("previousSummary", summary);
+    }
+    value.finish()
+}
+
+fn sha256(text: &str) -> String {
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// A compaction that is only shown.
+struct Plan<'p> {
+    surroundings: &'p Surroundings,
+    session: &'p SessionManager,
+    preparation: &'p Preparation,
+    summarizer: AnySummarizer,
+    args: &'p CompactArgs,
+}
+
+impl Plan<'_> {
+    fn print(&self, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<(), Failure> {
+        let Self { session, preparation, .. } = self;
+        let outline = session.outline();
+        let leaf = session.leaf_id().and_then(|leaf| outline.find(&leaf));
+        let path = leaf.map(|leaf| outline.path(leaf)).unwrap_or_default();
+        let place = path.iter().position(|row| *row == preparation.first_kept).unwrap_or(0);
+        let n_kept = path.len() - place;
+        let id = &preparation.first_kept_entry_id;
+        fact(out, "cut", &format!("before {id}, entry {} of {} on the path", place + 1, path.len()))?;
+        let messages = |count: usize| format!("{count} {}", noun(count, "message", "messages"));
+        let mut goes = messages(preparation.history.n_messages);
+        if preparation.is_split_turn {
+            let first = match preparation.turn_prefix.n_messages {
+                1 => "message".to_owned(),
+                count => messages(count),
+            };
+            goes = format!("{goes}, and the first {first} of the turn that is cut, summarised apart");
+        }
+        if preparation.previous_summary.is_some() {
+            goes += ", with the summary there is already";
+        }
+        fact(out, "goes", &goes)?;
+        let kept = session.kept_tokens(preparation)?;
+        fact(out, "stays", &format!("{n_kept} {}, about {} tokens", noun(n_kept, "entry", "entries"), grouped(kept)))?;
+        let files = preparation.files.lists();
+        fact(out, "files", &format!("{} read, {} changed", files.read.len(), files.modified.len()))?;
+        let after = self.after(kept, err)?;
+        fact(out, "tokens", &format!("{} before, {after} after", number(preparation.tokens_before)))?;
+        let by = match self.summarizer.generator() {
+            Generator::Extractive => "a rule, offline",
+            Generator::Model => "a model",
+            Generator::Command => "your command",
+        };
+        Ok(fact(out, "summary", &format!("by {by}"))?)
+    }
+
+    /// How large the context would be. A summary that costs nothing is made to know that, in memory.
+    fn after(&self, kept: u64, err: &mut Screen<'_>) -> Result<String, Failure> {
+        if self.summarizer.generator() != Generator::Extractive {
+            return Ok(format!("about {} and the summary", grouped(kept)));
+        }
+        let path = self.surroundings.find(&self.args.session)?;
+        let mut host = host(self.surroundings.dry_sessions(), &path)?;
+        let compacted = compact(&mut host, self.preparation.settings, &self.summarizer, self.args, err)?;
+        let after = match compacted {
+            Compacted::Done(report) => report.estimated_tokens_after,
+            Compacted::Nothing(_) => None,
+        };
+        Ok(format!("about {}", grouped(after.unwrap_or(kept))))
+    }
+}

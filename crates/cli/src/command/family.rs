@@ -1,0 +1,113 @@
+//! `sessile family`
+
+use std::collections::HashSet;
+
+use clap::Args;
+use sessile::{FamilyMember, FamilyTree, SessionInfo, Who};
+
+use super::info::relatives;
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::measure::noun;
+use crate::screen::{ACCENT, DIM, Line, NAMED, PLAIN, Screen};
+use crate::surroundings::Surroundings;
+
+/// Show which sessions were forked from which
+///
+/// The whole family of a session: what it was forked from, what was forked from that, and what was forked from it, with
+/// how many entries each has in common with its parent. A parent is found by its path, else by the id in its name, else
+/// where `sessile move` has put it; one that is nowhere is shown as missing.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile family @1
+  $ sessile family @1 --json")]
+pub(crate) struct FamilyArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Print JSON: {root, nodes: [{sessionPath, id?, parent?, depth, missing?, sharedEntries?}]}; root and parents
+    /// are paths
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &FamilyArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let path = surroundings.find(&args.session)?;
+    // Opened for its warnings alone.
+    drop(surroundings.open(&args.session, err)?);
+    let sessions = relatives(surroundings, &path)?;
+    let Some(family) = surroundings.sessions.family_of(&sessions, &path) else {
+        return Err(sessile::SessionError::NotASession { path }.into());
+    };
+    if args.json {
+        write_value(out.data(), &family.to_json(&sessions))?;
+        return Ok(Exit::Done);
+    }
+    let n_letters = telling_length(&family, &sessions);
+    for (place, member) in family.members.iter().enumerate() {
+        let style = if place == family.place { ACCENT } else { DIM };
+        let line = Line::new().styled(DIM, &descent(member.relative.depth));
+        out.print(match &member.relative.who {
+            Who::Missing(path) => {
+                let path = surroundings.short(&path.to_string_lossy());
+                line.styled(DIM, &format!("(not here: {path})"))
+            }
+            Who::Listed(at) => {
+                let session = &sessions[*at];
+                let line = line.styled(style, start(&session.id, n_letters));
+                // Before the title, which may be cut.
+                let shared =
+                    member.shared_entries.map(|count| format!("  {count} {} shared", noun(count, "entry", "entries")));
+                line.styled(DIM, &shared.unwrap_or_default()).text("  ").join(title(session))
+            }
+        })?;
+    }
+    Ok(Exit::Done)
+}
+
+/// How many generations are drawn; deeper than this nobody sees the title any more.
+const MOST_DRAWN: usize = 12;
+
+fn descent(depth: usize) -> String {
+    match depth.checked_sub(1) {
+        None => String::new(),
+        Some(n_above) => "  ".repeat(n_above.min(MOST_DRAWN)) + "└ ",
+    }
+}
+
+/// The name of a session, or else how it begins.
+fn title(session: &SessionInfo) -> Line {
+    match &session.name {
+        Some(name) => Line::new().styled(NAMED, &name.to_str()),
+        None => Line::new().styled(PLAIN, &session.first_message.to_str()),
+    }
+}
+
+/// The fewest letters of an id that are shown.
+const LEAST_LETTERS: usize = 8;
+
+/// How many letters of the ids tell all members apart: ids begin with the time, which relatives may share.
+fn telling_length(family: &FamilyTree, sessions: &[SessionInfo]) -> usize {
+    let listed = |member: &FamilyMember| match member.relative.who {
+        Who::Listed(at) => Some(sessions[at].id.as_str()),
+        Who::Missing(_) => None,
+    };
+    let ids: Vec<&str> = family.members.iter().filter_map(listed).collect();
+    let longest = ids.iter().map(|id| id.len()).max().unwrap_or(0);
+    let tells_apart = |n_letters: &usize| {
+        let starts: HashSet<&str> = ids.iter().map(|id| start(id, *n_letters)).collect();
+        starts.len() == ids.len()
+    };
+    (LEAST_LETTERS..=longest).find(tells_apart).unwrap_or(LEAST_LETTERS)
+}
+
+fn start(id: &str, n_letters: usize) -> &str {
+    id.get(..n_letters).unwrap_or(id)
+}

@@ -1,0 +1,176 @@
+//! `sessile rpc`
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use clap::Args;
+use sessile::os::RealOs;
+use sessile_rpc::{Engine, Options, Start};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::Exit;
+use crate::failure::Failure;
+use crate::surroundings::Surroundings;
+
+/// Let another program work with sessions: JSON lines on standard input and output
+///
+/// One request per line in, one answer per line out, as in pi's RPC mode: its commands about sessions answer as pi does,
+/// and there are many more. docs/rpc.md has all of them. The session is chosen by pi's flags; without one it is a new
+/// one. Ends when standard input does. `sessile --mode rpc` is the same.
+///
+/// With --listen any number of clients connect to a Unix socket instead and share what is open.
+#[derive(Debug, Args)]
+pub(crate) struct RpcArgs {
+    /// Work in this session: a path, which need not exist yet, or whatever else names a session
+    #[arg(long, value_name = "SESSION", group = "which")]
+    session: Option<PathBuf>,
+
+    /// Work in the session of this directory that was written last, or in a new one
+    #[arg(short = 'c', long = "continue", group = "which")]
+    newest: bool,
+
+    /// Work in a copy of this session, all branches of it
+    #[arg(long, value_name = "SESSION", group = "which")]
+    fork: Option<PathBuf>,
+
+    /// Work in the session with this id if this directory has one, else in a new one with this id
+    #[arg(long, value_name = "ID", conflicts_with_all = ["session", "newest", "no_session"])]
+    session_id: Option<String>,
+
+    /// Name the session
+    #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
+    name: Option<String>,
+
+    /// Keep the session in memory
+    #[arg(long, group = "which")]
+    no_session: bool,
+
+    /// Take clients from a Unix socket at PATH, which only you can reach
+    #[arg(long, value_name = "PATH")]
+    listen: Option<PathBuf>,
+
+    /// The tokens of the model's context window, for figures of how full it is
+    #[arg(long, value_name = "N")]
+    context_window: Option<u64>,
+
+    /// How many tokens compactions keep of what is newest
+    #[arg(long, value_name = "N")]
+    keep: Option<u64>,
+
+    /// The provider of --model
+    #[arg(long, value_name = "NAME", requires = "model")]
+    provider: Option<String>,
+
+    /// The model of sessions that name none: its id, or PROVIDER/ID
+    #[arg(long, value_name = "ID")]
+    model: Option<String>,
+
+    /// Taken and passed over: nothing here asks a network unless a summarizer is set that does
+    #[arg(long, hide = true)]
+    offline: bool,
+}
+
+/// Why serving ended.
+enum Ended {
+    /// The client has nothing more to say.
+    Input,
+    /// A signal came.
+    Signal(i32),
+}
+
+pub(super) fn run(surroundings: &Surroundings, args: &RpcArgs) -> Result<Exit, Failure> {
+    let engine = Engine::start(options(surroundings, args)?, &start(surroundings, args)?, args.name.as_deref())?;
+    let (told, ended) = channel();
+    watch_signals(told.clone())?;
+    if let Some(path) = &args.listen {
+        return listen(&engine, &surroundings.directory(None).join(path), &ended);
+    }
+    let serving = Arc::clone(&engine);
+    thread::spawn(move || {
+        serving.serve(io::stdin(), crate::plain_stdout());
+        // If nobody listens, a signal was first.
+        drop(told.send(Ended::Input));
+    });
+    Ok(finish(&engine, &ended))
+}
+
+/// Waits for the end, and stops what is under way.
+fn finish(engine: &Engine, ended: &Receiver<Ended>) -> Exit {
+    let exit = match ended.recv() {
+        Ok(Ended::Signal(signal)) => Exit::Signalled(signal),
+        Ok(Ended::Input) | Err(_) => Exit::Done,
+    };
+    engine.stop();
+    exit
+}
+
+fn watch_signals(told: Sender<Ended>) -> Result<(), Failure> {
+    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT]).map_err(Failure::NoSignals)?;
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            drop(told.send(Ended::Signal(signal)));
+        }
+    });
+    Ok(())
+}
+
+#[cfg(unix)]
+fn listen(engine: &Arc<Engine>, path: &Path, ended: &Receiver<Ended>) -> Result<Exit, Failure> {
+    let socket =
+        sessile_rpc::Socket::bind(path).map_err(|source| Failure::NoSocket { path: path.to_path_buf(), source })?;
+    socket.serve(engine);
+    let exit = finish(engine, ended);
+    socket.close();
+    Ok(exit)
+}
+
+#[cfg(not(unix))]
+fn listen(_engine: &Arc<Engine>, _path: &Path, _ended: &Receiver<Ended>) -> Result<Exit, Failure> {
+    let kind = clap::error::ErrorKind::InvalidValue;
+    Err(Failure::misuse(kind, "--listen needs Unix sockets, which this system does not have"))
+}
+
+fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failure> {
+    let mut options = Options::new(surroundings.sessions.clone());
+    options.cwd = surroundings.cwd();
+    options.session_dir = surroundings.session_dir();
+    options.context_window = args.context_window;
+    let (settings, environment) = (&surroundings.settings, surroundings.own_environment());
+    options.compaction = settings.compaction(environment, &RealOs, None)?;
+    options.branch_summary = settings.branch_summary(environment, &RealOs)?;
+    if let Some(keep_recent_tokens) = args.keep {
+        options.compaction.keep_recent_tokens = keep_recent_tokens;
+    }
+    options.summarizer = Arc::from(surroundings.summarizer(None)?);
+    options.model = args.model.as_ref().and_then(|model| match (&args.provider, model.split_once('/')) {
+        (Some(provider), _) => Some((provider.clone(), model.clone())),
+        (None, Some((provider, id))) => Some((provider.to_owned(), id.to_owned())),
+        (None, None) => None,
+    });
+    Ok(options)
+}
+
+/// Which session the flags ask for.
+fn start(surroundings: &Surroundings, args: &RpcArgs) -> Result<Start, Failure> {
+    let id = args.session_id.clone();
+    if let Some(session) = &args.session {
+        return Ok(Start::Open(if sessile::is_path(session) {
+            surroundings.directory(Some(session))
+        } else {
+            surroundings.find_session(session)?
+        }));
+    }
+    if let Some(source) = &args.fork {
+        return Ok(Start::Fork { source: surroundings.find_session(source)?, id });
+    }
+    Ok(match id {
+        Some(id) => Start::WithId(id),
+        None if args.newest => Start::Continue,
+        None if args.no_session => Start::Memory,
+        None => Start::New,
+    })
+}

@@ -1,0 +1,159 @@
+//! Who writes summaries here, and what people see while they wait for one.
+
+use sessile::compaction::{Generator, SummaryProgress};
+use sessile::settings::{Origin, SettingsError, Value};
+use sessile_summarize::{AnySummarizer, choose};
+
+use crate::failure::Failure;
+use crate::screen::{DIM, Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// The table of the user's settings that this is about.
+const TABLE: &str = "summarizer";
+
+impl Surroundings {
+    /// Who writes summaries: the model that is named here, or else who the user's settings name, or else a rule.
+    pub(crate) fn summarizer(&self, model: Option<&str>) -> Result<AnySummarizer, Failure> {
+        let set = self.settings.table(TABLE).filter_map(|setting| match &setting.value {
+            Some(Value::Other(value)) => Some((setting.key.as_str(), value.raw())),
+            _ => None,
+        });
+        let settings = sessile_summarize::Settings::read(set).map_err(|error| self.bad_setting(&error))?;
+        let variable = |name: &str| self.own_environment().variable(name);
+        choose(&settings, model, &variable).map_err(Failure::NoSummarizer)
+    }
+
+    /// The error with its place in the file.
+    fn bad_setting(&self, error: &sessile_summarize::SettingsError) -> Failure {
+        let setting = self.settings.table(TABLE).find(|setting| setting.key == error.key);
+        let (path, line) = match setting.map(|setting| &setting.origin) {
+            Some(Origin::File { path, line }) => (path.clone(), line.unwrap_or(1)),
+            _ => Default::default(),
+        };
+        let found = setting
+            .and_then(|setting| setting.value.as_ref())
+            .map(|value| value.to_json().raw().to_text().into_owned());
+        let (key, expected) = (error.key.clone(), error.expected.to_owned());
+        SettingsError::BadValue { path, line, key, expected, found: found.unwrap_or_default() }.into()
+    }
+}
+
+/// Shows a summary to whoever is looking while it is written.
+///
+/// Whole lines stay, the line that is being written is replaced as it grows.
+pub(crate) struct Telling<'t, 's> {
+    err: &'t mut Screen<'s>,
+    line: String,
+    is_shown: bool,
+}
+
+impl<'t, 's> Telling<'t, 's> {
+    /// Says who is at work, unless that takes no time.
+    pub(crate) fn begin(generator: Generator, err: &'t mut Screen<'s>) -> Self {
+        let mut telling = Self { err, line: String::new(), is_shown: false };
+        match generator {
+            Generator::Extractive => {}
+            Generator::Model => telling.flash("the model is reading"),
+            Generator::Command => telling.flash("the command is at work"),
+        }
+        telling
+    }
+
+    pub(crate) fn tell(&mut self, progress: SummaryProgress<'_>) {
+        match progress {
+            SummaryProgress::Text(text) => self.add(text),
+            SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
+                self.end_line();
+                let seconds = delay_ms.div_ceil(1000);
+                // People who look at a file afterwards want to know as well why it took so long.
+                let words = format!("{reason}; trying again in {seconds} s ({attempt} of {max_attempts})");
+                self.clear();
+                drop(self.err.print_whole(&Line::new().styled(DIM, &words)));
+            }
+            SummaryProgress::Attempt => self.flash("the model is reading again"),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        if !self.err.is_terminal() {
+            return;
+        }
+        for piece in text.split_inclusive('\n') {
+            self.line.push_str(piece.trim_end_matches('\n'));
+            if piece.ends_with('\n') {
+                self.end_line();
+            }
+        }
+        let line = self.line.clone();
+        self.flash(&line);
+    }
+
+    /// Lets the line stay that was being written.
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if self.err.is_terminal() && !line.is_empty() {
+            self.clear();
+            drop(self.err.print_whole(&Line::new().styled(DIM, &line)));
+        }
+    }
+
+    /// Shows something that goes away again. Not worth failing for if it cannot be shown.
+    fn flash(&mut self, text: &str) {
+        if self.err.is_terminal() {
+            // Of a long line people want to see what is new.
+            let width = self.err.width().saturating_sub(1);
+            let n_more = text.chars().count().saturating_sub(width);
+            let end: String = text.chars().skip(n_more).collect();
+            self.is_shown |= self.err.flash(Line::new().styled(DIM, &end)).is_ok();
+        }
+    }
+
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            drop(self.err.flash(Line::new()));
+        }
+    }
+
+    pub(crate) fn end(mut self) {
+        self.end_line();
+        self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stream;
+    use crate::args::Color;
+
+    fn told(terminal_width: Option<usize>, generator: Generator, progress: &[SummaryProgress<'_>]) -> String {
+        let mut bytes = Vec::new();
+        let stream = Stream { writer: &mut bytes, terminal_width, terminal_height: None, takes_color: false };
+        let mut screen = Screen::new(stream, Color::Never);
+        let mut telling = Telling::begin(generator, &mut screen);
+        for progress in progress {
+            telling.tell(*progress);
+        }
+        telling.end();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn whole_lines_stay_and_nothing_acts() {
+        let pieces = ["## Go", "al\nMove \u{1b}[2J", " it", "\nlast"].map(SummaryProgress::Text);
+        let shown = told(Some(40), Generator::Model, &pieces);
+        for line in ["## Goal\n", "Move ␛[2J it\n", "last\n"] {
+            assert!(shown.contains(line), "{shown:?}");
+        }
+        assert!(!shown.contains("\u{1b}[2J"), "{shown:?}");
+        assert_eq!(told(None, Generator::Model, &pieces), "");
+    }
+
+    #[test]
+    fn waiting_is_told_to_everybody() {
+        let waiting = SummaryProgress::Waiting { attempt: 1, max_attempts: 3, delay_ms: 1500, reason: "status 429" };
+        assert_eq!(told(None, Generator::Model, &[waiting]), "status 429; trying again in 2 s (1 of 3)\n");
+        assert_eq!(told(Some(80), Generator::Extractive, &[]), "");
+    }
+}

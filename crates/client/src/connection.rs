@@ -1,0 +1,209 @@
+//! Streams to and from a server.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sessile::json::{Json, ObjectWriter, Raw};
+
+use crate::command::Target;
+
+/// How many records that nobody asked for wait to be taken. A server that is ahead of that waits.
+const MAX_TOLD: usize = 1024;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The server refused.
+    #[error("{message}")]
+    Refused {
+        /// The sort of failure, such as `NOT_FOUND`.
+        code: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The server could not be started or reached.
+    #[error("cannot reach the server")]
+    Unreachable(#[source] io::Error),
+    /// The server is gone.
+    #[error("the server has ended")]
+    Ended,
+    /// The server answered something that makes no sense.
+    #[error("{command} was answered with {answer}")]
+    Unexpected {
+        /// What was asked.
+        command: &'static str,
+        /// The answer.
+        answer: String,
+    },
+}
+
+/// A record that came without being asked for.
+pub type Told = Json;
+
+/// A connection to a server.
+pub struct Client {
+    writer: Mutex<Option<Box<dyn Write + Send>>>,
+    waiting: Arc<Mutex<Waiting>>,
+    told: Mutex<Receiver<Told>>,
+    child: Mutex<Option<Child>>,
+}
+
+/// Those who wait for answers.
+#[derive(Default)]
+struct Waiting {
+    by_number: HashMap<u64, Sender<Json>>,
+    next_number: u64,
+    has_ended: bool,
+}
+
+impl Client {
+    /// Starts a program with these arguments behind `rpc`.
+    pub fn start(program: impl AsRef<std::ffi::OsStr>, args: &[&str]) -> Result<Self, ClientError> {
+        let mut command = Command::new(program);
+        command.arg("rpc").args(args);
+        Self::start_by(command)
+    }
+
+    /// Starts a program as the command says; its streams are ours.
+    pub fn start_by(mut command: Command) -> Result<Self, ClientError> {
+        let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = started.map_err(ClientError::Unreachable)?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(ClientError::Ended);
+        };
+        let client = Self::over(output, input);
+        *lock(&client.child) = Some(child);
+        Ok(client)
+    }
+
+    /// Connects to a server that listens at a Unix socket.
+    #[cfg(unix)]
+    pub fn connect(path: impl AsRef<std::path::Path>) -> Result<Self, ClientError> {
+        let stream = std::os::unix::net::UnixStream::connect(path).map_err(ClientError::Unreachable)?;
+        let reading = stream.try_clone().map_err(ClientError::Unreachable)?;
+        Ok(Self::over(reading, SocketEnd(stream)))
+    }
+
+    /// Speaks over two streams.
+    pub fn over(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Self {
+        let waiting: Arc<Mutex<Waiting>> = Arc::default();
+        let (tell, told) = sync_channel(MAX_TOLD);
+        let answers = Arc::clone(&waiting);
+        std::thread::spawn(move || {
+            for record in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+                let Ok(record) = Json::parse(&record) else { continue };
+                if record.raw().get("type").and_then(Raw::as_text).is_none_or(|kind| kind != "response") {
+                    // Nobody wants to know any more.
+                    if tell.send(record).is_err() {
+                        break;
+                    }
+                    continue;
+                }
+                let number = record.raw().get("id").and_then(Raw::as_number);
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "we gave it out")]
+                let asker = number.and_then(|number| lock(&answers).by_number.remove(&(number as u64)));
+                if let Some(asker) = asker {
+                    drop(asker.send(record));
+                }
+            }
+            let mut answers = lock(&answers);
+            answers.has_ended = true;
+            // Whoever still waits learns that nothing comes.
+            answers.by_number.clear();
+        });
+        Self { writer: Mutex::new(Some(Box::new(writer))), waiting, told: Mutex::new(told), child: Mutex::new(None) }
+    }
+
+    /// The session that the server is at for us.
+    pub fn current(&self) -> Target<'_> {
+        Target::new(self, None)
+    }
+
+    /// The session of a file.
+    pub fn at<'c>(&'c self, session_path: &'c str) -> Target<'c> {
+        Target::new(self, Some(session_path))
+    }
+
+    /// Sends a command with its parameters and waits for the data of its answer, if it has any.
+    pub fn call(&self, command: &str, parameters: &Json) -> Result<Option<Json>, ClientError> {
+        let (answer, answered) = channel();
+        let number = {
+            let mut waiting = lock(&self.waiting);
+            if waiting.has_ended {
+                return Err(ClientError::Ended);
+            }
+            waiting.next_number += 1;
+            let number = waiting.next_number;
+            waiting.by_number.insert(number, answer);
+            number
+        };
+        let mut request = ObjectWriter::new();
+        request.integer("id", i64::try_from(number).unwrap_or(i64::MAX)).string("type", command);
+        for member in parameters.raw().members() {
+            if let Some(key) = member.key.as_text() {
+                request.member(&key, member.value);
+            }
+        }
+        let mut bytes = request.finish().into_bytes();
+        bytes.push(b'\n');
+        {
+            let mut writer = lock(&self.writer);
+            let Some(writer) = writer.as_mut() else { return Err(ClientError::Ended) };
+            writer.write_all(&bytes).and_then(|()| writer.flush()).map_err(ClientError::Unreachable)?;
+        }
+        let Ok(answer) = answered.recv() else { return Err(ClientError::Ended) };
+        let text = |key: &str| answer.raw().get(key).and_then(Raw::as_string).unwrap_or_default();
+        if answer.raw().get("success").and_then(Raw::as_bool) != Some(true) {
+            return Err(ClientError::Refused { code: text("code"), message: text("error") });
+        }
+        Ok(answer.raw().get("data").map(Raw::to_json))
+    }
+
+    /// The next record that came without being asked for; none if none comes in time.
+    pub fn next_told(&self, timeout: Duration) -> Result<Option<Told>, ClientError> {
+        match lock(&self.told).recv_timeout(timeout) {
+            Ok(told) => Ok(Some(told)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(ClientError::Ended),
+        }
+    }
+
+    /// Says that nothing more will be asked, and waits for a program that was started. Returns its exit code.
+    pub fn close(self) -> Option<i32> {
+        drop(lock(&self.writer).take());
+        let mut child = lock(&self.child).take()?;
+        child.wait().ok()?.code()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The writing half of a socket, which says so when it ends.
+#[cfg(unix)]
+struct SocketEnd(std::os::unix::net::UnixStream);
+
+#[cfg(unix)]
+impl Write for SocketEnd {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(unix)]
+impl Drop for SocketEnd {
+    fn drop(&mut self) {
+        // If the other side is gone there is nobody to tell.
+        drop(self.0.shutdown(std::net::Shutdown::Write));
+    }
+}

@@ -1,0 +1,27 @@
+//! A client of `sessile rpc` for Rust programs.
+//!
+//! [`Client`] starts the program, connects to its socket, or speaks over any two streams. Every command is a method of
+//! [`Target`], which says which session is meant: [`Client::current`], or [`Client::at`] another one. Answers are
+//! waited for; any number of threads may ask at once. What happens without being asked for comes through
+//! [`Client::next_told`].
+//!
+//! ```no_run
+//! use sessile_client::Client;
+//!
+//! let client = Client::start("sessile", &["--session", "/proj/project/session.jsonl"])?;
+//! let before = client.current().get_state()?;
+//! let message = sessile::json::Json::parse(r#"{"role":"user","content":"hello","timestamp":1}"#).unwrap();
+//! let written = client.current().expecting(None).append_message(&message);
+//! println!("{:?} {:?}", before.session_name, written);
+//! # Ok::<(), sessile_client::ClientError>(())
+//! ```
+
+mod answer;
+mod command;
+mod connection;
+
+pub use answer::{
+    Answer, Cancelled, CompactionResult, Forked, Hits, Leaf, Made, Navigated, State, Subscription, Written,
+};
+pub use command::{COMMANDS, OrNull, Target};
+pub use connection::{Client, ClientError, Told};

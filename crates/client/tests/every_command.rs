@@ -1,0 +1,426 @@
+//! Every command through the Rust client, against a server in the same process.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use sessile::json::{Json, Raw};
+use sessile::{NewSession, SessionManager, Sessions, draft};
+use sessile_client::{Client, ClientError, OrNull};
+use sessile_rpc::catalogue::{COMMANDS, Origin};
+use sessile_rpc::{Engine, Options, Start};
+use tempfile::TempDir;
+
+/// A server with its sessions in a directory of its own, and the clients it has.
+struct World {
+    engine: Arc<Engine>,
+    dir: TempDir,
+}
+
+impl World {
+    fn new(start: &Start) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = Sessions::default().caching(None).noting_operations(Some(dir.path().join("state")));
+        let mut options = Options::new(sessions);
+        options.cwd = dir.path().to_path_buf();
+        options.session_dir = Some(dir.path().join("sessions"));
+        options.compaction.keep_recent_tokens = 1;
+        Self { engine: Engine::start(options, start, None).unwrap(), dir }
+    }
+
+    fn client(&self) -> Client {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let engine = Arc::clone(&self.engine);
+        thread::spawn(move || engine.serve(theirs.try_clone().unwrap(), theirs));
+        Client::over(ours.try_clone().unwrap(), ours)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.dir.path().join("sessions").join(name).to_string_lossy().into_owned()
+    }
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+fn user(text: &str) -> Json {
+    draft::UserMessage::new(text, 1).into()
+}
+
+fn answer(text: &str) -> Json {
+    draft::AssistantMessage::new("acme", "acme-1", text, 2).into()
+}
+
+fn n(data: &Json, key: &str) -> usize {
+    data.raw().get(key).unwrap().items().count()
+}
+
+fn text(data: &Json, key: &str) -> String {
+    data.raw().get(key).and_then(Raw::as_string).unwrap()
+}
+
+fn code<T: std::fmt::Debug>(result: Result<T, ClientError>) -> String {
+    match result.unwrap_err() {
+        ClientError::Refused { code, .. } => code,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_command_has_a_method() {
+    let mut known: Vec<&str> =
+        COMMANDS.iter().filter(|command| command.origin != Origin::Agent).map(|command| command.name).collect();
+    let mut methods = sessile_client::COMMANDS.to_vec();
+    known.sort_unstable();
+    methods.sort_unstable();
+    assert_eq!(methods, known);
+}
+
+#[test]
+fn a_session_is_written_and_looked_at() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    let question = here.expecting(None).append_message(&user("Why is the tide late?")).unwrap();
+    assert_eq!(question.durable, "page-cache");
+    assert_eq!(question.leaf_id.as_ref(), Some(&question.entry_id));
+    let question_id = question.entry_id.to_string();
+    let answered = here.expecting(Some(&question_id)).append_message(&answer("Wind.")).unwrap();
+    assert_eq!(code(here.expecting(Some(&question_id)).append_message(&user("stale"))), "LEAF_MOVED");
+    here.append_thinking_level_change("high").unwrap();
+    here.append_model_change("acme", "acme-2").unwrap();
+    here.append_usage("cache_warm", "acme", "acme-1", &json(r#"{"input":1}"#), Some("note")).unwrap();
+    here.append_custom_entry("x.state", Some(&json(r#"{"n":1}"#))).unwrap();
+    here.append_custom_message_entry("x.said", &json(r#""aside""#), true, None).unwrap();
+    here.append_session_info("Tides").unwrap();
+    here.append_label_change(&question_id, Some("start")).unwrap();
+    here.set_label(&answered.entry_id.to_string(), Some("end")).unwrap();
+    here.append_context_edit(&question_id, &json(r#"{"content":"Why?"}"#)).unwrap();
+    let state = here.get_state().unwrap();
+    assert_eq!(state.session_name.as_deref(), Some("Tides"));
+    assert_eq!(state.model, Some(("acme".to_owned(), "acme-2".to_owned())));
+    assert_eq!(state.thinking_level, "high");
+    assert_eq!(n(&here.get_messages().unwrap(), "messages"), 3);
+    let entries = here.get_entries(None).unwrap();
+    assert_eq!(n(&entries, "entries"), 11);
+    assert_eq!(n(&here.get_entries(Some(&question_id)).unwrap(), "entries"), 10);
+    assert_eq!(n(&here.get_tree().unwrap(), "tree"), 1);
+    assert_eq!(text(&here.get_last_assistant_text().unwrap(), "text"), "Wind.");
+    assert_eq!(n(&here.get_fork_messages().unwrap(), "messages"), 1);
+    assert_eq!(here.get_session_stats().unwrap().raw().get("userMessages").unwrap().as_number(), Some(1.0));
+    assert_eq!(n(&here.get_branch(Some(&question_id)).unwrap(), "entries"), 1);
+    assert_eq!(n(&here.get_children(OrNull(None)).unwrap(), "entries"), 1);
+    assert_eq!(n(&here.get_children(OrNull(Some(&question_id))).unwrap(), "entries"), 1);
+    assert!(here.get_entry("nope").unwrap().raw().get("entry").is_none());
+    assert!(here.get_entry(&question_id).unwrap().raw().get("entry").is_some());
+    assert_eq!(text(&here.get_label(&question_id).unwrap(), "label"), "start");
+    assert!(here.get_header().unwrap().raw().get("header").is_some());
+    assert_eq!(n(&here.build_session_context(None).unwrap(), "messages"), 3);
+    assert_eq!(n(&here.build_session_context(Some(OrNull(Some(&question_id)))).unwrap(), "messages"), 1);
+    assert_eq!(n(&here.build_session_context(Some(OrNull(None))).unwrap(), "messages"), 0);
+    assert_eq!(n(&here.build_context_entries(Some(OrNull(Some(&question_id)))).unwrap(), "entries"), 1);
+    assert!(n(&here.build_context_entries(None).unwrap(), "entries") >= 3);
+    assert_eq!(n(&here.verify().unwrap(), "findings"), 0);
+}
+
+#[test]
+fn the_tree_is_walked_and_compacted() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    let first = here.append_message(&user(&"old ".repeat(100))).unwrap().entry_id.to_string();
+    here.append_message(&answer(&"older ".repeat(100))).unwrap();
+    let second = here.append_message(&user("new")).unwrap().entry_id.to_string();
+    let last = here.append_message(&answer("newest")).unwrap().entry_id.to_string();
+    assert_eq!(here.branch(&first).unwrap().leaf_id.unwrap(), first.as_str());
+    // Where one has gone on purpose is what is expected from then on.
+    let side = here.expecting(Some(&first)).append_message(&answer("another")).unwrap().entry_id.to_string();
+    assert_eq!(here.reset_leaf().unwrap().leaf_id, None);
+    assert_eq!(here.follow_leaf().unwrap().leaf_id.unwrap(), side.as_str());
+    let gone = here.navigate_tree(&second, Some(true), Some("short"), Some(false), Some("back")).unwrap();
+    assert_eq!(gone.editor_text.as_deref(), Some("new"));
+    assert!(gone.summary_entry.is_some() && !gone.cancelled);
+    here.branch_with_summary(OrNull(Some(&last)), "went elsewhere", None, Some(false), None).unwrap();
+    let prepared = here.prepare_compaction(Some(1)).unwrap();
+    assert!(prepared.raw().get("preparation").is_some());
+    let compacted = here.compact(Some("tides")).unwrap();
+    assert!(!compacted.summary.is_empty());
+    assert_eq!(code(here.compact(None)), "INVALID_ARGUMENT");
+    here.append_compaction("all of it", OrNull(None), 12.0, Some(&json("{}")), Some(true), None).unwrap();
+    assert_eq!(n(&here.get_messages().unwrap(), "messages"), 1);
+    assert_eq!(code(here.append_compaction("x", OrNull(Some("nope")), 1.0, None, None, None)), "NOT_FOUND");
+    here.abort().unwrap();
+}
+
+#[test]
+fn sessions_are_left_and_found_again() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    let question = here.append_message(&user("harmonic sums")).unwrap().entry_id.to_string();
+    here.append_message(&answer("constituents")).unwrap();
+    let second = here.append_message(&user("second")).unwrap().entry_id.to_string();
+    let original = here.get_state().unwrap().session_file.unwrap();
+    assert_eq!(here.fork(&second).unwrap().text.as_deref(), Some("second"));
+    assert!(!here.clone_session().unwrap().cancelled);
+    let made = here.create_branched_session(&question).unwrap();
+    assert_eq!(here.get_state().unwrap().session_file, made.session_path);
+    assert!(!here.new_session(Some(&original)).unwrap().cancelled);
+    assert_eq!(code(here.clone_session()), "INVALID_ARGUMENT");
+    here.set_session_name("New").unwrap();
+    here.switch_session(&original).unwrap();
+    client.at(&original).rename_session(&original, "Original").unwrap();
+    assert_eq!(here.get_state().unwrap().session_name.as_deref(), Some("Original"));
+    assert_eq!(n(&here.list_sessions(Some("all"), None, Some(10), Some(false), Some("shown")).unwrap(), "sessions"), 4);
+    assert_eq!(n(&here.list_sessions(Some("all"), None, None, Some(true), None).unwrap(), "sessions"), 1);
+    assert_eq!(n(&here.list_sessions(None, None, None, None, Some("hidden")).unwrap(), "sessions"), 1);
+    let found = here.search("constituents", Some("all"), Some(5), Some(&json(r#"{"role":"assistant"}"#))).unwrap();
+    assert!(!found.hits.is_empty());
+    let family = here.family().unwrap();
+    assert_eq!(text(&family, "root"), original);
+    assert_eq!(n(&family, "nodes"), 4);
+    assert_eq!(code(client.at("/no/such.jsonl").get_state()), "NOT_FOUND");
+    let copy = made.session_path.unwrap();
+    let trashed = world.dir.path().join("trash");
+    // The trash is where the user has it, so only what cannot be there is deleted in a test.
+    assert_eq!(code(here.delete_session(&world.path("missing.jsonl"))), "NOT_FOUND");
+    assert_eq!(code(here.restore_session(&copy)), "NOT_FOUND");
+    drop(trashed);
+}
+
+#[test]
+fn settings_and_what_needs_an_agent() {
+    let world = World::new(&Start::Memory);
+    let client = world.client();
+    let here = client.current();
+    assert_eq!(text(&here.set_model("acme", "acme-1").unwrap(), "id"), "acme-1");
+    here.set_thinking_level("low").unwrap();
+    here.set_auto_compaction(false).unwrap();
+    here.set_steering_mode("all").unwrap();
+    here.set_follow_up_mode("all").unwrap();
+    here.set_auto_retry(true).unwrap();
+    here.abort_retry().unwrap();
+    here.abort_bash().unwrap();
+    here.clear_queue().unwrap();
+    assert_eq!(n(&here.get_commands().unwrap(), "commands"), 0);
+    let state = here.get_state().unwrap();
+    assert_eq!((state.thinking_level.as_str(), state.auto_compaction_enabled), ("low", false));
+    assert_eq!(state.session_file, None);
+    assert_eq!(n(&here.get_entries(None).unwrap(), "entries"), 2);
+    // What is set already is not noted again.
+    here.set_model("acme", "acme-1").unwrap();
+    here.set_thinking_level("low").unwrap();
+    assert_eq!(n(&here.get_entries(None).unwrap(), "entries"), 2);
+    for command in COMMANDS.iter().filter(|command| command.origin == Origin::Agent) {
+        assert_eq!(code(client.call(command.name, &json("{}"))), "NOT_SUPPORTED");
+    }
+    assert_eq!(code(client.call("navigate_tree", &json("{}"))), "INVALID_ARGUMENT");
+    assert_eq!(client.close(), None);
+}
+
+/// The next record of a type, passing over others.
+fn told(client: &Client, kind: &str) -> Json {
+    loop {
+        let told = client.next_told(Duration::from_secs(20)).unwrap().unwrap_or_else(|| panic!("no {kind} came"));
+        if text(&told, "type") == kind {
+            return told;
+        }
+    }
+}
+
+#[test]
+fn a_subscription_goes_on_where_it_was_left() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    here.append_message(&user("before")).unwrap();
+    let subscribed = here.subscribe(Some(&["entry_appended"]), None, None).unwrap();
+    let mut cursors = vec![subscribed.cursor.clone()];
+    for place in 0..5 {
+        here.append_message(&user(&place.to_string())).unwrap();
+        let event = told(&client, "event");
+        assert_eq!(text(&event, "subscription"), subscribed.subscription);
+        let entry = event.raw().get("event").unwrap();
+        assert_eq!(entry.get("own").and_then(Raw::as_bool), Some(true));
+        cursors.push(text(&event, "cursor"));
+    }
+    here.unsubscribe(&subscribed.subscription).unwrap();
+    assert_eq!(code(here.unsubscribe(&subscribed.subscription)), "NOT_FOUND");
+    here.append_message(&user("while away")).unwrap();
+    let path = here.get_state().unwrap().session_file.unwrap();
+    drop(client);
+    // Another client, later: it gets exactly what it missed.
+    for (n_seen, cursor) in cursors.iter().enumerate() {
+        let client = world.client();
+        client.at(&path).subscribe(Some(&["entry_appended"]), Some(cursor), None).unwrap();
+        let missed: Vec<Json> = (n_seen..6).map(|_| told(&client, "event")).collect();
+        let texts: Vec<String> = missed
+            .iter()
+            .map(|event| event.raw().get("event").unwrap().get("entry").unwrap().get("message").unwrap().to_json())
+            .map(|message| message.raw().get("content").unwrap().to_text().into_owned())
+            .collect();
+        assert_eq!(texts.len(), 6 - n_seen);
+        assert!(texts.last().unwrap().contains("while away"));
+        assert!(client.next_told(Duration::from_millis(200)).unwrap().is_none());
+    }
+    let client = world.client();
+    assert_eq!(code(client.at(&path).subscribe(None, Some("nonsense"), None)), "INVALID_ARGUMENT");
+}
+
+#[test]
+fn a_whole_store_is_told() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    here.append_message(&user("before")).unwrap();
+    let first = here.get_state().unwrap().session_file.unwrap();
+    let events = ["entry_appended", "session_deleted"];
+    let subscribed = here.subscribe(Some(&events), None, Some("store")).unwrap();
+    // Another program starts a session of its own.
+    let sessions = Sessions::default().caching(None);
+    let dir = world.dir.path().join("sessions");
+    let mut other = sessions.create(world.dir.path(), Some(&dir), NewSession::default()).unwrap();
+    other.append_message(draft::UserMessage::new("theirs 0", 1)).unwrap();
+    let event = told(&client, "event");
+    let told_of = |event: &Json| event.raw().get("event").unwrap().to_json();
+    assert_eq!(text(&told_of(&event), "sessionPath"), other.session_file().unwrap().to_string_lossy());
+    let cursor = text(&event, "cursor");
+    here.append_message(&user("ours")).unwrap();
+    assert_eq!(text(&told_of(&told(&client, "event")), "sessionPath"), first);
+    here.unsubscribe(&subscribed.subscription).unwrap();
+    other.append_message(draft::UserMessage::new("theirs 1", 1)).unwrap();
+    // Whoever comes back with a cursor gets what was missed, of every session.
+    let back = world.client();
+    back.current().subscribe(Some(&events), Some(&cursor), Some("store")).unwrap();
+    let mut missed: Vec<String> = (0..2).map(|_| told_of(&told(&back, "event")).to_text().into_owned()).collect();
+    missed.sort();
+    assert!(missed.iter().any(|event| event.contains("theirs 1")), "{missed:?}");
+    assert!(missed.iter().any(|event| event.contains("ours")), "{missed:?}");
+    assert!(back.next_told(Duration::from_millis(300)).unwrap().is_none());
+    std::fs::remove_file(other.session_file().unwrap()).unwrap();
+    assert_eq!(text(&told_of(&told(&back, "event")), "type"), "session_deleted");
+    assert_eq!(code(here.subscribe(None, Some("store:x"), Some("store"))), "INVALID_ARGUMENT");
+}
+
+#[test]
+fn what_another_program_writes_is_told_in_the_order_of_the_file() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    here.append_message(&user("ours")).unwrap();
+    let path = here.get_state().unwrap().session_file.unwrap();
+    here.subscribe(None, None, None).unwrap();
+    let mut other = SessionManager::open(Path::new(&path), None, None).unwrap();
+    for place in 0..20 {
+        other.append_message(draft::UserMessage::new(format!("theirs {place}"), 1)).unwrap();
+    }
+    for place in 0..20 {
+        let event = told(&client, "event");
+        let event = event.raw().get("event").unwrap();
+        assert_eq!(event.get("own").and_then(Raw::as_bool), Some(false));
+        assert!(event.to_text().contains(&format!("theirs {place}\"")), "{} is not {place}", event.to_text());
+    }
+    // Our leaf stayed, so that ours is beside theirs, and told so behind its entry.
+    here.append_message(&user("beside")).unwrap();
+    let kinds: Vec<String> =
+        (0..2).map(|_| text(&told(&client, "event").raw().get("event").unwrap().to_json(), "type")).collect();
+    assert_eq!(kinds, ["entry_appended", "divergence"]);
+    here.reset_leaf().unwrap();
+    let moved = told(&client, "event");
+    assert_eq!(text(&moved.raw().get("event").unwrap().to_json(), "type"), "leaf_moved");
+}
+
+#[test]
+fn a_client_can_say_no_and_supply_summaries() {
+    let world = World::new(&Start::New);
+    let (client, guard) = (world.client(), world.client());
+    let here = client.current();
+    let first = here.append_message(&user(&"old ".repeat(50))).unwrap().entry_id.to_string();
+    here.append_message(&answer(&"older ".repeat(50))).unwrap();
+    let second = here.append_message(&user("new")).unwrap().entry_id.to_string();
+    let events = ["session_before_fork", "session_before_compact", "session_before_tree", "session_before_switch"];
+    guard.current().hook_register(&events, Some(10_000)).unwrap();
+    let guarding = thread::spawn(move || {
+        for result in [
+            r#"{"cancel":true}"#,
+            r#"{"cancel":true}"#,
+            r#"{"cancel":true}"#,
+            r#"{"compaction":{"summary":"SUPPLIED","tokensBefore":5}}"#,
+            r#"{"summary":{"summary":"LEFT"},"label":"from the hook"}"#,
+        ] {
+            let request = told(&guard, "hook_request");
+            // Whoever is asked may look at the session meanwhile.
+            guard.current().get_messages().unwrap();
+            guard.current().hook_response(&text(&request, "requestId"), Some(&json(result))).unwrap();
+        }
+        guard
+    });
+    assert!(here.fork(&second).unwrap().cancelled);
+    assert!(here.new_session(None).unwrap().cancelled);
+    assert_eq!(code(here.compact(None)), "CANCELLED");
+    let compacted = here.compact(None).unwrap();
+    assert_eq!((compacted.summary.as_str(), compacted.tokens_before), ("SUPPLIED", 5.0));
+    let gone = here.navigate_tree(&first, Some(true), None, None, None).unwrap();
+    assert!(gone.summary_entry.unwrap().to_text().contains("LEFT"));
+    let guard = guarding.join().unwrap();
+    assert_eq!(code(guard.current().hook_response("h99", None)), "NOT_FOUND");
+    drop(guard);
+    // Who is gone is not asked any more.
+    assert!(!here.new_session(None).unwrap().cancelled);
+}
+
+#[test]
+fn a_hook_that_does_not_answer_is_not_waited_for_without_end() {
+    let world = World::new(&Start::New);
+    let (client, silent) = (world.client(), world.client());
+    client.current().append_message(&user("x")).unwrap();
+    silent.current().hook_register(&["session_before_switch"], Some(50)).unwrap();
+    assert!(!client.current().new_session(None).unwrap().cancelled);
+    let request = told(&silent, "hook_request");
+    assert_eq!(text(&told(&silent, "hook_cancel"), "requestId"), text(&request, "requestId"));
+}
+
+#[test]
+fn many_clients_lose_nothing() {
+    let world = World::new(&Start::New);
+    let first = world.client();
+    first.current().append_message(&user("start")).unwrap();
+    let writers: Vec<_> = (0..8)
+        .map(|writer| {
+            let client = world.client();
+            thread::spawn(move || {
+                for place in 0..50 {
+                    let data = json(&format!("[{writer},{place}]"));
+                    client.current().append_custom_entry("w", Some(&data)).unwrap();
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    let entries = first.current().get_entries(None).unwrap();
+    assert_eq!(n(&entries, "entries"), 401);
+    // They are one chain: nobody's entry is beside another's.
+    assert_eq!(n(&first.current().get_branch(None).unwrap(), "entries"), 401);
+    let path = first.current().get_state().unwrap().session_file.unwrap();
+    let session = SessionManager::open(Path::new(&path), None, None).unwrap();
+    assert_eq!(session.entry_count(), 401);
+}
+
+#[test]
+fn new_sessions_of_an_id_are_found_again() {
+    let world = World::new(&Start::WithId("tide-1".to_owned()));
+    let client = world.client();
+    client.current().append_message(&user("x")).unwrap();
+    assert_eq!(client.current().get_state().unwrap().session_id, "tide-1");
+    let sessions = Sessions::default().caching(None);
+    let dir = world.dir.path().join("sessions");
+    let error =
+        sessions.create(world.dir.path(), Some(&dir), NewSession { id: Some("../x".into()), parent_session: None });
+    assert!(error.is_err());
+}

@@ -1,0 +1,470 @@
+//! Every command with its parameters and answers, and every event. All else that describes the protocol is made of this.
+
+mod event;
+mod named;
+
+pub use event::{EVENTS, EventShape, HOOK_EVENTS, STREAMED, SUBSCRIBED};
+pub use named::NAMED;
+
+use crate::command::{Run, agent, append, compact, hooks, look, navigate, replace, state, store, subscribe};
+use crate::shape::Field;
+use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Words};
+
+/// Where a command comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// pi has it, and it answers as in pi.
+    Pi,
+    /// pi has it, but it needs an agent, which there is none of here.
+    Agent,
+    /// Only this server has it.
+    Sessile,
+}
+
+/// A command.
+#[derive(Clone, Copy)]
+pub struct Command {
+    /// Its name: the request's `type`.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub what: &'static str,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What it takes, besides `id` and `type`.
+    pub parameters: &'static [Field],
+    /// What it answers; none if it answers without data.
+    pub data: Option<Shape>,
+    /// Whether it is about a session, and so takes a `sessionPath`.
+    pub is_about_session: bool,
+    /// Whether it adds an entry, and so takes an `expectedLeaf`.
+    pub writes: bool,
+    /// Whether it may take long, and so lets others pass.
+    pub takes_long: bool,
+    pub(crate) run: Run,
+}
+
+const NO_FIELDS: &[Field] = &[];
+
+const fn command(name: &'static str, what: &'static str, run: Run) -> Command {
+    Command {
+        name,
+        what,
+        origin: Origin::Sessile,
+        parameters: NO_FIELDS,
+        data: None,
+        is_about_session: false,
+        writes: false,
+        takes_long: false,
+        run,
+    }
+}
+
+impl Command {
+    const fn of_pi(self) -> Self {
+        Self { origin: Origin::Pi, ..self }
+    }
+
+    const fn takes(self, parameters: &'static [Field]) -> Self {
+        Self { parameters, ..self }
+    }
+
+    const fn gives(self, data: Shape) -> Self {
+        Self { data: Some(data), ..self }
+    }
+
+    const fn of_session(self) -> Self {
+        Self { is_about_session: true, ..self }
+    }
+
+    const fn writes(self) -> Self {
+        Self { is_about_session: true, writes: true, data: Some(Named("Written")), ..self }
+    }
+
+    const fn long(self) -> Self {
+        Self { takes_long: true, ..self }
+    }
+
+    /// The command of this name.
+    pub fn of(name: &str) -> Option<&'static Self> {
+        COMMANDS.iter().find(|command| command.name == name)
+    }
+
+    /// All parameters, those that many commands share included.
+    pub fn all_parameters(&self) -> impl Iterator<Item = &'static Field> {
+        let of_session = if self.is_about_session { SESSION_PATH } else { NO_FIELDS };
+        let of_write = if self.writes { EXPECTED_LEAF } else { NO_FIELDS };
+        let own = |name: &str| self.parameters.iter().any(|field| field.name == name);
+        let shared = of_session.iter().chain(of_write).filter(move |field| !own(field.name));
+        self.parameters.iter().chain(shared)
+    }
+}
+
+/// Which session a command is about.
+pub const SESSION_PATH: &[Field] =
+    &[Field::optional("sessionPath", Text).about("the session; the current one if absent")];
+
+/// What a write expects.
+pub const EXPECTED_LEAF: &[Field] = &[Field::optional("expectedLeaf", ENTRY_OR_NULL)
+    .about("refuse with LEAF_MOVED unless this is the leaf; null for a session without entries")];
+
+const ENTRY_OR_NULL: Shape = OneOf(&[Text, Null]);
+const ENTRY_ID: Field = Field::new("entryId", Text);
+const DETAILS: Field = Field::optional("details", Any);
+const USAGE: Field = Field::optional("usage", Any);
+const FROM_HOOK: Field = Field::optional("fromHook", Flag);
+const SCOPES: Shape = Words(&["cwd", "repo", "all"]);
+const CANCELLED: Shape = Object(&[Field::new("cancelled", Flag)]);
+const ENTRIES: Shape = Object(&[Field::new("entries", List(&Named("Entry")))]);
+const LEAF: Shape = Object(&[Field::new("leafId", ENTRY_OR_NULL)]);
+const QUEUE_MODE: &[Field] = &[Field::new("mode", Words(&["all", "one-at-a-time"]))];
+
+/// All commands.
+pub const COMMANDS: &[Command] = &[
+    // pi's, about sessions.
+    command("get_state", "What there is to know about the session at a glance", state::get_state)
+        .of_pi()
+        .of_session()
+        .gives(Named("State")),
+    command("get_messages", "The messages of the context: what a model would see", state::get_messages)
+        .of_pi()
+        .of_session()
+        .gives(Object(&[Field::new("messages", List(&Named("Message")))])),
+    command("get_entries", "The entries of all branches in file order", state::get_entries)
+        .of_pi()
+        .of_session()
+        .takes(&[Field::optional("since", Text).about("only those behind this entry")])
+        .gives(Object(&[Field::new("entries", List(&Named("Entry"))), Field::new("leafId", ENTRY_OR_NULL)])),
+    command("get_tree", "The whole tree", state::get_tree)
+        .of_pi()
+        .of_session()
+        .gives(Object(&[Field::new("tree", List(&Named("TreeNode"))), Field::new("leafId", ENTRY_OR_NULL)])),
+    command("get_session_stats", "What the session took", state::get_session_stats)
+        .of_pi()
+        .of_session()
+        .gives(Named("SessionStats")),
+    command("get_fork_messages", "The messages of the user at which one can fork", state::get_fork_messages)
+        .of_pi()
+        .of_session()
+        .gives(Object(&[Field::new(
+            "messages",
+            List(&Object(&[Field::new("entryId", Text), Field::new("text", Text)])),
+        )])),
+    command("get_last_assistant_text", "What the last answer says", state::get_last_assistant_text)
+        .of_pi()
+        .of_session()
+        .gives(Object(&[Field::optional("text", Text)])),
+    command("set_session_name", "Name the session", state::set_session_name)
+        .of_pi()
+        .of_session()
+        .takes(&[Field::new("name", Text)]),
+    command("new_session", "Leave the session for a new one", replace::new_session)
+        .of_pi()
+        .takes(&[Field::optional("parentSession", Text)])
+        .gives(CANCELLED),
+    command("switch_session", "Leave the session for another one", replace::switch_session)
+        .of_pi()
+        .takes(&[Field::new("sessionPath", Text)])
+        .gives(CANCELLED),
+    command("fork", "Leave the session for a copy that ends before a message of the user", replace::fork)
+        .of_pi()
+        .takes(&[ENTRY_ID])
+        .gives(Object(&[Field::optional("text", Text), Field::new("cancelled", Flag)])),
+    command("clone", "Leave the session for a copy of the path to its leaf", replace::clone).of_pi().gives(CANCELLED),
+    command("compact", "Put a summary in the place of what is old", compact::compact)
+        .of_pi()
+        .of_session()
+        .takes(&[Field::optional("customInstructions", Text)])
+        .gives(Named("CompactionResult"))
+        .long(),
+    command("set_auto_compaction", "Whether the session should be compacted by itself", state::set_auto_compaction)
+        .of_pi()
+        .takes(&[Field::new("enabled", Flag)]),
+    command("abort", "Stop compactions and summaries, and wait until they have stopped", compact::abort).of_pi(),
+    command("set_model", "Note which model is used", state::set_model)
+        .of_pi()
+        .of_session()
+        .takes(&[Field::new("provider", Text), Field::new("modelId", Text)])
+        .gives(Object(&[Field::new("provider", Text), Field::new("id", Text)])),
+    command("set_thinking_level", "Note how much the model thinks", state::set_thinking_level)
+        .of_pi()
+        .of_session()
+        .takes(&[Field::new("level", Text)]),
+    command("set_steering_mode", "How messages that steer are taken; shown by get_state", agent::set_steering_mode)
+        .of_pi()
+        .takes(QUEUE_MODE),
+    command("set_follow_up_mode", "How messages that follow are taken; shown by get_state", agent::set_follow_up_mode)
+        .of_pi()
+        .takes(QUEUE_MODE),
+    command("clear_queue", "Empty the queues, which are always empty here", agent::clear_queue)
+        .of_pi()
+        .gives(Object(&[Field::new("steering", List(&Text)), Field::new("followUp", List(&Text))])),
+    command("set_auto_retry", "Accepted; there is nothing to try again", agent::accept)
+        .of_pi()
+        .takes(&[Field::new("enabled", Flag)]),
+    command("abort_retry", "Accepted; there is nothing to stop", agent::accept).of_pi(),
+    command("abort_bash", "Accepted; there is nothing to stop", agent::accept).of_pi(),
+    command("get_commands", "The commands of extensions, of which there are none", agent::get_commands)
+        .of_pi()
+        .gives(Object(&[Field::new("commands", List(&Any))])),
+    // pi's, which need an agent.
+    without_agent("export_html"),
+    without_agent("prompt"),
+    without_agent("steer"),
+    without_agent("follow_up"),
+    without_agent("bash"),
+    without_agent("cycle_model"),
+    without_agent("get_available_models"),
+    without_agent("cycle_thinking_level"),
+    without_agent("get_available_thinking_levels"),
+    // Ours: adding to a session.
+    command("append_message", "Add a message of any role", append::message)
+        .takes(&[Field::new("message", Named("Message"))])
+        .writes(),
+    command("append_thinking_level_change", "Note that the thinking level changed", append::thinking_level_change)
+        .takes(&[Field::new("thinkingLevel", Text)])
+        .writes(),
+    command("append_model_change", "Note that the model changed", append::model_change)
+        .takes(&[Field::new("provider", Text), Field::new("modelId", Text)])
+        .writes(),
+    command("append_usage", "Note a cost that belongs to no message", append::usage)
+        .takes(&[
+            Field::new("kind", Text),
+            Field::new("provider", Text),
+            Field::new("model", Text),
+            Field::new("usage", Any),
+            Field::optional("note", Text),
+        ])
+        .writes(),
+    command("append_compaction", "Add a compaction that the client has made", append::compaction)
+        .takes(&[
+            Field::new("summary", Text),
+            Field::new("firstKeptEntryId", ENTRY_OR_NULL).about("null keeps none of the entries before"),
+            Field::new("tokensBefore", Number),
+            DETAILS,
+            FROM_HOOK,
+            USAGE,
+        ])
+        .writes(),
+    command("append_custom_entry", "Keep a program's own data; the model never sees it", append::custom_entry)
+        .takes(&[Field::new("customType", Text), Field::optional("data", Any)])
+        .writes(),
+    command("append_custom_message_entry", "Add a program's own message to the context", append::custom_message_entry)
+        .takes(&[
+            Field::new("customType", Text),
+            Field::new("content", OneOf(&[Text, List(&Any)])),
+            Field::new("display", Flag),
+            DETAILS,
+        ])
+        .writes(),
+    command("append_session_info", "Name the session; an empty name takes it away", append::session_info)
+        .takes(&[Field::new("name", Text)])
+        .writes(),
+    command("append_label_change", "Label an entry; without a label it loses its own", append::label_change)
+        .takes(&[Field::new("targetId", Text), Field::optional("label", ENTRY_OR_NULL)])
+        .writes(),
+    command("append_context_edit", "Change what the model sees of an entry", append::context_edit)
+        .takes(&[
+            Field::new("targetId", Text),
+            Field::new("replacement", OneOf(&[Null, Object(&[Field::new("content", OneOf(&[Text, List(&Any)]))])])),
+        ])
+        .writes(),
+    command(
+        "branch_with_summary",
+        "Go to an entry and note there what happened on the branch left",
+        append::branch_with_summary,
+    )
+    .takes(&[
+        Field::new("entryId", ENTRY_OR_NULL).about("null for before all entries"),
+        Field::new("summary", Text),
+        DETAILS,
+        FROM_HOOK,
+        USAGE,
+    ])
+    .writes(),
+    command("set_label", "Label an entry: the same as append_label_change", append::set_label)
+        .takes(&[ENTRY_ID, Field::optional("label", ENTRY_OR_NULL)])
+        .writes(),
+    command("rename_session", "Name a session: the same as append_session_info", append::rename_session)
+        .takes(&[Field::new("sessionPath", Text), Field::new("name", Text)])
+        .writes(),
+    // Ours: moving in the tree.
+    command("branch", "Go to an entry: what is added next becomes its child", navigate::branch)
+        .of_session()
+        .takes(&[ENTRY_ID])
+        .gives(LEAF),
+    command("reset_leaf", "Go to before all entries", navigate::reset_leaf).of_session().gives(LEAF),
+    command("follow_leaf", "Go to the last entry of the file", navigate::follow_leaf).of_session().gives(LEAF),
+    command("navigate_tree", "Go elsewhere as pi's /tree does, with or without a summary", navigate::navigate_tree)
+        .of_session()
+        .takes(&[
+            ENTRY_ID,
+            Field::optional("summarize", Flag),
+            Field::optional("customInstructions", Text),
+            Field::optional("replaceInstructions", Flag),
+            Field::optional("label", Text),
+        ])
+        .gives(Object(&[
+            Field::new("cancelled", Flag),
+            Field::optional("editorText", Text),
+            Field::optional("summaryEntry", Named("Entry")),
+            Field::new("leafId", ENTRY_OR_NULL),
+        ]))
+        .long(),
+    command(
+        "create_branched_session",
+        "Leave the session for a copy of the path to an entry",
+        replace::create_branched_session,
+    )
+    .of_session()
+    .takes(&[ENTRY_ID])
+    .gives(Object(&[
+        Field::optional("sessionPath", Text),
+        Field::new("sessionId", Text),
+        Field::new("leafId", ENTRY_OR_NULL),
+    ])),
+    // Ours: looking.
+    command("get_branch", "The entries from the root to an entry, or to the leaf", look::get_branch)
+        .of_session()
+        .takes(&[Field::optional("entryId", Text)])
+        .gives(ENTRIES),
+    command("get_children", "The entries below an entry; null for the roots", look::get_children)
+        .of_session()
+        .takes(&[Field::new("parentId", ENTRY_OR_NULL)])
+        .gives(ENTRIES),
+    command("get_entry", "One entry", look::get_entry)
+        .of_session()
+        .takes(&[ENTRY_ID])
+        .gives(Object(&[Field::optional("entry", Named("Entry"))])),
+    command("get_label", "The label of an entry", look::get_label)
+        .of_session()
+        .takes(&[ENTRY_ID])
+        .gives(Object(&[Field::optional("label", Text)])),
+    command("get_header", "The header of the session", look::get_header)
+        .of_session()
+        .gives(Object(&[Field::new("header", Named("Header"))])),
+    command("build_session_context", "What a model would see at an entry, or at the leaf", look::build_session_context)
+        .of_session()
+        .takes(&[Field::optional("leafId", ENTRY_OR_NULL)])
+        .gives(Object(&[
+            Field::new("messages", List(&Named("Message"))),
+            Field::optional("thinkingLevel", Any),
+            Field::new("model", OneOf(&[Null, Any])),
+        ])),
+    command("build_context_entries", "The entries that the context is made of", look::build_context_entries)
+        .of_session()
+        .takes(&[Field::optional("leafId", ENTRY_OR_NULL)])
+        .gives(ENTRIES),
+    command(
+        "prepare_compaction",
+        "What compacting would summarise and keep; nothing is written",
+        compact::prepare_compaction,
+    )
+    .of_session()
+    .takes(&[Field::optional("keepRecentTokens", Count)])
+    .gives(Object(&[Field::optional("preparation", Named("Preparation"))])),
+    // Ours: the store.
+    command(
+        "list_sessions",
+        "The sessions of a directory, a repository or all, the newest first",
+        store::list_sessions,
+    )
+    .takes(&[
+        Field::optional("scope", SCOPES).about("cwd if absent"),
+        Field::optional("cwd", Text),
+        Field::optional("limit", Count),
+        Field::optional("named", Flag).about("only those with a name"),
+        Field::optional("children", OneOf(&[Flag, Words(&["shown", "hidden", "only"])]))
+            .about("whether those that were forked are listed"),
+    ])
+    .gives(Object(&[Field::new("sessions", List(&Named("SessionRow")))]))
+    .long(),
+    command("search", "Find what was said, done or named", store::search)
+        .takes(&[
+            Field::new("query", Text),
+            Field::optional("scope", Words(&["session", "cwd", "repo", "all"])).about("cwd if absent"),
+            Field::optional("limit", Count).about("50 if absent"),
+            Field::optional("filters", Named("SearchFilters")),
+            Field::optional("sessionPath", Text).about("only this session"),
+        ])
+        .gives(Object(&[Field::new("hits", List(&Named("SearchHit")))]))
+        .long(),
+    command("family", "Whom a session was forked from, and what was forked from it", store::family)
+        .of_session()
+        .gives(Object(&[Field::new("root", Text), Field::new("nodes", List(&Named("FamilyNode")))]))
+        .long(),
+    command("delete_session", "Move a session to the trash", store::delete_session)
+        .takes(&[Field::new("sessionPath", Text)])
+        .gives(Object(&[Field::new("trashed", OneOf(&[Text, Flag])).about("where it is now, if that is known")])),
+    command("restore_session", "Bring a session back from the trash", store::restore_session)
+        .takes(&[Field::new("sessionPath", Text).about("where it was, or its id")])
+        .gives(Object(&[Field::new("sessionPath", Text)])),
+    command("verify", "Look for damage in a session", store::verify)
+        .of_session()
+        .gives(Object(&[Field::new("findings", List(&Named("Finding")))]))
+        .long(),
+    // Ours: events and hooks.
+    command("subscribe", "Be told what happens from now on, or since a cursor", subscribe::subscribe)
+        .of_session()
+        .takes(&[
+            Field::optional("events", List(&Words(EVENTS))).about("all of them if absent"),
+            Field::optional("cursor", Text).about("go on behind what this cursor was given with"),
+            Field::optional("scope", Words(&["session", "store"])).about("session if absent"),
+        ])
+        .gives(Object(&[Field::new("subscription", Text), Field::new("cursor", Text)])),
+    command("unsubscribe", "End a subscription", subscribe::unsubscribe)
+        .takes(&[Field::new("subscription", Text)])
+        .gives(Object(NO_FIELDS)),
+    command("hook_register", "Be asked before things happen", hooks::hook_register)
+        .takes(&[
+            Field::new("events", List(&Words(HOOK_EVENTS))),
+            Field::optional("timeoutMs", Count).about("how long an answer is waited for; 30000 if absent"),
+        ])
+        .gives(Object(NO_FIELDS)),
+    command("hook_response", "Answer a hook_request", hooks::hook_response)
+        .takes(&[Field::new("requestId", Text), Field::optional("result", Any)])
+        .gives(Object(NO_FIELDS)),
+];
+
+const fn without_agent(name: &'static str) -> Command {
+    let what = "Answers NOT_SUPPORTED: there is no agent here";
+    Command { origin: Origin::Agent, ..command(name, what, agent::not_supported) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_used_once_and_lead_somewhere() {
+        for (place, command) in COMMANDS.iter().enumerate() {
+            assert!(COMMANDS[..place].iter().all(|other| other.name != command.name), "{} twice", command.name);
+            command.data.iter().for_each(resolve);
+            command.all_parameters().for_each(|field| resolve(&field.shape));
+        }
+        for (_, shape, _) in NAMED {
+            resolve(shape);
+        }
+    }
+
+    #[test]
+    fn every_event_is_described() {
+        let described: Vec<&str> = SUBSCRIBED.iter().map(|(name, _, _)| *name).collect();
+        assert_eq!(described, EVENTS);
+        let known: Vec<&str> = sessile::EventKind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(described, known);
+        let before: Vec<&str> =
+            sessile::EventKind::ALL.iter().filter(|kind| kind.is_before()).map(|kind| kind.name()).collect();
+        assert_eq!(HOOK_EVENTS, before);
+        SUBSCRIBED.iter().chain(STREAMED).flat_map(|(_, fields, _)| *fields).for_each(|field| resolve(&field.shape));
+    }
+
+    fn resolve(shape: &Shape) {
+        match shape {
+            Named(name) => assert!(NAMED.iter().any(|(known, _, _)| known == name), "{name} is nowhere"),
+            List(inner) => resolve(inner),
+            OneOf(shapes) => shapes.iter().for_each(resolve),
+            Object(fields) => fields.iter().for_each(|field| resolve(&field.shape)),
+            _ => {}
+        }
+    }
+}

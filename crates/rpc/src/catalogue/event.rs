@@ -1,0 +1,184 @@
+//! Every event, and what it carries.
+
+use super::{ENTRY_ID, ENTRY_OR_NULL};
+use crate::shape::Field;
+use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Text, Words};
+
+/// An event: its name, what it carries besides its `type`, and when it is told.
+pub type EventShape = (&'static str, &'static [Field], &'static str);
+
+/// The events that pi's stream has: told without being asked for, to whoever is at the session.
+pub const STREAMED: &[EventShape] = &[
+    ("session_info_changed", &[Field::optional("name", Text)], "The session has another name, or none."),
+    ("thinking_level_changed", &[Field::new("level", Text)], "Another thinking level was set."),
+    ("compaction_start", &[Field::new("reason", COMPACT_REASON)], "A compaction begins."),
+    (
+        "compaction_end",
+        &[
+            Field::new("reason", COMPACT_REASON),
+            Field::optional("result", Named("CompactionResult")),
+            Field::new("aborted", Flag),
+            Field::new("willRetry", Flag),
+            Field::optional("errorMessage", Text),
+        ],
+        "A compaction has ended.",
+    ),
+    (
+        "summarization_retry_scheduled",
+        &[
+            Field::new("attempt", Count),
+            Field::new("maxAttempts", Count),
+            Field::new("delayMs", Count),
+            Field::new("errorMessage", Text),
+        ],
+        "No summary could be had, and it is tried again after a while.",
+    ),
+    (
+        "summarization_retry_attempt_start",
+        &[Field::new("source", Words(&["compaction", "branchSummary"])), Field::optional("reason", COMPACT_REASON)],
+        "It is tried again now.",
+    ),
+    ("summarization_retry_finished", &[], "Trying again has ended, one way or the other."),
+    (
+        "queue_update",
+        &[Field::new("steering", List(&Text)), Field::new("followUp", List(&Text))],
+        "The queues changed.",
+    ),
+    (
+        "extension_error",
+        &[Field::new("extensionPath", Text), Field::new("event", Text), Field::new("error", Text)],
+        "A hook has failed, and so has given no answer.",
+    ),
+];
+
+/// The events that one can subscribe to.
+pub const SUBSCRIBED: &[EventShape] = &[
+    (
+        "session_start",
+        &[
+            Field::new("reason", Words(&["startup", "reload", "new", "resume", "fork"])),
+            Field::optional("previousSessionFile", Text),
+        ],
+        "Somebody has begun to work in the session.",
+    ),
+    (
+        "session_before_switch",
+        &[Field::new("reason", Words(&["new", "resume"])), Field::optional("targetSessionFile", Text)],
+        "Somebody is about to leave the session for another one.",
+    ),
+    (
+        "session_before_fork",
+        &[ENTRY_ID, Field::new("position", FORK_POSITION)],
+        "Somebody is about to fork the session.",
+    ),
+    (
+        "session_fork",
+        &[
+            Field::optional("previousSessionFile", Text),
+            Field::optional("sessionFile", Text),
+            ENTRY_ID,
+            Field::new("position", FORK_POSITION),
+        ],
+        "The session was made of a part of another one.",
+    ),
+    ("session_before_tree", &[Field::new("preparation", Any)], "Somebody is about to go elsewhere in the tree."),
+    (
+        "session_tree",
+        &[
+            Field::new("newLeafId", ENTRY_OR_NULL),
+            Field::new("oldLeafId", ENTRY_OR_NULL),
+            Field::optional("summaryEntry", Named("Entry")),
+            Field::optional("fromExtension", Flag),
+        ],
+        "Somebody went elsewhere in the tree.",
+    ),
+    (
+        "session_before_compact",
+        &[
+            Field::new("preparation", Named("Preparation")),
+            Field::new("branchEntries", List(&Named("Entry"))),
+            Field::optional("customInstructions", Text),
+            Field::new("reason", COMPACT_REASON),
+            Field::new("willRetry", Flag),
+        ],
+        "A summary is about to take the place of what is old.",
+    ),
+    (
+        "session_compact",
+        &[
+            Field::new("compactionEntry", Named("Entry")),
+            Field::new("fromExtension", Flag),
+            Field::new("reason", COMPACT_REASON),
+            Field::new("willRetry", Flag),
+        ],
+        "A summary took the place of what is old.",
+    ),
+    (
+        "session_compact_failed",
+        &[
+            Field::new("reason", COMPACT_REASON),
+            Field::optional("errorMessage", Text),
+            Field::new("aborted", Flag),
+            Field::new("willRetry", Flag),
+            Field::new("fromExtension", Flag),
+        ],
+        "It did not.",
+    ),
+    ("session_info_changed", &[Field::optional("name", Text)], "The session has another name, or none."),
+    (
+        "session_shutdown",
+        &[
+            Field::new("reason", Words(&["quit", "reload", "new", "resume", "fork"])),
+            Field::optional("targetSessionFile", Text),
+        ],
+        "Somebody has left the session.",
+    ),
+    (
+        "entry_appended",
+        &[Field::optional("sessionPath", Text), Field::new("entry", Named("Entry")), Field::new("own", Flag)],
+        "An entry was added, by whomever; own if through this server.",
+    ),
+    (
+        "leaf_moved",
+        &[Field::new("leafId", ENTRY_OR_NULL), Field::new("previousLeafId", ENTRY_OR_NULL), Field::new("reason", Text)],
+        "The leaf is elsewhere, and not because something was added to it.",
+    ),
+    (
+        "divergence",
+        &[Field::new("leafId", Text), Field::new("foreignLeafId", Text), Field::new("commonAncestorId", ENTRY_OR_NULL)],
+        "Our entry is beside that of another program, not behind it.",
+    ),
+    (
+        "recovered",
+        &[Field::new("entryIds", List(&Text)), Field::new("reason", Text)],
+        "Entries that another program had destroyed were put back.",
+    ),
+    ("session_deleted", &[Field::new("sessionPath", Text), Field::new("trashed", Flag)], "A session was deleted."),
+];
+
+const COMPACT_REASON: Shape = Words(&["manual", "threshold", "overflow"]);
+const FORK_POSITION: Shape = Words(&["before", "at"]);
+
+/// The word of every event that one can subscribe to.
+pub const EVENTS: &[&str] = &[
+    "session_start",
+    "session_before_switch",
+    "session_before_fork",
+    "session_fork",
+    "session_before_tree",
+    "session_tree",
+    "session_before_compact",
+    "session_compact",
+    "session_compact_failed",
+    "session_info_changed",
+    "session_shutdown",
+    "entry_appended",
+    "leaf_moved",
+    "divergence",
+    "recovered",
+    "session_deleted",
+];
+
+/// The events that a hook is asked about before they happen.
+pub const HOOK_EVENTS: &[&str] =
+    &["session_before_switch", "session_before_fork", "session_before_tree", "session_before_compact"];

@@ -1,0 +1,210 @@
+//! Shapes that have a name.
+
+use super::{DETAILS, ENTRY_OR_NULL, USAGE};
+use crate::shape::Field;
+use crate::shape::Shape::{self, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
+
+/// Shapes that have a name, and what they are.
+pub const NAMED: &[(&str, Shape, &str)] = &[
+    (
+        "Entry",
+        Object(&[
+            Field::new("type", Text),
+            Field::new("id", Text),
+            Field::new("parentId", ENTRY_OR_NULL),
+            Field::new("timestamp", Text),
+        ]),
+        "An entry of a session file, with whatever else its type has.",
+    ),
+    ("Message", Object(&[Field::new("role", Text)]), "A message, with whatever else its role has."),
+    (
+        "Header",
+        Object(&[
+            Field::new("type", Word("session")),
+            Field::optional("version", Number),
+            Field::new("id", Text),
+            Field::optional("timestamp", Text),
+            Field::optional("cwd", Text),
+            Field::optional("parentSession", Text),
+        ]),
+        "The first line of a session file.",
+    ),
+    (
+        "TreeNode",
+        Object(&[
+            Field::new("entry", Named("Entry")),
+            Field::new("children", List(&Named("TreeNode"))),
+            Field::optional("label", Text),
+            Field::optional("labelTimestamp", Text),
+        ]),
+        "An entry with all that is below it.",
+    ),
+    (
+        "State",
+        Object(&[
+            Field::optional("model", Named("Model")),
+            Field::new("thinkingLevel", Text),
+            Field::new("isStreaming", Flag),
+            Field::new("isCompacting", Flag),
+            Field::new("steeringMode", Text),
+            Field::new("followUpMode", Text),
+            Field::optional("sessionFile", Text),
+            Field::new("sessionId", Text),
+            Field::optional("sessionName", Text),
+            Field::new("autoCompactionEnabled", Flag),
+            Field::new("messageCount", Count),
+            Field::new("pendingMessageCount", Count),
+        ]),
+        "What there is to know about a session at a glance.",
+    ),
+    (
+        "Model",
+        Object(&[Field::new("provider", Text), Field::new("id", Text), Field::optional("contextWindow", Count)]),
+        "The model that a session says it uses.",
+    ),
+    (
+        "Written",
+        Object(&[
+            Field::new("entryId", Text),
+            Field::new("leafId", ENTRY_OR_NULL),
+            Field::new("durable", Words(&["memory", "page-cache", "disk"])),
+        ]),
+        "What was written, where the session goes on, and what the entry survives.",
+    ),
+    (
+        "SessionStats",
+        Object(&[
+            Field::optional("sessionFile", Text),
+            Field::new("sessionId", Text),
+            Field::new("userMessages", Count),
+            Field::new("assistantMessages", Count),
+            Field::new("toolCalls", Count),
+            Field::new("toolResults", Count),
+            Field::new("totalMessages", Count),
+            Field::new(
+                "tokens",
+                Object(&[
+                    Field::new("input", Number),
+                    Field::new("output", Number),
+                    Field::new("cacheRead", Number),
+                    Field::new("cacheWrite", Number),
+                    Field::new("total", Number),
+                ]),
+            ),
+            Field::new("cost", Number),
+            Field::optional(
+                "contextUsage",
+                Object(&[
+                    Field::new("tokens", OneOf(&[Number, Null])),
+                    Field::new("contextWindow", Count),
+                    Field::new("percent", OneOf(&[Number, Null])),
+                ]),
+            ),
+        ]),
+        "What a session took, all branches counted.",
+    ),
+    (
+        "CompactionResult",
+        Object(&[
+            Field::new("summary", Text),
+            Field::optional("firstKeptEntryId", Text),
+            Field::new("tokensBefore", Number),
+            Field::optional("estimatedTokensAfter", Count),
+            USAGE,
+            DETAILS,
+        ]),
+        "A compaction that was written.",
+    ),
+    (
+        "Preparation",
+        Object(&[
+            Field::new("firstKeptEntryId", Text),
+            Field::new("messagesToSummarize", List(&Named("Message"))),
+            Field::new("turnPrefixMessages", List(&Named("Message"))),
+            Field::new("isSplitTurn", Flag),
+            Field::new("tokensBefore", Number),
+            Field::optional("previousSummary", Text),
+            Field::new(
+                "fileOps",
+                Object(&[
+                    Field::new("read", List(&Text)),
+                    Field::new("written", List(&Text)),
+                    Field::new("edited", List(&Text)),
+                ]),
+            ),
+            Field::new(
+                "settings",
+                Object(&[
+                    Field::new("enabled", Flag),
+                    Field::new("reserveTokens", Count),
+                    Field::new("keepRecentTokens", Count),
+                ]),
+            ),
+        ]),
+        "What a compaction would summarise and keep.",
+    ),
+    (
+        "SessionRow",
+        Object(&[
+            Field::new("path", Text),
+            Field::new("id", Text),
+            Field::new("cwd", Text),
+            Field::optional("name", Text),
+            Field::optional("parentSessionPath", Text),
+            Field::new("created", OneOf(&[Text, Null])),
+            Field::new("modified", Text),
+            Field::new("messageCount", Count),
+            Field::new("firstMessage", Text),
+        ]),
+        "A session in a list.",
+    ),
+    (
+        "SearchFilters",
+        Object(&[
+            Field::optional("role", OneOf(&[Text, List(&Text)])),
+            Field::optional("tool", Text),
+            Field::optional("model", Text),
+            Field::optional("since", OneOf(&[Text, Number])).about("a date, or milliseconds"),
+            Field::optional("until", OneOf(&[Text, Number])).about("a date, or milliseconds"),
+            Field::optional("cwd", Text),
+        ]),
+        "Which entries a search admits.",
+    ),
+    (
+        "SearchHit",
+        Object(&[
+            Field::new("sessionPath", Text),
+            Field::optional("entryId", Text),
+            Field::optional("role", Text),
+            Field::new("score", Number),
+            Field::new("excerpt", Text),
+            Field::new("ranges", List(&List(&Count))).about("what was found in the excerpt, in UTF-16 units"),
+        ]),
+        "An entry that a search found.",
+    ),
+    (
+        "FamilyNode",
+        Object(&[
+            Field::optional("sessionPath", Text),
+            Field::optional("id", Text),
+            Field::optional("parent", Text).about("the path of the session it was forked from"),
+            Field::new("depth", Count),
+            Field::optional("missing", Flag),
+            Field::optional("sharedEntries", Count),
+        ]),
+        "A session among those that descend from one another.",
+    ),
+    (
+        "Finding",
+        Object(&[
+            Field::new("code", Text),
+            Field::new("severity", Text),
+            Field::new("line", Count),
+            Field::new("offset", Count),
+            Field::new("message", Text),
+            Field::new("consequence", Text),
+            Field::new("repair", Text),
+        ]),
+        "Something that is wrong with a session file.",
+    ),
+];

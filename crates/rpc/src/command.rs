@@ -1,0 +1,145 @@
+//! What the commands do.
+
+pub(crate) mod agent;
+pub(crate) mod append;
+pub(crate) mod compact;
+pub(crate) mod hooks;
+pub(crate) mod look;
+pub(crate) mod navigate;
+pub(crate) mod replace;
+pub(crate) mod state;
+pub(crate) mod store;
+pub(crate) mod subscribe;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sessile::EntryId;
+use sessile::json::{Json, ObjectWriter, Raw};
+
+use crate::connection::Connection;
+use crate::engine::Engine;
+use crate::envelope::Request;
+use crate::failure::Failure;
+use crate::session::{Expected, OpenSession, Stopping};
+
+/// What came of a command.
+pub(crate) type Outcome = Result<Reply, Failure>;
+
+/// A command in work: its parameters have the shapes that the catalogue says.
+pub(crate) type Run = fn(&Call<'_>) -> Outcome;
+
+/// What a command answers.
+#[derive(Default)]
+pub(crate) struct Reply {
+    /// The data, as JSON text.
+    pub(crate) data: Option<Vec<u8>>,
+    /// Somebody who goes on once this is answered.
+    pub(crate) held: Option<Stopping>,
+}
+
+impl From<Vec<u8>> for Reply {
+    fn from(data: Vec<u8>) -> Self {
+        Self { data: Some(data), held: None }
+    }
+}
+
+impl From<Json> for Reply {
+    fn from(data: Json) -> Self {
+        data.into_bytes().into()
+    }
+}
+
+/// An answer without data.
+#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
+pub(crate) fn done() -> Outcome {
+    Ok(Reply::default())
+}
+
+/// An answer with the data of an object.
+#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
+pub(crate) fn object(write: impl FnOnce(&mut ObjectWriter)) -> Outcome {
+    let mut data = ObjectWriter::new();
+    write(&mut data);
+    Ok(data.finish().into())
+}
+
+/// A request, and who asks.
+pub(crate) struct Call<'c> {
+    pub(crate) connection: &'c Connection,
+    pub(crate) request: &'c Request,
+}
+
+impl Call<'_> {
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.connection.engine
+    }
+
+    /// The session that is meant: the one at `sessionPath`, else the current one.
+    pub(crate) fn session(&self) -> Result<Arc<OpenSession>, Failure> {
+        match self.path("sessionPath") {
+            Some(path) => {
+                let path = self.engine().absolute(&path);
+                let current = self.connection.current();
+                if current.path() == Some(&path) { Ok(current) } else { self.engine().session_at(&path) }
+            }
+            None => Ok(self.connection.current()),
+        }
+    }
+
+    /// A parameter.
+    pub(crate) fn get(&self, name: &str) -> Option<Raw<'_>> {
+        self.request.parameter(name)
+    }
+
+    /// A parameter, owned.
+    pub(crate) fn json(&self, name: &str) -> Option<Json> {
+        self.get(name).map(Raw::to_json)
+    }
+
+    /// A parameter that is text; none if it is absent or null.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.get(name).and_then(Raw::as_string)
+    }
+
+    /// A parameter that is text and was checked to be there.
+    pub(crate) fn required(&self, name: &str) -> Result<String, Failure> {
+        self.text(name).ok_or_else(|| Failure::invalid(format!("{name} is missing")))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+        self.text(name).map(PathBuf::from)
+    }
+
+    /// A parameter that names an entry; none if it is absent or null.
+    pub(crate) fn entry(&self, name: &str) -> Option<EntryId> {
+        self.get(name).and_then(Raw::as_text).map(EntryId::from)
+    }
+
+    /// A parameter that names an entry and was checked to be there.
+    pub(crate) fn required_entry(&self, name: &str) -> Result<EntryId, Failure> {
+        self.entry(name).ok_or_else(|| Failure::invalid(format!("{name} is missing")))
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        self.get(name).and_then(Raw::as_bool)
+    }
+
+    /// A parameter that counts something.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the shape admits whole numbers from 0 on"
+    )]
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
+        self.get(name).and_then(Raw::as_number).map(|number| number as u64)
+    }
+
+    /// What a write expects of the leaf, if anything.
+    pub(crate) fn expected_leaf(&self) -> Expected {
+        match self.get("expectedLeaf") {
+            None => Expected::Anything,
+            Some(given) => Expected::Leaf(given.as_text().map(EntryId::from)),
+        }
+    }
+}

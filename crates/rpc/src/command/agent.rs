@@ -1,0 +1,46 @@
+//! pi's commands that need an agent, and those that have little to do without one.
+
+use sessile::json::ObjectWriter;
+
+use super::{Call, Outcome, done, object};
+use crate::engine::lock;
+use crate::failure::Failure;
+
+pub(crate) fn not_supported(call: &Call<'_>) -> Outcome {
+    let name = call.request.command.as_deref().unwrap_or_default();
+    let why = if name == "export_html" { "sessions are not exported as HTML yet" } else { "there is no agent here" };
+    Err(Failure::not_supported(format!("{name} is not supported: {why}")))
+}
+
+pub(crate) fn accept(_call: &Call<'_>) -> Outcome {
+    done()
+}
+
+pub(crate) fn set_steering_mode(call: &Call<'_>) -> Outcome {
+    lock(&call.engine().modes).steering = mode(call);
+    done()
+}
+
+pub(crate) fn set_follow_up_mode(call: &Call<'_>) -> Outcome {
+    lock(&call.engine().modes).follow_up = mode(call);
+    done()
+}
+
+fn mode(call: &Call<'_>) -> &'static str {
+    if call.text("mode").as_deref() == Some("all") { "all" } else { "one-at-a-time" }
+}
+
+pub(crate) fn clear_queue(call: &Call<'_>) -> Outcome {
+    let mut event = ObjectWriter::new();
+    event.string("type", "queue_update").array("steering", []).array("followUp", []);
+    call.connection.tell_if_current(&call.connection.current(), &event.finish());
+    object(|data| {
+        data.array("steering", []).array("followUp", []);
+    })
+}
+
+pub(crate) fn get_commands(_call: &Call<'_>) -> Outcome {
+    object(|data| {
+        data.array("commands", []);
+    })
+}

@@ -1,0 +1,121 @@
+//! Adding entries.
+
+use sessile::json::{Json, Raw};
+use sessile::{BranchSummary, Compaction, EntryId, SessionError, SessionManager, UsageNote};
+
+use super::state::tell_name;
+use super::{Call, Outcome};
+use crate::failure::Failure;
+
+/// Adds an entry to the session that is meant, and answers what was written.
+fn write(call: &Call<'_>, write: impl FnOnce(&mut SessionManager) -> Result<EntryId, SessionError>) -> Outcome {
+    let expected = call.expected_leaf();
+    let written = call.session()?.write(&expected, write)?;
+    Ok(written.to_json().into())
+}
+
+/// A parameter that was checked to be there.
+fn required(call: &Call<'_>, name: &str) -> Result<Json, Failure> {
+    call.json(name).ok_or_else(|| Failure::invalid(format!("{name} is missing")))
+}
+
+/// A parameter that stands for nothing if it is null.
+fn given(call: &Call<'_>, name: &str) -> Option<Json> {
+    call.json(name).filter(|value| !value.raw().is_null())
+}
+
+pub(crate) fn message(call: &Call<'_>) -> Outcome {
+    let message = required(call, "message")?;
+    write(call, |session| session.append_message(message))
+}
+
+pub(crate) fn thinking_level_change(call: &Call<'_>) -> Outcome {
+    let level = call.required("thinkingLevel")?;
+    write(call, |session| session.append_thinking_level_change(&level))
+}
+
+pub(crate) fn model_change(call: &Call<'_>) -> Outcome {
+    let (provider, model) = (call.required("provider")?, call.required("modelId")?);
+    write(call, |session| session.append_model_change(&provider, &model))
+}
+
+pub(crate) fn usage(call: &Call<'_>) -> Outcome {
+    let note = UsageNote {
+        kind: call.required("kind")?,
+        provider: call.required("provider")?,
+        model: call.required("model")?,
+        usage: required(call, "usage")?,
+        note: call.text("note"),
+    };
+    write(call, |session| session.append_usage(&note))
+}
+
+pub(crate) fn compaction(call: &Call<'_>) -> Outcome {
+    let compaction = Compaction {
+        summary: call.required("summary")?,
+        first_kept_entry_id: call.entry("firstKeptEntryId"),
+        tokens_before: call.get("tokensBefore").and_then(Raw::as_number).unwrap_or_default(),
+        details: call.json("details"),
+        from_hook: call.flag("fromHook"),
+        usage: call.json("usage"),
+    };
+    if let Some(kept) = &compaction.first_kept_entry_id
+        && call.session()?.lock_fresh().outline().find(kept).is_none()
+    {
+        return Err(SessionError::EntryNotFound { id: kept.clone() }.into());
+    }
+    write(call, |session| session.append_compaction(&compaction))
+}
+
+pub(crate) fn custom_entry(call: &Call<'_>) -> Outcome {
+    let (custom_type, data) = (call.required("customType")?, call.json("data"));
+    write(call, |session| session.append_custom_entry(&custom_type, data.as_ref()))
+}
+
+pub(crate) fn custom_message_entry(call: &Call<'_>) -> Outcome {
+    let (custom_type, content) = (call.required("customType")?, required(call, "content")?);
+    let (display, details) = (call.flag("display").unwrap_or_default(), call.json("details"));
+    write(call, |session| session.append_custom_message_entry(&custom_type, content, display, details.as_ref()))
+}
+
+pub(crate) fn session_info(call: &Call<'_>) -> Outcome {
+    let name = call.required("name")?;
+    let outcome = write(call, |session| session.append_session_info(&name))?;
+    let session = call.session()?;
+    let name = session.lock().session_name()?;
+    tell_name(call, &session, name.as_deref());
+    Ok(outcome)
+}
+
+pub(crate) fn rename_session(call: &Call<'_>) -> Outcome {
+    session_info(call)
+}
+
+pub(crate) fn label_change(call: &Call<'_>) -> Outcome {
+    label(call, "targetId")
+}
+
+pub(crate) fn set_label(call: &Call<'_>) -> Outcome {
+    label(call, "entryId")
+}
+
+fn label(call: &Call<'_>, target: &str) -> Outcome {
+    let (target, label) = (call.required_entry(target)?, call.text("label"));
+    write(call, |session| session.append_label_change(target, label.as_deref()))
+}
+
+pub(crate) fn context_edit(call: &Call<'_>) -> Outcome {
+    let (target, replacement) = (call.required_entry("targetId")?, required(call, "replacement")?);
+    write(call, |session| session.append_context_edit(target, &replacement))
+}
+
+pub(crate) fn branch_with_summary(call: &Call<'_>) -> Outcome {
+    let target = call.entry("entryId");
+    let summary = BranchSummary {
+        summary: call.required("summary")?,
+        details: given(call, "details"),
+        from_hook: call.flag("fromHook"),
+        usage: given(call, "usage"),
+    };
+    write(call, |session| session.branch_with_summary(target.as_ref(), &summary))
+}

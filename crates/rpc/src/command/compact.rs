@@ -1,0 +1,179 @@
+//! Compacting, and stopping that.
+
+use std::sync::Arc;
+
+use sessile::compaction::{CompactionSettings, NothingToCompact, SummaryProgress};
+use sessile::json::{Json, ObjectWriter};
+use sessile::{BegunCompaction, CompactWishes, Compacted, SessionError, compaction::Prepared};
+
+use super::{Call, Outcome, Reply, object};
+use crate::failure::{Code, Failure};
+use crate::session::{OpenSession, Working, busy};
+
+pub(crate) fn compact(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    let working = session.begin_work().ok_or_else(busy)?;
+    tell(call, &session, "compaction_start", |_| {});
+    let compacted = compacted(call, &session, &working);
+    let outcome = match compacted {
+        Ok(result) => {
+            tell(call, &session, "compaction_end", |event| {
+                event.raw("result", result.raw()).bool("aborted", false).bool("willRetry", false);
+            });
+            Ok(result.into())
+        }
+        Err(failure) => {
+            let aborted = failure.code == Code::Cancelled;
+            tell(call, &session, "compaction_end", |event| {
+                event.bool("aborted", aborted).bool("willRetry", false);
+                if !aborted {
+                    event.string("errorMessage", &format!("Compaction failed: {}", failure.message));
+                }
+            });
+            Err(failure)
+        }
+    };
+    working.end();
+    outcome
+}
+
+/// Compacts a session. Nobody has it while handlers think and the summary is made.
+fn compacted(call: &Call<'_>, session: &Arc<OpenSession>, working: &Working) -> Result<Json, Failure> {
+    let options = &call.engine().options;
+    let wishes = CompactWishes {
+        settings: options.compaction,
+        custom_instructions: call.text("customInstructions"),
+        cancel: working.cancel.clone(),
+        ..CompactWishes::default()
+    };
+    let task = match session.lock_fresh().host().begin_compaction(wishes)? {
+        BegunCompaction::Task(task) => task,
+        BegunCompaction::Nothing(nothing) => return Err(nothing_to_compact(nothing)),
+    };
+    let mut retries = Retries::new(call, session, "compaction");
+    let summarised = task.run(options.summarizer.as_ref(), &mut |progress| retries.tell(progress));
+    let finished = session.lock().host().finish_compaction(summarised);
+    session.note_news();
+    match finished {
+        Ok(Compacted::Done(report)) => Ok(report.to_json()),
+        Ok(Compacted::Nothing(nothing)) => Err(nothing_to_compact(nothing)),
+        Err(error) => Err(summary_failure(error)),
+    }
+}
+
+fn nothing_to_compact(nothing: NothingToCompact) -> Failure {
+    Failure::invalid(match nothing {
+        NothingToCompact::AlreadyCompacted => "Already compacted",
+        NothingToCompact::TooSmall => "Nothing to compact (session too small)",
+    })
+}
+
+fn summary_failure(error: SessionError) -> Failure {
+    match error {
+        SessionError::Cancelled => Failure::new(Code::Cancelled, "Compaction cancelled"),
+        error => error.into(),
+    }
+}
+
+/// Tells an event about a compaction.
+fn tell(call: &Call<'_>, session: &Arc<OpenSession>, kind: &str, write: impl FnOnce(&mut ObjectWriter)) {
+    let mut event = ObjectWriter::new();
+    event.string("type", kind).string("reason", "manual");
+    write(&mut event);
+    call.engine().tell(session, &event.finish(), call.connection);
+    call.connection.outbox.flush();
+}
+
+/// Tells that a summarizer tries again, in the events that pi has for it.
+pub(super) struct Retries<'r> {
+    call: &'r Call<'r>,
+    session: &'r Arc<OpenSession>,
+    /// What is summarised: pi's `source`.
+    source: &'static str,
+    has_any: bool,
+}
+
+impl<'r> Retries<'r> {
+    pub(super) fn new(call: &'r Call<'r>, session: &'r Arc<OpenSession>, source: &'static str) -> Self {
+        Self { call, session, source, has_any: false }
+    }
+
+    pub(super) fn tell(&mut self, progress: SummaryProgress<'_>) {
+        let mut event = ObjectWriter::new();
+        match progress {
+            SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
+                event
+                    .string("type", "summarization_retry_scheduled")
+                    .integer("attempt", i64::from(attempt))
+                    .integer("maxAttempts", i64::from(max_attempts))
+                    .integer("delayMs", i64::try_from(delay_ms).unwrap_or(i64::MAX))
+                    .string("errorMessage", reason);
+            }
+            SummaryProgress::Attempt => {
+                event.string("type", "summarization_retry_attempt_start").string("source", self.source);
+                if self.source == "compaction" {
+                    event.string("reason", "manual");
+                }
+            }
+            SummaryProgress::Settled if self.has_any => {
+                event.string("type", "summarization_retry_finished");
+            }
+            _ => return,
+        }
+        self.has_any = progress != SummaryProgress::Settled;
+        self.send(&event.finish());
+    }
+
+    fn send(&self, event: &Json) {
+        self.call.engine().tell(self.session, event, self.call.connection);
+        self.call.connection.outbox.flush();
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "commands may fail, this one does not")]
+pub(crate) fn abort(call: &Call<'_>) -> Outcome {
+    let held = call.connection.current().stop_and_wait();
+    Ok(Reply { data: None, held: Some(held) })
+}
+
+pub(crate) fn prepare_compaction(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    let defaults = call.engine().options.compaction;
+    let keep_recent_tokens = call.count("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens);
+    let settings = CompactionSettings { keep_recent_tokens, ..defaults };
+    let manager = session.lock_fresh();
+    let prepared = match manager.prepare_compaction(&settings)? {
+        Prepared::Nothing(_) => return object(|_| {}),
+        Prepared::Ready(prepared) => prepared,
+    };
+    let history = manager.messages_of(&prepared.history)?;
+    let prefix = manager.messages_of(&prepared.turn_prefix)?;
+    drop(manager);
+    let mut preparation = ObjectWriter::new();
+    preparation
+        .text("firstKeptEntryId", prepared.first_kept_entry_id.as_text())
+        .array("messagesToSummarize", history.iter().map(Json::raw))
+        .array("turnPrefixMessages", prefix.iter().map(Json::raw))
+        .bool("isSplitTurn", prepared.is_split_turn)
+        .number("tokensBefore", prepared.tokens_before);
+    if let Some(summary) = &prepared.previous_summary {
+        preparation.text("previousSummary", summary);
+    }
+    let mut files = ObjectWriter::new();
+    for (key, paths) in
+        [("read", &prepared.files.read), ("written", &prepared.files.written), ("edited", &prepared.files.edited)]
+    {
+        let paths: Vec<Json> = paths.iter().map(|path| sessile::EntryId::from(path.clone()).to_json()).collect();
+        files.array(key, paths.iter().map(Json::raw));
+    }
+    preparation.raw("fileOps", files.finish().raw());
+    let number = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let mut used = ObjectWriter::new();
+    used.bool("enabled", settings.enabled)
+        .integer("reserveTokens", number(settings.reserve_tokens))
+        .integer("keepRecentTokens", number(settings.keep_recent_tokens));
+    preparation.raw("settings", used.finish().raw());
+    object(|data| {
+        data.raw("preparation", preparation.finish().raw());
+    })
+}

@@ -1,0 +1,113 @@
+//! Clients that are asked before something happens.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use sessile::json::{Json, ObjectWriter, Raw};
+use sessile::{EventContext, EventKind, EventSet, HandlerError, HandlerId, Handlers, Reply as HookReply, SessionEvent};
+
+use super::{Call, Outcome, object};
+use crate::connection::Connection;
+use crate::engine::lock;
+use crate::failure::Failure;
+
+/// How long an answer is waited for, unless the client says otherwise.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a wait goes on before anybody looks whether an answer is still wanted.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// What a client is asked.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    registered: Mutex<Vec<HandlerId>>,
+    /// The answers that are waited for.
+    answers: Mutex<HashMap<String, Option<Json>>>,
+    has_answer: Condvar,
+}
+
+impl Hooks {
+    /// Has the client asked no more.
+    pub(crate) fn end(&self, handlers: &Handlers) {
+        lock(&self.registered).drain(..).for_each(|id| handlers.remove(id));
+        lock(&self.answers).clear();
+        self.has_answer.notify_all();
+    }
+}
+
+pub(crate) fn hook_register(call: &Call<'_>) -> Outcome {
+    let words = call.get("events").into_iter().flat_map(Raw::items).filter_map(Raw::as_string);
+    let events: EventSet = words.filter_map(|word| EventKind::of(&word)).collect();
+    let patience = call.count("timeoutMs").map_or(PATIENCE, Duration::from_millis);
+    let connection = call.connection.shared().as_ref().map(Arc::downgrade).unwrap_or_default();
+    let name = format!("client {}", call.engine().next_number());
+    let id =
+        call.engine().handlers().on(events, name, move |event, context| ask(&connection, patience, event, context));
+    lock(&call.connection.hooks.registered).push(id);
+    object(|_| {})
+}
+
+/// Asks a client, and waits for what it answers.
+fn ask(
+    connection: &Weak<Connection>,
+    patience: Duration,
+    event: &SessionEvent,
+    context: &EventContext,
+) -> Result<Option<HookReply>, HandlerError> {
+    let Some(connection) = connection.upgrade().filter(|connection| !connection.has_ended()) else { return Ok(None) };
+    let number = format!("h{}", connection.engine.next_number());
+    let mut request = ObjectWriter::new();
+    request.string("type", "hook_request").string("requestId", &number);
+    if let Some(file) = &context.session_file {
+        request.string("sessionPath", &file.to_string_lossy());
+    }
+    request.raw("event", event.to_json().raw());
+    lock(&connection.hooks.answers).insert(number.clone(), None);
+    connection.outbox.send_now(&[request.finish().to_text().as_bytes()]);
+    let answer = wait(&connection, &number, patience, context);
+    let Some(answer) = answer else {
+        let mut notice = ObjectWriter::new();
+        notice.string("type", "hook_cancel").string("requestId", &number);
+        connection.outbox.send_now(&[notice.finish().raw().as_bytes()]);
+        if context.cancel.is_cancelled() || connection.has_ended() {
+            return Ok(None);
+        }
+        return Err(format!("no answer within {} ms", patience.as_millis()).into());
+    };
+    Ok(HookReply::from_json(answer.raw())?)
+}
+
+/// Waits for an answer; none if it does not come in time, or is not wanted any more.
+fn wait(connection: &Connection, number: &str, patience: Duration, context: &EventContext) -> Option<Json> {
+    let deadline = Instant::now() + patience;
+    let mut answers = lock(&connection.hooks.answers);
+    loop {
+        match answers.get(number) {
+            // The client is gone.
+            None => return None,
+            Some(Some(_)) => return answers.remove(number).flatten(),
+            Some(None) => {}
+        }
+        let rest = deadline.saturating_duration_since(Instant::now()).min(GLANCE);
+        if rest.is_zero() || context.cancel.is_cancelled() || connection.has_ended() {
+            answers.remove(number);
+            return None;
+        }
+        let waited = connection.hooks.has_answer.wait_timeout(answers, rest);
+        answers = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+pub(crate) fn hook_response(call: &Call<'_>) -> Outcome {
+    let number = call.required("requestId")?;
+    let result = call.json("result").unwrap_or_else(Json::null);
+    let mut answers = lock(&call.connection.hooks.answers);
+    let Some(place) = answers.get_mut(&number) else {
+        return Err(Failure::not_found(format!("nobody waits for an answer to {number}")));
+    };
+    *place = Some(result);
+    drop(answers);
+    call.connection.hooks.has_answer.notify_all();
+    object(|_| {})
+}

@@ -1,0 +1,97 @@
+//! Looking at entries.
+
+use sessile::SessionError;
+use sessile::entry::Entry;
+use sessile::json::{Json, ObjectWriter, Raw};
+
+use super::{Call, Outcome, object};
+use crate::failure::Failure;
+
+fn entries(entries: &[Entry]) -> Outcome {
+    object(|data| {
+        data.array("entries", entries.iter().map(Entry::raw));
+    })
+}
+
+pub(crate) fn get_branch(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    let from = call.entry("entryId");
+    let path = session.lock_fresh().branch_path(from.as_ref())?;
+    entries(&path)
+}
+
+pub(crate) fn get_children(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    let parent = call.entry("parentId");
+    let children = session.lock_fresh().children(parent.as_ref())?;
+    entries(&children)
+}
+
+pub(crate) fn get_entry(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    let entry = session.lock_fresh().entry(call.required_entry("entryId")?)?;
+    object(|data| {
+        data.optional("entry", entry.as_ref().map(Entry::raw));
+    })
+}
+
+pub(crate) fn get_label(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    let label = session.lock_fresh().label(call.required_entry("entryId")?)?;
+    object(|data| {
+        if let Some(label) = label {
+            data.string("label", &label);
+        }
+    })
+}
+
+pub(crate) fn get_header(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    let manager = session.lock_fresh();
+    object(|data| {
+        data.raw("header", manager.header().json().raw());
+    })
+}
+
+/// Whether the leaf that is asked about is before all entries.
+fn is_before_all(call: &Call<'_>) -> bool {
+    call.get("leafId").is_some_and(Raw::is_null)
+}
+
+pub(crate) fn build_session_context(call: &Call<'_>) -> Outcome {
+    if is_before_all(call) {
+        let mut context = ObjectWriter::new();
+        context.array("messages", []).string("thinkingLevel", "off").null("model");
+        return Ok(context.finish().into());
+    }
+    let session = call.session()?;
+    let manager = session.lock_fresh();
+    let context = match call.entry("leafId") {
+        Some(leaf) => manager.build_session_context_at(leaf)?,
+        None => manager.build_session_context()?,
+    };
+    drop(manager);
+    Ok(context.to_json().into())
+}
+
+pub(crate) fn build_context_entries(call: &Call<'_>) -> Outcome {
+    if is_before_all(call) {
+        return entries(&[]);
+    }
+    let session = call.session()?;
+    let manager = session.lock_fresh();
+    let built = match call.entry("leafId") {
+        Some(leaf) => manager.build_context_entries_at(leaf)?,
+        None => manager.build_context_entries()?,
+    };
+    drop(manager);
+    entries(&built)
+}
+
+/// What an entry that must be there is.
+pub(super) fn entry_json(entry: Option<Entry>, id: &sessile::EntryId) -> Result<Json, Failure> {
+    match entry {
+        Some(entry) => Ok(entry.raw().to_json()),
+        None => Err(SessionError::EntryNotFound { id: id.clone() }.into()),
+    }
+}

@@ -1,0 +1,95 @@
+//! Moving in the tree.
+
+use sessile::{NavigateWishes, Navigated, SessionError};
+
+use super::compact::Retries;
+use super::look::entry_json;
+use super::{Call, Outcome, object};
+use crate::failure::Failure;
+use crate::session::{OpenSession, busy, id_or_null};
+
+fn leaf(session: &OpenSession) -> Outcome {
+    let leaf = session.lock().leaf_id();
+    object(|data| {
+        data.raw("leafId", id_or_null(leaf.as_ref()).raw());
+    })
+}
+
+pub(crate) fn branch(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    session.lock_fresh().branch(call.required_entry("entryId")?)?;
+    session.set_elsewhere(true);
+    leaf(&session)
+}
+
+pub(crate) fn reset_leaf(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    session.lock().reset_leaf();
+    session.set_elsewhere(true);
+    leaf(&session)
+}
+
+pub(crate) fn follow_leaf(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    session.lock().follow_leaf()?;
+    session.set_elsewhere(false);
+    leaf(&session)
+}
+
+pub(crate) fn navigate_tree(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    let working = session.begin_work().ok_or_else(busy)?;
+    let options = &call.engine().options;
+    let target = call.required_entry("entryId")?;
+    let wishes = NavigateWishes {
+        summarize: call.flag("summarize").unwrap_or_default(),
+        custom_instructions: call.text("customInstructions"),
+        replace_instructions: call.flag("replaceInstructions").unwrap_or_default(),
+        label: call.text("label"),
+        settings: options.branch_summary,
+        cancel: working.cancel.clone(),
+    };
+    let outcome = (|| {
+        let begun = session.lock_fresh().host().begin_navigation(target, wishes)?;
+        let Some(mut task) = begun else { return answer(&session, false, None) };
+        if task.ask().is_cancelled() {
+            return answer(&session, true, None);
+        }
+        session.lock().host().prepare_navigation(&mut task, options.summarizer.context_window())?;
+        let mut retries = Retries::new(call, &session, "branchSummary");
+        let summarised = task.summarise(options.summarizer.as_ref(), &mut |progress| retries.tell(progress));
+        match summarised {
+            Ok(()) => {}
+            Err(SessionError::Cancelled) => return answer(&session, true, None),
+            Err(error) => {
+                let failure = Failure::from(error);
+                let words = format!("Branch summarization failed: {failure}");
+                return Err(failure.in_words(words));
+            }
+        }
+        let navigated = session.lock().host().finish_navigation(&task)?;
+        let is_written = navigated.summary_entry_id.is_some();
+        session.set_elsewhere(!is_written);
+        answer(&session, false, Some(&navigated))
+    })();
+    working.end();
+    outcome
+}
+
+fn answer(session: &OpenSession, cancelled: bool, navigated: Option<&Navigated>) -> Outcome {
+    let manager = session.lock();
+    let summary = match navigated.and_then(|navigated| navigated.summary_entry_id.as_ref()) {
+        Some(id) => Some(entry_json(manager.entry(id)?, id)?),
+        None => None,
+    };
+    let leaf = manager.leaf_id();
+    drop(manager);
+    object(|data| {
+        data.bool("cancelled", cancelled);
+        if let Some(text) = navigated.and_then(|navigated| navigated.editor_text.as_ref()) {
+            data.string("editorText", text);
+        }
+        data.optional("summaryEntry", summary.as_ref().map(sessile::json::Json::raw));
+        data.raw("leafId", id_or_null(leaf.as_ref()).raw());
+    })
+}

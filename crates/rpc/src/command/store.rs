@@ -1,0 +1,221 @@
+//! Commands about many sessions, and about their files.
+
+use std::path::{Path, PathBuf};
+
+use sessile::date;
+use sessile::json::{Json, ObjectWriter, Raw};
+use sessile::text::filter::Filter;
+use sessile::text::query::Query;
+use sessile::text::texts::DocumentKind;
+use sessile::{
+    Children, Deletion, ListOptions, SearchHit, SearchOptions, SearchScope, Selection, SessionInfo, SessionManager,
+    TrashedTo, Who,
+};
+
+use super::{Call, Outcome, object};
+use crate::failure::Failure;
+
+/// The working directory that a command is about.
+fn cwd(call: &Call<'_>) -> PathBuf {
+    match call.path("cwd") {
+        Some(cwd) => call.engine().absolute(&cwd),
+        None => call.connection.current().lock().cwd().to_path_buf(),
+    }
+}
+
+/// The sessions that are in a scope, the newest first.
+fn in_scope(call: &Call<'_>, scope: &str) -> Result<Vec<SessionInfo>, Failure> {
+    let options = &call.engine().options;
+    let (sessions, dir) = (&options.sessions, options.session_dir.as_deref());
+    Ok(match scope {
+        "all" => sessions.list_all(dir, &mut ListOptions::default())?,
+        "repo" => sessions.list_project(cwd(call), dir, &mut ListOptions::default())?,
+        _ => sessions.list(cwd(call), dir, &mut ListOptions::default())?,
+    })
+}
+
+pub(crate) fn list_sessions(call: &Call<'_>) -> Outcome {
+    let mut sessions = in_scope(call, call.text("scope").as_deref().unwrap_or("cwd"))?;
+    let children = match (call.flag("children"), call.text("children").as_deref()) {
+        (Some(false), _) | (_, Some("hidden")) => Children::Hidden,
+        (_, Some("only")) => Children::Only,
+        _ => Children::Shown,
+    };
+    let limit = call.count("limit").map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let named = call.flag("named").unwrap_or_default();
+    Selection { named, children, limit, ..Selection::default() }.apply(&mut sessions);
+    let rows: Vec<Json> = sessions.iter().map(|session| session.to_json(false)).collect();
+    object(|data| {
+        data.array("sessions", rows.iter().map(Json::raw));
+    })
+}
+
+pub(crate) fn search(call: &Call<'_>) -> Outcome {
+    let query = Query::parse(&call.required("query")?).map_err(|error| Failure::invalid(error.to_string()))?;
+    let options = &call.engine().options;
+    let (sessions, dir) = (&options.sessions, options.session_dir.clone());
+    let scope = call.text("scope");
+    let current = || call.connection.current().path().map(Path::to_path_buf);
+    let one_file = call.path("sessionPath").map(|path| call.engine().absolute(&path));
+    let one_file = one_file.or_else(|| current().filter(|_| scope.as_deref() == Some("session")));
+    let search_scope = match (one_file, scope.as_deref()) {
+        (Some(file), _) => SearchScope::Files(vec![file]),
+        (None, Some("session")) => SearchScope::Files(Vec::new()),
+        (None, Some("all" | "repo")) => SearchScope::All { dir },
+        (None, _) => SearchScope::Cwd { cwd: cwd(call), dir },
+    };
+    let project = (scope.as_deref() == Some("repo")).then(|| sessions.project_of(cwd(call)));
+    let is_ours = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
+    let filters = call.get("filters");
+    let found = sessions.search(
+        &query,
+        &SearchOptions {
+            scope: search_scope,
+            filter: filters.map(filter).transpose()?.unwrap_or_default(),
+            cwd: filters.and_then(|filters| filters.get("cwd")).and_then(Raw::as_string).map(PathBuf::from),
+            admits: is_ours.as_ref().map(|is_ours| is_ours as _),
+            limit: call.count("limit").map_or(50, |limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+            ..SearchOptions::default()
+        },
+    )?;
+    let hits: Vec<Json> = found.hits.iter().map(SearchHit::to_json).collect();
+    object(|data| {
+        data.array("hits", hits.iter().map(Json::raw));
+    })
+}
+
+fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
+    let text = |key: &str| filters.get(key).and_then(Raw::as_string);
+    let roles = filters.get("role");
+    let words = roles
+        .and_then(Raw::as_string)
+        .into_iter()
+        .chain(roles.into_iter().flat_map(Raw::items).filter_map(Raw::as_string));
+    let kinds = words.map(|word| {
+        DocumentKind::of_word(&word).ok_or_else(|| {
+            let known = DocumentKind::ALL.map(DocumentKind::word).join(", ");
+            Failure::invalid(format!("there is no role {word:?}; the roles are {known}"))
+        })
+    });
+    Ok(Filter {
+        kinds: kinds.collect::<Result<_, _>>()?,
+        tool: text("tool"),
+        model: text("model"),
+        since: filters.get("since").map(time).transpose()?,
+        until: filters.get("until").map(time).transpose()?,
+    })
+}
+
+/// A time as JavaScript reads it, in milliseconds.
+fn time(value: Raw<'_>) -> Result<i64, Failure> {
+    #[expect(clippy::cast_possible_truncation, reason = "a time beyond all times is the last one")]
+    let number = value.as_number().map(|number| number as i64);
+    let parsed = || value.as_string().and_then(|text| date::parse(&text, &date::Utc));
+    number.or_else(parsed).ok_or_else(|| Failure::invalid(format!("{} is no time", value.to_text())))
+}
+
+pub(crate) fn family(call: &Call<'_>) -> Outcome {
+    let session = call.session()?;
+    let (path, id) = {
+        let manager = session.lock_fresh();
+        (manager.session_file().map(Path::to_path_buf), manager.session_id())
+    };
+    let listed = in_scope(call, "all")?;
+    let sessions = &call.engine().options.sessions;
+    let family = path.as_ref().and_then(|path| sessions.family_of(&listed, path));
+    let Some(family) = family else { return alone(&session.lock(), path.as_deref(), &id) };
+    let shown = |who: &Who| match who {
+        Who::Listed(place) => listed[*place].path.to_string_lossy().into_owned(),
+        Who::Missing(path) => path.to_string_lossy().into_owned(),
+    };
+    let node = |member: &sessile::FamilyMember| {
+        let mut node = ObjectWriter::new();
+        node.string("sessionPath", &shown(&member.relative.who));
+        if let Who::Listed(place) = &member.relative.who {
+            node.string("id", &listed[*place].id);
+        }
+        if let Some(parent) = member.relative.parent {
+            node.string("parent", &shown(&family.members[parent].relative.who));
+        }
+        node.integer("depth", i64::try_from(member.relative.depth).unwrap_or(i64::MAX));
+        if matches!(member.relative.who, Who::Missing(_)) {
+            node.bool("missing", true);
+        }
+        if let Some(shared) = member.shared_entries {
+            node.integer("sharedEntries", i64::try_from(shared).unwrap_or(i64::MAX));
+        }
+        node.finish()
+    };
+    let nodes: Vec<Json> = family.members.iter().map(node).collect();
+    let root = family.members.first().map(|member| shown(&member.relative.who)).unwrap_or_default();
+    object(|data| {
+        data.string("root", &root).array("nodes", nodes.iter().map(Json::raw));
+    })
+}
+
+/// The family of a session that is in no list: one that is not written yet, or lies elsewhere.
+fn alone(manager: &SessionManager, path: Option<&Path>, id: &str) -> Outcome {
+    let path = path.map(|path| path.to_string_lossy().into_owned());
+    let mut nodes = Vec::new();
+    let parent = manager.header().parent_session();
+    if let Some(parent) = &parent {
+        let mut node = ObjectWriter::new();
+        node.string("sessionPath", parent).integer("depth", 0).bool("missing", !Path::new(parent).exists());
+        nodes.push(node.finish());
+    }
+    let mut node = ObjectWriter::new();
+    if let Some(path) = &path {
+        node.string("sessionPath", path);
+    }
+    node.string("id", id);
+    if let Some(parent) = &parent {
+        node.string("parent", parent);
+    }
+    nodes.push(node.integer("depth", i64::from(parent.is_some())).finish());
+    let root = parent.or(path).unwrap_or_else(|| id.to_owned());
+    object(|data| {
+        data.string("root", &root).array("nodes", nodes.iter().map(Json::raw));
+    })
+}
+
+pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
+    let path = call.engine().absolute(Path::new(&call.required("sessionPath")?));
+    let deleted = call.engine().options.sessions.delete(std::slice::from_ref(&path), Deletion::ToTrash, false)?;
+    call.engine().forget(&path);
+    let to = deleted.sessions.first().and_then(|session| session.to.as_ref());
+    object(|data| {
+        match to {
+            Some(TrashedTo::Trash(place)) => data.string("trashed", &place.file.to_string_lossy()),
+            Some(TrashedTo::Program) => data.bool("trashed", true),
+            Some(TrashedTo::Nowhere) | None => data.bool("trashed", false),
+        };
+    })
+}
+
+pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
+    let wanted = call.required("sessionPath")?;
+    let (restored, _) = call.engine().options.sessions.restore(&wanted, false)?;
+    object(|data| {
+        data.string("sessionPath", &restored.session.path.to_string_lossy());
+    })
+}
+
+pub(crate) fn verify(call: &Call<'_>) -> Outcome {
+    let path = if let Some(path) = call.path("sessionPath") {
+        call.engine().absolute(&path)
+    } else {
+        let session = call.connection.current();
+        let stored = session.lock().is_stored();
+        let Some(path) = session.path().filter(|_| stored) else {
+            return object(|data| {
+                data.array("findings", []);
+            });
+        };
+        path.to_path_buf()
+    };
+    let report = call.engine().options.sessions.verify(&path)?.to_json();
+    let findings = report.raw().get("findings");
+    object(|data| {
+        data.array("findings", findings.into_iter().flat_map(Raw::items));
+    })
+}

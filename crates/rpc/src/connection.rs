@@ -1,0 +1,341 @@
+//! One client: its requests in, answers and events out.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+
+use sessile::ShutdownReason;
+use sessile::json::Json;
+
+use crate::catalogue::Command;
+use crate::command::hooks::Hooks;
+use crate::command::{Call, Outcome};
+use crate::engine::{Engine, lock};
+use crate::envelope::{NotARequest, Request};
+use crate::failure::{Code, Failure};
+use crate::frame::Records;
+use crate::outbox::Outbox;
+use crate::session::OpenSession;
+use crate::shape;
+
+/// How many requests wait to be handled, at most.
+const MAX_WAITING: usize = 256;
+
+/// How many bytes of requests wait to be handled, at most. One request may be larger than that.
+const MAX_WAITING_BYTES: usize = 16 << 20;
+
+/// How many commands that take long a client may have under way. The next one waits.
+const MAX_ASIDE: usize = 8;
+
+/// How many events of other clients wait to be told.
+const MAX_LATER: usize = 256;
+
+/// One client.
+pub(crate) struct Connection {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) outbox: Outbox,
+    current: Mutex<Arc<OpenSession>>,
+    waiting: Mutex<Waiting>,
+    waiting_changed: Condvar,
+    n_aside: Mutex<usize>,
+    aside_ended: Condvar,
+    later: Mutex<Later>,
+    later_changed: Condvar,
+    has_ended: AtomicBool,
+    /// The subscriptions, each with whether it is over.
+    pub(crate) subscriptions: Mutex<HashMap<String, Arc<AtomicBool>>>,
+    pub(crate) hooks: Hooks,
+    /// Itself, to be handed to threads of its own.
+    me: Weak<Self>,
+}
+
+/// Requests that were read and are not handled yet.
+#[derive(Default)]
+struct Waiting {
+    requests: VecDeque<(Result<Request, NotARequest>, usize)>,
+    n_bytes: usize,
+    /// Whether no more will come.
+    is_complete: bool,
+}
+
+/// Events that other clients have brought about.
+#[derive(Default)]
+struct Later {
+    events: VecDeque<Json>,
+    has_teller: bool,
+}
+
+impl Connection {
+    pub(crate) fn new(engine: Arc<Engine>, session: Arc<OpenSession>, output: Box<dyn Write + Send>) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            engine,
+            outbox: Outbox::new(output),
+            current: Mutex::new(session),
+            waiting: Mutex::default(),
+            waiting_changed: Condvar::new(),
+            n_aside: Mutex::new(0),
+            aside_ended: Condvar::new(),
+            later: Mutex::default(),
+            later_changed: Condvar::new(),
+            has_ended: AtomicBool::new(false),
+            subscriptions: Mutex::default(),
+            hooks: Hooks::default(),
+            me: me.clone(),
+        })
+    }
+
+    /// Takes requests until there are no more, and waits until all are answered.
+    pub(crate) fn run(self: &Arc<Self>, input: impl Read) {
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.handle_all());
+            self.read_all(input);
+        });
+        let mut n_aside = lock(&self.n_aside);
+        while *n_aside > 0 {
+            n_aside = self.aside_ended.wait(n_aside).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(n_aside);
+        self.leave();
+        self.outbox.flush();
+    }
+
+    /// Ends what goes on for this client without being asked again: subscriptions, hooks and events of others.
+    pub(crate) fn leave(&self) {
+        if self.has_ended.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let session = self.current();
+        let others_stay = self.engine.others_are_at(&session, self);
+        session.lock().host().tell_left(ShutdownReason::Quit, None, others_stay);
+        for (_, is_over) in lock(&self.subscriptions).drain() {
+            is_over.store(true, Ordering::Relaxed);
+        }
+        self.hooks.end(self.engine.handlers());
+        self.engine.sessions().iter().for_each(|session| session.note_news());
+        self.later_changed.notify_all();
+    }
+
+    /// Whether nothing more is to be told.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed) || self.outbox.is_gone()
+    }
+
+    /// The session this client is at.
+    pub(crate) fn current(&self) -> Arc<OpenSession> {
+        Arc::clone(&lock(&self.current))
+    }
+
+    /// Goes to another session.
+    pub(crate) fn go_to(&self, session: &Arc<OpenSession>) {
+        *lock(&self.current) = Arc::clone(session);
+    }
+
+    /// Itself, for a thread of its own.
+    pub(crate) fn shared(&self) -> Option<Arc<Self>> {
+        self.me.upgrade()
+    }
+
+    fn read_all(&self, input: impl Read) {
+        let max_record = self.engine.options.max_record;
+        let mut records = Records::new(input, max_record);
+        // What cannot be read on has ended.
+        while let Ok(Some(record)) = records.read() {
+            let request = Request::read(record, max_record);
+            if let Ok(request) = &request
+                && request.command.as_deref() == Some("hook_response")
+            {
+                // Whoever waits for it may be the one who handles requests.
+                self.handle(request);
+                self.outbox.flush();
+                continue;
+            }
+            self.enqueue(request);
+        }
+        lock(&self.waiting).is_complete = true;
+        self.waiting_changed.notify_all();
+    }
+
+    /// Puts a request behind those that wait, once there is room for it.
+    fn enqueue(&self, request: Result<Request, NotARequest>) {
+        let n_bytes = request.as_ref().map_or(0, |request| request.body.raw().as_bytes().len());
+        let mut waiting = lock(&self.waiting);
+        while waiting.requests.len() >= MAX_WAITING
+            || (!waiting.requests.is_empty() && waiting.n_bytes + n_bytes > MAX_WAITING_BYTES)
+        {
+            waiting = self.waiting_changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+        let was_empty = waiting.requests.is_empty();
+        waiting.n_bytes += n_bytes;
+        waiting.requests.push_back((request, n_bytes));
+        drop(waiting);
+        if was_empty {
+            self.waiting_changed.notify_all();
+        }
+    }
+
+    fn handle_all(&self) {
+        loop {
+            let mut batch = {
+                let mut waiting = lock(&self.waiting);
+                if waiting.requests.is_empty() {
+                    drop(waiting);
+                    // Nobody has asked for more, so what was answered should be seen.
+                    self.outbox.flush();
+                    waiting = lock(&self.waiting);
+                }
+                while waiting.requests.is_empty() && !waiting.is_complete {
+                    waiting = self.waiting_changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                }
+                if waiting.requests.is_empty() {
+                    return;
+                }
+                let was_full = waiting.requests.len() >= MAX_WAITING || waiting.n_bytes > MAX_WAITING_BYTES / 2;
+                waiting.n_bytes = 0;
+                let batch = std::mem::take(&mut waiting.requests);
+                drop(waiting);
+                if was_full {
+                    self.waiting_changed.notify_all();
+                }
+                batch
+            };
+            while let Some((request, _)) = batch.pop_front() {
+                match request {
+                    Ok(request) => self.handle(&request),
+                    Err(NotARequest(answer)) => self.outbox.send(&[answer.raw().as_bytes()]),
+                }
+            }
+        }
+    }
+
+    /// Handles a request, here or, if it takes long, on a thread of its own.
+    fn handle(&self, request: &Request) {
+        let known = request.command.as_deref().and_then(Command::of);
+        let Some(command) = known else {
+            // What pi's clients answer to dialogs of extensions has no answer.
+            if request.command.as_deref() != Some("extension_ui_response") {
+                self.refuse(request, &request.unknown());
+            }
+            return;
+        };
+        let me = self.shared().filter(|_| command.takes_long);
+        let Some(me) = me else { return self.run_command(command, request) };
+        self.wait_for_room_aside();
+        let request = request.clone();
+        let spawned = std::thread::Builder::new().name(command.name.to_owned()).spawn(move || {
+            let aside = Aside(&me);
+            me.run_command(command, &request);
+            me.outbox.flush();
+            drop(aside);
+        });
+        if let Err(error) = spawned {
+            *lock(&self.n_aside) -= 1;
+            // The request went with the thread that could not be had.
+            let mut notice = sessile::json::ObjectWriter::new();
+            notice.string("type", "response").string("command", command.name).bool("success", false);
+            notice.string("error", &format!("no thread could be started: {error}")).string("code", "IO");
+            self.outbox.send(&[notice.finish().raw().as_bytes()]);
+        }
+    }
+
+    fn wait_for_room_aside(&self) {
+        let mut n_aside = lock(&self.n_aside);
+        if *n_aside >= MAX_ASIDE {
+            self.outbox.flush();
+        }
+        while *n_aside >= MAX_ASIDE {
+            n_aside = self.aside_ended.wait(n_aside).unwrap_or_else(PoisonError::into_inner);
+        }
+        *n_aside += 1;
+    }
+
+    fn run_command(&self, command: &'static Command, request: &Request) {
+        let call = Call { connection: self, request };
+        let checked = command
+            .all_parameters()
+            .copied()
+            .try_for_each(|field| shape::check(std::slice::from_ref(&field), request.body.raw()));
+        let outcome: Outcome = match checked {
+            // Whatever goes wrong in one command, the others are answered.
+            Ok(()) => catch_unwind(AssertUnwindSafe(|| (command.run)(&call)))
+                .unwrap_or_else(|_| Err(Failure::new(Code::Io, format!("{} ended unexpectedly", command.name)))),
+            Err(wrong) => Err(Failure::invalid(format!("{}: {wrong}", command.name))),
+        };
+        match outcome {
+            Ok(reply) => {
+                self.answer(request, reply.data.as_deref());
+                // Whoever waits for this answer goes on.
+                drop(reply.held);
+            }
+            Err(failure) => self.refuse(request, &failure),
+        }
+    }
+
+    fn answer(&self, request: &Request, data: Option<&[u8]>) {
+        // Files may hold bytes that are not UTF-8; records must not.
+        let mended = data.filter(|data| std::str::from_utf8(data).is_err()).map(String::from_utf8_lossy);
+        let data = mended.as_ref().map(|mended| mended.as_bytes()).or(data);
+        let (beginning, data, end) = request.answer(data);
+        self.outbox.send(&[&beginning, data, end]);
+    }
+
+    fn refuse(&self, request: &Request, failure: &Failure) {
+        self.outbox.send(&[request.refusal(failure).raw().as_bytes()]);
+    }
+
+    /// Tells an event of pi's now, if it is about the session this client is at.
+    pub(crate) fn tell_if_current(&self, session: &Arc<OpenSession>, event: &Json) {
+        if Arc::ptr_eq(&lock(&self.current), session) {
+            self.outbox.send(&[event.to_text().as_bytes()]);
+        }
+    }
+
+    /// Tells an event of pi's that another client has brought about, without waiting for this one.
+    ///
+    /// If it does not read, the oldest events are dropped; a subscription drops none.
+    pub(crate) fn tell_later(&self, session: &Arc<OpenSession>, event: &Json) {
+        if Arc::ptr_eq(&lock(&self.current), session) {
+            self.tell_anyway(event);
+        }
+    }
+
+    /// The same, whatever session this client is at.
+    pub(crate) fn tell_anyway(&self, event: &Json) {
+        let mut later = lock(&self.later);
+        if later.events.len() >= MAX_LATER {
+            later.events.pop_front();
+        }
+        later.events.push_back(event.clone());
+        if !std::mem::replace(&mut later.has_teller, true)
+            && let Some(me) = self.shared()
+        {
+            let spawned = std::thread::Builder::new().name("teller".to_owned()).spawn(move || me.tell_what_waits());
+            later.has_teller = spawned.is_ok();
+        }
+        drop(later);
+        self.later_changed.notify_all();
+    }
+
+    fn tell_what_waits(&self) {
+        loop {
+            let mut later = lock(&self.later);
+            while later.events.is_empty() && !self.has_ended() {
+                later = self.later_changed.wait(later).unwrap_or_else(PoisonError::into_inner);
+            }
+            let Some(event) = later.events.pop_front() else { return };
+            drop(later);
+            self.outbox.send_now(&[event.to_text().as_bytes()]);
+        }
+    }
+}
+
+/// A command on a thread of its own, counted until it is done, also if it panics.
+struct Aside<'c>(&'c Connection);
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.n_aside) -= 1;
+        self.0.aside_ended.notify_all();
+    }
+}

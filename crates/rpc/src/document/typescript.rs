@@ -1,0 +1,199 @@
+//! TypeScript.
+
+use super::{PUSHED, quoted, type_name};
+use crate::catalogue::{COMMANDS, Command, NAMED, Origin, STREAMED, SUBSCRIBED};
+use crate::failure::Code;
+use crate::shape::{Field, Shape};
+
+/// Text with indentation.
+#[derive(Default)]
+struct Page {
+    text: String,
+    depth: usize,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        if !line.is_empty() {
+            self.text.extend(std::iter::repeat_n("  ", self.depth));
+            self.text.push_str(line);
+        }
+        self.text.push('\n');
+    }
+
+    /// Lines that are indented between two others.
+    fn block(&mut self, opening: &str, closing: &str, inside: impl FnOnce(&mut Self)) {
+        self.line(opening);
+        self.depth += 1;
+        inside(self);
+        self.depth -= 1;
+        self.line(closing);
+    }
+}
+
+/// `get_state` as `getState`.
+fn method_name(name: &str) -> String {
+    let upper = type_name(name, "");
+    let mut letters = upper.chars();
+    letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
+}
+
+/// Everything that goes over the line, and the JavaScript client, as TypeScript declarations.
+pub fn typescript() -> String {
+    let mut page = Page::default();
+    page.line("// Made from the catalogue of commands by `cargo xtask docs`. Changes here are lost.");
+    page.line("");
+    for (name, shape, what) in NAMED {
+        page.line(&format!("/** {what} */"));
+        interface(&mut page, name, shape);
+    }
+    let supported: Vec<&Command> = COMMANDS.iter().filter(|command| command.origin != Origin::Agent).collect();
+    page.block("export interface Commands {", "}", |page| {
+        for command in &supported {
+            page.line(&format!("/** {} */", command.what));
+            let parameters: Vec<&Field> = command.all_parameters().collect();
+            let data = command.data.as_ref().map_or_else(|| "void".to_owned(), ts_type);
+            page.line(&format!("{}: {{ parameters: {}; data: {data} }};", command.name, ts_object(&parameters)));
+        }
+    });
+    page.line("");
+    page.line("export type Command = keyof Commands;");
+    page.line("");
+    page.line(&format!("export type ErrorCode = {};", Code::ALL.map(|code| quoted(code.word())).join(" | ")));
+    page.line("");
+    page.line(
+        "export type Request = { [C in Command]: { id?: unknown; type: C } & Commands[C][\"parameters\"] }[Command];",
+    );
+    page.line("export type Response =");
+    page.line("  | { id?: unknown; type: \"response\"; command: Command; success: true; data?: unknown }");
+    page.line(
+        "  | { id?: unknown; type: \"response\"; command?: unknown; success: false; error: string; code: ErrorCode };",
+    );
+    page.line("");
+    for (events, name) in [(STREAMED, "StreamEvent"), (SUBSCRIBED, "SessionEvent")] {
+        page.line(&format!("export type {name} ="));
+        for (place, (event, fields, what)) in events.iter().enumerate() {
+            let kind = Field::new("type", Shape::Word(event));
+            let fields: Vec<&Field> = std::iter::once(&kind).chain(*fields).collect();
+            let end = if place + 1 == events.len() { ";" } else { "" };
+            page.line(&format!("  /** {what} */"));
+            page.line(&format!("  | {}{end}", ts_object(&fields)));
+        }
+        page.line("");
+    }
+    for (name, fields) in PUSHED {
+        page.line(&format!("export type {name} = {};", ts_object(&fields.iter().collect::<Vec<_>>())));
+    }
+    page.line("");
+    client(&mut page, &supported);
+    page.text
+}
+
+/// The JavaScript client.
+fn client(page: &mut Page, supported: &[&Command]) {
+    page.block("export interface ClientOptions {", "}", |page| {
+        page.line("/** The program to start; \"sessile\" if absent. */");
+        page.line("program?: string;");
+        page.line("/** Its arguments behind \"rpc\": pi's flags that choose a session. */");
+        page.line("args?: string[];");
+        page.line("/** Connect to this Unix socket instead of starting a program. */");
+        page.line("socket?: string;");
+        page.line("cwd?: string;");
+        page.line("env?: Record<string, string | undefined>;");
+    });
+    page.line("");
+    page.line("/** A command that failed. */");
+    page.line("export declare class RpcError extends Error {");
+    page.line("  readonly code: ErrorCode;");
+    page.line("  readonly command: Command;");
+    page.line("}");
+    page.line("");
+    page.line("export type HookReply = Record<string, unknown> | null | undefined;");
+    page.line("");
+    page.block("export declare class SessileClient {", "}", |page| {
+        page.line("static start(options?: ClientOptions): Promise<SessileClient>;");
+        page.line("/** Sends a command and waits for its answer. */");
+        page.line("send<C extends Command>(command: C, parameters?: Commands[C][\"parameters\"]): Promise<Commands[C][\"data\"]>;");
+        page.line("/** Hears what pi's stream tells. */");
+        page.line("on(listener: (event: StreamEvent) => void): () => void;");
+        page.line("/** Hears what happens, from now on or from a cursor on. */");
+        page.line("listen(");
+        page.line("  parameters: Commands[\"subscribe\"][\"parameters\"],");
+        page.line("  listener: (event: SessionEvent, cursor: string) => void,");
+        page.line("): Promise<{ subscription: string; cursor: string; stop(): Promise<void> }>;");
+        page.line("/** Is asked before things happen. */");
+        page.line("hook(");
+        page.line("  events: Commands[\"hook_register\"][\"parameters\"][\"events\"],");
+        page.line("  answer: (event: SessionEvent) => HookReply | Promise<HookReply>,");
+        page.line("  timeoutMs?: number,");
+        page.line("): Promise<void>;");
+        page.line("/** Ends the connection and waits for the end. Resolves to the exit code of the program, if one was started. */");
+        page.line("close(): Promise<number | null>;");
+        for command in supported {
+            let parameters: Vec<&Field> = command.all_parameters().collect();
+            let is_optional = parameters.iter().all(|field| field.is_optional);
+            let mark = if is_optional { "?" } else { "" };
+            let name = command.name;
+            page.line(&format!("/** {} */", command.what));
+            page.line(&format!(
+                "{}(parameters{mark}: Commands[{}][\"parameters\"]): Promise<Commands[{}][\"data\"]>;",
+                method_name(name),
+                quoted(name),
+                quoted(name)
+            ));
+        }
+    });
+}
+
+fn interface(page: &mut Page, name: &str, shape: &Shape) {
+    let Shape::Object(fields) = shape else {
+        page.line(&format!("export type {name} = {};", ts_type(shape)));
+        page.line("");
+        return;
+    };
+    page.block(&format!("export interface {name} {{"), "}", |page| {
+        for field in *fields {
+            if !field.what.is_empty() {
+                page.line(&format!("/** {} */", field.what));
+            }
+            page.line(&format!("{};", ts_field(field)));
+        }
+        // Entries and messages have whatever their kind has.
+        if matches!(name, "Entry" | "Message" | "Header") {
+            page.line("[key: string]: unknown;");
+        }
+    });
+    page.line("");
+}
+
+fn ts_field(field: &Field) -> String {
+    let mark = if field.is_optional { "?" } else { "" };
+    format!("{}{mark}: {}", field.name, ts_type(&field.shape))
+}
+
+fn ts_object(fields: &[&Field]) -> String {
+    if fields.is_empty() {
+        return "{}".to_owned();
+    }
+    let fields: Vec<String> = fields.iter().map(|field| ts_field(field)).collect();
+    format!("{{ {} }}", fields.join("; "))
+}
+
+pub(super) fn ts_type(shape: &Shape) -> String {
+    match shape {
+        Shape::Any => "unknown".to_owned(),
+        Shape::Null => "null".to_owned(),
+        Shape::Text => "string".to_owned(),
+        Shape::Number | Shape::Count => "number".to_owned(),
+        Shape::Flag => "boolean".to_owned(),
+        Shape::Words(words) => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" | "),
+        Shape::Word(word) => quoted(word),
+        Shape::List(item) => match item {
+            Shape::Words(_) | Shape::OneOf(_) => format!("({})[]", ts_type(item)),
+            _ => format!("{}[]", ts_type(item)),
+        },
+        Shape::Object(fields) => ts_object(&fields.iter().collect::<Vec<_>>()),
+        Shape::OneOf(shapes) => shapes.iter().map(ts_type).collect::<Vec<_>>().join(" | "),
+        Shape::Named(name) => (*name).to_owned(),
+    }
+}

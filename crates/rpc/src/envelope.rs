@@ -1,0 +1,151 @@
+//! Requests and responses around what they carry.
+
+use sessile::json::{JsText, Json, ObjectWriter, Raw, Shape};
+
+use crate::failure::Failure;
+use crate::frame::Record;
+
+/// A request as it came in.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The whole of it.
+    pub body: Json,
+    /// What it asks for, if it says so in a string.
+    pub command: Option<String>,
+}
+
+/// A record that is no request, and what to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotARequest(pub Json);
+
+impl Request {
+    /// Reads a record.
+    pub fn read(record: Record, max_record: usize) -> Result<Self, NotARequest> {
+        let bytes = match record {
+            Record::Whole(bytes) => bytes,
+            Record::TooLong(length) => {
+                return Err(unreadable(&format!("{length} bytes are more than the {max_record} of a record")));
+            }
+        };
+        if let Err(error) = std::str::from_utf8(&bytes) {
+            return Err(unreadable(&format!("not UTF-8 at byte {}", error.valid_up_to())));
+        }
+        let body = Json::parse(&bytes).map_err(|error| {
+            let place = if error.at >= bytes.len() { "unexpected end of input".to_owned() } else { error.to_string() };
+            unreadable(&place)
+        })?;
+        let command = body.raw().get("type").and_then(Raw::as_string);
+        Ok(Self { body, command })
+    }
+
+    /// The id that the answer is to carry, as it was spelled.
+    pub fn id(&self) -> Option<Raw<'_>> {
+        self.body.raw().get("id")
+    }
+
+    /// A parameter; none if it is absent.
+    pub fn parameter(&self, name: &str) -> Option<Raw<'_>> {
+        self.body.raw().get(name)
+    }
+
+    /// How the answer begins, up to the word whether it worked.
+    fn beginning(&self) -> ObjectWriter {
+        let mut answer = ObjectWriter::new();
+        answer.optional("id", self.id()).string("type", "response");
+        answer.optional("command", self.body.raw().get("type"));
+        answer
+    }
+
+    /// The answer to a request that worked, in three parts: what stands before the data, the data, and what is behind.
+    pub(crate) fn answer<'d>(&self, data: Option<&'d [u8]>) -> (Vec<u8>, &'d [u8], &'static [u8]) {
+        let mut beginning = self.beginning();
+        let mut text = beginning.bool("success", true).finish().into_bytes();
+        match data {
+            None => (text, b"", b""),
+            Some(data) => {
+                text.pop();
+                text.extend_from_slice(b",\"data\":");
+                (text, data, b"}")
+            }
+        }
+    }
+
+    /// The answer to a request that did not work.
+    pub(crate) fn refusal(&self, failure: &Failure) -> Json {
+        let mut answer = self.beginning();
+        answer.bool("success", false).string("error", &failure.message).string("code", failure.code.word());
+        answer.finish()
+    }
+
+    /// Why there is no such command.
+    pub(crate) fn unknown(&self) -> Failure {
+        let asked = match self.body.raw().get("type") {
+            Some(kind) => kind.to_js_string(),
+            None => JsText::from("undefined"),
+        };
+        Failure::invalid(format!("Unknown command: {asked}"))
+    }
+
+    /// Whether it is an object, as every request should be.
+    pub fn is_object(&self) -> bool {
+        self.body.raw().shape() == Shape::Object
+    }
+}
+
+fn unreadable(what: &str) -> NotARequest {
+    let mut answer = ObjectWriter::new();
+    answer
+        .string("type", "response")
+        .string("command", "parse")
+        .bool("success", false)
+        .string("error", &format!("Failed to parse command: {what}"))
+        .string("code", "INVALID_ARGUMENT");
+    NotARequest(answer.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &[u8]) -> String {
+        match Request::read(Record::Whole(text.to_vec()), 100) {
+            Ok(request) => request.refusal(&request.unknown()).to_text().into_owned(),
+            Err(NotARequest(answer)) => answer.to_text().into_owned(),
+        }
+    }
+
+    #[test]
+    fn ids_and_types_come_back_as_they_were() {
+        for id in ["7", "1.0", r#""a\ud800""#, r#"{"x":[1,null]}"#, "null", "12345678901234567890"] {
+            let request = format!(r#"{{"id":{id},"type":"x"}}"#);
+            let expected = format!(
+                r#"{{"id":{id},"type":"response","command":"x","success":false,"error":"Unknown command: x","code":"INVALID_ARGUMENT"}}"#
+            );
+            assert_eq!(refused(request.as_bytes()), expected);
+        }
+        let unknown = |command: &str, shown: &str| {
+            format!(
+                r#"{{"type":"response"{command},"success":false,"error":"Unknown command: {shown}","code":"INVALID_ARGUMENT"}}"#
+            )
+        };
+        for odd in ["null", "[1]", "7", "true", r#""get_state""#, "{}"] {
+            assert_eq!(refused(odd.as_bytes()), unknown("", "undefined"), "{odd}");
+        }
+        assert_eq!(refused(br#"{"type":5}"#), unknown(r#","command":5"#, "5"));
+        assert_eq!(refused(br#"{"type":null}"#), unknown(r#","command":null"#, "null"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        for (text, what) in [
+            (&b""[..], "unexpected end of input"),
+            (b"not json", "unexpected input at byte 0"),
+            (b"{\"a\":1", "unexpected end of input"),
+            (b"{\"type\":\"\xff\"}", "not UTF-8 at byte 9"),
+        ] {
+            let answer = refused(text);
+            assert!(answer.contains(r#""command":"parse","success":false"#), "{answer}");
+            assert!(answer.contains(what), "{answer} lacks {what}");
+        }
+    }
+}

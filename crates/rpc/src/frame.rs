@@ -1,0 +1,171 @@
+//! Records on a stream of bytes: what ends at a line feed, and nowhere else.
+
+use std::io::{self, Read};
+
+/// The longest record that is taken. A longer one is passed over, so that no client can fill our memory.
+pub const MAX_RECORD: usize = 64 << 20;
+
+/// How much is read at once.
+const CHUNK: usize = 64 << 10;
+
+/// A record, or what is left of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// The bytes without the line feed, and without one carriage return before it.
+    Whole(Vec<u8>),
+    /// It was longer than allowed, and so many bytes of it were passed over.
+    TooLong(u64),
+}
+
+/// Cuts a stream into records. At the end, a rest without line feed is a record unless it is empty.
+pub struct Records<R> {
+    source: R,
+    max_record: usize,
+    chunk: Vec<u8>,
+    /// Where the part of the chunk begins that was not handed on yet.
+    at: usize,
+    /// The beginning of the record that the chunk goes on with.
+    begun: Vec<u8>,
+    /// How much of the current record was passed over.
+    n_passed: u64,
+    has_ended: bool,
+}
+
+impl<R: Read> Records<R> {
+    /// Records of at most so many bytes.
+    pub fn new(source: R, max_record: usize) -> Self {
+        Self { source, max_record, chunk: Vec::new(), at: 0, begun: Vec::new(), n_passed: 0, has_ended: false }
+    }
+
+    /// Whether a whole record is there already, so that asking for it does not wait.
+    pub fn is_ready(&self) -> bool {
+        memchr::memchr(b'\n', &self.chunk[self.at..]).is_some()
+    }
+
+    /// The next record, waiting for it; none at the end of the stream.
+    pub fn read(&mut self) -> io::Result<Option<Record>> {
+        loop {
+            if let Some(length) = memchr::memchr(b'\n', &self.chunk[self.at..]) {
+                self.take(length);
+                self.at += 1;
+                return Ok(Some(self.finish()));
+            }
+            self.take(self.chunk.len() - self.at);
+            if self.has_ended || !self.fill()? {
+                let has_rest = !self.begun.is_empty() || self.n_passed > 0;
+                return Ok(has_rest.then(|| self.finish()));
+            }
+        }
+    }
+
+    /// Adds the next bytes of the chunk to the current record.
+    fn take(&mut self, length: usize) {
+        let part = &self.chunk[self.at..self.at + length];
+        self.at += length;
+        // A carriage return before the line feed is not counted, so one byte more may be kept.
+        if self.n_passed > 0 || self.begun.len() + part.len() > self.max_record + 1 {
+            self.n_passed += (std::mem::take(&mut self.begun).len() + part.len()) as u64;
+        } else {
+            self.begun.extend_from_slice(part);
+        }
+    }
+
+    fn finish(&mut self) -> Record {
+        let n_passed = std::mem::take(&mut self.n_passed);
+        let mut bytes = std::mem::take(&mut self.begun);
+        if n_passed > 0 {
+            return Record::TooLong(n_passed);
+        }
+        if bytes.last() == Some(&b'\r') {
+            bytes.pop();
+        }
+        if bytes.len() > self.max_record { Record::TooLong(bytes.len() as u64) } else { Record::Whole(bytes) }
+    }
+
+    /// Reads on. False at the end of the stream.
+    fn fill(&mut self) -> io::Result<bool> {
+        self.chunk.resize(CHUNK, 0);
+        self.at = 0;
+        let n_read = loop {
+            match self.source.read(&mut self.chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result,
+            }
+        };
+        self.chunk.truncate(*n_read.as_ref().unwrap_or(&0));
+        self.has_ended = n_read? == 0;
+        Ok(!self.has_ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A stream that hands out a few bytes at a time.
+    struct Drops<'d>(&'d [u8], usize);
+
+    impl Read for Drops<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = self.1.min(self.0.len()).min(buffer.len());
+            let (now, later) = self.0.split_at(length);
+            buffer[..length].copy_from_slice(now);
+            self.0 = later;
+            Ok(length)
+        }
+    }
+
+    fn records(bytes: &[u8], max_record: usize, step: usize) -> Vec<Record> {
+        let mut records = Records::new(Drops(bytes, step), max_record);
+        std::iter::from_fn(|| records.read().unwrap()).collect()
+    }
+
+    /// The same by splitting what is there as a whole.
+    fn split(bytes: &[u8], max_record: usize) -> Vec<Record> {
+        let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+        if lines.last().is_some_and(|line| line.is_empty()) {
+            lines.pop();
+        }
+        let whole = |line: &[u8]| {
+            let kept = line.strip_suffix(b"\r").unwrap_or(line);
+            if kept.len() > max_record {
+                let n_passed = if line.len() > max_record + 1 { line.len() } else { kept.len() };
+                return Record::TooLong(n_passed as u64);
+            }
+            Record::Whole(kept.to_vec())
+        };
+        lines.into_iter().map(whole).collect()
+    }
+
+    #[test]
+    fn only_line_feeds_end_a_record() {
+        let text = "a\u{2028}b\u{85}c\rd\n\n\r\ne\r\r\nrest";
+        let expected: Vec<Record> = ["a\u{2028}b\u{85}c\rd", "", "", "e\r", "rest"]
+            .iter()
+            .map(|it| Record::Whole(it.as_bytes().to_vec()))
+            .collect();
+        for step in [1, 2, 3, 100] {
+            assert_eq!(records(text.as_bytes(), 100, step), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_passed_over_and_the_next_one_is_whole() {
+        let mut bytes = vec![b'x'; 200_000];
+        bytes.extend_from_slice(b"\n{}\n");
+        assert_eq!(records(&bytes, 100, 1000), [Record::TooLong(200_000), Record::Whole(b"{}".to_vec())]);
+    }
+
+    proptest! {
+        #[test]
+        fn steps_do_not_matter(
+            bytes in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(b'a')], 0..60),
+            max_record in 0usize..8,
+            step in 1usize..9,
+        ) {
+            prop_assert_eq!(records(&bytes, max_record, step), split(&bytes, max_record));
+        }
+    }
+}

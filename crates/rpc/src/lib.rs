@@ -1,0 +1,39 @@
+//! Sessions for programs in any language: commands, answers and events as JSON lines.
+//!
+//! An [`Engine`] holds the sessions, and serves any number of clients at once, each over a stream of bytes of its own
+//! ([`Engine::serve`]). Requests, answers and events are one JSON value per line. Commands that pi's RPC mode has answer
+//! as pi does; all others are Sessile's own. [`catalogue`] has all of them, with their parameters and answers.
+//!
+//! ```
+//! use sessile_rpc::{Engine, Options, Start};
+//!
+//! let engine = Engine::start(Options::new(sessile::Sessions::default()), &Start::Memory, None)?;
+//! let requests = "{\"id\":1,\"type\":\"set_session_name\",\"name\":\"Tides\"}\n";
+//! engine.serve(requests.as_bytes(), std::io::stdout());
+//! // {"type":"session_info_changed","name":"Tides"}
+//! // {"id":1,"type":"response","command":"set_session_name","success":true}
+//! # Ok::<(), sessile_rpc::Failure>(())
+//! ```
+
+pub mod catalogue;
+mod command;
+mod connection;
+mod document;
+mod engine;
+mod envelope;
+mod failure;
+mod frame;
+mod news;
+mod outbox;
+mod session;
+pub mod shape;
+#[cfg(unix)]
+mod socket;
+
+pub use document::{json_schema, reference_tables, typescript};
+pub use engine::{AnySummarizer, Engine, Options, Start};
+pub use envelope::{NotARequest, Request};
+pub use failure::{Code, Failure};
+pub use frame::{MAX_RECORD, Record, Records};
+#[cfg(unix)]
+pub use socket::Socket;

@@ -1,0 +1,156 @@
+//! What values look like: one description for checks, for JSON Schema and for TypeScript.
+
+use sessile::json::{self, Raw};
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// Anything.
+    Any,
+    /// `null`.
+    Null,
+    /// A string.
+    Text,
+    /// A number.
+    Number,
+    /// A whole number from 0 on.
+    Count,
+    /// `true` or `false`.
+    Flag,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// This word.
+    Word(&'static str),
+    /// An array.
+    List(&'static Self),
+    /// An object with these members, and perhaps others.
+    Object(&'static [Field]),
+    /// One of these.
+    OneOf(&'static [Self]),
+    /// Something that has a name: see [`NAMED`](crate::catalogue::NAMED).
+    Named(&'static str),
+}
+
+/// A member of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it may be.
+    pub shape: Shape,
+    /// Whether it may be absent.
+    pub is_optional: bool,
+    /// What it is about; empty if the name says it all.
+    pub what: &'static str,
+}
+
+impl Field {
+    /// A member that must be there.
+    pub const fn new(name: &'static str, shape: Shape) -> Self {
+        Self { name, shape, is_optional: false, what: "" }
+    }
+
+    /// A member that may be absent.
+    pub const fn optional(name: &'static str, shape: Shape) -> Self {
+        Self { name, shape, is_optional: true, what: "" }
+    }
+
+    /// The same with a remark.
+    #[must_use]
+    pub const fn about(self, what: &'static str) -> Self {
+        Self { what, ..self }
+    }
+}
+
+impl Shape {
+    /// Whether a value has this shape.
+    ///
+    /// What is nested deeper than descriptions are is anything, so this never goes deeper than they do.
+    pub fn admits(&self, value: Raw<'_>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Null => value.is_null(),
+            Self::Text => value.shape() == json::Shape::String,
+            Self::Number => value.shape() == json::Shape::Number,
+            Self::Count => value.as_number().is_some_and(is_count),
+            Self::Flag => value.shape() == json::Shape::Bool,
+            Self::Words(words) => value.as_text().is_some_and(|text| words.iter().any(|word| text == **word)),
+            Self::Word(word) => value.as_text().is_some_and(|text| text == **word),
+            Self::List(shape) => value.shape() == json::Shape::Array && value.items().all(|item| shape.admits(item)),
+            Self::Object(fields) => value.shape() == json::Shape::Object && check(fields, value).is_ok(),
+            Self::OneOf(shapes) => shapes.iter().any(|shape| shape.admits(value)),
+            Self::Named(name) => named(name).is_none_or(|shape| shape.admits(value)),
+        }
+    }
+
+    /// The shape in words.
+    fn words(&self) -> String {
+        match self {
+            Self::Any => "anything".to_owned(),
+            Self::Null => "null".to_owned(),
+            Self::Text => "a string".to_owned(),
+            Self::Number => "a number".to_owned(),
+            Self::Count => "a whole number from 0 on".to_owned(),
+            Self::Flag => "true or false".to_owned(),
+            Self::Words(words) => format!("one of {}", words.join(", ")),
+            Self::Word(word) => (*word).to_owned(),
+            Self::List(_) => "an array".to_owned(),
+            Self::Object(_) => "an object".to_owned(),
+            Self::OneOf(shapes) => shapes.iter().map(Self::words).collect::<Vec<_>>().join(" or "),
+            Self::Named(name) => named(name).map_or_else(|| (*name).to_owned(), Self::words),
+        }
+    }
+}
+
+fn is_count(number: f64) -> bool {
+    number >= 0.0 && number.fract() == 0.0 && number <= 9_007_199_254_740_991.0
+}
+
+fn named(name: &str) -> Option<&'static Shape> {
+    crate::catalogue::NAMED.iter().find(|(known, _, _)| *known == name).map(|(_, shape, _)| shape)
+}
+
+/// Whether an object has the members it should have; what is wrong, in words.
+pub fn check(fields: &[Field], object: Raw<'_>) -> Result<(), String> {
+    for field in fields {
+        match object.get(field.name) {
+            None if field.is_optional => {}
+            None => return Err(format!("{} is missing; it is {}", field.name, field.shape.words())),
+            Some(value) if field.shape.admits(value) => {}
+            Some(_) => return Err(format!("{} must be {}", field.name, field.shape.words())),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: &[Field] = &[
+        Field::new("name", Shape::Text),
+        Field::optional("limit", Shape::Count),
+        Field::optional("entryId", Shape::OneOf(&[Shape::Text, Shape::Null])),
+        Field::optional("scope", Shape::Words(&["cwd", "all"])),
+        Field::optional("list", Shape::List(&Shape::Flag)),
+    ];
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (object, expected) in [
+            (r#"{"name":"x","other":1}"#, Ok(())),
+            (r#"{"name":"x","limit":3,"entryId":null,"scope":"all","list":[true]}"#, Ok(())),
+            ("{}", Err("name is missing; it is a string")),
+            ("7", Err("name is missing; it is a string")),
+            (r#"{"name":1}"#, Err("name must be a string")),
+            (r#"{"name":"x","limit":-1}"#, Err("limit must be a whole number from 0 on")),
+            (r#"{"name":"x","limit":1.5}"#, Err("limit must be a whole number from 0 on")),
+            (r#"{"name":"x","entryId":1}"#, Err("entryId must be a string or null")),
+            (r#"{"name":"x","scope":"x"}"#, Err("scope must be one of cwd, all")),
+            (r#"{"name":"x","list":[1]}"#, Err("list must be an array")),
+        ] {
+            let object = sessile::json::Json::parse(object).unwrap();
+            assert_eq!(check(FIELDS, object.raw()), expected.map_err(str::to_owned), "{object}");
+        }
+    }
+}

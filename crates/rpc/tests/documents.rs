@@ -1,0 +1,157 @@
+//! What is written about the protocol is made from it, and what docs/rpc.md shows is what happens.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files, and stops if it cannot go on")]
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use sessile::{Environment, Sessions};
+use sessile_rpc::{Engine, Options, Start, json_schema, reference_tables, typescript};
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+/// Compares a file with what it should be, or makes it so if that is wanted.
+fn check(name: &str, made: &str) {
+    if std::env::var_os("SESSILE_UPDATE_DOCS").is_some() {
+        std::fs::write(file(name), made).unwrap();
+    }
+    let kept = std::fs::read_to_string(file(name)).unwrap_or_default();
+    assert!(kept == made, "{name} does not say what the server does; `cargo xtask docs` writes it anew");
+}
+
+#[test]
+fn the_schema_is_current() {
+    let schema = json_schema();
+    let parsed: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    // Whatever is referred to is there.
+    for reference in schema.split("#/$defs/").skip(1) {
+        let name = reference.split('"').next().unwrap();
+        assert!(parsed["$defs"].get(name).is_some(), "{name} is nowhere");
+    }
+    check("docs/rpc.schema.json", &schema);
+}
+
+#[test]
+fn the_declarations_are_current() {
+    check("clients/js/sessile-rpc.d.ts", &typescript());
+}
+
+#[test]
+fn the_client_in_javascript_knows_every_command() {
+    let client = std::fs::read_to_string(file("clients/js/sessile-rpc.js")).unwrap();
+    let list = client.split_once("export const COMMANDS = [").unwrap().1.split_once(']').unwrap().0;
+    let listed: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+    let known: Vec<&str> = sessile_rpc::catalogue::COMMANDS
+        .iter()
+        .filter(|command| command.origin != sessile_rpc::catalogue::Origin::Agent)
+        .map(|command| command.name)
+        .collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn the_page_is_current() {
+    let page = std::fs::read_to_string(file("docs/rpc.md")).unwrap();
+    let (before, rest) = page.split_once("<!-- reference -->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- end of reference -->").unwrap();
+    let before = with_answers(before);
+    check(
+        "docs/rpc.md",
+        &format!("{before}<!-- reference -->\n{}<!-- end of reference -->{after}", reference_tables()),
+    );
+}
+
+/// A world in which every entry is a second after the one before, and ids count up.
+struct Still {
+    now_ms: AtomicI64,
+    next: AtomicU32,
+    home: PathBuf,
+}
+
+impl Environment for Still {
+    fn now_ms(&self) -> i64 {
+        self.now_ms.fetch_add(1000, Ordering::Relaxed)
+    }
+
+    fn entry_uuid(&self) -> String {
+        format!("{:08x}-0000-4000-8000-000000000000", self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn session_uuid(&self) -> String {
+        "019a0000-0000-7000-8000-000000000000".to_owned()
+    }
+
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    fn home(&self) -> PathBuf {
+        self.home.clone()
+    }
+
+    fn current_dir(&self) -> PathBuf {
+        self.home.join("tidepool")
+    }
+
+    fn local_offset_ms(&self, _local_ms: i64) -> i64 {
+        0
+    }
+}
+
+/// The page with the answers that a server gives to the requests in its transcripts.
+fn with_answers(page: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path().canonicalize().unwrap();
+    let world = Still { now_ms: AtomicI64::new(1_763_164_800_000), next: AtomicU32::new(1), home: home.clone() };
+    let mut options = Options::new(Sessions::new(world));
+    // Its length is in every position, so it is not that of a temporary directory.
+    options.cwd = PathBuf::from("/home/u/tidepool");
+    options.session_dir = Some(home.join("sessions"));
+    let engine = Engine::start(options, &Start::New, None).unwrap();
+    let (mut client, server) = UnixStream::pair().unwrap();
+    thread::spawn(move || Arc::clone(&engine).serve(server.try_clone().unwrap(), server));
+    let mut text = String::new();
+    let mut in_transcript = false;
+    let lines: Vec<&str> = page.lines().collect();
+    for (place, line) in lines.iter().copied().enumerate() {
+        if line.starts_with("```") {
+            in_transcript = line == "```transcript";
+        }
+        if in_transcript && line.starts_with('←') {
+            continue;
+        }
+        text.push_str(line);
+        text.push('\n');
+        if let Some(request) = line.strip_prefix("→ ").filter(|_| in_transcript) {
+            client.write_all(format!("{request}\n").as_bytes()).unwrap();
+            let n_shown = lines[place + 1..].iter().take_while(|line| line.starts_with('←')).count();
+            let mut told = answers(&mut client, n_shown);
+            // What a subscription tells comes in its own time.
+            told.sort_by_key(|record| record.starts_with("{\"type\":\"event\""));
+            for record in told {
+                text.extend(["← ", &record.replace(home.to_str().unwrap(), "/home/u"), "\n"]);
+            }
+        }
+    }
+    text
+}
+
+/// So many records; or, if the page is written anew, all that come until nothing comes any more.
+fn answers(client: &mut UnixStream, n_shown: usize) -> Vec<String> {
+    let is_update = std::env::var_os("SESSILE_UPDATE_DOCS").is_some();
+    client.set_read_timeout(Some(Duration::from_millis(if is_update { 700 } else { 30_000 }))).unwrap();
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    let n_records = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').count() - 1;
+    while is_update || n_records(&bytes) < n_shown {
+        let Ok(n_read @ 1..) = client.read(&mut chunk) else { break };
+        bytes.extend_from_slice(&chunk[..n_read]);
+    }
+    String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
+}

@@ -1,0 +1,204 @@
+//! Hooks: programs of the user's that are told of events, each by a file named after its event.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sessile_core::json::{ObjectWriter, Raw};
+use sessile_program::{Ended, Limits, Ran};
+use sessile_store::os::{FileKind, Os};
+
+use crate::environment::Environment;
+use crate::event::{BadReply, EventContext, EventKind, HandlerId, Handlers, Reply, SessionEvent};
+use crate::settings::Settings;
+
+/// The most a hook may print.
+const MAX_OUTPUT: usize = 4 << 20;
+
+/// The variable that tells a hook, and every program it runs, that it is one.
+pub const HOOK_VARIABLE: &str = "SESSILE_HOOK";
+
+/// A folder of hooks, and how long each may take.
+///
+/// A hook is an executable file with the name of an event, such as
+/// `session_before_compact`. It gets the event as one JSON object on its
+/// standard input, with `session` (`{file?, id, cwd}`) added, and prints its
+/// answer as JSON, or nothing. It is run directly, by no shell, in the working
+/// directory of the session if there is one. One that fails, takes too long or
+/// prints something else has given no answer, and that is reported.
+#[derive(Clone)]
+pub struct HookFolder {
+    os: Arc<dyn Os>,
+    folder: PathBuf,
+    time: Duration,
+}
+
+/// Why a hook has given no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HookError {
+    /// It is not run, because of what it is.
+    #[error("{} is not run: {reason}", path.display())]
+    Refused {
+        /// The hook, or its folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// It could not be started.
+    #[error("{} cannot be run", path.display())]
+    Start {
+        /// The hook.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It did not end well.
+    #[error("{} {what}{}", path.display(), said(errors))]
+    Ended {
+        /// The hook.
+        path: PathBuf,
+        /// How it ended.
+        what: String,
+        /// What it said on its standard error.
+        errors: String,
+    },
+    /// It printed something that is no answer.
+    #[error("{} did not print an answer", path.display())]
+    Answer {
+        /// The hook.
+        path: PathBuf,
+        /// What is wrong with what it printed.
+        source: BadAnswer,
+    },
+}
+
+/// What is wrong with what a hook printed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadAnswer {
+    /// It is no JSON.
+    #[error("what it printed is no JSON")]
+    NotJson,
+    /// It is no reply.
+    #[error(transparent)]
+    Reply(#[from] BadReply),
+}
+
+impl HookFolder {
+    /// A folder of hooks.
+    pub fn new(os: Arc<dyn Os>, folder: impl Into<PathBuf>, time: Duration) -> Self {
+        Self { os, folder: folder.into(), time }
+    }
+
+    /// The folder that the user's own settings name; none where there is no place for settings.
+    pub fn of(settings: &Settings, environment: &dyn Environment, os: Arc<dyn Os>) -> Option<Self> {
+        Some(Self::new(os, settings.hooks_dir(environment)?, settings.hooks_timeout()))
+    }
+
+    /// Has every hook in the folder told of its event. Without a folder there are none.
+    ///
+    /// What is put into the folder later is not seen; what is changed in it is.
+    pub fn register(&self, handlers: &Handlers) -> Vec<HandlerId> {
+        let Ok(names) = self.os.list(&self.folder) else { return Vec::new() };
+        let kind_of = |path: &Path| EventKind::of(path.file_name()?.to_str()?);
+        let mut hooks: Vec<(EventKind, PathBuf)> =
+            names.into_iter().filter_map(|path| Some((kind_of(&path)?, path))).collect();
+        hooks.sort();
+        hooks
+            .into_iter()
+            .map(|(kind, path)| {
+                let folder = self.clone();
+                let name = path.to_string_lossy().into_owned();
+                handlers.on(kind, name, move |event, context| Ok(folder.ask(&path, event, context)?))
+            })
+            .collect()
+    }
+
+    /// Runs a hook.
+    fn ask(&self, path: &Path, event: &SessionEvent, context: &EventContext) -> Result<Option<Reply>, HookError> {
+        let Some(()) = self.check(path)? else { return Ok(None) };
+        let limits = Limits { time: self.time, output: MAX_OUTPUT };
+        let command = self.command(path, event.kind(), context);
+        let ran = sessile_program::run(command, question(event, context), limits, &context.cancel)
+            .map_err(|source| HookError::Start { path: path.to_path_buf(), source })?;
+        self.answer(path, ran)
+    }
+
+    /// Makes sure that nobody but the user decides what is run; none if the hook is gone.
+    fn check(&self, path: &Path) -> Result<Option<()>, HookError> {
+        let refused = |path: &Path, reason| Err(HookError::Refused { path: path.to_path_buf(), reason });
+        let Ok(stat) = self.os.stat(path) else { return Ok(None) };
+        let Ok(folder) = self.os.stat(&self.folder) else { return Ok(None) };
+        for (path, stat) in [(self.folder.as_path(), folder), (path, stat)] {
+            if !stat.is_own {
+                return refused(path, "it belongs to somebody else");
+            }
+            if stat.mode & 0o002 != 0 {
+                return refused(path, "everybody can write to it");
+            }
+        }
+        if stat.kind != FileKind::Regular {
+            return refused(path, "it is no file");
+        }
+        if stat.mode & 0o100 == 0 {
+            return refused(path, "it is not executable");
+        }
+        Ok(Some(()))
+    }
+
+    fn command(&self, path: &Path, kind: EventKind, context: &EventContext) -> Command {
+        let mut command = Command::new(path);
+        command.env(HOOK_VARIABLE, kind.name()).env("SESSILE_SESSION_ID", &context.session_id);
+        match &context.session_file {
+            Some(file) => command.env("SESSILE_SESSION_FILE", file),
+            None => command.env_remove("SESSILE_SESSION_FILE"),
+        };
+        let is_directory = |dir: &Path| self.os.stat(dir).is_ok_and(|stat| stat.kind == FileKind::Directory);
+        let cwd = Some(context.cwd.as_path()).filter(|cwd| is_directory(cwd)).unwrap_or(&self.folder);
+        command.current_dir(cwd);
+        command
+    }
+
+    /// What a hook that was run has answered.
+    fn answer(&self, path: &Path, ran: Ran) -> Result<Option<Reply>, HookError> {
+        let what = match ran.ended {
+            Ended::Well => {
+                let refused = |source| HookError::Answer { path: path.to_path_buf(), source };
+                return answered(&ran.output).map_err(refused);
+            }
+            // Whoever called it off knows.
+            Ended::Cancelled => return Ok(None),
+            Ended::Badly(status) => format!("failed ({status})"),
+            Ended::TooSlow => format!("took longer than {} s", self.time.as_secs_f64()),
+            Ended::TooMuch => format!("printed more than {MAX_OUTPUT} bytes"),
+        };
+        Err(HookError::Ended { path: path.to_path_buf(), what, errors: ran.errors })
+    }
+}
+
+/// What a hook is told.
+fn question(event: &SessionEvent, context: &EventContext) -> Vec<u8> {
+    let mut session = ObjectWriter::new();
+    if let Some(file) = &context.session_file {
+        session.string("file", &file.to_string_lossy());
+    }
+    session.string("id", &context.session_id).string("cwd", &context.cwd.to_string_lossy());
+    let mut json = event.to_object();
+    let mut bytes = json.raw("session", session.finish().raw()).finish().into_bytes();
+    bytes.push(b'\n');
+    bytes
+}
+
+fn answered(output: &[u8]) -> Result<Option<Reply>, BadAnswer> {
+    let output = output.trim_ascii();
+    if output.is_empty() {
+        return Ok(None);
+    }
+    let json = Raw::parse(output).ok().ok_or(BadAnswer::NotJson)?;
+    Ok(Reply::from_json(json)?)
+}
+
+fn said(errors: &str) -> String {
+    if errors.is_empty() { String::new() } else { format!(": {errors}") }
+}

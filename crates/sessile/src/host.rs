@@ -1,0 +1,213 @@
+//! A program's current session, and everybody who is told of what happens in it.
+
+mod beside;
+mod compact;
+mod navigate;
+mod replace;
+
+use std::path::PathBuf;
+
+use sessile_core::EntryId;
+use sessile_core::cancel::Cancel;
+
+pub use compact::{BegunCompaction, CompactWishes, CompactionTask, SummarisedCompaction};
+pub use navigate::{NavigateWishes, NavigationTask};
+
+use crate::begin::{Begin, Begun};
+use crate::error::SessionError;
+use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
+use crate::manager::{SessionManager, Sessions, one_line};
+
+/// The session a program works in, as pi's hosts have one: handlers are asked before it changes and told afterwards.
+///
+/// The handlers are those of the [`Sessions`] it was made of
+/// ([`Sessions::telling`]). What one does to the session itself
+/// ([`SessionHost::session_mut`]) is told by the session; what one does with
+/// it, by the methods here. Each event is told once:
+///
+/// | method | what is told, in this order |
+/// |---|---|
+/// | [`start`](Self::start) | `session_start` |
+/// | [`new_session`](Self::new_session), [`switch_session`](Self::switch_session) | `session_before_switch`, `session_shutdown`, `session_start` |
+/// | [`fork`](Self::fork), [`clone_session`](Self::clone_session) | `session_before_fork`, `session_shutdown`, `session_start`, `session_fork` |
+/// | [`navigate`](Self::navigate) | `session_before_tree`, `entry_appended` for what is written, `leaf_moved`, `session_tree` |
+/// | [`compact`](Self::compact) | `session_before_compact`, `entry_appended`, `session_compact`; or `session_compact_failed` |
+/// | [`set_session_name`](Self::set_session_name) | `entry_appended`, `session_info_changed` |
+/// | [`shutdown`](Self::shutdown) | `session_shutdown` |
+///
+/// ```
+/// use sessile::{EventKind, Handlers, NewSession, Outcome, Reply, SessionHost, Sessions};
+///
+/// let handlers = Handlers::new();
+/// handlers.on(EventKind::SessionBeforeSwitch, "keep", |_, _| Ok(Some(Reply::cancel())));
+/// let sessions = Sessions::default().telling(handlers);
+/// let session = sessions.in_memory("/proj/project", NewSession::default())?;
+/// let mut host = SessionHost::new(sessions, session);
+/// host.start();
+/// assert_eq!(host.new_session(NewSession::default())?, Outcome::Cancelled { by: "keep".to_owned() });
+/// # Ok::<(), sessile::SessionError>(())
+/// ```
+pub struct SessionHost {
+    sessions: Sessions,
+    session: SessionManager,
+    life: Life,
+}
+
+/// Whether a session is being worked in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    Before,
+    Started,
+    Over,
+}
+
+/// What came of something that a handler may prevent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome<T> {
+    /// It was done.
+    Done(T),
+    /// A handler did not want it, and nothing was changed.
+    Cancelled {
+        /// What the handler is called.
+        by: String,
+    },
+}
+
+impl<T> Outcome<T> {
+    /// What was done, if it was.
+    pub fn done(self) -> Option<T> {
+        match self {
+            Self::Done(value) => Some(value),
+            Self::Cancelled { .. } => None,
+        }
+    }
+
+    /// Whether a handler did not want it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled { .. })
+    }
+}
+
+impl SessionHost {
+    /// A host that works in this session, and finds others here. Nobody is told before [`SessionHost::start`].
+    pub fn new(sessions: Sessions, mut session: SessionManager) -> Self {
+        session.tell_by(sessions.handlers().clone());
+        Self { sessions, session, life: Life::Before }
+    }
+
+    /// Starts a session as [`Sessions::begin`] does, and tells of it. Says whether it was not there before.
+    pub fn begin_session(sessions: Sessions, choice: &Begin) -> Result<(Self, bool), SessionError> {
+        let name = choice.name.as_deref().map(one_line);
+        if name.as_ref().is_some_and(String::is_empty) {
+            return Err(SessionError::BlankName);
+        }
+        // Whoever is told of the name was told of the session before.
+        let Begun { session, is_new } = sessions.begin(&Begin { name: None, ..choice.clone() })?;
+        let mut host = Self::new(sessions, session);
+        let reason = match (&choice.fork, is_new) {
+            (_, false) => StartReason::Resume,
+            (Some(_), true) => StartReason::Fork,
+            (None, true) => StartReason::New,
+        };
+        host.begin(reason, choice.fork.clone());
+        if let Some(name) = name {
+            host.session.append_session_info(&name)?;
+        }
+        Ok((host, is_new))
+    }
+
+    /// Tells that the program has begun to work in the session.
+    pub fn start(&mut self) {
+        if self.life == Life::Before {
+            self.begin(StartReason::Startup, None);
+        }
+    }
+
+    /// Tells that the handlers were read anew: to those that are registered that it ends, and that it begins.
+    ///
+    /// `register` takes the old handlers away and brings the new ones in.
+    pub fn reload(&mut self, register: impl FnOnce(&Handlers)) {
+        self.end(ShutdownReason::Reload, None);
+        register(self.sessions.handlers());
+        self.begin(StartReason::Reload, None);
+    }
+
+    /// Tells that the program ends.
+    pub fn shutdown(&mut self) {
+        self.end(ShutdownReason::Quit, None);
+        self.life = Life::Over;
+    }
+
+    /// The current session.
+    pub fn session(&self) -> &SessionManager {
+        &self.session
+    }
+
+    /// The current session, to be changed. What leads to another session has a method of its own here.
+    pub fn session_mut(&mut self) -> &mut SessionManager {
+        &mut self.session
+    }
+
+    /// The way to other sessions.
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// Who is told and asked.
+    pub fn handlers(&self) -> &Handlers {
+        self.sessions.handlers()
+    }
+
+    /// Gives the session away, without telling anybody.
+    pub fn into_session(self) -> SessionManager {
+        self.session
+    }
+
+    /// Names the session.
+    pub fn set_session_name(&mut self, name: &str) -> Result<EntryId, SessionError> {
+        if one_line(name).is_empty() {
+            return Err(SessionError::BlankName);
+        }
+        self.session.append_session_info(name)
+    }
+
+    /// Selects a model; none if it is the one in use.
+    pub fn set_model(&mut self, provider: &str, model_id: &str) -> Result<Option<EntryId>, SessionError> {
+        let used = self.session.settings()?.model;
+        let used = used.as_ref().and_then(|used| used.provider_name().zip(used.model_name()));
+        if used.is_some_and(|(used_provider, used_model)| used_provider == provider && used_model == model_id) {
+            return Ok(None);
+        }
+        self.session.append_model_change(provider, model_id).map(Some)
+    }
+
+    /// Selects a thinking level; none if it is the one in use.
+    pub fn set_thinking_level(&mut self, level: &str) -> Result<Option<EntryId>, SessionError> {
+        let used = self.session.settings()?.thinking_level;
+        if used.and_then(|used| used.raw().as_string()).as_deref() == Some(level) {
+            return Ok(None);
+        }
+        self.session.append_thinking_level_change(level).map(Some)
+    }
+
+    /// Asks the handlers about something that is about to be done.
+    fn ask(&self, event: &SessionEvent) -> Verdict {
+        self.handlers().tell(event, &self.session.event_context(Cancel::default()))
+    }
+
+    fn begin(&mut self, reason: StartReason, previous_session_file: Option<PathBuf>) {
+        self.life = Life::Started;
+        self.session.announce(&SessionEvent::Start { reason, previous_session_file });
+    }
+
+    fn end(&mut self, reason: ShutdownReason, target_session_file: Option<PathBuf>) {
+        if self.life == Life::Started {
+            self.session.announce(&SessionEvent::Shutdown { reason, target_session_file });
+        }
+    }
+}
+
+/// Who did not want something, if somebody did not.
+fn veto(verdict: Verdict) -> Result<Verdict, String> {
+    if verdict.reply.cancel { Err(verdict.by.unwrap_or_default()) } else { Ok(verdict) }
+}

@@ -1,0 +1,169 @@
+//! Going elsewhere in the tree, with handlers asked before and told afterwards.
+
+use sessile_core::EntryId;
+use sessile_core::cancel::Cancel;
+use sessile_core::compaction::{BranchSummarySettings, Summarizer, SummaryProgress};
+use sessile_core::json::Json;
+
+use super::{Outcome, SessionHost, veto};
+use crate::error::SessionError;
+use crate::event::{EventContext, EventKind, Handlers, SessionEvent, TreePreparation};
+use crate::manager::{BranchSummary, LeftBranchPlan, LeftBranchText, Navigated, SessionManager};
+
+/// How to go elsewhere: see [`SessionHost::navigate`].
+#[derive(Clone, Debug, Default)]
+pub struct NavigateWishes {
+    /// Whether the branch that is left is summed up.
+    pub summarize: bool,
+    /// What the summary should look at in particular.
+    pub custom_instructions: Option<String>,
+    /// Whether that stands instead of the summarizer's own instructions.
+    pub replace_instructions: bool,
+    /// A label for the summary, or for the entry one goes to if there is no summary.
+    pub label: Option<String>,
+    /// How much room the summary leaves.
+    pub settings: BranchSummarySettings,
+    /// Stops it, handlers too.
+    pub cancel: Cancel,
+}
+
+/// A navigation that is under way.
+#[derive(Debug)]
+pub struct NavigationTask {
+    handlers: Handlers,
+    context: EventContext,
+    /// What handlers are asked, if anybody wants to be.
+    event: Option<SessionEvent>,
+    plan: LeftBranchPlan,
+    wishes: NavigateWishes,
+    text: Option<LeftBranchText>,
+    summary: Option<BranchSummary>,
+}
+
+impl NavigationTask {
+    /// Asks the handlers, and takes what they want into account.
+    pub fn ask(&mut self) -> Outcome<()> {
+        let Some(event) = self.event.take() else { return Outcome::Done(()) };
+        let reply = match veto(self.handlers.tell(&event, &self.context)) {
+            Ok(verdict) => verdict.reply,
+            Err(by) => return Outcome::Cancelled { by },
+        };
+        let wishes = &mut self.wishes;
+        wishes.custom_instructions = reply.custom_instructions.or(wishes.custom_instructions.take());
+        wishes.replace_instructions = reply.replace_instructions.unwrap_or(wishes.replace_instructions);
+        wishes.label = reply.label.or(wishes.label.take());
+        if wishes.summarize {
+            self.summary = reply.summary.map(|summary| BranchSummary { from_hook: Some(true), ..summary });
+        }
+        Outcome::Done(())
+    }
+
+    /// Has summarised what [`SessionHost::prepare_navigation`] found to be summarised.
+    pub fn summarise(
+        &mut self,
+        summarizer: &dyn Summarizer,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+    ) -> Result<(), SessionError> {
+        if self.wishes.cancel.is_cancelled() {
+            return Err(SessionError::Cancelled);
+        }
+        let Some(text) = self.text.take() else { return Ok(()) };
+        let instructions = (self.wishes.custom_instructions.as_deref(), self.wishes.replace_instructions);
+        self.summary = Some(text.summarised(instructions, summarizer, progress, &self.wishes.cancel)?);
+        Ok(())
+    }
+
+    fn needs_text(&self) -> bool {
+        self.wishes.summarize && self.summary.is_none() && !self.plan.left.is_empty()
+    }
+}
+
+impl SessionHost {
+    /// Goes to another place of the tree: see [`SessionManager::navigate`].
+    ///
+    /// Going to where one is tells nobody anything.
+    pub fn navigate(
+        &mut self,
+        target: impl Into<EntryId>,
+        wishes: NavigateWishes,
+        summarizer: &dyn Summarizer,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+    ) -> Result<Outcome<Navigated>, SessionError> {
+        let Some(mut task) = self.begin_navigation(target, wishes)? else {
+            let leaf = self.session.leaf_id();
+            return Ok(Outcome::Done(Navigated { old_leaf: leaf.clone(), new_leaf: leaf, ..Navigated::default() }));
+        };
+        if let Outcome::Cancelled { by } = task.ask() {
+            return Ok(Outcome::Cancelled { by });
+        }
+        self.prepare_navigation(&mut task, summarizer.context_window())?;
+        task.summarise(summarizer, progress)?;
+        self.finish_navigation(&task).map(Outcome::Done)
+    }
+
+    /// The first part of [`SessionHost::navigate`], for those who do other things while handlers think and a summary is
+    /// made; none if one is there already. Then come [`NavigationTask::ask`], on any thread,
+    /// [`SessionHost::prepare_navigation`], [`NavigationTask::summarise`], on any thread, and
+    /// [`SessionHost::finish_navigation`].
+    pub fn begin_navigation(
+        &self,
+        target: impl Into<EntryId>,
+        wishes: NavigateWishes,
+    ) -> Result<Option<NavigationTask>, SessionError> {
+        let Some(plan) = self.session.plan_navigation(target, wishes.summarize)? else { return Ok(None) };
+        let is_wanted = self.handlers().wants(EventKind::SessionBeforeTree);
+        let event = is_wanted.then(|| before_tree(&self.session, &plan, &wishes)).transpose()?;
+        Ok(Some(NavigationTask {
+            handlers: self.handlers().clone(),
+            context: self.session.event_context(wishes.cancel.clone()),
+            event,
+            plan,
+            wishes,
+            text: None,
+            summary: None,
+        }))
+    }
+
+    /// Finds what there is to be summarised for a model with a window of so many tokens.
+    pub fn prepare_navigation(&self, task: &mut NavigationTask, window: u64) -> Result<(), SessionError> {
+        if task.needs_text() {
+            let budget = task.wishes.settings.budget(window);
+            task.text = Some(self.session.prepare_left_branch(&task.plan, budget)?);
+        }
+        Ok(())
+    }
+
+    /// The last part of [`SessionHost::navigate`]: goes there, and tells.
+    pub fn finish_navigation(&mut self, task: &NavigationTask) -> Result<Navigated, SessionError> {
+        let label = task.wishes.label.as_deref();
+        let navigated = self.session.complete_navigation(&task.plan, task.summary.as_ref(), label)?;
+        let summary_entry = navigated.summary_entry_id.as_ref().and_then(|id| self.session.entry(id).ok().flatten());
+        self.session.announce(&SessionEvent::Tree {
+            new_leaf_id: navigated.new_leaf.clone(),
+            old_leaf_id: navigated.old_leaf.clone(),
+            from_extension: summary_entry.is_some().then_some(navigated.from_hook),
+            summary_entry: summary_entry.map(|entry| entry.json().clone()),
+        });
+        Ok(navigated)
+    }
+}
+
+/// What handlers are told of a navigation that is about to happen.
+fn before_tree(
+    session: &SessionManager,
+    plan: &LeftBranchPlan,
+    wishes: &NavigateWishes,
+) -> Result<SessionEvent, SessionError> {
+    let entries: Result<Vec<Json>, SessionError> =
+        plan.left.iter().map(|row| session.entry_at(*row).map(|entry| entry.json().clone())).collect();
+    Ok(SessionEvent::BeforeTree(TreePreparation {
+        target_id: plan.target.clone(),
+        old_leaf_id: plan.old_leaf.clone(),
+        common_ancestor_id: plan.common_ancestor.clone(),
+        entries_to_summarize: entries?,
+        user_wants_summary: plan.summarize,
+        custom_instructions: wishes.custom_instructions.clone(),
+        replace_instructions: wishes.replace_instructions,
+        label: wishes.label.clone(),
+    }))
+}

@@ -1,0 +1,96 @@
+//! Leaving the current session for another one.
+
+use std::path::{Path, PathBuf};
+
+use sessile_core::EntryId;
+use sessile_store::os::FileKind;
+
+use super::{Outcome, SessionHost, veto};
+use crate::error::SessionError;
+use crate::event::{SessionEvent, ShutdownReason, StartReason, SwitchReason};
+use crate::manager::{ForkPosition, Forked, NewSession, SessionManager};
+use crate::place::absolute;
+
+impl SessionHost {
+    /// Leaves the session for a new one in the same place.
+    pub fn new_session(&mut self, options: NewSession) -> Result<Outcome<()>, SessionError> {
+        let asked = self.ask(&SessionEvent::BeforeSwitch { reason: SwitchReason::New, target_session_file: None });
+        if let Err(by) = veto(asked) {
+            return Ok(Outcome::Cancelled { by });
+        }
+        let session = self.session.prepare_new(options)?;
+        let previous = self.file();
+        let target = session.backing.path().map(Path::to_path_buf);
+        self.end(ShutdownReason::New, target);
+        self.session.enter(session);
+        self.begin(StartReason::New, previous);
+        Ok(Outcome::Done(()))
+    }
+
+    /// Leaves the session for the one in a file, or for a new one of that name if there is none.
+    ///
+    /// A file that is no session, or whose working directory is not there any more, is refused, and the current
+    /// session stays.
+    pub fn switch_session(&mut self, path: impl AsRef<Path>) -> Result<Outcome<()>, SessionError> {
+        let path = absolute(self.sessions.environment(), path.as_ref());
+        let asked = self
+            .ask(&SessionEvent::BeforeSwitch { reason: SwitchReason::Resume, target_session_file: Some(path.clone()) });
+        if let Err(by) = veto(asked) {
+            return Ok(Outcome::Cancelled { by });
+        }
+        let session = self.sessions.open(&path, None, None)?;
+        self.check_cwd(&session, &path)?;
+        let previous = self.file();
+        self.end(ShutdownReason::Resume, Some(path));
+        self.session = session;
+        self.begin(StartReason::Resume, previous);
+        Ok(Outcome::Done(()))
+    }
+
+    /// Leaves the session for one that is made of a part of it.
+    ///
+    /// Handlers are asked first, whether or not there is such an entry, as in pi.
+    pub fn fork(&mut self, entry: impl Into<EntryId>, position: ForkPosition) -> Result<Outcome<Forked>, SessionError> {
+        let entry_id = entry.into();
+        let asked = self.ask(&SessionEvent::BeforeFork { entry_id: entry_id.clone(), position });
+        if let Err(by) = veto(asked) {
+            return Ok(Outcome::Cancelled { by });
+        }
+        let (session, text) = self.session.forked(&entry_id, position)?;
+        let previous = self.file();
+        let session_file = session.backing.path().map(Path::to_path_buf);
+        self.end(ShutdownReason::Fork, session_file.clone());
+        self.session.enter(session);
+        self.begin(StartReason::Fork, previous.clone());
+        self.session.announce(&SessionEvent::Fork {
+            previous_session_file: previous,
+            session_file: session_file.clone(),
+            entry_id,
+            position,
+        });
+        Ok(Outcome::Done(Forked { session_file, text }))
+    }
+
+    /// Leaves the session for one that holds the path to the leaf.
+    pub fn clone_session(&mut self) -> Result<Outcome<Forked>, SessionError> {
+        let leaf = self.session.leaf_id().ok_or(SessionError::NoLeaf)?;
+        self.fork(leaf, ForkPosition::At)
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        self.session.session_file().map(Path::to_path_buf)
+    }
+
+    /// Refuses a session whose working directory is not there.
+    fn check_cwd(&self, session: &SessionManager, path: &Path) -> Result<(), SessionError> {
+        let stat = self.sessions.world.os().stat(session.cwd());
+        if !session.is_stored() || stat.is_ok_and(|stat| stat.kind == FileKind::Directory) {
+            return Ok(());
+        }
+        Err(SessionError::NoWorkingDirectory {
+            path: path.to_path_buf(),
+            cwd: session.cwd().to_path_buf(),
+            current: self.session.cwd().to_path_buf(),
+        })
+    }
+}

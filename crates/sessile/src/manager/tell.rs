@@ -1,0 +1,198 @@
+//! Telling others what happened.
+
+use sessile_core::EntryId;
+use sessile_core::cancel::Cancel;
+use sessile_core::head::Kind;
+
+use super::SessionManager;
+use super::append::one_line;
+use crate::event::{Event, EventContext, EventKind, Handlers, Happening, LeafMove, SessionEvent, Verdict};
+
+/// How many events are kept while nobody listens.
+const MAX_UNTOLD: usize = 100;
+
+/// How often in a row what handlers ask for may have handlers told again.
+const MAX_ROUNDS: usize = 4;
+
+impl SessionManager {
+    /// Has somebody told what happens to the session besides what its owner does.
+    ///
+    /// Listeners are called by the method that notices, after the fact and in order.
+    pub fn on_event(&mut self, listener: impl FnMut(&Event) + Send + 'static) {
+        self.listeners.push(Box::new(listener));
+    }
+
+    /// Who is told of what happens in this session, and asked before.
+    pub fn handlers(&self) -> &Handlers {
+        &self.world.handlers
+    }
+
+    /// From now on these are told.
+    pub(crate) fn tell_by(&mut self, handlers: Handlers) {
+        self.world.handlers = handlers;
+    }
+
+    /// Where events of this session happen.
+    pub fn event_context(&self, cancel: Cancel) -> EventContext {
+        EventContext {
+            session_file: self.session_file().map(ToOwned::to_owned),
+            session_id: self.session_id(),
+            cwd: self.cwd.clone(),
+            cancel,
+        }
+    }
+
+    /// Tells all handlers of something that was done, and does what they ask for.
+    pub(crate) fn announce(&mut self, event: &SessionEvent) {
+        let kind = event.kind();
+        if self.world.handlers.wants(kind) {
+            let verdict = self.world.handlers.tell(event, &self.event_context(Cancel::default()));
+            self.oblige(kind, verdict);
+        }
+        self.tell();
+    }
+
+    /// Tells listeners and handlers what happened since the last time.
+    ///
+    /// Not in the middle of a turn at the file: a handler may be a program that wants one, too.
+    pub(crate) fn tell(&mut self) {
+        let has_news = !self.session.happened.is_empty() || !(self.untold.is_empty() || self.listeners.is_empty());
+        if !has_news || self.session.n_turns > 0 || self.is_telling {
+            return;
+        }
+        let telling = Telling::begin(self);
+        telling.0.tell_all();
+    }
+
+    fn tell_all(&mut self) {
+        for event in std::mem::take(&mut self.untold) {
+            self.notify(event);
+        }
+        for n_rounds in 0.. {
+            let happened = std::mem::take(&mut self.session.happened);
+            if happened.is_empty() {
+                return;
+            }
+            for happening in happened {
+                let told = self.tell_one(happening);
+                for (kind, verdict) in told.into_iter().filter(|_| n_rounds < MAX_ROUNDS) {
+                    self.oblige(kind, verdict);
+                }
+            }
+        }
+    }
+
+    /// Tells of one thing. Returns what handlers answered.
+    fn tell_one(&mut self, happening: Happening) -> Vec<(EventKind, Verdict)> {
+        let events = match happening {
+            Happening::Noticed(event) => {
+                let told = session_event(&event);
+                self.notify(event);
+                told.into_iter().collect()
+            }
+            Happening::Appended { id, own } => self.appended_events(&id, own),
+            Happening::LeafMoved { leaf, previous, reason } => {
+                vec![SessionEvent::LeafMoved { leaf_id: leaf, previous_leaf_id: previous, reason }]
+            }
+        };
+        let handlers = self.world.handlers.clone();
+        let wanted: Vec<SessionEvent> = events.into_iter().filter(|event| handlers.wants(event.kind())).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let context = self.event_context(Cancel::default());
+        wanted.iter().map(|event| (event.kind(), handlers.tell(event, &context))).collect()
+    }
+
+    /// What there is to tell of an entry that came in.
+    fn appended_events(&self, id: &EntryId, own: bool) -> Vec<SessionEvent> {
+        let handlers = &self.world.handlers;
+        let Some(row) = self.session.outline.find(id) else { return Vec::new() };
+        let mut events = Vec::new();
+        // An entry that cannot be read any more is told by whoever notices that.
+        if handlers.wants(EventKind::EntryAppended)
+            && let Ok(entry) = self.session.value(row)
+        {
+            let session_path = self.session_file().map(ToOwned::to_owned);
+            events.push(SessionEvent::EntryAppended { session_path, entry, own });
+        }
+        if handlers.wants(EventKind::SessionInfoChanged)
+            && self.session.outline.kind(row) == Kind::SessionInfo
+            && let Ok(name) = self.session_name()
+        {
+            events.push(SessionEvent::InfoChanged { name });
+        }
+        events
+    }
+
+    /// Does what a handler asks for after the fact.
+    fn oblige(&mut self, kind: EventKind, verdict: Verdict) {
+        let Verdict { reply, by } = verdict;
+        let Some(name) = reply.name.map(|name| one_line(&name)).filter(|name| !name.is_empty()) else { return };
+        let named = match self.session_name() {
+            Ok(current) if current.as_ref() == Some(&name) => return,
+            Ok(_) => self.append_session_info(&name).map(drop),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = named {
+            let by = by.unwrap_or_default();
+            self.world.handlers.failed(&by, kind, format!("the session could not be named: {error}"));
+        }
+    }
+
+    /// Tells the listeners of an event, or keeps it for the first one.
+    fn notify(&mut self, event: Event) {
+        if self.listeners.is_empty() {
+            // The first listener may come right after opening; but not everything is kept for it.
+            self.untold.push(event);
+            let n_old = self.untold.len().saturating_sub(MAX_UNTOLD);
+            self.untold.drain(..n_old);
+            return;
+        }
+        for listener in &mut self.listeners {
+            listener(&event);
+        }
+    }
+
+    /// Tells that the leaf is elsewhere, if it is.
+    pub(super) fn tell_leaf(&mut self, previous: Option<EntryId>, reason: LeafMove) {
+        if self.world.handlers.wants(EventKind::LeafMoved) {
+            let leaf = self.leaf_id();
+            if leaf != previous {
+                self.session.happened.push(Happening::LeafMoved { leaf, previous, reason });
+            }
+        }
+        self.tell();
+    }
+}
+
+/// A time in which somebody is told. Ends also if a listener panics.
+struct Telling<'m>(&'m mut SessionManager);
+
+impl<'m> Telling<'m> {
+    fn begin(manager: &'m mut SessionManager) -> Self {
+        manager.is_telling = true;
+        Self(manager)
+    }
+}
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        self.0.is_telling = false;
+    }
+}
+
+/// What handlers are told of something that a listener is told.
+fn session_event(event: &Event) -> Option<SessionEvent> {
+    match event {
+        Event::Divergence { leaf_id, foreign_leaf_id, common_ancestor_id } => Some(SessionEvent::Divergence {
+            leaf_id: leaf_id.clone(),
+            foreign_leaf_id: foreign_leaf_id.clone(),
+            common_ancestor_id: common_ancestor_id.clone(),
+        }),
+        Event::Recovered { entry_ids, reason } => {
+            Some(SessionEvent::Recovered { entry_ids: entry_ids.clone(), reason: *reason })
+        }
+        _ => None,
+    }
+}

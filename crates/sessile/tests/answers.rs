@@ -1,0 +1,64 @@
+//! What is answered quickly is what is answered simply.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use sessile::entry::Entry;
+use sessile::json::{Json, Raw};
+use sessile::{NewSession, SessionManager, Sessions, draft, write_sample};
+
+/// Compares every answer that reads little with the one that reads everything.
+fn check(session: &SessionManager) {
+    let context = session.build_session_context().unwrap();
+    assert_eq!(session.message_count().unwrap(), context.messages.len());
+    let mut written = Vec::new();
+    session.write_messages(&mut written).unwrap();
+    let written = Json::parse(&written).unwrap();
+    let messages: Vec<&[u8]> = context.messages.iter().map(|message| message.raw().as_bytes()).collect();
+    assert_eq!(written.raw().items().map(Raw::as_bytes).collect::<Vec<_>>(), messages);
+    let all: Vec<_> = session.entries().map(Result::unwrap).map(Entry::into_json).collect();
+    for n_skipped in 0..=all.len() {
+        let rest: Vec<_> = session.entries_from(n_skipped).map(Result::unwrap).map(Entry::into_json).collect();
+        assert_eq!(rest, all[n_skipped..]);
+    }
+    let mut tree = Vec::new();
+    session.write_tree(&mut tree).unwrap();
+    let n_nodes = String::from_utf8(tree).unwrap().matches("\"children\":[").count();
+    assert_eq!(n_nodes, session.tree().unwrap().len());
+}
+
+#[test]
+fn quick_answers_are_right() {
+    let directory = tempfile::tempdir().unwrap();
+    let sample = write_sample(directory.path()).unwrap();
+    let sessions = sample.sessions().read_only();
+    for row in sessions.list_all(None, &mut sessile::ListOptions::default()).unwrap() {
+        let mut session = sessions.open(&row.path, None, None).unwrap();
+        check(&session);
+        let ids: Vec<_> = session.outline().entries().filter_map(|row| session.outline().id(row)).collect();
+        for id in ids {
+            session.branch(&id).unwrap();
+            let context = session.build_session_context().unwrap();
+            assert_eq!(session.message_count().unwrap(), context.messages.len());
+        }
+    }
+}
+
+#[test]
+fn edits_and_compactions_are_counted() {
+    let sessions = Sessions::default().caching(None);
+    let mut session = sessions.in_memory("/proj/x", NewSession::default()).unwrap();
+    check(&session);
+    assert_eq!(session.last_assistant_text().unwrap(), None);
+    let question = session.append_message(draft::UserMessage::new("one", 1)).unwrap();
+    session.append_message(draft::AssistantMessage::new("p", "m", "  two ", 2)).unwrap();
+    session.append_custom_message_entry("x", Json::string("three"), true, None).unwrap();
+    check(&session);
+    assert_eq!(session.last_assistant_text().unwrap().unwrap().to_str(), "two");
+    session.append_context_edit(&question, &Json::null()).unwrap();
+    check(&session);
+    assert_eq!(session.message_count().unwrap(), 2);
+    let tally = session.tally().unwrap();
+    assert_eq!(tally.entries, 4);
+    session.append_compaction(&sessile::Compaction { summary: "all".into(), ..Default::default() }).unwrap();
+    check(&session);
+    assert_eq!(session.message_count().unwrap(), 1);
+}

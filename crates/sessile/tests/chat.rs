@@ -1,0 +1,51 @@
+//! The example host, driven as a person would.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sessile::SessionManager;
+use sessile::head::Kind;
+
+/// Examples are built with the tests, beside them.
+fn example() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().and_then(Path::parent).unwrap().join("examples").join("chat")
+}
+
+fn chat(home: &Path, file: &Path, said: &str) -> String {
+    let mut child = Command::new(example())
+        .arg(file)
+        .env_clear()
+        .env("HOME", home)
+        .current_dir(home)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // From a thread of its own, because the chat stops listening while nobody takes its answers.
+    let (mut stdin, said) = (child.stdin.take().unwrap(), said.to_owned());
+    let writing = std::thread::spawn(move || stdin.write_all(said.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_chat_resumes_branches_labels_forks_and_compacts() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("chat.jsonl");
+    let long = "a long story ".repeat(9000);
+    let told = chat(home.path(), &file, &format!("hello\n/label here\n{long}\n{long}\n/compact\n/quit\n"));
+    assert!(told.contains("You said: hello") && told.contains("compacted by "), "{} letters", told.len());
+    let session = SessionManager::open(&file, None, None).unwrap();
+    assert_eq!(session.compactions().unwrap().len(), 1);
+    let told = chat(home.path(), &file, "/goto here\nanother way\n/tree\n/fork @leaf\nin the fork\n/goto nowhere\n");
+    assert!(told.contains("You said: another way") && told.contains("now in ") && told.contains("error: "), "{told}");
+    let session = SessionManager::open(&file, None, None).unwrap();
+    let outline = session.outline();
+    let n_summaries = outline.entries().filter(|row| outline.kind(*row) == Kind::BranchSummary).count();
+    assert_eq!((n_summaries, session.branch_points().len()), (1, 1));
+}

@@ -1,0 +1,110 @@
+//! Events: who is told what, when, and what their answers change.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+
+mod answers;
+mod order;
+mod parts;
+mod payloads;
+mod programs;
+mod telling;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use sessile::compaction::{
+    CompactionSettings, Generator, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
+};
+use sessile::json::Json;
+use sessile::{
+    Cancel, CompactWishes, Compacted, EventSet, Handlers, NewSession, SessionError, SessionHost, SessionManager,
+    Sessions, draft,
+};
+use sessile_testkit::Replay;
+
+/// A summarizer that says the same each time, or fails.
+struct Saying(Option<&'static str>);
+
+impl Summarizer for Saying {
+    fn generator(&self) -> Generator {
+        Generator::Extractive
+    }
+
+    fn summarize(
+        &self,
+        _request: &SummaryRequest<'_>,
+        _progress: &mut dyn FnMut(SummaryProgress<'_>),
+        _cancel: &Cancel,
+    ) -> Result<Summary, SummaryFailure> {
+        let refused = || SummaryFailure::Refused { reason: "no".to_owned() };
+        self.0.map(Summary::new).ok_or_else(refused)
+    }
+}
+
+/// What a handler was told, as JSON.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<Json>>>);
+
+impl Told {
+    /// Writes down everything that these handlers are told of.
+    fn by(handlers: &Handlers) -> Self {
+        let told = Self::default();
+        let theirs = told.clone();
+        handlers.on(EventSet::ALL, "log", move |event, _| {
+            theirs.0.lock().unwrap().push(event.to_json());
+            Ok(None)
+        });
+        told
+    }
+
+    fn take(&self) -> Vec<Json> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+
+    /// The kinds of what was told since, in order.
+    fn kinds(&self) -> Vec<String> {
+        self.take().iter().map(|event| text(event, "type")).collect()
+    }
+}
+
+fn text(json: &Json, key: &str) -> String {
+    json.raw()
+        .get(key)
+        .map(|value| value.as_string().unwrap_or_else(|| value.to_text().into_owned()))
+        .unwrap_or_default()
+}
+
+/// Sessions with handlers of their own, in an existing working directory.
+fn sessions(dir: &Path, handlers: &Handlers) -> Sessions {
+    let environment = Replay::new(1_735_689_600_000, 7);
+    environment.set_home(dir);
+    environment.set_current_dir(dir);
+    Sessions::new(environment).telling(handlers.clone())
+}
+
+fn user(text: &str) -> draft::UserMessage {
+    draft::UserMessage::new(text, 1)
+}
+
+fn turns(session: &mut SessionManager, n_turns: usize) {
+    for turn in 1..=n_turns {
+        session.append_message(user(&format!("question {turn}"))).unwrap();
+        session.append_message(draft::AssistantMessage::new("p", "m", format!("answer {turn}"), 1)).unwrap();
+    }
+}
+
+/// A host that works in a session of three turns in a file.
+fn host(dir: &Path, handlers: &Handlers) -> SessionHost {
+    // Nobody is told of how the session came about.
+    let mut session = sessions(dir, &Handlers::new()).create(dir, Some(dir), NewSession::default()).unwrap();
+    turns(&mut session, 3);
+    SessionHost::new(sessions(dir, handlers), session)
+}
+
+fn file(host: &SessionHost) -> PathBuf {
+    host.session().session_file().unwrap().to_path_buf()
+}
+
+fn compact(host: &mut SessionHost, says: Option<&'static str>) -> Result<Compacted, SessionError> {
+    let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
+    host.compact(CompactWishes { settings, ..CompactWishes::default() }, &Saying(says), &mut |_| {})
+}

@@ -1,0 +1,110 @@
+//! Compacting and navigating in parts, while others go on working in the session.
+
+use sessile::compaction::CompactionSettings;
+use sessile::{
+    BegunCompaction, CompactWishes, Compacted, CompactionTask, Handlers, NavigateWishes, NewSession, Outcome,
+    SessionError, SessionHost,
+};
+use tempfile::TempDir;
+
+use crate::{Saying, host, user};
+
+fn task(host: &mut SessionHost) -> CompactionTask {
+    let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
+    match host.begin_compaction(CompactWishes { settings, ..CompactWishes::default() }).unwrap() {
+        BegunCompaction::Task(task) => *task,
+        BegunCompaction::Nothing(nothing) => panic!("{nothing:?}"),
+    }
+}
+
+#[test]
+fn what_is_said_while_a_summary_is_made_is_kept() {
+    let dir = TempDir::new().unwrap();
+    let mut host = host(dir.path(), &Handlers::new());
+    let task = task(&mut host);
+    let said = host.session_mut().append_message(user("meanwhile")).unwrap();
+    // On another thread, because that is what it is for.
+    let summarised = std::thread::spawn(move || task.run(&Saying(Some("s")), &mut |_| {})).join().unwrap();
+    let Compacted::Done(report) = host.finish_compaction(summarised).unwrap() else { panic!("nothing") };
+    let entry = host.session().entry(&report.entry_id).unwrap().unwrap();
+    assert_eq!(entry.parent_id(), Some(said));
+    let context = host.session().build_session_context().unwrap();
+    assert!(context.messages.last().unwrap().to_text().contains("meanwhile"));
+}
+
+#[test]
+fn a_compaction_of_a_path_that_was_left_is_not_written() {
+    let dir = TempDir::new().unwrap();
+    let mut host = host(dir.path(), &Handlers::new());
+    let first = host.session().fork_messages().unwrap()[0].entry_id.clone();
+    let left = task(&mut host);
+    host.session_mut().branch(&first).unwrap();
+    let n_entries = host.session().entry_count();
+    let summarised = left.run(&Saying(Some("s")), &mut |_| {});
+    assert!(matches!(host.finish_compaction(summarised), Err(SessionError::LeafMoved { .. })));
+    assert_eq!((host.session().leaf_id(), host.session().entry_count()), (Some(first), n_entries));
+
+    host.session_mut().follow_leaf().unwrap();
+    let summarised = task(&mut host).run(&Saying(Some("s")), &mut |_| {});
+    host.new_session(NewSession::default()).unwrap();
+    assert!(matches!(host.finish_compaction(summarised), Err(SessionError::OtherSession { .. })));
+    assert_eq!(host.session().entry_count(), 0);
+}
+
+#[test]
+fn two_compactions_at_once_are_one() {
+    let dir = TempDir::new().unwrap();
+    let mut host = host(dir.path(), &Handlers::new());
+    let (one, two) = (task(&mut host), task(&mut host));
+    let (one, two) = (one.run(&Saying(Some("s")), &mut |_| {}), two.run(&Saying(Some("s")), &mut |_| {}));
+    assert!(matches!(host.finish_compaction(one).unwrap(), Compacted::Done(_)));
+    assert!(matches!(host.finish_compaction(two).unwrap(), Compacted::Nothing(_)));
+}
+
+#[test]
+fn a_navigation_from_a_place_that_was_left_does_not_happen() {
+    let dir = TempDir::new().unwrap();
+    let mut host = host(dir.path(), &Handlers::new());
+    let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
+    let wishes = NavigateWishes { summarize: true, ..NavigateWishes::default() };
+    let mut task = host.begin_navigation(&question, wishes).unwrap().unwrap();
+    assert_eq!(task.ask(), Outcome::Done(()));
+    host.prepare_navigation(&mut task, 100_000).unwrap();
+    let leaf = host.session_mut().append_message(user("meanwhile")).unwrap();
+    task.summarise(&Saying(Some("s")), &mut |_| {}).unwrap();
+    assert!(matches!(host.finish_navigation(&task), Err(SessionError::LeafMoved { .. })));
+    assert_eq!(host.session().leaf_id(), Some(leaf));
+}
+
+#[test]
+fn cancelling_ends_it_before_anything_is_written() {
+    let dir = TempDir::new().unwrap();
+    let handlers = Handlers::new();
+    let mut host = host(dir.path(), &handlers);
+    let wishes = CompactWishes {
+        settings: CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() },
+        ..CompactWishes::default()
+    };
+    let cancel = wishes.cancel.clone();
+    // Whoever is asked sees that it was called off.
+    handlers.on(sessile::EventKind::SessionBeforeCompact, "waits", move |_, context| {
+        cancel.cancel();
+        assert!(context.cancel.is_cancelled());
+        Ok(None)
+    });
+    let n_entries = host.session().entry_count();
+    assert!(matches!(host.compact(wishes, &Saying(Some("s")), &mut |_| {}), Err(SessionError::Cancelled)));
+    assert_eq!(host.session().entry_count(), n_entries);
+    assert!(handlers.take_failures().is_empty());
+}
+
+/// A server keeps a host behind a lock, and takes tasks elsewhere.
+#[test]
+fn a_host_and_its_tasks_go_to_other_threads() {
+    fn goes<T: Send>() {}
+    goes::<SessionHost>();
+    goes::<CompactionTask>();
+    goes::<sessile::SummarisedCompaction>();
+    goes::<sessile::NavigationTask>();
+    goes::<Handlers>();
+}

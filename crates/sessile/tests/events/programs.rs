@@ -1,0 +1,214 @@
+//! Hooks that are programs: what they get, what they may print, and when they are not run.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sessile::os::RealOs;
+use sessile::{Cancel, EventKind, Handlers, HookFolder, NewSession, Outcome, SessionError};
+use tempfile::TempDir;
+
+use crate::{compact, file, host, user};
+
+/// Long enough for every program here, however slow the machine.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// Puts a hook into a folder.
+fn hook(folder: &Path, event: &str, script: &str) -> PathBuf {
+    let path = folder.join(event);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    path
+}
+
+fn registered(folder: &Path, time: Duration) -> Handlers {
+    let handlers = Handlers::new();
+    HookFolder::new(Arc::new(RealOs), folder, time).register(&handlers);
+    handlers
+}
+
+fn failures(handlers: &Handlers) -> Vec<String> {
+    handlers.take_failures().into_iter().map(|failure| failure.error).collect()
+}
+
+#[test]
+fn a_hook_gets_its_event_and_where_it_happens() {
+    let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let out = dir.path().join("out");
+    let script = format!(
+        "cat > '{0}'; echo \"$SESSILE_HOOK $SESSILE_SESSION_ID $SESSILE_SESSION_FILE $PWD $#\" >> '{0}'",
+        out.display()
+    );
+    hook(hooks.path(), "session_info_changed", &script);
+    let handlers = registered(hooks.path(), PATIENCE);
+    assert!(handlers.wants(EventKind::SessionInfoChanged) && !handlers.wants(EventKind::EntryAppended));
+    let mut host = host(dir.path(), &handlers);
+    host.set_session_name("n").unwrap();
+    assert!(failures(&handlers).is_empty());
+    let (file, id, cwd) = (file(&host), host.session().session_id(), dir.path().display());
+    let (file, real) = (file.display(), dir.path().canonicalize().unwrap());
+    let json = format!(
+        r#"{{"type":"session_info_changed","name":"n","session":{{"file":"{file}","id":"{id}","cwd":"{cwd}"}}}}"#
+    );
+    let told = fs::read_to_string(out).unwrap();
+    assert_eq!(told, format!("{json}\nsession_info_changed {id} {file} {} 0\n", real.display()));
+}
+
+#[test]
+fn a_hook_answers() {
+    let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    hook(hooks.path(), "session_before_switch", "echo '{\"cancel\": true}'");
+    hook(hooks.path(), "session_before_compact", "cat >/dev/null; echo '{\"compaction\": {\"summary\": \"theirs\"}}'");
+    hook(hooks.path(), "entry_appended", "echo '{\"name\": \"named by a hook\"}'");
+    let handlers = registered(hooks.path(), PATIENCE);
+    let mut host = host(dir.path(), &handlers);
+    let by = hooks.path().join("session_before_switch").display().to_string();
+    assert_eq!(host.new_session(NewSession::default()).unwrap(), Outcome::Cancelled { by });
+    let sessile::Compacted::Done(report) = compact(&mut host, None).unwrap() else { panic!("nothing") };
+    assert_eq!((report.summary.as_str(), report.from_hook), ("theirs", true));
+    host.session_mut().append_message(user("x")).unwrap();
+    assert_eq!(host.session().session_name().unwrap().as_deref(), Some("named by a hook"));
+    assert!(failures(&handlers).is_empty());
+}
+
+#[test]
+fn what_a_hook_does_wrong_is_reported_and_changes_nothing() {
+    let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let name = "session_before_switch";
+    let path = hooks.path().join(name).display().to_string();
+    for (script, reported) in [
+        ("echo oh dear >&2; echo '{\"cancel\": true}'; exit 3", "failed (exit status: 3): oh dear"),
+        ("kill -9 $$", "failed (signal: 9 (SIGKILL))"),
+        ("echo no", "did not print an answer: what it printed is no JSON"),
+        ("echo '[]'", "did not print an answer: a reply is a JSON object or null, not an array"),
+        ("echo '{\"label\": 1}'", "did not print an answer: label of a reply must be a string"),
+        ("head -c 5000000 /dev/zero", "printed more than 4194304 bytes"),
+    ] {
+        hook(hooks.path(), name, script);
+        let handlers = registered(hooks.path(), PATIENCE);
+        assert_eq!(
+            host(dir.path(), &handlers).new_session(NewSession::default()).unwrap(),
+            Outcome::Done(()),
+            "{script}"
+        );
+        assert_eq!(failures(&handlers), [format!("{path} {reported}")]);
+    }
+    fs::write(hooks.path().join(name), "#!/no/such/interpreter\n").unwrap();
+    let handlers = registered(hooks.path(), PATIENCE);
+    host(dir.path(), &handlers).new_session(NewSession::default()).unwrap();
+    assert!(failures(&handlers)[0].starts_with(&format!("{path} cannot be run: ")));
+}
+
+#[test]
+fn a_hook_that_takes_too_long_is_ended_with_all_it_has_started() {
+    let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (pid, after) = (dir.path().join("pid"), dir.path().join("after"));
+    let script = format!(
+        "sh -c 'echo $$ > {0}.tmp; mv {0}.tmp {0}; while :; do sleep 1; done; echo > {1}' &\n\
+         while :; do sleep 1; done",
+        pid.display(),
+        after.display()
+    );
+    hook(hooks.path(), "session_before_switch", &script);
+    // Short, because it is waited for in full; what it has to do in this time is to start something.
+    let handlers = registered(hooks.path(), Duration::from_millis(1500));
+    assert_eq!(host(dir.path(), &handlers).new_session(NewSession::default()).unwrap(), Outcome::Done(()));
+    let reported = failures(&handlers);
+    assert!(reported[0].ends_with("took longer than 1.5 s"), "{reported:?}");
+    // On a machine that is very slow it may have started nothing yet.
+    if let Ok(pid) = fs::read_to_string(&pid) {
+        let stat = PathBuf::from(format!("/proc/{}/stat", pid.trim()));
+        let is_running = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+        // It was killed; that it is gone takes the system a moment.
+        while is_running() {
+            std::thread::yield_now();
+        }
+    }
+    assert!(!after.exists());
+}
+
+#[test]
+fn a_hook_ends_when_what_it_is_about_is_called_off() {
+    let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let begun = dir.path().join("begun");
+    hook(hooks.path(), "session_before_compact", &format!("echo > '{}'; while :; do sleep 1; done", begun.display()));
+    let handlers = registered(hooks.path(), PATIENCE);
+    let mut host = host(dir.path(), &handlers);
+    let cancel = Cancel::default();
+    let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
+    let wishes = sessile::CompactWishes { settings, cancel: cancel.clone(), ..Default::default() };
+    let canceller = std::thread::spawn(move || {
+        while !begun.exists() {
+            std::thread::yield_now();
+        }
+        cancel.cancel();
+    });
+    let compacted = host.compact(wishes, &crate::Saying(Some("s")), &mut |_| {});
+    assert!(matches!(compacted, Err(SessionError::Cancelled)));
+    canceller.join().unwrap();
+    assert!(failures(&handlers).is_empty(), "that is no failure of the hook");
+}
+
+#[test]
+fn what_others_could_have_put_there_is_not_run() {
+    let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let ran = dir.path().join("ran");
+    let path = hook(hooks.path(), "session_before_switch", &format!("echo > '{}'", ran.display()));
+    let set = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let handlers = registered(hooks.path(), PATIENCE);
+    let mut host = host(dir.path(), &handlers);
+    let mut reported = || {
+        host.new_session(NewSession::default()).unwrap();
+        failures(&handlers)
+    };
+    set(&path, 0o600);
+    assert_eq!(reported(), [format!("{} is not run: it is not executable", path.display())]);
+    set(&path, 0o702);
+    assert_eq!(reported(), [format!("{} is not run: everybody can write to it", path.display())]);
+    set(&path, 0o700);
+    set(hooks.path(), 0o777);
+    assert_eq!(reported(), [format!("{} is not run: everybody can write to it", hooks.path().display())]);
+    set(hooks.path(), 0o700);
+    fs::rename(&path, hooks.path().join("aside")).unwrap();
+    assert!(reported().is_empty(), "a hook that is gone is no hook");
+    fs::create_dir(&path).unwrap();
+    assert_eq!(reported(), [format!("{} is not run: it is no file", path.display())]);
+    fs::remove_dir(&path).unwrap();
+    // Only root can give files away.
+    fs::copy(hooks.path().join("aside"), &path).unwrap();
+    if std::os::unix::fs::chown(&path, Some(1), None).is_ok() {
+        assert_eq!(reported(), [format!("{} is not run: it belongs to somebody else", path.display())]);
+    }
+    assert!(!ran.exists());
+}
+
+#[test]
+fn without_a_folder_there_are_no_hooks_and_other_files_are_none() {
+    let hooks = TempDir::new().unwrap();
+    assert!(
+        HookFolder::new(Arc::new(RealOs), hooks.path().join("nowhere"), PATIENCE).register(&Handlers::new()).is_empty()
+    );
+    hook(hooks.path(), "session_switch", "");
+    hook(hooks.path(), "README", "");
+    assert!(HookFolder::new(Arc::new(RealOs), hooks.path(), PATIENCE).register(&Handlers::new()).is_empty());
+    hook(hooks.path(), "leaf_moved", "");
+    assert_eq!(HookFolder::new(Arc::new(RealOs), hooks.path(), PATIENCE).register(&Handlers::new()).len(), 1);
+}
+
+/// A hook that reads nothing of a large event, and one that reads all of it.
+#[test]
+fn large_events_are_no_trouble() {
+    let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let out = dir.path().join("out");
+    for script in ["exit 0".to_owned(), format!("wc -c > '{}'", out.display())] {
+        hook(hooks.path(), "entry_appended", &script);
+        let handlers = registered(hooks.path(), PATIENCE);
+        let mut host = host(dir.path(), &handlers);
+        host.session_mut().append_message(user(&"x".repeat(3 << 20))).unwrap();
+        assert!(failures(&handlers).is_empty());
+    }
+    let n_read: usize = fs::read_to_string(out).unwrap().trim().parse().unwrap();
+    assert!(n_read > 3 << 20);
+}

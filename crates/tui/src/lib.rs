@@ -11,6 +11,7 @@ mod fork;
 mod help;
 mod input;
 mod key;
+mod keyboard;
 mod keymap;
 mod paint;
 mod part;

@@ -41,6 +41,15 @@ const WIDEST: u16 = 110;
 /// A place: an entry of the path, and a line in it.
 type Spot = (usize, usize);
 
+/// A line to come back to when lines are made anew.
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
+    item: usize,
+    line: usize,
+    /// How many lines the entry had, if what counts is how far into it one was.
+    of: Option<usize>,
+}
+
 /// The state of the reader.
 pub(crate) struct Reader {
     keymap: Arc<Keymap>,
@@ -55,6 +64,7 @@ pub(crate) struct Reader {
     edition: u64,
     wanted: Option<(usize, usize)>,
     top: Spot,
+    anchor: Option<Anchor>,
     /// Whether the end is kept in sight as it moves.
     sticks_to_end: bool,
     follows: bool,
@@ -81,6 +91,7 @@ impl Reader {
             edition: 0,
             wanted: None,
             top: (0, 0),
+            anchor: None,
             sticks_to_end: true,
             follows: false,
             detail: Detail { tools: false, thinking: false },
@@ -135,13 +146,29 @@ impl Reader {
         vec![Effect::Do(ReaderJob::Lines { items, width, detail, edition })]
     }
 
-    /// Has all lines made anew.
-    fn remake(&mut self) -> Effects<Self> {
+    /// Has all lines made anew, and stays where it is: at the same line, or as far into the entry as before.
+    fn remake(&mut self, is_proportional: bool) -> Effects<Self> {
+        let (item, line) = self.top;
+        if self.lines.contains_key(&item) {
+            self.anchor = Some(Anchor { item, line, of: is_proportional.then(|| self.height(item)) });
+        }
         self.edition += 1;
         self.lines.clear();
         self.wanted = None;
         self.top.1 = 0;
         self.look()
+    }
+
+    /// Goes back to where one was, once the lines there are known.
+    fn find_anchor(&mut self) {
+        let Some(Anchor { item, line, of }) = self.anchor else { return };
+        if self.top != (item, 0) || self.sticks_to_end {
+            self.anchor = None;
+        } else if self.lines.contains_key(&item) {
+            let height = self.height(item);
+            self.top.1 = of.map_or(line, |of| line * height / of).min(height - 1);
+            self.anchor = None;
+        }
     }
 
     fn go(&mut self, to: Spot) -> Effects<Self> {
@@ -231,11 +258,11 @@ impl Reader {
             }
             Action::ToggleTools => {
                 self.detail.tools = !self.detail.tools;
-                self.remake()
+                self.remake(false)
             }
             Action::ToggleThinking => {
                 self.detail.thinking = !self.detail.thinking;
-                self.remake()
+                self.remake(false)
             }
             Action::Search => {
                 self.search = Some(Input::default());
@@ -278,7 +305,7 @@ impl Reader {
                     self.wanted = None;
                     self.look()
                 } else {
-                    self.remake()
+                    self.remake(false)
                 }
             }
             ReaderNews::Lines { lines, edition } => {
@@ -291,6 +318,7 @@ impl Reader {
                 }
                 self.lines.extend(lines);
                 self.wanted = None;
+                self.find_anchor();
                 self.look()
             }
             ReaderNews::Found(item) => {
@@ -353,7 +381,7 @@ impl Part for Reader {
             },
             Event::Size(width, height) => {
                 self.size = (width, height);
-                self.remake()
+                self.remake(true)
             }
             Event::Clock(now_ms) => {
                 self.now_ms = now_ms;

@@ -1,17 +1,16 @@
 //! The loop: events in, pictures out.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crossterm::event::{self, Event as TermEvent, KeyEventKind, MouseButton, MouseEventKind};
+use crossterm::event::{Event as TermEvent, KeyEventKind, MouseButton, MouseEventKind};
 use sessile::Environment;
 
 use crate::TuiError;
 use crate::key::Key;
+use crate::keyboard::{Heard, Keyboard, Signals, is_gone};
 use crate::part::{Effect, Effects, Event, Job, Mouse, MouseAct, Part};
 use crate::terminal::Terminal;
 use crate::theme::Theme;
@@ -32,11 +31,8 @@ pub(crate) struct World<'w> {
 
 /// Something that the loop is told.
 enum Message<N> {
-    Terminal(TermEvent),
+    Heard(Heard),
     Told(Told<N>),
-    Signal(i32),
-    /// The terminal cannot be read any more.
-    Gone,
 }
 
 /// Runs a part until it leaves.
@@ -48,14 +44,19 @@ pub(crate) fn run<P: Part>(
     world: World<'_>,
 ) -> Result<P::Outcome, TuiError> {
     let (sender, receiver) = mpsc::channel();
-    let keyboard = Keyboard::listen(sender.clone());
-    let signals = Signals::listen(sender.clone())?;
+    let (to_loop, to_loop_too) = (sender.clone(), sender.clone());
+    let keyboard = Keyboard::listen(move |heard| to_loop.send(Message::Heard(heard)).is_ok())?;
+    let signals = Signals::listen(move |heard| to_loop_too.send(Message::Heard(heard)).is_ok())?;
     let crew = Crew::new(desk, sender, Message::Told);
-    let mut state = Loop { part, crew, terminal, theme, world, keyboard };
+    let mut state = Loop { part, crew, terminal, theme, world, keyboard, size: (0, 0) };
     let ended = state.run(&receiver);
     state.crew.stop_all();
-    state.keyboard.stop();
     signals.stop();
+    // Whoever goes to another screen must not leave somebody behind who takes its keys. Without a terminal there are
+    // no keys, and whoever waits in vain for one would keep the process alive.
+    if ended.is_ok() {
+        state.keyboard.stop();
+    }
     ended
 }
 
@@ -66,13 +67,14 @@ struct Loop<'l, P: Part> {
     theme: Theme,
     world: World<'l>,
     keyboard: Keyboard,
+    size: (u16, u16),
 }
 
 impl<P: Part> Loop<'_, P> {
     fn run(&mut self, receiver: &Receiver<Message<<P::Job as Job>::News>>) -> Result<P::Outcome, TuiError> {
-        let (width, height) = Terminal::size()?;
+        self.size = Terminal::size()?;
         self.part.update(Event::Clock(self.world.clock.now_ms()));
-        self.part.update(Event::Size(width, height));
+        self.part.update(Event::Size(self.size.0, self.size.1));
         let effects = self.part.begin();
         if let Some(outcome) = self.perform(effects)? {
             return Ok(outcome);
@@ -102,12 +104,14 @@ impl<P: Part> Loop<'_, P> {
             match receiver.recv_timeout(TICK) {
                 Ok(message) => {
                     // Work that a key has begun is waited for a moment; news are shown as they come.
-                    let is_key = matches!(message, Message::Terminal(_));
+                    let is_key = matches!(message, Message::Heard(_));
                     if let Some(outcome) = self.take(message)? {
                         return Ok(outcome);
                     }
                     grace_until = Instant::now() + if is_key { GRACE } else { Duration::ZERO };
                 }
+                // The keyboard may not notice while it waits for the rest of a key.
+                Err(RecvTimeoutError::Timeout) if is_gone() => return Err(TuiError::TerminalGone),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(TuiError::TerminalGone),
             }
@@ -120,7 +124,7 @@ impl<P: Part> Loop<'_, P> {
 
     fn take(&mut self, message: Message<<P::Job as Job>::News>) -> Result<Option<P::Outcome>, TuiError> {
         let event = match message {
-            Message::Terminal(event) => match understood(event) {
+            Message::Heard(heard) => match self.hear(heard)? {
                 Some(event) => event,
                 None => return Ok(None),
             },
@@ -129,21 +133,29 @@ impl<P: Part> Loop<'_, P> {
                 self.crew.ended(is_brief);
                 return Ok(None);
             }
-            Message::Signal(signal) if signal == signal_hook::consts::SIGTSTP => {
-                self.suspend()?;
-                return Ok(None);
-            }
-            Message::Signal(signal) if signal == signal_hook::consts::SIGCONT => {
-                // Whoever was stopped without a word has lost its screen.
-                self.terminal.leave()?;
-                self.come_back()?;
-                return Ok(None);
-            }
-            Message::Signal(signal) => return Err(TuiError::Signal(signal)),
-            Message::Gone => return Err(TuiError::TerminalGone),
         };
         let effects = self.part.update(event);
         self.perform(effects)
+    }
+
+    /// What the terminal or a signal means for the part, if anything.
+    fn hear(&mut self, heard: Heard) -> Result<Option<Event<<P::Job as Job>::News>>, TuiError> {
+        match heard {
+            Heard::Terminal(TermEvent::Resize(..)) | Heard::Resized => {
+                let size = Terminal::size()?;
+                let is_other = std::mem::replace(&mut self.size, size) != size;
+                Ok(is_other.then_some(Event::Size(size.0, size.1)))
+            }
+            Heard::Terminal(event) => Ok(understood(event)),
+            Heard::Stop => self.suspend().map(|()| None),
+            Heard::Continued => {
+                // Whoever was stopped without a word has lost its screen.
+                self.terminal.leave()?;
+                self.come_back().map(|()| None)
+            }
+            Heard::End(signal) => Err(TuiError::Signal(signal)),
+            Heard::Gone => Err(TuiError::TerminalGone),
+        }
     }
 
     fn perform(&mut self, effects: Effects<P>) -> Result<Option<P::Outcome>, TuiError> {
@@ -187,8 +199,8 @@ impl<P: Part> Loop<'_, P> {
 
     fn come_back(&mut self) -> Result<(), TuiError> {
         self.terminal.enter()?;
-        let (width, height) = Terminal::size()?;
-        let effects = self.part.update(Event::Size(width, height));
+        self.size = Terminal::size()?;
+        let effects = self.part.update(Event::Size(self.size.0, self.size.1));
         self.perform(effects).map(drop)
     }
 }
@@ -198,7 +210,6 @@ fn understood<N>(event: TermEvent) -> Option<Event<N>> {
     match event {
         TermEvent::Key(key) if key.kind != KeyEventKind::Release => Key::pressed(key).map(Event::Key),
         TermEvent::Paste(text) => Some(Event::Paste(text)),
-        TermEvent::Resize(width, height) => Some(Event::Size(width, height)),
         TermEvent::Mouse(mouse) => {
             let what = match mouse.kind {
                 MouseEventKind::Down(MouseButton::Left) => MouseAct::Click,
@@ -209,98 +220,5 @@ fn understood<N>(event: TermEvent) -> Option<Event<N>> {
             Some(Event::Mouse(Mouse { what, x: mouse.column, y: mouse.row }))
         }
         _ => None,
-    }
-}
-
-/// The thread that reads the terminal.
-struct Keyboard {
-    wish: Arc<AtomicU8>,
-    is_resting: Arc<AtomicBool>,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-const LISTEN: u8 = 0;
-const REST: u8 = 1;
-const STOP: u8 = 2;
-
-/// How long the keyboard is listened to before anybody looks whether it still should be.
-const PATIENCE: Duration = Duration::from_millis(20);
-
-impl Keyboard {
-    fn listen<N: Send + 'static>(sender: Sender<Message<N>>) -> Self {
-        let (wish, is_resting) = (Arc::new(AtomicU8::new(LISTEN)), Arc::new(AtomicBool::new(false)));
-        let (wished, resting) = (Arc::clone(&wish), Arc::clone(&is_resting));
-        let listen = move || {
-            loop {
-                match wished.load(Ordering::SeqCst) {
-                    STOP => return,
-                    REST => {
-                        resting.store(true, Ordering::SeqCst);
-                        thread::sleep(PATIENCE);
-                        continue;
-                    }
-                    _ => resting.store(false, Ordering::SeqCst),
-                }
-                let message = match event::poll(PATIENCE) {
-                    Ok(false) => continue,
-                    Ok(true) => event::read().map_or(Message::Gone, Message::Terminal),
-                    Err(_) => Message::Gone,
-                };
-                let is_gone = matches!(message, Message::Gone);
-                if sender.send(message).is_err() || is_gone {
-                    return;
-                }
-            }
-        };
-        Self { wish, is_resting, thread: thread::Builder::new().name("sessile-keys".to_owned()).spawn(listen).ok() }
-    }
-
-    /// Leaves the terminal to somebody else, and waits until that is so.
-    fn pause(&self) {
-        self.wish.store(REST, Ordering::SeqCst);
-        while !self.is_resting.load(Ordering::SeqCst) && self.thread.as_ref().is_some_and(|it| !it.is_finished()) {
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn go_on(&self) {
-        self.wish.store(LISTEN, Ordering::SeqCst);
-    }
-
-    fn stop(&mut self) {
-        self.wish.store(STOP, Ordering::SeqCst);
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
-    }
-}
-
-/// The thread that hears of signals.
-struct Signals(#[cfg(unix)] signal_hook::iterator::Handle);
-
-impl Signals {
-    #[cfg(unix)]
-    fn listen<N: Send + 'static>(sender: Sender<Message<N>>) -> io::Result<Self> {
-        use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
-        let mut signals = signal_hook::iterator::Signals::new([SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP])?;
-        let handle = signals.handle();
-        thread::Builder::new().name("sessile-signals".to_owned()).spawn(move || {
-            for signal in &mut signals {
-                if sender.send(Message::Signal(signal)).is_err() {
-                    return;
-                }
-            }
-        })?;
-        Ok(Self(handle))
-    }
-
-    #[cfg(not(unix))]
-    fn listen<N: Send + 'static>(_sender: Sender<Message<N>>) -> io::Result<Self> {
-        Ok(Self())
-    }
-
-    fn stop(&self) {
-        #[cfg(unix)]
-        self.0.close();
     }
 }

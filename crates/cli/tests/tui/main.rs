@@ -39,14 +39,24 @@ impl Home {
     }
 
     fn command(&self, args: &[&str]) -> Command {
+        self.plain(args).into()
+    }
+
+    /// The program on the sample, in no terminal yet.
+    fn plain(&self, args: &[&str]) -> std::process::Command {
         let mut words = vec![format!("--sample={}", self.sample().display())];
         words.extend(args.iter().map(|arg| (*arg).to_owned()));
-        self.bare(&words)
+        self.program(&words)
     }
 
     /// Without the sample.
     fn bare(&self, args: &[String]) -> Command {
-        Command::new(env!("CARGO_BIN_EXE_sessile"))
+        self.program(args).into()
+    }
+
+    fn program(&self, args: &[String]) -> std::process::Command {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sessile"));
+        command
             .args(args)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -56,7 +66,8 @@ impl Home {
             .env("SESSILE_CACHE_DIR", self.path().join("cache"))
             .env("EDITOR", "echo edited")
             .env("TZ", "UTC")
-            .current_dir(self.path())
+            .current_dir(self.path());
+        command
     }
 
     fn run(&self, args: &[&str]) -> Terminal {

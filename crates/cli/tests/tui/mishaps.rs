@@ -58,6 +58,36 @@ fn other_sizes_are_other_pictures() {
 }
 
 #[test]
+fn one_stays_where_one_is_when_the_size_changes() {
+    let home = Home::new();
+    for (words, keys, chosen) in [
+        (&["resume"][..], &["down", "down"][..], "Draft a commit"),
+        (&["tree", "-i", "@1"], &["up", "up"], "[changelog]"),
+        (&["fork", "-i", "@1"], &["up", "up"], "Thanks. Which other"),
+    ] {
+        let terminal = home.run(words);
+        terminal.wait("the screen", |it| it.text().contains("hour early") && !it.chosen().is_empty());
+        keys.iter().for_each(|key| terminal.press(key));
+        terminal.wait(chosen, |it| it.chosen().contains(chosen));
+        for (columns, rows) in [(60, 12), (40, 10), (160, 50), (130, 30)] {
+            terminal.resize(columns, rows);
+            terminal.wait(&format!("{chosen} at {columns}×{rows}"), |it| {
+                it.chosen().contains(chosen) && it.chosen().chars().count() <= usize::from(columns)
+            });
+        }
+    }
+    let terminal = home.run(&["show", "-i", "@1"]);
+    terminal.wait("the end", |it| it.text().contains("It is in CHANGELOG.md"));
+    ["[", "[", "[", "down", "down"].iter().for_each(|key| terminal.press(key));
+    let is_there = |it: &Terminal| it.text().lines().nth(1).is_some_and(|line| line.contains("Thanks. Which other"));
+    terminal.wait("a message", is_there);
+    for (columns, rows) in [(60, 12), (90, 20), (130, 30)] {
+        terminal.resize(columns, rows);
+        terminal.wait(&format!("the message at {columns}×{rows}"), is_there);
+    }
+}
+
+#[test]
 fn nothing_in_a_session_acts_on_the_terminal() {
     let home = Home::new();
     let dir = home.path().join("store");
@@ -89,4 +119,58 @@ fn nothing_in_a_session_acts_on_the_terminal() {
             assert!(!bytes.windows(sequence.len()).any(|window| window == sequence), "{args:?}: {sequence:?}");
         }
     }
+}
+
+/// How much time a process has taken up, in ticks of the kernel's clock.
+#[cfg(target_os = "linux")]
+fn ticks(id: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+    // Behind the name, which may hold anything but is in parentheses.
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+const SCREENS: [&[&str]; 4] = [&["resume"], &["tree", "-i", "@1"], &["fork", "-i", "@1"], &["show", "-i", "@1"]];
+
+/// Once there was nothing left to read, a library of ours read it again and again, for hours.
+#[test]
+fn whoever_has_lost_the_terminal_ends() {
+    let home = Home::new();
+    for words in SCREENS {
+        // A shell's own child is told by a signal; another one has to find out.
+        for is_told in [true, false] {
+            let mut terminal =
+                if is_told { home.run(words) } else { Terminal::run_as_guest(home.plain(words), 130, 30) };
+            terminal.wait("the screen", |it| it.text().contains("hour early"));
+            terminal.hang_up();
+            assert!(!terminal.child.wait().unwrap().success(), "{words:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn whoever_waits_takes_up_no_time() {
+    let home = Home::new();
+    for words in SCREENS {
+        let terminal = home.run(words);
+        terminal.wait("the screen", |it| it.text().contains("hour early"));
+        // What it does at first may take its time, and nobody knows how long; then it is quiet.
+        let id = terminal.child.id();
+        let is_quiet = |_: &Terminal| {
+            let before = ticks(id);
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            ticks(id) - before <= 3
+        };
+        terminal.wait("quiet", is_quiet);
+    }
+}
+
+#[test]
+fn many_keys_at_once_are_all_heard() {
+    let home = Home::new();
+    let terminal = home.run(&["tree", "-i", "@1"]);
+    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.press(&format!("{}THE-END", "x".repeat(3000)));
+    terminal.wait("the last key", |it| it.text().contains("HE-END"));
 }

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
+use std::os::fd::AsFd;
 use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use pty_process::blocking::{Command, Pty, open};
 
 /// A program in a terminal.
 pub(crate) struct Terminal {
-    pty: Arc<Pty>,
+    pty: Option<Arc<Pty>>,
     pub(crate) child: Child,
     seen: Arc<Mutex<Seen>>,
 }
@@ -20,6 +21,7 @@ struct Seen {
     parser: vt100::Parser,
     bytes: Vec<u8>,
     is_over: bool,
+    is_hung_up: bool,
 }
 
 /// How often a test looks before it gives up. Looks are counted, not seconds: a machine may be slow, or stand still.
@@ -28,11 +30,25 @@ const PATIENCE: u32 = 60_000;
 impl Terminal {
     pub(crate) fn run(command: Command, columns: u16, rows: u16) -> Self {
         let (pty, pts) = open().unwrap();
-        pty.resize(pty_process::Size::new(rows, columns)).unwrap();
         let child = command.env("TERM", "xterm-256color").spawn(pts).unwrap();
+        Self::of(pty, child, columns, rows)
+    }
+
+    /// Runs a program that is not told when the terminal hangs up, since it is not its own.
+    pub(crate) fn run_as_guest(mut command: std::process::Command, columns: u16, rows: u16) -> Self {
+        let (pty, pts) = open().unwrap();
+        let end = pts.as_fd().try_clone_to_owned().unwrap();
+        drop(pts);
+        command.env("TERM", "xterm-256color").stdin(end.try_clone().unwrap()).stdout(end.try_clone().unwrap());
+        let child = command.stderr(end).spawn().unwrap();
+        Self::of(pty, child, columns, rows)
+    }
+
+    fn of(pty: Pty, child: Child, columns: u16, rows: u16) -> Self {
+        pty.resize(pty_process::Size::new(rows, columns)).unwrap();
         let size = |number: u16| NonZeroU16::new(number).unwrap();
         let parser = vt100::Parser::new(size(rows), size(columns), 0);
-        let seen = Arc::new(Mutex::new(Seen { parser, bytes: Vec::new(), is_over: false }));
+        let seen = Arc::new(Mutex::new(Seen { parser, bytes: Vec::new(), is_over: false, is_hung_up: false }));
         let pty = Arc::new(pty);
         let (reader, told) = (Arc::clone(&pty), Arc::clone(&seen));
         std::thread::spawn(move || {
@@ -40,7 +56,7 @@ impl Terminal {
             loop {
                 let read = (&*reader).read(&mut buffer).unwrap_or(0);
                 let mut told = told.lock().unwrap();
-                if read == 0 {
+                if read == 0 || told.is_hung_up {
                     told.is_over = true;
                     return;
                 }
@@ -48,13 +64,30 @@ impl Terminal {
                 told.bytes.extend_from_slice(&buffer[..read]);
             }
         });
-        Self { pty, child, seen }
+        Self { pty: Some(pty), child, seen }
+    }
+
+    fn pty(&self) -> &Pty {
+        self.pty.as_ref().unwrap()
+    }
+
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        let size = |number: u16| NonZeroU16::new(number).unwrap();
+        self.seen.lock().unwrap().parser.screen_mut().set_size(size(rows), size(columns));
+        self.pty().resize(pty_process::Size::new(rows, columns)).unwrap();
+    }
+
+    /// Closes the terminal, as a window that is closed does.
+    pub(crate) fn hang_up(&mut self) {
+        // Whoever reads it lets go of it with the next that comes.
+        self.seen.lock().unwrap().is_hung_up = true;
+        self.pty = None;
     }
 
     /// Presses a key by its name; what is no name of a key is typed, `_` for spaces.
     pub(crate) fn press(&self, key: &str) {
         let bytes = sequence(key).unwrap_or_else(|| key.replace('_', " ").into_bytes());
-        (&*self.pty).write_all(&bytes).unwrap();
+        (&mut self.pty()).write_all(&bytes).unwrap();
     }
 
     pub(crate) fn screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {

@@ -197,6 +197,13 @@ impl Failure {
     }
 
     /// Tells the user.
+    /// All of it in one line, for whoever has no more room.
+    #[cfg(feature = "tui")]
+    pub(crate) fn words(&self) -> String {
+        let causes = std::iter::successors(self.source(), |error| (*error).source());
+        causes.fold(self.to_string(), |words, cause| format!("{words}: {cause}"))
+    }
+
     pub(crate) fn report(&self, out: &mut Screen<'_>, err: &mut Screen<'_>) -> io::Result<()> {
         match self {
             Self::Output(error) if is_broken_pipe(error) => Ok(()),

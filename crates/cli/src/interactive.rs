@@ -5,10 +5,12 @@ mod with {
     use std::io::IsTerminal;
     use std::sync::Arc;
 
-    use sessile_tui::{TuiError, Ui};
+    use sessile::os::RealOs;
+    use sessile_tui::{SummingUp, TuiError, Ui};
 
     use crate::failure::Failure;
     use crate::screen::Screen;
+    use crate::summarizing::summarizer;
     use crate::surroundings::{Surroundings, warn};
 
     /// Whether somebody sits at a terminal and looks at what is printed.
@@ -31,16 +33,12 @@ mod with {
             drop(warn(err, warning));
         }
         let settings = surroundings.settings.clone();
-        let variables = surroundings.shared_environment();
-        let ui = ui.with_summarizer(Arc::new(move || {
-            let values: Vec<(String, sessile::json::Json)> = settings
-                .table("summarizer")
-                .filter_map(|setting| Some((setting.key.clone(), setting.value.as_ref()?.to_json())))
-                .collect();
-            let values = values.iter().map(|(key, value)| (key.as_str(), value.raw()));
-            let settings = sessile_summarize::Settings::read(values).map_err(|error| error.to_string())?;
-            let chosen = sessile_summarize::choose(&settings, None, &|name| variables.variable(name));
-            chosen.map_err(|error| error.to_string())
+        let environment = surroundings.shared_environment();
+        let ui = ui.summing_up(Arc::new(move || {
+            let environment = environment.as_ref();
+            let chosen = summarizer(&settings, environment, None).map_err(|failure| failure.words())?;
+            let room = settings.branch_summary(environment, &RealOs).map_err(|error| Failure::from(error).words())?;
+            Ok(SummingUp { summarizer: chosen, settings: room })
         }));
         if out.is_painted() { ui } else { ui.without_colour() }
     }

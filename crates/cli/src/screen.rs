@@ -16,7 +16,6 @@ use sessile_display::Tone;
 use crate::Stream;
 use crate::args::Color;
 use crate::pager::Pager;
-pub(crate) use picture::Protocol;
 pub(crate) use sessile_display::{clean, columns, wrapped};
 
 /// As it is.

@@ -11,11 +11,11 @@ use sessile::message::{
     ToolCall, ToolResultMessage,
 };
 use sessile::picture::Picture;
-
-use crate::measure::size_words;
-use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Protocol, Screen, wrapped};
-pub(crate) use entries::Told;
+use sessile_display::picture::{Protocol, picture_words};
 use sessile_display::words::{Calls, call_words, role_word, start};
+
+use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Screen, wrapped};
+pub(crate) use entries::Told;
 
 /// How wide text may become; longer lines are hard to read.
 const WIDEST: usize = 100;
@@ -303,11 +303,4 @@ impl<'t, 's> Transcript<'t, 's> {
     fn text_width(&self) -> usize {
         self.out.width().min(WIDEST) - INDENT.len()
     }
-}
-
-/// A picture in a few words: what it is, how wide and high, and how large.
-pub(crate) fn picture_words(picture: &Picture) -> String {
-    let kind = if picture.mime_type.is_empty() { "unknown type" } else { &picture.mime_type };
-    let size = picture.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();
-    format!("[image: {kind}{size}, {}]", size_words(picture.bytes))
 }

@@ -2,13 +2,14 @@
 //!
 //! The command line and the terminal UI say the same things in the same words:
 //! entries in a line ([`words`]), trees in rows ([`drawing`]), ages and sizes
-//! ([`measure`]), and all of it harmless to a terminal ([`clean()`]). Nothing
+//! ([`measure`]), pictures where terminals can ([`picture`]), and all of it harmless to a terminal ([`clean()`]). Nothing
 //! here prints, and nothing here knows of colours: a [`Tone`] says what a text
 //! is, and whoever shows it decides what that looks like.
 
 mod clean;
 pub mod drawing;
 pub mod measure;
+pub mod picture;
 pub mod words;
 mod wrap;
 

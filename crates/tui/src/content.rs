@@ -2,12 +2,13 @@
 
 mod code;
 mod markdown;
+mod pictures;
 
 use sessile::entry::{Entry, Payload};
 use sessile::json::Raw;
 use sessile::message::{AssistantMessage, Block, Content, Message, ToolCall};
 use sessile::picture::Picture;
-use sessile_display::measure::size_words;
+use sessile_display::picture::picture_words;
 use sessile_display::words::{call_words, role_word, start};
 use sessile_display::wrapped;
 use similar::{ChangeTag, TextDiff};
@@ -15,6 +16,7 @@ use similar::{ChangeTag, TextDiff};
 use crate::paint::Line;
 use crate::theme::Ink;
 use code::Highlighter;
+pub(crate) use pictures::{Drawable, entry_pictures};
 
 /// How much of an entry is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -168,9 +170,7 @@ impl Page {
             }
             Block::ToolCall(call) => self.call(call),
             Block::Image(image) => {
-                let picture = Picture::new(image);
-                let size = picture.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();
-                self.plain(Ink::DIM, &format!("[image: {}{size}, {}]", picture.mime_type, size_words(picture.bytes)));
+                self.plain(Ink::DIM, &picture_words(&Picture::new(image)));
             }
             other => self.plain(Ink::DIM, &start(&other.raw().to_text(), 2000)),
         }

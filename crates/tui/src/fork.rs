@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sessile::{Cancel, EntryId, ForkMessage, ForkPosition, SessionError, Sessions};
+use sessile::{Cancel, EntryId, ForkMessage, ForkPosition, Outcome, SessionError, Sessions};
 
 use crate::help::Help;
 use crate::key::Key;
@@ -13,6 +13,7 @@ use crate::part::{CHANGES, Effect, Effects, Event, Job, Lane, MouseAct, Part};
 use crate::picker::job::told;
 use crate::status::Status;
 use crate::theme::Ink;
+use crate::tree::change::{forked, vetoed};
 
 /// What came of choosing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,13 +78,12 @@ impl Desk {
     }
 
     fn fork(&self, id: EntryId) -> Result<ForkNews, SessionError> {
-        let mut session = self.sessions.open(&self.path, None, None)?;
-        let forked = session.fork(id, ForkPosition::Before)?;
-        if !session.is_stored() {
-            // Nothing was said in it yet, and all the same somebody wants to go on in it.
-            session.persist_now()?;
-        }
-        Ok(ForkNews::Forked { path: forked.session_file, text: forked.text.unwrap_or_default() })
+        Ok(match forked(&self.sessions, &self.path, &id, ForkPosition::Before)? {
+            Outcome::Cancelled { by } => ForkNews::Failed(vetoed(&by)),
+            Outcome::Done(forked) => {
+                ForkNews::Forked { path: forked.session_file, text: forked.text.unwrap_or_default() }
+            }
+        })
     }
 }
 

@@ -97,11 +97,14 @@ actions! {
     PreviousLabel "app.tree.previousLabel" ["shift+alt+l"] [Tree] "previous label";
     NextBranch "app.tree.nextBranch" ["alt+b"] [Tree] "next branch point";
     PreviousBranch "app.tree.previousBranch" ["shift+alt+b"] [Tree] "previous branch point";
+    TreeNextHit "app.tree.nextHit" ["alt+n"] [Tree] "next place of what was searched last, among all rows";
+    TreePreviousHit "app.tree.previousHit" ["shift+alt+n"] [Tree] "previous place of it";
     ToLeaf "app.tree.leaf" ["alt+j"] [Tree] "to the leaf";
     Compare "app.tree.compare" ["alt+v"] [Tree] "compare with another branch: first one, then the other";
     ForkHere "app.tree.fork" ["alt+f"] [Tree] "fork here";
     CloneHere "app.tree.clone" ["alt+c"] [Tree] "clone the path to here";
-    ToggleCost "app.tree.toggleCost" ["alt+s"] [Tree] "tokens and cost up to here";
+    ToggleCost "app.tree.toggleCost" ["alt+s"] [Tree] "tokens and cost, up to here and of the branch";
+    TreePictures "app.tree.pictures" ["alt+i"] [Tree] "look at the pictures of the entry";
 
     Undo "app.undo" ["alt+u"] [Picker, Tree] "undo the last change";
     Help "app.help" ["f1", "alt+?"] [Picker, Tree, Fork, Reader] "this help";
@@ -120,6 +123,7 @@ actions! {
     Search "app.reader.search" ["/"] [Reader] "search";
     NextHit "app.reader.nextHit" ["n"] [Reader] "next place";
     PreviousHit "app.reader.previousHit" ["shift+n"] [Reader] "previous place";
+    Pictures "app.reader.pictures" ["i"] [Reader] "look at the pictures of what is seen";
     Edit "app.editor.external" ["ctrl+g", "e"] [Reader] "open in $EDITOR";
     Follow "app.reader.follow" ["f"] [Reader] "follow what is written";
     Leave "app.reader.leave" ["escape", "q", "ctrl+c"] [Reader] "leave";

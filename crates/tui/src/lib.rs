@@ -45,7 +45,7 @@ use terminal::Terminal;
 pub use theme::Theme;
 use tree::Tree;
 pub use tree::TreeOutcome;
-pub use tree::job::MakeSummarizer;
+pub use tree::desk::{HowToSumUp, SummingUp};
 
 /// Why the UI ended without an answer.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +87,7 @@ pub struct Ui {
     shows_preview: bool,
     current: Option<PathBuf>,
     filter: Filter,
-    summarizer: Option<Arc<MakeSummarizer>>,
+    sums_up: Option<Arc<HowToSumUp>>,
     warnings: Vec<String>,
 }
 
@@ -135,7 +135,7 @@ impl Ui {
             shows_preview: is_on("tui.preview"),
             current: None,
             filter,
-            summarizer: None,
+            sums_up: None,
             warnings,
             sessions,
         }
@@ -157,8 +157,8 @@ impl Ui {
 
     /// The same, with somebody who sums up branches that are left; without one the offline rule does.
     #[must_use]
-    pub fn with_summarizer(mut self, summarizer: Arc<MakeSummarizer>) -> Self {
-        self.summarizer = Some(summarizer);
+    pub fn summing_up(mut self, how: Arc<HowToSumUp>) -> Self {
+        self.sums_up = Some(how);
         self
     }
 
@@ -219,14 +219,16 @@ impl Ui {
     fn show_tree(&self, path: PathBuf, terminal: &mut Terminal) -> Result<TreeOutcome, TuiError> {
         let environment = self.sessions.environment();
         let offset_ms = environment.local_offset_ms(environment.now_ms());
-        let mut tree = Tree::new(Arc::clone(&self.keymap), self.filter, self.shows_preview, offset_ms);
-        let desk = tree::job::Desk::new(self.sessions.clone(), path, self.summarizer.clone());
+        let mut tree = Tree::new(Arc::clone(&self.keymap), self.filter, self.shows_preview, offset_ms)
+            .drawing_pictures(self.world().protocol().is_some());
+        let desk = tree::desk::Desk::new(self.sessions.clone(), path, self.sums_up.clone());
         self.run(&mut tree, Arc::new(desk), terminal)
     }
 
     fn show_reader(&self, path: PathBuf, terminal: &mut Terminal) -> Result<Option<String>, TuiError> {
         let desk = reader::job::Desk::new(self.sessions.clone(), path);
-        let outcome = self.run(&mut Reader::new(Arc::clone(&self.keymap)), Arc::new(desk), terminal)?;
+        let mut reader = Reader::new(Arc::clone(&self.keymap)).drawing_pictures(self.world().protocol().is_some());
+        let outcome = self.run(&mut reader, Arc::new(desk), terminal)?;
         Ok(outcome.failure)
     }
 
@@ -236,7 +238,10 @@ impl Ui {
         desk: Arc<<P::Job as Job>::Desk>,
         terminal: &mut Terminal,
     ) -> Result<P::Outcome, TuiError> {
-        let world = run::World { clock: self.sessions.environment(), surroundings: self.surroundings.as_ref() };
-        run::run(part, desk, terminal, self.theme, world)
+        run::run(part, desk, terminal, self.theme, self.world())
+    }
+
+    fn world(&self) -> run::World<'_> {
+        run::World { clock: self.sessions.environment(), surroundings: self.surroundings.as_ref() }
     }
 }

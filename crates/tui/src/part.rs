@@ -6,6 +6,7 @@
 
 use sessile::Cancel;
 
+use crate::content::Drawable;
 use crate::key::Key;
 use crate::paint::Canvas;
 
@@ -51,6 +52,8 @@ pub(crate) enum Effect<J, O> {
     Copy(String),
     /// Text to be opened in the user's editor.
     Edit(String),
+    /// Pictures to be shown, one after the other, each until a key is pressed.
+    Show(Vec<Drawable>),
     /// Back to the shell for now.
     Suspend,
     /// The end.
@@ -75,6 +78,11 @@ pub(crate) trait Job: Send + 'static {
     /// Whether it is over in a moment, so that the picture may wait for it.
     fn is_brief(&self) -> bool {
         true
+    }
+
+    /// Whether it changes something, so that it is waited for when somebody leaves.
+    fn is_change(&self) -> bool {
+        self.lane() == CHANGES
     }
 
     fn run(self, desk: &Self::Desk, cancel: &Cancel, tell: &mut dyn FnMut(Self::News));

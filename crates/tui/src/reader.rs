@@ -19,7 +19,7 @@ use crate::key::{Code, Key};
 use crate::keymap::{Action, Keymap, Where};
 use crate::paint::{Canvas, Line};
 use crate::part::{Effect, Effects, Event, MouseAct, Part};
-use crate::status::Status;
+use crate::status::{NO_PICTURES, Status};
 use crate::theme::Ink;
 use job::{FOLLOW, ReaderJob, ReaderNews};
 
@@ -74,6 +74,7 @@ pub(crate) struct Reader {
     /// The entry in which something was found last.
     found: Option<usize>,
     help: Option<Help>,
+    draws_pictures: bool,
     status: Status,
 }
 
@@ -99,8 +100,15 @@ impl Reader {
             query: String::new(),
             found: None,
             help: None,
+            draws_pictures: false,
             status: Status::default(),
         }
+    }
+
+    /// The same, in a terminal that draws pictures, or not.
+    pub(crate) fn drawing_pictures(mut self, draws_pictures: bool) -> Self {
+        self.draws_pictures = draws_pictures;
+        self
     }
 
     fn area(&self) -> Rect {
@@ -114,6 +122,17 @@ impl Reader {
     /// The lines of an entry; one as long as nobody knows.
     fn height(&self, item: usize) -> usize {
         self.lines.get(&item).map_or(1, Vec::len).max(1)
+    }
+
+    /// How many entries can be seen.
+    fn n_seen(&self) -> usize {
+        let mut left = (self.room() + self.top.1).cast_signed();
+        let is_seen = |item: &usize| {
+            let is_seen = left > 0;
+            left -= self.height(*item).cast_signed();
+            is_seen
+        };
+        (self.top.0..self.rows.len()).take_while(is_seen).count()
     }
 
     /// The place with which the end is at the bottom.
@@ -273,6 +292,15 @@ impl Reader {
             Action::Copy => {
                 self.rows.get(self.top.0).map(|row| Effect::Do(ReaderJob::Text(*row))).into_iter().collect()
             }
+            Action::Pictures if !self.draws_pictures => {
+                self.status.say(NO_PICTURES, self.now_ms, 6);
+                Vec::new()
+            }
+            Action::Pictures => {
+                // What is at the top may have none, and something below it that is seen as well may have one.
+                let rows = self.rows.iter().skip(self.top.0).take(self.n_seen()).copied().collect();
+                vec![Effect::Do(ReaderJob::Pictures(rows))]
+            }
             Action::Edit => vec![Effect::Do(ReaderJob::Document)],
             Action::Follow => {
                 self.follows = !self.follows;
@@ -337,6 +365,13 @@ impl Reader {
             ReaderNews::Text(text) => {
                 self.status.say("Copied", self.now_ms, 2);
                 vec![Effect::Copy(text)]
+            }
+            ReaderNews::Pictures(pictures) => {
+                if pictures.is_empty() {
+                    self.status.say("There is no picture in what can be seen", self.now_ms, 3);
+                    return Vec::new();
+                }
+                vec![Effect::Show(pictures)]
             }
             ReaderNews::Document(text) => vec![Effect::Edit(text)],
             ReaderNews::Grown => vec![Effect::Do(ReaderJob::Load)],

@@ -1,5 +1,6 @@
 //! The loop: events in, pictures out.
 
+use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -7,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{Event as TermEvent, KeyEventKind, MouseButton, MouseEventKind};
 use sessile::Environment;
+use sessile_display::picture::Protocol;
 
 use crate::TuiError;
+use crate::content::Drawable;
 use crate::key::Key;
 use crate::keyboard::{Heard, Keyboard, Signals, is_gone};
 use crate::part::{Effect, Effects, Event, Job, Mouse, MouseAct, Part};
@@ -27,6 +30,13 @@ const TICK: Duration = Duration::from_millis(500);
 pub(crate) struct World<'w> {
     pub(crate) clock: &'w dyn Environment,
     pub(crate) surroundings: &'w dyn Environment,
+}
+
+impl World<'_> {
+    /// How the terminal takes pictures, if it does.
+    pub(crate) fn protocol(self) -> Option<Protocol> {
+        Protocol::of_terminal(&|name| self.surroundings.variable(name))
+    }
 }
 
 /// Something that the loop is told.
@@ -48,13 +58,14 @@ pub(crate) fn run<P: Part>(
     let keyboard = Keyboard::listen(move |heard| to_loop.send(Message::Heard(heard)).is_ok())?;
     let signals = Signals::listen(move |heard| to_loop_too.send(Message::Heard(heard)).is_ok())?;
     let crew = Crew::new(desk, sender, Message::Told);
-    let mut state = Loop { part, crew, terminal, theme, world, keyboard, size: (0, 0) };
+    let mut state = Loop { part, crew, terminal, theme, world, keyboard, size: (0, 0), pictures: VecDeque::new() };
     let ended = state.run(&receiver);
     state.crew.stop_all();
     signals.stop();
     // Whoever goes to another screen must not leave somebody behind who takes its keys. Without a terminal there are
     // no keys, and whoever waits in vain for one would keep the process alive.
     if ended.is_ok() {
+        state.crew.finish_changes();
         state.keyboard.stop();
     }
     ended
@@ -68,6 +79,8 @@ struct Loop<'l, P: Part> {
     world: World<'l>,
     keyboard: Keyboard,
     size: (u16, u16),
+    /// What is shown instead of the part, the first of them.
+    pictures: VecDeque<Drawable>,
 }
 
 impl<P: Part> Loop<'_, P> {
@@ -99,8 +112,10 @@ impl<P: Part> Loop<'_, P> {
                     Err(RecvTimeoutError::Disconnected) => return Err(TuiError::TerminalGone),
                 }
             }
-            let part = &*self.part;
-            self.terminal.draw(self.theme, |canvas| part.render(canvas))?;
+            if self.pictures.is_empty() {
+                let part = &*self.part;
+                self.terminal.draw(self.theme, |canvas| part.render(canvas))?;
+            }
             match receiver.recv_timeout(TICK) {
                 Ok(message) => {
                     // Work that a key has begun is waited for a moment; news are shown as they come.
@@ -144,7 +159,18 @@ impl<P: Part> Loop<'_, P> {
             Heard::Terminal(TermEvent::Resize(..)) | Heard::Resized => {
                 let size = Terminal::size()?;
                 let is_other = std::mem::replace(&mut self.size, size) != size;
+                if is_other {
+                    self.show_picture()?;
+                }
                 Ok(is_other.then_some(Event::Size(size.0, size.1)))
+            }
+            Heard::Terminal(event) if !self.pictures.is_empty() => {
+                // Any key goes on to the next one, and from the last one back.
+                if matches!(understood::<()>(event), Some(Event::Key(_) | Event::Mouse(_))) {
+                    self.pictures.pop_front();
+                    self.show_picture()?;
+                }
+                Ok(None)
             }
             Heard::Terminal(event) => Ok(understood(event)),
             Heard::Stop => self.suspend().map(|()| None),
@@ -165,11 +191,28 @@ impl<P: Part> Loop<'_, P> {
                 Effect::Stop(lane) => self.crew.stop(lane),
                 Effect::Copy(text) => self.terminal.copy(&text)?,
                 Effect::Edit(text) => self.edit(&text)?,
+                Effect::Show(pictures) => {
+                    self.pictures = pictures.into();
+                    self.show_picture()?;
+                }
                 Effect::Suspend => self.suspend()?,
                 Effect::Leave(outcome) => return Ok(Some(outcome)),
             }
         }
         Ok(None)
+    }
+
+    /// Shows the first of the pictures; the part again if there is none left.
+    fn show_picture(&mut self) -> Result<(), TuiError> {
+        let Some(protocol) = self.world.protocol() else {
+            self.pictures.clear();
+            return Ok(());
+        };
+        let n_more = self.pictures.len().saturating_sub(1);
+        Ok(match self.pictures.front() {
+            Some(picture) => self.terminal.show(protocol, picture, n_more)?,
+            None => self.terminal.show_text_again(protocol)?,
+        })
     }
 
     /// Stops until the shell brings us back.

@@ -2,6 +2,10 @@
 
 use crate::theme::Ink;
 
+/// What people are told whose terminal draws no pictures.
+pub(crate) const NO_PICTURES: &str =
+    "This terminal draws no pictures, as kitty, Ghostty, iTerm2 and WezTerm do when nothing stands between";
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Status {
     said: Option<(Ink, String, i64)>,

@@ -10,6 +10,7 @@ use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, KeyboardEnhancementFlags,
     PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
+use crossterm::style::Print;
 use crossterm::terminal::{
     self, BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
     disable_raw_mode, enable_raw_mode,
@@ -19,7 +20,10 @@ use ratatui_core::backend::Backend;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_crossterm::CrosstermBackend;
+use sessile_display::picture::Protocol;
+use sessile_display::{clean, first_columns};
 
+use crate::content::Drawable;
 use crate::paint::Canvas;
 use crate::theme::Theme;
 
@@ -101,6 +105,26 @@ impl Terminal {
         queue!(self.backend, EndSynchronizedUpdate)?;
         self.shown = next;
         io::Write::flush(&mut self.backend)
+    }
+
+    /// Shows a picture as large as there is room for, or why not, with a line that says what it is.
+    pub(crate) fn show(&mut self, protocol: Protocol, picture: &Drawable, n_more: usize) -> io::Result<()> {
+        let rows = usize::from(Self::size()?.1.saturating_sub(3)).max(1);
+        self.show_text_again(protocol)?;
+        let drawn = protocol.drawn(&picture.mime_type, &picture.data, rows);
+        let more = if n_more > 0 { format!("{n_more} more") } else { "the last one".to_owned() };
+        let cannot = if drawn.is_some() { "" } else { "the terminal cannot draw this one · " };
+        let words = clean(&format!("{} · {cannot}{more} · any key goes on", picture.words));
+        let words = first_columns(&words, self.shown.area.width.into()).to_owned();
+        execute!(self.backend, cursor::MoveTo(0, 0), Print(words), cursor::MoveTo(0, 2))?;
+        self.backend.write_all(drawn.unwrap_or_default().as_bytes())?;
+        io::Write::flush(&mut self.backend)
+    }
+
+    /// Takes pictures away, so that the next drawing is seen whole.
+    pub(crate) fn show_text_again(&mut self, protocol: Protocol) -> io::Result<()> {
+        self.backend.write_all(protocol.cleared().as_bytes())?;
+        self.clear()
     }
 
     /// Hands text to the clipboard of the terminal. Whether it took it cannot be known.

@@ -8,6 +8,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use sessile::{Cancel, Environment};
 
+use crate::content::Drawable;
 use crate::key::Key;
 use crate::paint::{Canvas, rows_of};
 use crate::part::{Effect, Effects, Event, Job, Part};
@@ -20,6 +21,7 @@ pub(crate) struct Driver<P: Part> {
     size: (u16, u16),
     pub(crate) outcome: Option<P::Outcome>,
     pub(crate) copied: Vec<String>,
+    pub(crate) shown: Vec<Drawable>,
     /// Which jobs are not done, because they never end.
     skips: fn(&P::Job) -> bool,
 }
@@ -27,7 +29,8 @@ pub(crate) struct Driver<P: Part> {
 impl<P: Part> Driver<P> {
     pub(crate) fn new(part: P, desk: <P::Job as Job>::Desk, skips: fn(&P::Job) -> bool) -> Self {
         let desk = Arc::new(desk);
-        let mut driver = Self { part, desk, size: (100, 24), outcome: None, copied: Vec::new(), skips };
+        let mut driver =
+            Self { part, desk, size: (100, 24), outcome: None, copied: Vec::new(), shown: Vec::new(), skips };
         driver.part.update(Event::Clock(NOW_MS));
         driver.part.update(Event::Size(100, 24));
         let effects = driver.part.begin();
@@ -70,6 +73,7 @@ impl<P: Part> Driver<P> {
                     }
                 }
                 Effect::Copy(text) | Effect::Edit(text) => self.copied.push(text),
+                Effect::Show(pictures) => self.shown.extend(pictures),
                 Effect::Leave(outcome) => self.outcome = Some(outcome),
                 Effect::Stop(_) | Effect::Suspend => {}
             }

@@ -16,6 +16,8 @@ pub(crate) struct Crew<J: Job, M> {
     wrap: fn(Told<J::News>) -> M,
     sender: Sender<M>,
     lanes: HashMap<Lane, Cancel>,
+    /// Work that changes something, and must not be torn off by the end of the process.
+    changes: Vec<thread::JoinHandle<()>>,
     /// How many brief jobs have not ended.
     n_brief: usize,
 }
@@ -32,12 +34,12 @@ pub(crate) enum Told<N> {
 
 impl<J: Job, M: Send + 'static> Crew<J, M> {
     pub(crate) fn new(desk: Arc<J::Desk>, sender: Sender<M>, wrap: fn(Told<J::News>) -> M) -> Self {
-        Self { desk, wrap, sender, lanes: HashMap::new(), n_brief: 0 }
+        Self { desk, wrap, sender, lanes: HashMap::new(), changes: Vec::new(), n_brief: 0 }
     }
 
     /// Begins a job, and stops what is under way in its lane.
     pub(crate) fn begin(&mut self, job: J) {
-        let (lane, is_brief) = (job.lane(), job.is_brief());
+        let (lane, is_brief, is_change) = (job.lane(), job.is_brief(), job.is_change());
         let cancel = Cancel::default();
         if lane != CHANGES {
             self.stop(lane);
@@ -53,8 +55,12 @@ impl<J: Job, M: Send + 'static> Crew<J, M> {
             });
             sender.send(wrap(Told::Ended { is_brief })).ok();
         };
-        if thread::Builder::new().name("sessile-work".to_owned()).spawn(work).is_ok() {
+        if let Ok(thread) = thread::Builder::new().name("sessile-work".to_owned()).spawn(work) {
             self.n_brief += usize::from(is_brief);
+            self.changes.retain(|change| !change.is_finished());
+            if is_change {
+                self.changes.push(thread);
+            }
         }
     }
 
@@ -66,6 +72,14 @@ impl<J: Job, M: Send + 'static> Crew<J, M> {
 
     pub(crate) fn stop_all(&mut self) {
         self.lanes.drain().for_each(|(_, cancel)| cancel.cancel());
+    }
+
+    /// Waits for the end of what changes something.
+    pub(crate) fn finish_changes(&mut self) {
+        for change in self.changes.drain(..) {
+            // One that has panicked was told already.
+            change.join().ok();
+        }
     }
 
     /// Takes note that a job is over.

@@ -3,13 +3,14 @@
 use clap::Args;
 use sessile::entry::Entry;
 use sessile::{EntryId, SessionManager};
+use sessile_display::picture::Protocol;
 
 use crate::Exit;
 use crate::args::{ListFormat, SessionArg};
 use crate::clock::Clock;
 use crate::data::{self, ListWriter};
 use crate::failure::Failure;
-use crate::screen::{BOLD, DIM, Line, NAMED, Protocol, Screen};
+use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::{Surroundings, note_if_empty};
 use crate::transcript::{Detail, Told, Transcript};
 
@@ -112,7 +113,8 @@ pub(super) fn run(
 }
 
 fn detail(surroundings: &Surroundings, args: &ShowArgs, is_single: bool) -> Detail {
-    let pictures = args.images.then(|| Protocol::of_terminal(surroundings.own_environment())).flatten();
+    let pictures =
+        args.images.then(|| Protocol::of_terminal(&|name| surroundings.own_environment().variable(name))).flatten();
     Detail { full: args.full || is_single, thinking: args.thinking, summaries: is_single, pictures }
 }
 

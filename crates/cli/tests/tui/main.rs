@@ -4,8 +4,10 @@
 #![cfg(unix)]
 
 mod figures;
+mod hooks;
 mod keys;
 mod mishaps;
+mod pictures;
 mod terminal;
 
 use std::path::{Path, PathBuf};

@@ -78,8 +78,10 @@ fn one_stays_where_one_is_when_the_size_changes() {
     }
     let terminal = home.run(&["show", "-i", "@1"]);
     terminal.wait("the end", |it| it.text().contains("It is in CHANGELOG.md"));
-    ["[", "[", "[", "down", "down"].iter().for_each(|key| terminal.press(key));
-    let is_there = |it: &Terminal| it.text().lines().nth(1).is_some_and(|line| line.contains("Thanks. Which other"));
+    terminal.press("g");
+    terminal.wait("the beginning", |it| it.text().contains("You are a careful assistant"));
+    ["]", "]", "down"].iter().for_each(|key| terminal.press(key));
+    let is_there = |it: &Terminal| it.text().lines().nth(1).is_some_and(|line| line.contains("Different idea"));
     terminal.wait("a message", is_there);
     for (columns, rows) in [(60, 12), (90, 20), (130, 30)] {
         terminal.resize(columns, rows);

@@ -9,7 +9,7 @@ use sessile::outline::Row;
 use sessile::{Cancel, ExportFormat, ExportOptions, FollowFrom, FollowOptions, SessionError, SessionManager, Sessions};
 use sessile_display::words::{Calls, entry_words};
 
-use crate::content::{Detail, entry_lines, entry_text};
+use crate::content::{Detail, Drawable, entry_lines, entry_pictures, entry_text};
 use crate::paint::Line;
 use crate::part::{Job, Lane};
 use crate::picker::job::told;
@@ -38,6 +38,7 @@ pub(crate) enum ReaderJob {
         wanted: String,
     },
     Text(Row),
+    Pictures(Vec<Row>),
     Document,
     /// Tells when the session grows, until it is stopped.
     Follow,
@@ -49,6 +50,7 @@ pub(crate) enum ReaderNews {
     Lines { lines: Vec<(usize, Vec<Line>)>, edition: u64 },
     Found(Option<usize>),
     Text(String),
+    Pictures(Vec<Drawable>),
     Document(String),
     Grown,
     Failed(String),
@@ -72,6 +74,7 @@ impl Job for ReaderJob {
             Self::Search { .. } => 3,
             Self::Text(_) => 4,
             Self::Document => 5,
+            Self::Pictures(_) => 7,
             Self::Follow => FOLLOW,
         }
     }
@@ -87,6 +90,13 @@ impl Job for ReaderJob {
             Self::Lines { items, width, detail, edition } => desk.lines(&items, width, detail, edition, cancel),
             Self::Search { rows, wanted } => desk.search(&rows, &wanted, cancel),
             Self::Text(row) => desk.with(|session| Ok(ReaderNews::Text(entry_text(&session.entry_at(row)?)))),
+            Self::Pictures(rows) => desk.with(|session| {
+                let mut pictures = Vec::new();
+                for row in rows {
+                    pictures.extend(entry_pictures(&session.entry_at(row)?));
+                }
+                Ok(ReaderNews::Pictures(pictures))
+            }),
             Self::Document => desk.document(),
             Self::Follow => desk.follow(cancel, tell),
         };

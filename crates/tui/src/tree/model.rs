@@ -1,7 +1,7 @@
 //! A tree as the screen holds it: a few bytes per entry, and no texts.
 
-use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
 use sessile::entry::{Entry, Payload};
@@ -65,7 +65,8 @@ impl Model {
         }
         let compactions = session.compactions()?;
         model.n_compactions = compactions.len();
-        let kept: Vec<Row> = compactions.into_iter().filter_map(|it| outline.find(&it.first_kept_entry_id?)).collect();
+        let kept: HashSet<Row> =
+            compactions.into_iter().filter_map(|it| outline.find(&it.first_kept_entry_id?)).collect();
         session.walk_tree(|node| {
             let row = node.row;
             model.rows.push(row);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use sessile::tree::Filter;
 use sessile::{Sessions, draft};
 
-use super::job::{Desk, TreeNews};
+use super::desk::Desk;
+use super::job::TreeNews;
 use super::{Mode, Tree};
 use crate::keymap::Keymap;
 use crate::part::{Event, Mouse, MouseAct};

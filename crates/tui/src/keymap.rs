@@ -247,6 +247,14 @@ mod tests {
         }
     }
 
+    /// Those without a key would be overlooked by the tests that press all of them in a terminal.
+    #[test]
+    fn every_action_has_a_key_and_a_place() {
+        for definition in ACTIONS {
+            assert!(!definition.keys.is_empty() && !definition.places.is_empty(), "{}", definition.id);
+        }
+    }
+
     #[test]
     fn ids_are_unique() {
         let ids: std::collections::HashSet<_> = ACTIONS.iter().map(|definition| definition.id).collect();

@@ -2,7 +2,6 @@
 //!
 //! `cargo test --release -p sessile-cli --test tui -- --ignored --nocapture figures`
 
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use super::{Home, Terminal};
@@ -70,14 +69,27 @@ fn until(terminal: &Terminal, what: &str, is_so: impl Fn(&Terminal) -> bool) -> 
     begun.elapsed()
 }
 
+/// The most memory that the program has had, in megabytes.
 fn memory(terminal: &Terminal) -> String {
     let status = std::fs::read_to_string(format!("/proc/{}/status", terminal.child.id())).unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
-    line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+    let kilobytes = line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok());
+    kilobytes.map_or_else(|| "?".to_owned(), |kilobytes| format!("{} MB", (kilobytes * 1024).div_ceil(1_000_000)))
+}
+
+/// A time in as many digits as mean something.
+fn words(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        0.95.. => format!("{seconds:.1} s"),
+        0.2.. => format!("{seconds:.2} s"),
+        0.00995.. => format!("{:.0} ms", seconds * 1e3),
+        _ => format!("{:.1} ms", seconds * 1e3),
+    }
 }
 
 /// The median and the slowest of some key presses, each of which changes the row that is chosen.
-fn keys(terminal: &Terminal, key: &str, times: usize) -> String {
+fn keys(terminal: &Terminal, name: &str, key: &str, times: usize) -> String {
     let mut took = Vec::new();
     for _ in 0..times {
         let before = terminal.chosen();
@@ -90,20 +102,24 @@ fn keys(terminal: &Terminal, key: &str, times: usize) -> String {
         took.push(begun.elapsed());
     }
     took.sort();
-    format!("{:.1?} median, {:.1?} slowest of {times}", took[times / 2], took[times - 1])
+    let median = words(took[times / 2]);
+    if times < 50 {
+        return format!("{name} {median}");
+    }
+    format!("{name} {median} ({})", words(took[times - 1]).trim_end_matches(" ms"))
 }
 
-#[test]
-#[ignore = "measures, and takes its time"]
-fn figures() {
-    let home = Home::new();
-    let mut report = String::new();
-    let dir = store(&home);
+/// A row of the table in docs/performance.md.
+fn row(what: &str, [first, rows, all]: [Duration; 3], keys: &[String], memory: &str) -> String {
+    let cells = [what.to_owned(), words(first), words(rows), words(all), keys.join(", "), memory.to_owned()];
+    format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |").replace("|  |", "| |")
+}
+
+/// The picker on many sessions.
+fn picker(home: &Home, table: &mut String) -> String {
+    let dir = store(home);
     let args = ["--session-dir", &dir, "resume", "--all"].map(str::to_owned);
-    for state in ["without caches", "with caches"] {
-        if state == "with caches" {
-            settle(&home, &dir);
-        }
+    let open = || {
         let begun = Instant::now();
         let terminal = Terminal::run(home.bare(&args), 130, 40);
         terminal.wait("a picture", |it| it.text().contains("Sessions everywhere"));
@@ -111,21 +127,26 @@ fn figures() {
         terminal.wait("rows", |it| !it.chosen().is_empty());
         let rows = begun.elapsed();
         terminal.wait("all rows", |it| it.text().contains("◉ all"));
-        writeln!(report, "5,000 sessions {state}: picture {first:.1?}, rows {rows:.1?}, all {:.1?}", begun.elapsed())
-            .unwrap();
-        if state == "with caches" {
-            writeln!(report, "  down: {}", keys(&terminal, "down", 50)).unwrap();
-            writeln!(report, "  pageDown: {}", keys(&terminal, "pageDown", 50)).unwrap();
-            terminal.press("alt+t");
-            terminal.wait("names only", |it| it.text().contains("names only"));
-            terminal.press("project-7");
-            let found = until(&terminal, "what was found", |it| it.text().contains("/500)"));
-            writeln!(report, "  a word typed: {found:.1?}; memory {}", memory(&terminal)).unwrap();
-        }
-    }
-    let path = session(&home);
+        (terminal, [first, rows, begun.elapsed()])
+    };
+    let (_, times) = open();
+    table.push_str(&row("5,000 sessions, 200 MB, no caches", times, &[], ""));
+    settle(home, &dir);
+    let (terminal, times) = open();
+    let keys = [keys(&terminal, "`↓`", "down", 50), keys(&terminal, "page", "pageDown", 50)];
+    terminal.press("alt+t");
+    terminal.wait("names only", |it| it.text().contains("names only"));
+    terminal.press("project-7");
+    let found = until(&terminal, "what was found", |it| it.text().contains("/500)"));
+    table.push_str(&row("the same, with caches", times, &keys, &memory(&terminal)));
+    format!("A word typed into the picker of 5,000 sessions is found in {}.", words(found))
+}
+
+/// The tree of many entries.
+fn tree(home: &Home, table: &mut String) -> String {
+    let path = session(home);
     let args = ["tree", "-i", &path].map(str::to_owned);
-    for state in ["without caches", "with caches"] {
+    let open = || {
         let begun = Instant::now();
         let terminal = Terminal::run(home.bare(&args), 130, 40);
         terminal.wait("a picture", |it| it.text().contains("Session tree"));
@@ -133,21 +154,42 @@ fn figures() {
         terminal.wait("rows", |it| it.chosen().contains("entry"));
         let rows = begun.elapsed();
         terminal.wait("all of it", |it| !it.text().contains("reading"));
-        writeln!(
-            report,
-            "1,000,000 entries {state}: picture {first:.1?}, rows {rows:.1?}, answers read {:.1?}",
-            begun.elapsed()
-        )
-        .unwrap();
-        if state == "with caches" {
-            for key in ["up", "pageUp", "ctrl+left"] {
-                writeln!(report, "  {key}: {}", keys(&terminal, key, if key == "ctrl+left" { 5 } else { 50 })).unwrap();
-            }
-            terminal.press("ctrl+u");
-            let filtered =
-                until(&terminal, "the filter", |it| it.text().contains("[user]") && !it.text().contains("reading"));
-            writeln!(report, "  another filter: {filtered:.1?}; memory {}", memory(&terminal)).unwrap();
-        }
+        (terminal, [first, rows, begun.elapsed()])
+    };
+    let (_, times) = open();
+    table.push_str(&row("1,000,000 entries, 250 MB, no caches", times, &[], ""));
+    let (terminal, times) = open();
+    let keys = [
+        keys(&terminal, "`↑`", "up", 50),
+        keys(&terminal, "page", "pageUp", 50),
+        keys(&terminal, "fold", "ctrl+left", 5),
+    ];
+    terminal.press("ctrl+u");
+    let filtered = until(&terminal, "the filter", |it| it.text().contains("[user]") && !it.text().contains("reading"));
+    table.push_str(&row("the same, with caches", times, &keys, &memory(&terminal)));
+    format!("Another filter on the million entries takes {}, on a thread.", words(filtered))
+}
+
+#[test]
+#[ignore = "measures, and takes its time"]
+fn figures() {
+    let home = Home::new();
+    let mut table = "| | first picture | first rows | all of it | a key, median (slowest of 50) | memory |\n\
+                     |---|---|---|---|---|---|\n"
+        .to_owned();
+    let found = picker(&home, &mut table);
+    let filtered = tree(&home, &mut table);
+    println!("{table}\n{filtered} {found}");
+}
+
+#[test]
+fn times_have_the_digits_that_mean_something() {
+    for (micros, expected) in [(3_840, "3.8 ms"), (29_400, "29 ms"), (310_000, "0.31 s"), (11_640_000, "11.6 s")] {
+        assert_eq!(words(Duration::from_micros(micros)), expected);
     }
-    println!("{report}");
+    let times = [26_000, 310_000, 310_000].map(Duration::from_micros);
+    assert_eq!(row("no caches", times, &[], ""), "| no caches | 26 ms | 0.31 s | 0.31 s | | |\n");
+    let keys = ["`↓` 3.8 ms (25)".to_owned(), "page 3.3 ms (6.9)".to_owned()];
+    let expected = "| the same | 26 ms | 0.31 s | 0.31 s | `↓` 3.8 ms (25), page 3.3 ms (6.9) | 47 MB |\n";
+    assert_eq!(row("the same", times, &keys, "47 MB"), expected);
 }

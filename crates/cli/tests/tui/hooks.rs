@@ -60,20 +60,20 @@ fn a_hook_can_keep_the_tree_as_it_is() {
         terminal.wait("the menu", |it| it.text().contains("No summary"));
         (0..choice).for_each(|_| terminal.press("down"));
         terminal.press("enter");
-        terminal.wait("the veto", |it| it.text().contains("the hook session_before_tree does not want it"));
+        terminal.wait("the veto", |it| it.text().contains("session_before_tree does not want it"));
         terminal.press("alt+s");
         terminal.press("alt+s");
     }
     for key in ["alt+f", "alt+c"] {
         terminal.press(key);
-        terminal.wait("the veto", |it| it.text().contains("the hook session_before_fork does not want it"));
+        terminal.wait("the veto", |it| it.text().contains("session_before_fork does not want it"));
     }
     assert!(notes(&home).contains("\"userWantsSummary\":false") && notes(&home).contains("\"userWantsSummary\":true"));
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let terminal = run(&home, &["fork", "-i", &path]);
     terminal.wait("the messages", |it| it.chosen().contains("Perfect"));
     terminal.press("enter");
-    terminal.wait("the veto", |it| it.text().contains("the hook session_before_fork does not want it"));
+    terminal.wait("the veto", |it| it.text().contains("session_before_fork does not want it"));
 }
 
 #[test]

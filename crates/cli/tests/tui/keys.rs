@@ -28,8 +28,19 @@ fn go_through(terminal: &Terminal, steps: &[(&str, Then)], pressed: &mut BTreeSe
     }
 }
 
+/// The places whose keys are pressed below, each by a test of its own.
+const PLACES: [&str; 5] = ["Picker", "Line", "Tree", "Fork", "Reader"];
+
+/// A new place needs a test of its own, and a new key in any of them a step in its test.
+#[test]
+fn every_place_has_its_test() {
+    let places: BTreeSet<String> = sessile_tui::usual_keys().into_iter().map(|(place, _, _)| place).collect();
+    assert_eq!(places, PLACES.map(str::to_owned).into());
+}
+
 /// All keys of a screen have been pressed.
 fn assert_all(place: &str, pressed: &BTreeSet<String>) {
+    assert!(PLACES.contains(&place));
     let missing: Vec<String> = sessile_tui::usual_keys()
         .into_iter()
         .filter(|(where_, _, key)| *where_ == place && !pressed.contains(key))
@@ -233,7 +244,7 @@ fn every_key_of_the_tree() {
         ("escape", Lacks("(2/2)")),
         ("alt+home", Chosen("[system]")),
         ("alt+n", Chosen("[branch summary]: Tried")),
-        ("alt+n", Chosen("The repeated hour")),
+        ("alt+n", Chosen("[bash: cargo test --quiet]")),
         ("shift+alt+n", Chosen("[branch summary]: Tried")),
         ("alt+i", Has("This terminal draws no pictures")),
         ("alt+f", Has("Forked to")),

@@ -14,7 +14,9 @@ use super::model::id_of;
 
 /// Somebody who does not want something, in words.
 pub(crate) fn vetoed(by: &str) -> String {
-    format!("Nothing was done, because the hook {by} does not want it")
+    // A hook is named by its file; where that is, fits nowhere.
+    let name = Path::new(by).file_name().map_or_else(|| by.into(), |name| name.to_string_lossy());
+    format!("The hook {name} does not want it; nothing was done")
 }
 
 /// Makes a session of a part of another one, with a file even if nothing was said in it yet.

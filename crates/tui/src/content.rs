@@ -8,6 +8,7 @@ use sessile::entry::{Entry, Payload};
 use sessile::json::Raw;
 use sessile::message::{AssistantMessage, Block, Content, Message, ToolCall};
 use sessile::picture::Picture;
+use sessile_display::measure::number_words;
 use sessile_display::picture::picture_words;
 use sessile_display::words::{call_words, role_word, start};
 use sessile_display::wrapped;
@@ -24,27 +25,34 @@ pub(crate) struct Detail {
     /// All output of tools, or only its beginning.
     pub(crate) tools: bool,
     pub(crate) thinking: bool,
+    /// How many lines of an entry are shown at all.
+    pub(crate) most_lines: usize,
 }
 
 /// How many lines of the output of a tool are shown if not all.
 const MOST_OUTPUT: usize = 8;
 
-/// How many lines of an entry are shown at all.
-const MOST_LINES: usize = 5_000;
-
 /// How much of a text is looked at.
 const MOST_TEXT: usize = 1 << 20;
+
+/// How long a line of output is on average, if it is short: what is looked at for so many lines of it.
+const OUTPUT_LINE: usize = 80;
 
 /// The lines of an entry, no wider than this.
 pub(crate) fn entry_lines(entry: &Entry, width: usize, detail: Detail) -> Vec<Line> {
     let mut page = Page { width: width.max(8), detail, lines: Vec::new() };
     page.entry(entry);
-    let n_more = page.lines.len().saturating_sub(MOST_LINES);
-    page.lines.truncate(MOST_LINES);
+    let n_more = page.lines.len().saturating_sub(detail.most_lines);
+    page.lines.truncate(detail.most_lines);
     if n_more > 0 {
-        page.lines.push(Line::new().ink(Ink::DIM, &format!("… {n_more} more lines")));
+        page.lines.push(more(n_more));
     }
     page.lines
+}
+
+fn more(n_lines: usize) -> Line {
+    let lines = if n_lines == 1 { "line" } else { "lines" };
+    Line::new().ink(Ink::DIM, &format!("… {} more {lines}", number_words(n_lines as u64)))
 }
 
 /// The text of an entry as somebody would copy it.
@@ -63,6 +71,19 @@ pub(crate) fn entry_text(entry: &Entry) -> String {
         Payload::SessionInfo(info) => some(info.name()),
         _ => entry.json().to_text().into_owned(),
     }
+}
+
+/// A text up to so many lines and about so many bytes, and what follows.
+fn split_at_line(text: &str, most_lines: usize, most_bytes: usize) -> (&str, Option<&str>) {
+    let by_lines = text.match_indices('\n').nth(most_lines.saturating_sub(1)).map(|(at, _)| at);
+    let by_bytes = (text.len() > most_bytes).then(|| {
+        let from = (0..=most_bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        // A line that is too long by itself is cut in two.
+        text.get(..from).and_then(|start| start.rfind('\n')).unwrap_or(from)
+    });
+    let Some(at) = by_lines.into_iter().chain(by_bytes).min() else { return (text, None) };
+    let (shown, rest) = text.split_at(at);
+    (shown, Some(rest.strip_prefix('\n').unwrap_or(rest)))
 }
 
 struct Page {
@@ -245,11 +266,20 @@ impl Page {
         }
     }
 
-    /// Output of which only the beginning may be shown.
+    /// Output of which only the beginning may be shown: as much as there is room for is broken into lines, and the
+    /// lines of the rest are only counted.
     fn folded(&mut self, text: &str) {
-        let text = start(text, MOST_TEXT);
-        let lines = wrapped(text.trim_end(), self.width).iter().map(|line| Line::new().ink(Ink::DIM, line)).collect();
-        self.some(lines);
+        let text = text.trim_end();
+        let most = if self.detail.tools { self.detail.most_lines } else { MOST_OUTPUT };
+        let (shown, rest) = split_at_line(text, most, most.saturating_mul(OUTPUT_LINE).max(1 << 16));
+        let mut lines: Vec<Line> =
+            wrapped(shown, self.width).iter().map(|line| Line::new().ink(Ink::DIM, line)).collect();
+        let n_more = rest.map_or(0, |rest| rest.matches('\n').count() + 1) + lines.len().saturating_sub(most);
+        lines.truncate(most);
+        self.lines.extend(lines);
+        if n_more > 0 {
+            self.lines.push(more(n_more));
+        }
     }
 
     fn some(&mut self, lines: Vec<Line>) {
@@ -257,7 +287,7 @@ impl Page {
         let n_more = lines.len().saturating_sub(most);
         self.lines.extend(lines.into_iter().take(most));
         if n_more > 0 {
-            self.lines.push(Line::new().ink(Ink::DIM, &format!("… {n_more} more lines")));
+            self.lines.push(more(n_more));
         }
     }
 
@@ -293,7 +323,25 @@ mod tests {
 
     fn shown(entry: &str, tools: bool) -> Vec<String> {
         let entry = Entry::new(Json::parse(entry).unwrap());
-        entry_lines(&entry, 60, Detail { tools, thinking: false }).iter().map(Line::to_text).collect()
+        entry_lines(&entry, 60, Detail { tools, thinking: false, most_lines: 1000 }).iter().map(Line::to_text).collect()
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let said = |text: &str| {
+            let text = Json::string(text).raw().to_text().into_owned();
+            format!(
+                "{{\"type\":\"message\",\"message\":{{\"role\":\"toolResult\",\"toolName\":\"t\",\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}}}"
+            )
+        };
+        let numbers: Vec<String> = (0..100_000).map(|number| format!("{number}")).collect();
+        let lines = shown(&said(&numbers.join("\n")), false);
+        assert_eq!((lines.len(), lines[1].as_str(), lines[9].as_str()), (10, "0", "… 99,992 more lines"));
+        let lines = shown(&said(&numbers.join("\n")), true);
+        assert_eq!((lines[1000 - 1].as_str(), lines[1000].as_str()), ("998", "… 2 more lines"));
+        let lines = shown(&said(&"x".repeat(1 << 20)), false);
+        assert!(lines[8].starts_with("xxx") && lines[9].contains(" more lines"), "{}", lines[9]);
+        assert_eq!(shown(&said("one\ntwo\n"), false).len(), 3);
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl Help {
 
     pub(crate) fn render(self, canvas: &mut Canvas<'_>, keymap: &Keymap, place: Where, title: &str) {
         let area = canvas.area();
-        let lines = lines(keymap, place);
+        let lines = lines(keymap, place, area.width.into());
         let room = usize::from(area.height).saturating_sub(3);
         let top = self.top.min(lines.len().saturating_sub(room));
         canvas.line(area, 0, &Line::new().ink(Ink::BOLD, title).ink(Ink::DIM, "  ↑/↓ move · any other key closes"));
@@ -36,12 +36,21 @@ impl Help {
     }
 }
 
-fn lines(keymap: &Keymap, place: Where) -> Vec<Line> {
+/// From how many columns on there is room for the ids of actions, which only settings need.
+const WIDE: usize = 70;
+
+fn lines(keymap: &Keymap, place: Where, width: usize) -> Vec<Line> {
+    let n_keys = if width < WIDE { 14 } else { 26 };
     let of = |place: Where| {
         let here = ACTIONS.iter().filter(move |action| action.places.contains(&place));
         here.map(|action| {
             let keys = keymap.hints(action.action);
-            Line::new().ink(Ink::ACCENT, &keys).pad(26).text(action.what).ink(Ink::DIM, "  ").ink(Ink::DIM, action.id)
+            if width < WIDE {
+                let first = Line::new().ink(Ink::ACCENT, &keymap.hint(action.action)).pad(n_keys);
+                return first.text(" ").text(action.what);
+            }
+            let line = Line::new().ink(Ink::ACCENT, &keys).pad(n_keys).text(action.what);
+            line.ink(Ink::DIM, "  ").ink(Ink::DIM, action.id)
         })
     };
     let mut lines: Vec<Line> = of(place).collect();

@@ -35,6 +35,12 @@ const AROUND: usize = 30;
 /// How many entries are kept as lines.
 const MOST_KEPT: usize = 400;
 
+/// How many lines of an entry are shown; `$EDITOR` shows the rest.
+const MOST_LINES: usize = 200_000;
+
+/// How many lines are kept, unless they are those of what is seen.
+const MOST_LINES_KEPT: usize = 400_000;
+
 /// How wide text may become; longer lines are hard to read.
 const WIDEST: u16 = 110;
 
@@ -95,7 +101,7 @@ impl Reader {
             anchor: None,
             sticks_to_end: true,
             follows: false,
-            detail: Detail { tools: false, thinking: false },
+            detail: Detail { tools: false, thinking: false, most_lines: MOST_LINES },
             search: None,
             query: String::new(),
             found: None,
@@ -161,8 +167,23 @@ impl Reader {
             return Vec::new();
         }
         self.wanted = Some((first, last));
+        // What is seen comes first.
+        let mut items = items;
+        items.sort_by_key(|(item, _)| (*item < self.top.0, item.abs_diff(self.top.0)));
         let (width, detail, edition) = (self.area().width.into(), self.detail, self.edition);
         vec![Effect::Do(ReaderJob::Lines { items, width, detail, edition })]
+    }
+
+    /// Lets go of lines that are far away.
+    fn forget_far(&mut self) {
+        let n_lines: usize = self.lines.values().map(Vec::len).sum();
+        // What is asked for must not be let go of, or it is asked for again and again.
+        let needed = AROUND + self.room();
+        let around = if n_lines > MOST_LINES_KEPT { needed } else { needed.max(MOST_KEPT / 4) };
+        if self.lines.len() > MOST_KEPT || n_lines > MOST_LINES_KEPT {
+            let (first, last) = (self.top.0.saturating_sub(around), self.top.0 + around);
+            self.lines.retain(|item, _| (first..last).contains(item));
+        }
     }
 
     /// Has all lines made anew, and stays where it is: at the same line, or as far into the entry as before.
@@ -336,17 +357,17 @@ impl Reader {
                     self.remake(false)
                 }
             }
-            ReaderNews::Lines { lines, edition } => {
+            ReaderNews::Lines { lines, edition, is_all } => {
                 if edition != self.edition {
                     return Vec::new();
                 }
-                if self.lines.len() > MOST_KEPT {
-                    let (first, last) = (self.top.0.saturating_sub(MOST_KEPT / 4), self.top.0 + MOST_KEPT / 4);
-                    self.lines.retain(|item, _| (first..last).contains(item));
-                }
                 self.lines.extend(lines);
-                self.wanted = None;
+                self.forget_far();
                 self.find_anchor();
+                if !is_all {
+                    return Vec::new();
+                }
+                self.wanted = None;
                 self.look()
             }
             ReaderNews::Found(item) => {

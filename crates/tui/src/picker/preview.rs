@@ -34,7 +34,7 @@ pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], wi
     let branch = branch.and_then(|project| project.directories.into_iter().next()?.branch);
     let place = Line::new().ink(Ink::DIM, &short_path(&info.cwd, &home));
     lines.push(branch.iter().fold(place, |line, branch| line.ink(Ink::ACCENT, &format!("  ⎇ {branch}"))));
-    lines.push(Line::new().ink(Ink::DIM, &facts(info, now_ms)));
+    lines.extend(wrapped(&facts(info, now_ms), width).iter().map(|line| Line::new().ink(Ink::DIM, line)));
     let models: Vec<String> = info.facts.models.iter().map(|model| model.model.to_str().into_owned()).collect();
     if !models.is_empty() {
         lines.push(Line::new().ink(Ink::DIM, &models.join(", ")).cut(width));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sessile::head::{Kind, Role};
 use sessile::outline::Row;
 use sessile::{Cancel, ExportFormat, ExportOptions, FollowFrom, FollowOptions, SessionError, SessionManager, Sessions};
-use sessile_display::words::{Calls, entry_words};
+use sessile_display::words::{Calls, entry_words, start};
 
 use crate::content::{Detail, Drawable, entry_lines, entry_pictures, entry_text};
 use crate::paint::Line;
@@ -47,7 +47,7 @@ pub(crate) enum ReaderJob {
 #[derive(Debug)]
 pub(crate) enum ReaderNews {
     Loaded { rows: Vec<Row>, prompts: Vec<usize>, name: String },
-    Lines { lines: Vec<(usize, Vec<Line>)>, edition: u64 },
+    Lines { lines: Vec<(usize, Vec<Line>)>, edition: u64, is_all: bool },
     Found(Option<usize>),
     Text(String),
     Pictures(Vec<Drawable>),
@@ -59,6 +59,9 @@ pub(crate) enum ReaderNews {
 
 /// The lane of following, which goes on until it is stopped.
 pub(super) const FOLLOW: Lane = 6;
+
+/// How many lines are made before they are shown.
+const MANY: usize = 5_000;
 
 /// How much of a session is handed to an editor.
 const MOST_DOCUMENT: usize = 64 << 20;
@@ -87,7 +90,7 @@ impl Job for ReaderJob {
         let is_loading = matches!(self, Self::Load);
         let done = match self {
             Self::Load => desk.load(),
-            Self::Lines { items, width, detail, edition } => desk.lines(&items, width, detail, edition, cancel),
+            Self::Lines { items, width, detail, edition } => desk.lines(&items, width, detail, edition, cancel, tell),
             Self::Search { rows, wanted } => desk.search(&rows, &wanted, cancel),
             Self::Text(row) => desk.with(|session| Ok(ReaderNews::Text(entry_text(&session.entry_at(row)?)))),
             Self::Pictures(rows) => desk.with(|session| {
@@ -134,7 +137,10 @@ impl Desk {
         let rows = session.path(None);
         let is_prompt = |(_, row): &(usize, &Row)| outline.role(**row) == Role::User;
         let prompts = rows.iter().enumerate().filter(is_prompt).map(|(item, _)| item).collect();
-        let name = session.session_name()?.unwrap_or_default();
+        let name = match session.session_name()? {
+            Some(name) => name,
+            None => first_question(&session, &rows)?,
+        };
         *self.held() = Some(session);
         Ok(ReaderNews::Loaded { rows, prompts, name })
     }
@@ -146,15 +152,23 @@ impl Desk {
         detail: Detail,
         edition: u64,
         cancel: &Cancel,
+        tell: &mut dyn FnMut(ReaderNews),
     ) -> Result<ReaderNews, SessionError> {
-        let mut lines = Vec::new();
+        let (mut lines, mut n_lines) = (Vec::new(), 0);
         for (item, row) in items {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
-            lines.push((*item, self.with(|session| shown(session, *row, width, detail))?));
+            let made = self.with(|session| shown(session, *row, width, detail))?;
+            n_lines += made.len();
+            lines.push((*item, made));
+            // Nobody who looks at something small waits for something large beside it.
+            if n_lines > MANY {
+                n_lines = 0;
+                tell(ReaderNews::Lines { lines: std::mem::take(&mut lines), edition, is_all: false });
+            }
         }
-        Ok(ReaderNews::Lines { lines, edition })
+        Ok(ReaderNews::Lines { lines, edition, is_all: true })
     }
 
     fn search(&self, rows: &[(usize, Row)], wanted: &str, cancel: &Cancel) -> Result<ReaderNews, SessionError> {
@@ -196,6 +210,13 @@ impl Desk {
             }
         }
     }
+}
+
+/// What was asked first, as a name for a session that has none.
+fn first_question(session: &SessionManager, rows: &[Row]) -> Result<String, SessionError> {
+    let first = rows.iter().find(|row| session.outline().role(**row) == Role::User);
+    let text = first.map(|row| session.entry_at(*row).map(|entry| entry_text(&entry))).transpose()?;
+    Ok(start(text.unwrap_or_default().trim(), 200).replace(['\n', '\t'], " "))
 }
 
 /// The lines of one entry: conversation in full, everything else in a line.

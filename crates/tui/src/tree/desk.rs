@@ -100,6 +100,9 @@ impl Desk {
     }
 }
 
+/// How many lines of an entry stand beside the tree; the reader has them all.
+const MOST_CONTENT: usize = 2_000;
+
 /// How many entries are read at a time.
 const SOME: usize = 512;
 
@@ -184,7 +187,7 @@ impl Desk {
                 lines.push(Line::new().ink(Ink::DIM, &format!("keeps what comes from {kept} on")).cut(width));
             }
             lines.push(Line::new());
-            lines.extend(entry_lines(&entry, width, Detail { tools: true, thinking: true }));
+            lines.extend(entry_lines(&entry, width, Detail { tools: true, thinking: true, most_lines: MOST_CONTENT }));
             Ok(lines)
         })
     }
@@ -199,7 +202,7 @@ impl Desk {
         })?;
         let whole = self.spent(&path, cancel)?;
         let branch = parts_at.map(|at| self.spent(&path[at + 1..], cancel)).transpose()?;
-        let branch = branch.map(|spent| format!("; of this branch: {}", spent.brief())).unwrap_or_default();
+        let branch = branch.map(|spent| format!("; this branch: {}", spent.words())).unwrap_or_default();
         Ok(format!("{}{branch}", whole.words()))
     }
 
@@ -238,8 +241,8 @@ impl Desk {
         };
         let column = |path: &[Row]| -> Result<Vec<Line>, SessionError> {
             let path = &path[n_shared..];
-            let spent = self.spent(path, cancel)?.brief();
-            let total = format!("{} entries · {spent}", number_words(path.len() as u64));
+            let spent = self.spent(path, cancel)?.words();
+            let total = format!("{} entries, {spent}", number_words(path.len() as u64));
             let mut lines = vec![Line::new().ink(Ink::DIM, &total).cut(width), Line::new()];
             for row in path.iter().take(MOST_COMPARED) {
                 lines.extend(words(*row)?.wrapped(width, 2).into_iter().take(3));
@@ -295,19 +298,10 @@ struct Spent {
 }
 
 impl Spent {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole numbers to be read")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens to be read")]
     fn words(&self) -> String {
-        let number = |tokens: f64| number_words(tokens as u64);
         let Self { n_answers, tokens, cost } = self;
-        let (input, output) = (number(tokens.input + tokens.cache_write), number(tokens.output));
-        format!("{n_answers} answers · {input} in, {} cached, {output} out · ${cost:.3}", number(tokens.cache_read))
-    }
-
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole numbers to be read")]
-    fn brief(&self) -> String {
-        let Self { n_answers, tokens, cost } = self;
-        let all = tokens.input + tokens.cache_write + tokens.cache_read + tokens.output;
-        format!("{n_answers} answers · {} tokens · ${cost:.3}", number_words(all as u64))
+        format!("{n_answers} answers, {} tokens, ${cost:.3}", number_words(tokens.total() as u64))
     }
 }
 

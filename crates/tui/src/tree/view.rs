@@ -214,7 +214,10 @@ impl Tree {
             // What is scrolled past is no longer there to be cut.
             let skipped = scroll.saturating_sub(first * LEVEL);
             let passed = first.saturating_sub(self.drawing.level(at)) * LEVEL;
-            line = line.join(self.text_line(at)).columns_from(skipped + passed, room);
+            // Where a compaction cuts is seen however long the text is.
+            let mark = self.kept_mark(at);
+            let text_room = room.saturating_sub(mark.columns());
+            line = line.join(self.text_line(at)).columns_from(skipped + passed, text_room).join(mark);
         }
         cursor.join(line)
     }
@@ -243,10 +246,14 @@ impl Tree {
             }
             None => line.push(Ink::DIM, "…"),
         }
-        if model.is_kept_from(place) {
-            line.push(Ink::ACCENT, "  ✂");
-        }
         line
+    }
+
+    /// What stands behind the text of an entry with which a compaction begins to keep.
+    fn kept_mark(&self, at: usize) -> Line {
+        let place = self.drawing.place(at);
+        let is_kept_from = self.model.as_ref().is_some_and(|model| model.is_kept_from(place));
+        if is_kept_from { Line::new().ink(Ink::ACCENT, "  ✂") } else { Line::new() }
     }
 
     fn draw_foot(&self, canvas: &mut Canvas<'_>, area: Rect) {

@@ -131,6 +131,11 @@ impl Failure {
             | Self::Settings(SettingsError::UnknownKey { .. } | SettingsError::BadGiven { .. })
             | Self::Session(SessionError::BlankName | SessionError::BadSessionId { .. }) => Exit::Usage,
             Self::Session(SessionError::NothingToUndo) => Exit::Nothing,
+            #[cfg(feature = "tui")]
+            Self::Ui(error) => match **error {
+                sessile_tui::TuiError::Signal(signal) => Exit::Signalled(signal),
+                _ => Exit::Error,
+            },
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
             Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::LeafMoved { .. }) => Exit::Busy,
             _ => Exit::Error,

@@ -6,6 +6,7 @@ mod with {
     use std::sync::Arc;
 
     use sessile::os::RealOs;
+    use sessile::settings::Settings;
     use sessile_tui::{SummingUp, TuiError, Ui};
 
     use crate::failure::Failure;
@@ -32,6 +33,8 @@ mod with {
             // Not worth failing for if it cannot be told.
             drop(warn(err, warning));
         }
+        let usual = Settings::pi_tree_filter(surroundings.own_environment(), &RealOs);
+        let ui = ui.with_usual_filter(usual.as_deref());
         let settings = surroundings.settings.clone();
         let environment = surroundings.shared_environment();
         let ui = ui.summing_up(Arc::new(move || {
@@ -45,10 +48,7 @@ mod with {
 
     impl From<TuiError> for Failure {
         fn from(error: TuiError) -> Self {
-            match error {
-                TuiError::Signal(_) => Self::Session(sessile::SessionError::Cancelled),
-                error => Self::Ui(Box::new(error)),
-            }
+            Self::Ui(Box::new(error))
         }
     }
 }

@@ -86,7 +86,7 @@ pub struct Ui {
     has_mouse: bool,
     shows_preview: bool,
     current: Option<PathBuf>,
-    filter: Filter,
+    filter: Option<Filter>,
     sums_up: Option<Arc<HowToSumUp>>,
     warnings: Vec<String>,
 }
@@ -114,17 +114,12 @@ impl Ui {
             }
             if is_bare { Theme::Plain } else { Theme::of_terminal(surroundings.variable("COLORFGBG").as_deref()) }
         });
-        let filter = match text("tui.tree_filter").as_deref() {
-            None | Some("default") => Filter::Default,
-            Some("no-tools") => Filter::NoTools,
-            Some("user-only") => Filter::UserOnly,
-            Some("labeled-only") => Filter::LabeledOnly,
-            Some("all") => Filter::All,
-            Some(other) => {
-                warnings.push(format!("tui.tree_filter is no filter: {other:?}"));
-                Filter::Default
-            }
-        };
+        let word = text("tui.tree_filter");
+        let filter = word.as_deref().map(|word| (word, filter_of(word)));
+        if let Some((word, None)) = filter {
+            warnings.push(format!("tui.tree_filter is no filter: {word:?}"));
+        }
+        let filter = filter.and_then(|(_, filter)| filter);
         Self {
             surroundings,
             cwd,
@@ -145,6 +140,13 @@ impl Ui {
     #[must_use]
     pub fn without_colour(mut self) -> Self {
         self.theme = Theme::Plain;
+        self
+    }
+
+    /// The same, with a filter for trees by the name that pi has for it, unless the settings name one.
+    #[must_use]
+    pub fn with_usual_filter(mut self, word: Option<&str>) -> Self {
+        self.filter = self.filter.or_else(|| word.and_then(filter_of));
         self
     }
 
@@ -219,8 +221,9 @@ impl Ui {
     fn show_tree(&self, path: PathBuf, terminal: &mut Terminal) -> Result<TreeOutcome, TuiError> {
         let environment = self.sessions.environment();
         let offset_ms = environment.local_offset_ms(environment.now_ms());
-        let mut tree = Tree::new(Arc::clone(&self.keymap), self.filter, self.shows_preview, offset_ms)
-            .drawing_pictures(self.world().protocol().is_some());
+        let mut tree =
+            Tree::new(Arc::clone(&self.keymap), self.filter.unwrap_or(Filter::Default), self.shows_preview, offset_ms)
+                .drawing_pictures(self.world().protocol().is_some());
         let desk = tree::desk::Desk::new(self.sessions.clone(), path, self.sums_up.clone());
         self.run(&mut tree, Arc::new(desk), terminal)
     }
@@ -244,4 +247,16 @@ impl Ui {
     fn world(&self) -> run::World<'_> {
         run::World { clock: self.sessions.environment(), surroundings: self.surroundings.as_ref() }
     }
+}
+
+/// The filter that is called so.
+fn filter_of(word: &str) -> Option<Filter> {
+    Some(match word {
+        "default" => Filter::Default,
+        "no-tools" => Filter::NoTools,
+        "user-only" => Filter::UserOnly,
+        "labeled-only" => Filter::LabeledOnly,
+        "all" => Filter::All,
+        _ => return None,
+    })
 }

@@ -10,7 +10,7 @@ pub(crate) mod model;
 mod tests;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -104,6 +104,8 @@ pub(crate) struct Tree {
     query: Input,
     drawing: Arc<Drawing>,
     folds: Folds,
+    /// The entries that are folded, to be folded again when the rows have changed.
+    folded: HashSet<Row>,
     version: u64,
     is_laying_out: bool,
     /// The row of the drawing that is chosen.
@@ -146,6 +148,7 @@ impl Tree {
             query: Input::default(),
             drawing: Arc::default(),
             folds: Folds::default(),
+            folded: HashSet::new(),
             version: 0,
             is_laying_out: false,
             selected: 0,
@@ -274,6 +277,7 @@ impl Tree {
                     self.follow = model.leaf;
                 }
                 let needs_survey = survey.is_none();
+                self.remember_folds();
                 (self.model, self.survey) = (Some(Arc::clone(&model)), survey);
                 self.forget_seen();
                 let mut effects = self.lay_out();
@@ -283,6 +287,7 @@ impl Tree {
                 effects
             }
             TreeNews::Surveyed { survey, generation } if generation == self.generation => {
+                self.remember_folds();
                 self.survey = Some(survey);
                 self.forget_seen();
                 self.lay_out()
@@ -290,6 +295,7 @@ impl Tree {
             TreeNews::LaidOut { drawing, selected, version } if version == self.version => {
                 self.folds = Folds::of(&drawing);
                 self.drawing = drawing;
+                self.fold_again();
                 self.is_laying_out = false;
                 self.selected = selected.unwrap_or_default();
                 self.wanted_words = (0, 0);
@@ -378,6 +384,22 @@ impl Tree {
         }
         self.outcome.done = Some(words);
         vec![Effect::Do(TreeJob::Load)]
+    }
+
+    /// Takes note of what is folded, before rows are what they were no longer.
+    fn remember_folds(&mut self) {
+        // While rows are made anew, those that are seen belong to something older.
+        if let (Some(model), false) = (&self.model, self.is_laying_out) {
+            self.folded = self.folds.folded().map(|at| model.rows[self.drawing.place(at)]).collect();
+        }
+    }
+
+    fn fold_again(&mut self) {
+        let Some(model) = &self.model else { return };
+        if !self.folded.is_empty() {
+            let is_folded = |(at, place): (usize, usize)| self.folded.contains(&model.rows[place]).then_some(at);
+            self.folds.fold(self.drawing.rows().filter_map(is_folded), &self.drawing);
+        }
     }
 
     fn forget_seen(&mut self) {

@@ -18,13 +18,13 @@ fn signal(terminal: &Terminal, signal: &str) {
 
 #[test]
 fn the_terminal_is_given_back_to_whoever_ends_us() {
-    for name in ["TERM", "HUP", "INT", "QUIT"] {
+    for (name, number) in [("TERM", 15), ("HUP", 1), ("INT", 2), ("QUIT", 3)] {
         let home = Home::new();
         let mut terminal = home.run(&["tree", "-i", "@1"]);
         terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
         assert!(!is_given_back(&terminal));
         signal(&terminal, name);
-        assert!(!terminal.wait_for_end().success());
+        assert_eq!(terminal.wait_for_end().code(), Some(128 + number), "{name}");
         assert!(is_given_back(&terminal), "{name}");
     }
 }

@@ -23,10 +23,25 @@ impl Folds {
         self.folded.contains(&row)
     }
 
+    /// The rows that are folded.
+    pub(crate) fn folded(&self) -> impl Iterator<Item = usize> + '_ {
+        self.folded.iter().copied()
+    }
+
+    /// Folds rows, those of them that can be.
+    pub(crate) fn fold(&mut self, rows: impl Iterator<Item = usize>, drawing: &Drawing) {
+        self.folded.extend(rows.filter(|row| drawing.is_foldable(*row)));
+        self.hide(drawing);
+    }
+
     pub(crate) fn toggle(&mut self, row: usize, drawing: &Drawing) {
         if !self.folded.remove(&row) {
             self.folded.insert(row);
         }
+        self.hide(drawing);
+    }
+
+    fn hide(&mut self, drawing: &Drawing) {
         self.hidden.clear();
         let mut n_hidden = 0;
         for row in &self.folded {

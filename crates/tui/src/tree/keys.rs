@@ -131,11 +131,13 @@ impl Tree {
         if !self.query.is_empty() {
             self.query.text().clone_into(&mut self.sought);
         }
+        self.folded.clear();
         self.lay_out()
     }
 
     fn filter_by(&mut self, filter: Filter) -> Effects<Self> {
         self.filter = filter;
+        self.folded.clear();
         self.lay_out()
     }
 
@@ -171,6 +173,7 @@ impl Tree {
             Action::TreePreviousHit => self.find(false),
             Action::TreePictures => self.show_pictures(),
             Action::ToLeaf => {
+                self.remember_folds();
                 self.follow = self.model.as_ref().and_then(|model| model.leaf);
                 self.lay_out()
             }

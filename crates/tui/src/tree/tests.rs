@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile::compaction::BranchSummarySettings;
 use sessile::tree::Filter;
 use sessile::{Sessions, draft};
 
-use super::desk::Desk;
+use super::desk::{Desk, SummingUp};
 use super::job::TreeNews;
 use super::{Mode, Tree};
 use crate::keymap::Keymap;
@@ -285,4 +286,64 @@ fn stale_news_change_nothing() {
     driver.happen(Event::News(TreeNews::Words { words: Vec::new(), generation: 99 }));
     driver.happen(Event::News(TreeNews::LaidOut { drawing: Arc::default(), selected: None, version: 0 }));
     assert_eq!(driver.screen(), before);
+}
+
+#[test]
+fn folds_stay_when_something_is_labelled() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.resize(100, 40).press("alt+home alt+b ctrl+right ctrl+left");
+    let n_folded = driver.screen().iter().filter(|row| row.contains('⊞')).count();
+    assert_eq!(n_folded, 1);
+    driver.press("alt+home shift+l mark enter");
+    let screen = driver.screen();
+    assert!(screen.iter().any(|row| row.contains('⊞')) && screen.iter().any(|row| row.contains("[mark]")));
+    driver.press("ctrl+u ctrl+u");
+    assert!(!driver.screen().iter().any(|row| row.contains('⊞')), "another filter unfolds, as in pi");
+}
+
+#[test]
+fn what_was_searched_is_found_again_among_all_rows() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.press("harmonic");
+    let n_rows = driver.part.drawing.len();
+    driver.press("escape alt+home");
+    assert!(n_rows < driver.part.drawing.len());
+    let mut places = Vec::new();
+    for _ in 0..=n_rows {
+        driver.press("alt+n");
+        places.push(driver.part.selected);
+    }
+    assert_eq!(places.first(), places.last(), "around once: {places:?}");
+    driver.press("shift+alt+n");
+    assert_eq!(driver.part.selected, places[n_rows - 1]);
+}
+
+#[test]
+fn who_wants_no_question_is_asked_none() {
+    let store = Store::new();
+    let how = || {
+        Ok(SummingUp {
+            summarizer: Box::new(sessile::compaction::Extractive::default()),
+            settings: BranchSummarySettings { skip_prompt: true, ..BranchSummarySettings::default() },
+        })
+    };
+    let tree = Tree::new(Arc::new(Keymap::default()), Filter::Default, false, 0);
+    let desk = Desk::new(store.sessions.clone(), store.path.clone(), Some(Arc::new(how)));
+    let mut driver = Driver::new(tree, desk, |_| false);
+    driver.press("alt+home enter");
+    assert!(driver.screen()[1].contains("The session goes on from here"), "{:#?}", driver.screen());
+}
+
+#[test]
+fn a_summary_is_undone_like_any_other_move() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    let before = driver.part.model.as_ref().unwrap().leaf;
+    driver.press("alt+home enter down enter");
+    assert!(driver.screen()[1].contains("with a summary"), "{:#?}", driver.screen());
+    assert_ne!(driver.part.model.as_ref().unwrap().leaf, before);
+    driver.press("alt+u");
+    assert_eq!(driver.part.model.as_ref().unwrap().leaf, before);
 }

@@ -50,23 +50,18 @@ impl Protocol {
         if data.len() > MOST_BASE64 || !self.takes(mime_type) || !is_base64(data) {
             return None;
         }
-        let mut out = String::with_capacity(data.len() + data.len() / 64 + 80);
-        match self {
-            Self::Iterm => {
-                out.push_str(&format!("\x1b]1337;File=inline=1;preserveAspectRatio=1;height={rows}:{data}\x07"));
-            }
+        Some(match self {
+            Self::Iterm => format!("\x1b]1337;File=inline=1;preserveAspectRatio=1;height={rows}:{data}\x07"),
             Self::Kitty => {
-                let mut rest = data;
-                while !rest.is_empty() {
-                    let (piece, more) = rest.split_at(rest.len().min(PIECE));
-                    let first =
-                        if rest.len() == data.len() { format!("f=100,a=T,q=2,r={rows},") } else { String::new() };
-                    out.push_str(&format!("\x1b_G{first}m={};{piece}\x1b\\", u8::from(!more.is_empty())));
-                    rest = more;
-                }
+                let pieces = data.as_bytes().chunks(PIECE).map(String::from_utf8_lossy);
+                let n_pieces = data.len().div_ceil(PIECE);
+                let piece = |(at, piece): (usize, std::borrow::Cow<'_, str>)| {
+                    let first = if at == 0 { format!("f=100,a=T,q=2,r={rows},") } else { String::new() };
+                    format!("\x1b_G{first}m={};{piece}\x1b\\", u8::from(at + 1 < n_pieces))
+                };
+                pieces.enumerate().map(piece).collect()
             }
-        }
-        Some(out)
+        })
     }
 
     /// What takes away all that was drawn over the text, where clearing the screen does not.

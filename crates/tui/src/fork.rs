@@ -65,7 +65,7 @@ impl Job for ForkJob {
     fn run(self, desk: &Desk, _cancel: &Cancel, tell: &mut dyn FnMut(ForkNews)) {
         let done = match self {
             Self::Load => desk.messages(),
-            Self::Fork(id) => desk.fork(id),
+            Self::Fork(id) => desk.fork(&id),
         };
         tell(done.unwrap_or_else(|error| ForkNews::Failed(told(&error))));
     }
@@ -77,8 +77,8 @@ impl Desk {
         session.fork_messages().map(ForkNews::Loaded)
     }
 
-    fn fork(&self, id: EntryId) -> Result<ForkNews, SessionError> {
-        Ok(match forked(&self.sessions, &self.path, &id, ForkPosition::Before)? {
+    fn fork(&self, id: &EntryId) -> Result<ForkNews, SessionError> {
+        Ok(match forked(&self.sessions, &self.path, id, ForkPosition::Before)? {
             Outcome::Cancelled { by } => ForkNews::Failed(vetoed(&by)),
             Outcome::Done(forked) => {
                 ForkNews::Forked { path: forked.session_file, text: forked.text.unwrap_or_default() }

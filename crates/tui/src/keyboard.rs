@@ -199,8 +199,11 @@ mod wait {
             if bell.is_empty() {
                 return Waited::Readable;
             }
-            self.bell.read(&mut [0; 16]).ok();
-            Waited::Rung
+            match self.bell.read(&mut [0; 16]) {
+                Ok(1..) => Waited::Rung,
+                // Whoever rings has gone, and with it everybody who listens to us.
+                Ok(0) | Err(_) => Waited::Gone,
+            }
         }
     }
 

@@ -4,24 +4,25 @@
 //! seen are made, so that a session of any length opens at once.
 
 pub(crate) mod job;
+mod keys;
+#[cfg(test)]
+mod tests;
+mod view;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use ratatui_core::layout::Rect;
 use sessile::outline::Row;
-use sessile_display::measure::number_words;
 
 use crate::content::Detail;
 use crate::help::Help;
 use crate::input::Input;
-use crate::key::{Code, Key};
-use crate::keymap::{Action, Keymap, Where};
+use crate::keymap::Keymap;
 use crate::paint::{Canvas, Line};
 use crate::part::{Effect, Effects, Event, MouseAct, Part};
-use crate::status::{NO_PICTURES, Status};
-use crate::theme::Ink;
-use job::{FOLLOW, ReaderJob, ReaderNews};
+use crate::status::Status;
+use job::{ReaderJob, ReaderNews};
 
 /// Why reading ended, if not because somebody left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +58,7 @@ struct Anchor {
 }
 
 /// The state of the reader.
+#[expect(clippy::struct_excessive_bools, reason = "each is something that is so or not, apart from the others")]
 pub(crate) struct Reader {
     keymap: Arc<Keymap>,
     size: (u16, u16),
@@ -254,94 +256,6 @@ impl Reader {
         vec![Effect::Do(ReaderJob::Search { rows, wanted: self.query.clone() })]
     }
 
-    fn press(&mut self, key: Key) -> Effects<Self> {
-        if let Some(help) = &mut self.help {
-            if !help.press(key) {
-                self.help = None;
-            }
-            return Vec::new();
-        }
-        if let Some(input) = &mut self.search {
-            match key.code {
-                Code::Enter => {
-                    self.query = input.text().trim().to_owned();
-                    self.search = None;
-                    return self.find(true);
-                }
-                Code::Escape => self.search = None,
-                _ => drop(input.press(key, &self.keymap)),
-            }
-            return Vec::new();
-        }
-        match self.keymap.action(Where::Reader, key) {
-            Some(action) => self.act(action),
-            None => Vec::new(),
-        }
-    }
-
-    fn act(&mut self, action: Action) -> Effects<Self> {
-        let page = self.room().saturating_sub(2).max(1);
-        match action {
-            Action::ReaderUp => self.move_by(1, false),
-            Action::ReaderDown => self.move_by(1, true),
-            Action::ReaderPageUp => self.move_by(page, false),
-            Action::ReaderPageDown => self.move_by(page, true),
-            Action::ReaderTop => self.go((0, 0)),
-            Action::ReaderEnd => self.go((usize::MAX, 0)),
-            Action::NextPrompt => match self.prompts.iter().find(|item| **item > self.top.0) {
-                Some(item) => self.go((*item, 0)),
-                None => self.go((usize::MAX, 0)),
-            },
-            Action::PreviousPrompt => {
-                let before = self.prompts.iter().rev().find(|item| (**item, 0) < self.top);
-                self.go((before.copied().unwrap_or_default(), 0))
-            }
-            Action::ToggleTools => {
-                self.detail.tools = !self.detail.tools;
-                self.remake(false)
-            }
-            Action::ToggleThinking => {
-                self.detail.thinking = !self.detail.thinking;
-                self.remake(false)
-            }
-            Action::Search => {
-                self.search = Some(Input::default());
-                Vec::new()
-            }
-            Action::NextHit => self.find(true),
-            Action::PreviousHit => self.find(false),
-            Action::Copy => {
-                self.rows.get(self.top.0).map(|row| Effect::Do(ReaderJob::Text(*row))).into_iter().collect()
-            }
-            Action::Pictures if !self.draws_pictures => {
-                self.status.say(NO_PICTURES, self.now_ms, 6);
-                Vec::new()
-            }
-            Action::Pictures => {
-                // What is at the top may have none, and something below it that is seen as well may have one.
-                let rows = self.rows.iter().skip(self.top.0).take(self.n_seen()).copied().collect();
-                vec![Effect::Do(ReaderJob::Pictures(rows))]
-            }
-            Action::Edit => vec![Effect::Do(ReaderJob::Document)],
-            Action::Follow => {
-                self.follows = !self.follows;
-                if !self.follows {
-                    return vec![Effect::Stop(FOLLOW)];
-                }
-                let mut effects = vec![Effect::Do(ReaderJob::Follow)];
-                effects.extend(self.go((usize::MAX, 0)));
-                effects
-            }
-            Action::Help => {
-                self.help = Some(Help::default());
-                Vec::new()
-            }
-            Action::Suspend => vec![Effect::Suspend],
-            Action::Leave => vec![Effect::Leave(ReaderOutcome::default())],
-            _ => Vec::new(),
-        }
-    }
-
     fn news(&mut self, news: ReaderNews) -> Effects<Self> {
         match news {
             ReaderNews::Loaded { rows, prompts, name } => {
@@ -449,152 +363,6 @@ impl Part for Reader {
     }
 
     fn render(&self, canvas: &mut Canvas<'_>) {
-        if let Some(help) = self.help {
-            return help.render(canvas, &self.keymap, Where::Reader, "Keys of the reader");
-        }
-        let whole = canvas.area();
-        let flags =
-            [(self.follows, "  following"), (self.detail.tools, "  all output"), (self.detail.thinking, "  thoughts")];
-        let flags: String = flags.iter().filter(|(is_on, _)| *is_on).map(|(_, words)| *words).collect();
-        let title = if self.name.is_empty() { "Session" } else { &self.name };
-        canvas.line(whole, 0, &Line::new().ink(Ink::NAMED.bold(), title).ink(Ink::ACCENT, &flags));
-        let area = self.area();
-        let (mut item, mut line) = self.top;
-        for row in 0..self.room() {
-            if item >= self.rows.len() {
-                break;
-            }
-            match self.lines.get(&item) {
-                Some(lines) => {
-                    if let Some(line) = lines.get(line) {
-                        canvas.line(area, row, &line.clone().marked(&self.query));
-                    }
-                }
-                None => canvas.line(area, row, &Line::new().ink(Ink::DIM, "…")),
-            }
-            line += 1;
-            if line >= self.height(item) {
-                (item, line) = (item + 1, 0);
-            }
-        }
-        self.draw_foot(canvas, Rect { y: whole.height.saturating_sub(1), height: 1, ..whole });
-    }
-}
-
-impl Reader {
-    fn draw_foot(&self, canvas: &mut Canvas<'_>, area: Rect) {
-        if let Some(input) = &self.search {
-            let (line, column) = input.line("/", area.width.into());
-            canvas.line(area, 0, &line);
-            canvas.cursor = Some((u16::try_from(column).unwrap_or_default(), area.y));
-            return;
-        }
-        if let Some((ink, words)) = self.status.shown() {
-            return canvas.line(area, 0, &Line::new().ink(ink, words));
-        }
-        let key = |action| self.keymap.hint(action);
-        let place = match (self.is_loaded, self.rows.len()) {
-            (false, _) => "reading …".to_owned(),
-            (true, n_rows) => {
-                format!("{}/{}", number_words((self.top.0 + 1).min(n_rows) as u64), number_words(n_rows as u64))
-            }
-        };
-        let hints = format!(
-            "{place}  {} {} yours · {} search · {} output · {} thoughts · {} follow · {} editor · {} keys",
-            key(Action::PreviousPrompt),
-            key(Action::NextPrompt),
-            key(Action::Search),
-            key(Action::ToggleTools),
-            key(Action::ToggleThinking),
-            key(Action::Follow),
-            key(Action::Edit),
-            key(Action::Help),
-        );
-        canvas.line(area, 0, &Line::new().ink(Ink::DIM, &hints));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::job::Desk;
-    use super::*;
-    use crate::testing::Driver;
-
-    fn reader() -> (tempfile::TempDir, Driver<Reader>) {
-        let dir = tempfile::tempdir().unwrap();
-        let sample = sessile::write_sample(dir.path()).unwrap();
-        let desk = Desk::new(sample.sessions(), sample.richest.clone());
-        let reader = Reader::new(Arc::new(Keymap::default()));
-        (dir, Driver::new(reader, desk, |job| matches!(job, ReaderJob::Follow)))
-    }
-
-    #[test]
-    fn screens_stay_as_they_are() {
-        let (_dir, mut driver) = reader();
-        driver.matches_kept("reader");
-        driver.press("g").matches_kept("reader-top");
-        driver.press("o t").matches_kept("reader-all");
-        driver.press("f1").matches_kept("reader-help");
-    }
-
-    #[test]
-    fn one_moves_by_lines_pages_and_questions() {
-        let (_dir, mut driver) = reader();
-        let end = driver.part.top;
-        assert!(driver.part.sticks_to_end);
-        driver.press("g");
-        assert_eq!(driver.part.top, (0, 0));
-        driver.press("]");
-        let first = driver.part.top;
-        assert!(driver.part.prompts.contains(&first.0));
-        driver.press("]");
-        assert!(driver.part.top > first);
-        driver.press("[");
-        assert_eq!(driver.part.top, first);
-        driver.press("j k");
-        assert_eq!(driver.part.top, first);
-        for _ in 0..50 {
-            driver.press("space");
-        }
-        assert_eq!(driver.part.top, end);
-        for _ in 0..200 {
-            driver.press("b");
-        }
-        assert_eq!(driver.part.top, (0, 0));
-        driver.press("shift+g");
-        assert_eq!(driver.part.top, end);
-    }
-
-    #[test]
-    fn words_are_found_and_marked() {
-        let (_dir, mut driver) = reader();
-        driver.press("g / changelog enter");
-        assert!(driver.screen().join("\n").to_lowercase().contains("changelog"));
-        let found = driver.part.found;
-        driver.press("n");
-        assert_ne!(driver.part.found, found);
-        driver.press("shift+n");
-        assert_eq!(driver.part.found, found);
-        driver.press("/ nowhere_to_be_found enter");
-        assert!(driver.screen().last().unwrap().contains("Nowhere"), "{:?}", driver.screen().last());
-    }
-
-    #[test]
-    fn the_text_goes_to_the_clipboard_and_to_the_editor() {
-        let (_dir, mut driver) = reader();
-        driver.press("g ] ctrl+x e");
-        assert!(driver.copied[0].contains("tidepool"));
-        assert!(driver.copied[1].contains("tidepool") && driver.copied[1].len() > driver.copied[0].len());
-    }
-
-    #[test]
-    fn what_is_written_meanwhile_is_followed() {
-        let (dir, mut driver) = reader();
-        let sample = sessile::open_sample(dir.path()).unwrap().unwrap();
-        driver.press("f");
-        let mut session = sample.sessions().open(&sample.richest, None, None).unwrap();
-        session.append_message(sessile::draft::UserMessage::new("and one more thing", 1_763_000_000_000)).unwrap();
-        driver.happen(Event::News(ReaderNews::Grown));
-        assert!(driver.screen().join("\n").contains("and one more thing"), "{:#?}", driver.screen());
+        self.draw(canvas);
     }
 }

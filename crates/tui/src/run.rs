@@ -209,10 +209,11 @@ impl<P: Part> Loop<'_, P> {
             return Ok(());
         };
         let n_more = self.pictures.len().saturating_sub(1);
-        Ok(match self.pictures.front() {
+        let _: () = match self.pictures.front() {
             Some(picture) => self.terminal.show(protocol, picture, n_more)?,
             None => self.terminal.show_text_again(protocol)?,
-        })
+        };
+        Ok(())
     }
 
     /// Stops until the shell brings us back.

@@ -115,7 +115,7 @@ impl Terminal {
         let more = if n_more > 0 { format!("{n_more} more") } else { "the last one".to_owned() };
         let cannot = if drawn.is_some() { "" } else { "the terminal cannot draw this one · " };
         let words = clean(&format!("{} · {cannot}{more} · any key goes on", picture.words));
-        let words = first_columns(&words, self.shown.area.width.into()).to_owned();
+        let words = first_columns(&words, self.shown.area.width.into()).clone();
         execute!(self.backend, cursor::MoveTo(0, 0), Print(words), cursor::MoveTo(0, 2))?;
         self.backend.write_all(drawn.unwrap_or_default().as_bytes())?;
         io::Write::flush(&mut self.backend)

@@ -309,7 +309,6 @@ impl Tree {
                 self.wanted_words = (0, 0);
                 Vec::new()
             }
-            TreeNews::Surveyed { .. } | TreeNews::LaidOut { .. } | TreeNews::Words { .. } => Vec::new(),
             TreeNews::Content { row, lines } => {
                 self.content = Some((row, lines));
                 Vec::new()
@@ -326,7 +325,10 @@ impl Tree {
                 self.status.say(format!("Nowhere: {}", self.sought), self.now_ms, 4);
                 Vec::new()
             }
-            TreeNews::Found { .. } => Vec::new(),
+            // Of something that is no longer so.
+            TreeNews::Found { .. } | TreeNews::Surveyed { .. } | TreeNews::LaidOut { .. } | TreeNews::Words { .. } => {
+                Vec::new()
+            }
             TreeNews::Pictures(pictures) => {
                 if pictures.is_empty() {
                     self.status.say("There is no picture in this entry", self.now_ms, 3);

@@ -67,7 +67,9 @@ fn one_stays_where_one_is_when_the_size_changes() {
     ] {
         let terminal = home.run(words);
         terminal.wait("the screen", |it| it.text().contains("hour early") && !it.chosen().is_empty());
-        keys.iter().for_each(|key| terminal.press(key));
+        for key in keys {
+            terminal.press(key);
+        }
         terminal.wait(chosen, |it| it.chosen().contains(chosen));
         for (columns, rows) in [(60, 12), (40, 10), (160, 50), (130, 30)] {
             terminal.resize(columns, rows);
@@ -80,7 +82,9 @@ fn one_stays_where_one_is_when_the_size_changes() {
     terminal.wait("the end", |it| it.text().contains("It is in CHANGELOG.md"));
     terminal.press("g");
     terminal.wait("the beginning", |it| it.text().contains("You are a careful assistant"));
-    ["]", "]", "down"].iter().for_each(|key| terminal.press(key));
+    for key in ["]", "]", "down"] {
+        terminal.press(key);
+    }
     let is_there = |it: &Terminal| it.text().lines().nth(1).is_some_and(|line| line.contains("Different idea"));
     terminal.wait("a message", is_there);
     for (columns, rows) in [(60, 12), (90, 20), (130, 30)] {

@@ -25,7 +25,7 @@ struct Seen {
 }
 
 /// How often a test looks before it gives up. Looks are counted, not seconds: a machine may be slow, or stand still.
-const PATIENCE: u32 = 6_000;
+const PATIENCE: u32 = 60_000;
 
 impl Terminal {
     pub(crate) fn run(command: Command, columns: u16, rows: u16) -> Self {

@@ -18,7 +18,7 @@ pub(crate) struct Drawable {
 /// The pictures of an entry, in their order.
 pub(crate) fn entry_pictures(entry: &Entry) -> Vec<Drawable> {
     let content = match entry.payload() {
-        Payload::Message(message) => message.message().map(|message| message.content()),
+        Payload::Message(message) => message.message().map(sessile::message::Message::content),
         Payload::CustomMessage(custom) => Some(custom.content()),
         _ => None,
     };

@@ -55,7 +55,7 @@ impl Desk {
     pub(super) fn navigate(
         &self,
         row: Row,
-        going: Going,
+        going: &Going,
         cancel: &Cancel,
         tell: &mut dyn FnMut(TreeNews),
     ) -> Result<(), SessionError> {

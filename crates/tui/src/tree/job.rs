@@ -212,7 +212,7 @@ impl Job for TreeJob {
             Self::Cost(row) => desk.cost(row, cancel).map(|words| tell(TreeNews::Cost { row, words })),
             Self::Compare { one, other, width } => desk.compare(one, other, width, cancel).map(&mut *tell),
             Self::Relabel { row, label } => desk.relabel(row, &label).map(&mut *tell),
-            Self::Navigate { row, going } => desk.navigate(row, going, cancel, tell),
+            Self::Navigate { row, going } => desk.navigate(row, &going, cancel, tell),
             Self::Find { model, drawing, query, from, is_down, version } => desk
                 .find((&model, &drawing), (&query, from), is_down, cancel)
                 .map(|row| tell(TreeNews::Found { row, version })),

@@ -112,6 +112,10 @@ impl<P: Part> Loop<'_, P> {
                     Err(RecvTimeoutError::Disconnected) => return Err(TuiError::TerminalGone),
                 }
             }
+            // What a panic says stands on the screen that was given back, and must not be drawn over.
+            if Terminal::has_panicked() {
+                return Err(TuiError::Panicked);
+            }
             if self.pictures.is_empty() {
                 let part = &*self.part;
                 self.terminal.draw(self.theme, |canvas| part.render(canvas))?;
@@ -129,9 +133,6 @@ impl<P: Part> Loop<'_, P> {
                 Err(RecvTimeoutError::Timeout) if is_gone() => return Err(TuiError::TerminalGone),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(TuiError::TerminalGone),
-            }
-            if Terminal::has_panicked() {
-                return Err(TuiError::Panicked);
             }
             self.part.update(Event::Clock(self.world.clock.now_ms()));
         }

@@ -2,8 +2,9 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
+use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
@@ -32,6 +33,9 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Whether some thread has panicked since.
 static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
+
+/// Whose turn it is to write to the terminal: a picture must not be drawn over what a panic says.
+static OUTPUT: Mutex<()> = Mutex::new(());
 
 /// How much is handed to the clipboard at most; many terminals take no more.
 const MOST_COPIED: usize = 100_000;
@@ -89,13 +93,20 @@ impl Terminal {
 
     pub(crate) fn draw(&mut self, theme: Theme, render: impl FnOnce(&mut Canvas<'_>)) -> io::Result<()> {
         let (width, height) = Self::size()?;
-        if self.shown.area != (Rect { x: 0, y: 0, width, height }) {
-            self.clear()?;
-        }
-        let mut next = Buffer::empty(self.shown.area);
+        let area = Rect { x: 0, y: 0, width, height };
+        let mut next = Buffer::empty(area);
         let mut canvas = Canvas::new(&mut next, theme);
         render(&mut canvas);
         let cursor = canvas.cursor;
+        let _turn = OUTPUT.lock().unwrap_or_else(PoisonError::into_inner);
+        if !IS_TAKEN.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        if self.shown.area != area {
+            self.clear()?;
+            // The size may have changed again since.
+            self.shown = Buffer::empty(area);
+        }
         // Shown all at once by terminals that can, and by others as it comes.
         queue!(self.backend, BeginSynchronizedUpdate, cursor::Hide)?;
         self.backend.draw(self.shown.diff(&next).into_iter())?;
@@ -160,6 +171,7 @@ fn give_back_on_panic() {
         let tell = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             HAS_PANICKED.store(true, Ordering::SeqCst);
+            let _turn = wait_for_turn();
             if IS_TAKEN.swap(false, Ordering::SeqCst)
                 && let Ok(mut tty) = Tty::open()
             {
@@ -168,6 +180,18 @@ fn give_back_on_panic() {
             tell(panic);
         }));
     });
+}
+
+/// Waits until nobody writes to the terminal; not for ever, since whoever writes may be the one that panics.
+fn wait_for_turn() -> Option<MutexGuard<'static, ()>> {
+    for _ in 0..100 {
+        match OUTPUT.try_lock() {
+            Ok(turn) => return Some(turn),
+            Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+    None
 }
 
 /// Where the picture goes: standard output, or past it if that is no terminal.

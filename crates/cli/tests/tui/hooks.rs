@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Home, Terminal};
 
 /// A session of the sample in a store of its own: on the sample itself hooks are not run.
-fn session(home: &Home) -> String {
+pub(crate) fn session(home: &Home) -> String {
     assert!(home.plain(&["list", "--json"]).output().unwrap().status.success());
     let sample = walk(&home.sample()).into_iter().find(|path| {
         path.extension().is_some_and(|it| it == "jsonl")

@@ -8,6 +8,7 @@ mod hooks;
 mod keys;
 mod mishaps;
 mod pictures;
+mod shell;
 mod terminal;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! What may happen to a terminal, and must not stay.
 
+use std::sync::Arc;
+
 use super::{Home, Terminal};
 
 fn is_given_back(terminal: &Terminal) -> bool {
@@ -179,4 +181,32 @@ fn many_keys_at_once_are_all_heard() {
     terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
     terminal.press(&format!("{}THE-END", "x".repeat(3000)));
     terminal.wait("the last key", |it| it.text().contains("HE-END"));
+}
+
+/// A screen in which something panics on another thread.
+#[test]
+#[ignore = "is run by the test below, in a terminal of its own"]
+fn something_panics() {
+    let dir = tempfile::tempdir().unwrap();
+    let sample = sessile::write_sample(dir.path()).unwrap();
+    let environment: Arc<dyn sessile::Environment> = Arc::new(sessile::System);
+    let settings = sessile::settings::Settings::load(environment.as_ref(), &sessile::os::RealOs).unwrap();
+    let ui = sessile_tui::Ui::new(sample.sessions(), environment, dir.path().to_path_buf(), None, &settings);
+    let ended = ui.summing_up(Arc::new(|| panic!("this was planned"))).tree(sample.richest.clone());
+    assert!(matches!(ended, Err(sessile_tui::TuiError::Panicked)), "{ended:?}");
+    println!("and it was noticed");
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_can_be_read() {
+    let home = Home::new();
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "mishaps::something_panics", "--ignored", "--nocapture"]);
+    command.env("SESSILE_CONFIG_DIR", home.path().join("config")).current_dir(home.path());
+    let mut terminal = Terminal::run(command.into(), 130, 30);
+    let ended = terminal.wait_for_end();
+    let text = terminal.text();
+    assert!(ended.success() && is_given_back(&terminal), "{text}");
+    assert!(text.contains("this was planned") && text.contains("and it was noticed"), "{text}");
+    assert!(terminal.bytes().windows(8).any(|bytes| bytes == b"\x1b[?1049h"), "it was on the other screen before");
 }

@@ -15,8 +15,8 @@ use crate::surroundings::Surroundings;
 /// Read, inspect and mend coding agent sessions
 ///
 /// Sessile reads the session files of the pi coding agent: append-only trees of messages, tool calls and summaries.
-/// Commands that change something say so, have --dry-run, and most can be undone. Without a command it lists the
-/// sessions of this directory; where there are none it shows a made-up store instead.
+/// Commands that change something say so, have --dry-run, and most can be undone. Without a command it shows the
+/// sessions of this directory to pick one from; where nobody looks it lists them, or a made-up store if there are none.
 #[derive(Debug, Parser)]
 #[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
 #[command(

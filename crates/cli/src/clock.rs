@@ -3,6 +3,7 @@
 use sessile::Environment;
 use sessile::date::to_iso;
 use sessile::json::Raw;
+use sessile_display::measure::short_time;
 
 use crate::surroundings::Surroundings;
 
@@ -28,7 +29,7 @@ impl<'c> Clock<'c> {
 
     /// A time of this day, a day of this year, or a day of another year.
     pub(crate) fn short(&self, ms: i64) -> String {
-        short(&self.wall(self.environment.now_ms()), &self.wall(ms))
+        short_time(&self.wall(self.environment.now_ms()), &self.wall(ms))
     }
 
     /// The hour and minute.
@@ -49,36 +50,5 @@ impl<'c> Clock<'c> {
     /// What the user's clock shows, written as if it were UTC.
     fn wall(&self, ms: i64) -> String {
         to_iso(sessile::local_time(self.environment, ms))
-    }
-}
-
-/// The time of a label as pi's tree shows it.
-fn short(now: &str, then: &str) -> String {
-    let minute = then.get(11..16).unwrap_or_default();
-    let number = |range: std::ops::Range<usize>| then.get(range).unwrap_or_default().trim_start_matches('0').to_owned();
-    let day = format!("{}/{}", number(5..7), number(8..10));
-    if now.get(..10) == then.get(..10) {
-        minute.to_owned()
-    } else if now.get(..4) == then.get(..4) {
-        format!("{day} {minute}")
-    } else {
-        format!("{}/{day} {minute}", then.get(2..4).unwrap_or_default())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_as_short_as_they_can_be() {
-        let now = "2026-03-09T10:00:00.000Z";
-        for (then, expected) in [
-            ("2026-03-09T08:05:00.000Z", "08:05"),
-            ("2026-01-02T03:04:00.000Z", "1/2 03:04"),
-            ("2025-12-31T23:59:00.000Z", "25/12/31 23:59"),
-        ] {
-            assert_eq!(short(now, then), expected);
-        }
     }
 }

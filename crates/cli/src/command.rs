@@ -30,6 +30,8 @@ mod overview;
 mod prune;
 mod repair;
 mod restore;
+#[cfg(feature = "tui")]
+mod resume;
 mod rpc;
 mod search;
 mod show;
@@ -47,11 +49,15 @@ use sessile::Environment;
 use crate::Exit;
 use crate::args::{Cli, Color};
 use crate::failure::Failure;
+#[cfg(feature = "tui")]
+use crate::interactive;
 use crate::screen::Screen;
 use crate::surroundings::Surroundings;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[cfg(feature = "tui")]
+    Resume(resume::ResumeArgs),
     List(list::ListArgs),
     Search(Box<search::SearchArgs>),
     Show(show::ShowArgs),
@@ -95,6 +101,10 @@ pub(crate) enum Command {
 impl Command {
     /// Whether it writes to sessions, or moves or removes them.
     fn writes_sessions(&self) -> bool {
+        #[cfg(feature = "tui")]
+        if matches!(self, Self::Resume(_)) || matches!(self, Self::Tree(args) if args.interactive) {
+            return true;
+        }
         matches!(
             self,
             Self::New(_)
@@ -121,6 +131,11 @@ impl Command {
     /// Whether it prints something to read, and all of it at once.
     fn is_paged(&self) -> bool {
         // What stands between us and the terminal passes no pictures on.
+        #[cfg(feature = "tui")]
+        if matches!(self, Self::Tree(args) if args.interactive) || matches!(self, Self::Show(args) if args.interactive)
+        {
+            return false;
+        }
         let is_text = matches!(self, Self::Show(args) if !args.has_pictures());
         is_text
             || matches!(
@@ -168,7 +183,8 @@ pub(crate) fn run(
         out.page(settings.pager(), environment.as_ref());
     }
     let mut surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
-    if cli.command.as_ref().is_some_and(Command::writes_sessions) {
+    let writes = cli.command.as_ref().map_or_else(|| is_picker(cli, out), Command::writes_sessions);
+    if writes {
         surroundings.use_hooks();
     }
     let result = run_in(&surroundings, cli, out, err);
@@ -177,9 +193,24 @@ pub(crate) fn run(
     result
 }
 
+/// Whether `sessile` alone means that somebody wants to pick a session.
+#[cfg(feature = "tui")]
+fn is_picker(cli: &Cli, out: &Screen<'_>) -> bool {
+    cli.command.is_none() && cli.sample.is_none() && interactive::is_possible(out)
+}
+
+#[cfg(not(feature = "tui"))]
+fn is_picker(_cli: &Cli, _out: &Screen<'_>) -> bool {
+    false
+}
+
 fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     match &cli.command {
+        #[cfg(feature = "tui")]
+        None if is_picker(cli, out) => resume::run(surroundings, &resume::ResumeArgs::usual(), out, err),
         None => overview::run(surroundings, out, err),
+        #[cfg(feature = "tui")]
+        Some(Command::Resume(args)) => resume::run(surroundings, args, out, err),
         Some(Command::List(args)) => list::run(surroundings, args, out, err),
         Some(Command::Search(args)) => search::run(surroundings, args, out, err),
         Some(Command::Show(args)) => show::run(surroundings, args, out, err),

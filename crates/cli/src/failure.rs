@@ -68,6 +68,15 @@ pub(crate) enum Failure {
     Vetoed { by: String },
     #[error("nothing was deleted, because nobody could be asked")]
     Unconfirmed,
+    #[cfg(feature = "tui")]
+    #[error(transparent)]
+    Ui(Box<sessile_tui::TuiError>),
+    #[cfg(feature = "tui")]
+    #[error("{what}")]
+    NotShown { what: String },
+    #[cfg(feature = "tui")]
+    #[error("cannot run `{line}`")]
+    NotRun { line: String, source: io::Error },
     #[error("there is nobody to write a summary")]
     NoSummarizer(#[source] SummaryFailure),
     #[error("cannot write to standard output")]
@@ -122,6 +131,11 @@ impl Failure {
             | Self::Settings(SettingsError::UnknownKey { .. } | SettingsError::BadGiven { .. })
             | Self::Session(SessionError::BlankName | SessionError::BadSessionId { .. }) => Exit::Usage,
             Self::Session(SessionError::NothingToUndo) => Exit::Nothing,
+            #[cfg(feature = "tui")]
+            Self::Ui(error) => match **error {
+                sessile_tui::TuiError::Signal(signal) => Exit::Signalled(signal),
+                _ => Exit::Error,
+            },
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
             Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::LeafMoved { .. }) => Exit::Busy,
             _ => Exit::Error,
@@ -142,6 +156,10 @@ impl Failure {
                  compactionSummary; --any-role takes any"
                     .to_owned(),
             ),
+            #[cfg(feature = "tui")]
+            Self::Ui(_) => Some("it needs a terminal; `list`, `tree` and `show` print the same".to_owned()),
+            #[cfg(feature = "tui")]
+            Self::NotRun { .. } => Some("the setting resume.command says what is run".to_owned()),
             Self::NoContent { target, .. } => Some(format!("{target} is the entry to edit")),
             Self::Session(SessionError::Ambiguous { .. }) => Some("give more of its id".to_owned()),
             Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),
@@ -184,6 +202,13 @@ impl Failure {
     }
 
     /// Tells the user.
+    /// All of it in one line, for whoever has no more room.
+    #[cfg(feature = "tui")]
+    pub(crate) fn words(&self) -> String {
+        let causes = std::iter::successors(self.source(), |error| (*error).source());
+        causes.fold(self.to_string(), |words, cause| format!("{words}: {cause}"))
+    }
+
     pub(crate) fn report(&self, out: &mut Screen<'_>, err: &mut Screen<'_>) -> io::Result<()> {
         match self {
             Self::Output(error) if is_broken_pipe(error) => Ok(()),

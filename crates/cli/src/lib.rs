@@ -15,14 +15,13 @@ mod completion;
 mod data;
 #[doc(hidden)]
 pub mod definition;
-mod describe;
-mod drawing;
 mod facts;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod hits;
 mod input;
+mod interactive;
 mod interrupt;
 mod measure;
 mod pager;

@@ -5,21 +5,18 @@
 //! characters that cannot be seen. Everything printed for people goes through
 //! a [`Line`], and a [`Line`] takes no text without making it harmless first.
 
-mod clean;
 mod picture;
-mod wrap;
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Color as Hue, Style};
 use sessile::Environment;
+use sessile_display::Tone;
 
 use crate::Stream;
 use crate::args::Color;
 use crate::pager::Pager;
-pub(crate) use clean::{clean, columns};
-pub(crate) use picture::Protocol;
-pub(crate) use wrap::wrapped;
+pub(crate) use sessile_display::{clean, columns, wrapped};
 
 /// As it is.
 pub(crate) const PLAIN: Style = Style::new();
@@ -38,6 +35,18 @@ pub(crate) const BAD: Style = colored(AnsiColor::Red);
 
 const fn colored(color: AnsiColor) -> Style {
     Style::new().fg_color(Some(Hue::Ansi(color)))
+}
+
+/// How a text of this tone is shown.
+pub(crate) fn style_of(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => PLAIN,
+        Tone::Dim => DIM,
+        Tone::Accent => ACCENT,
+        Tone::Named => NAMED,
+        Tone::Person => PERSON,
+        Tone::Bad => BAD,
+    }
 }
 
 /// The width that is assumed where there is no terminal.
@@ -97,6 +106,12 @@ impl<'s> Screen<'s> {
     /// How many columns there are.
     pub(crate) fn width(&self) -> usize {
         self.width
+    }
+
+    /// Whether colour is used.
+    #[cfg(feature = "tui")]
+    pub(crate) fn is_painted(&self) -> bool {
+        self.paints
     }
 
     /// Whether somebody is looking.
@@ -221,7 +236,7 @@ impl Line {
         let text: String = self.pieces.iter().map(|(_, piece)| piece.as_str()).collect();
         let mut styles = self.pieces.iter().flat_map(|(style, piece)| piece.chars().map(|char| (*style, char)));
         let mut lines = Vec::new();
-        for broken in wrap::wrapped(&text, width) {
+        for broken in wrapped(&text, width) {
             let mut line = Self::new();
             let mut run = (PLAIN, String::new());
             for wanted in broken.chars() {
@@ -247,7 +262,7 @@ impl Line {
         for (at, (_, text)) in self.pieces.iter_mut().enumerate() {
             let needed = columns(text);
             if needed > left {
-                *text = clean::first_columns(text, left);
+                *text = sessile_display::first_columns(text, left);
                 text.push('…');
                 self.pieces.truncate(at + 1);
                 break;

@@ -1,7 +1,8 @@
 //! Who writes summaries here, and what people see while they wait for one.
 
+use sessile::Environment;
 use sessile::compaction::{Generator, SummaryProgress};
-use sessile::settings::{Origin, SettingsError, Value};
+use sessile::settings::{Origin, Settings, SettingsError, Value};
 use sessile_summarize::{AnySummarizer, choose};
 
 use crate::failure::Failure;
@@ -14,28 +15,35 @@ const TABLE: &str = "summarizer";
 impl Surroundings {
     /// Who writes summaries: the model that is named here, or else who the user's settings name, or else a rule.
     pub(crate) fn summarizer(&self, model: Option<&str>) -> Result<AnySummarizer, Failure> {
-        let set = self.settings.table(TABLE).filter_map(|setting| match &setting.value {
-            Some(Value::Other(value)) => Some((setting.key.as_str(), value.raw())),
-            _ => None,
-        });
-        let settings = sessile_summarize::Settings::read(set).map_err(|error| self.bad_setting(&error))?;
-        let variable = |name: &str| self.own_environment().variable(name);
-        choose(&settings, model, &variable).map_err(Failure::NoSummarizer)
+        summarizer(&self.settings, self.own_environment(), model)
     }
+}
 
-    /// The error with its place in the file.
-    fn bad_setting(&self, error: &sessile_summarize::SettingsError) -> Failure {
-        let setting = self.settings.table(TABLE).find(|setting| setting.key == error.key);
-        let (path, line) = match setting.map(|setting| &setting.origin) {
-            Some(Origin::File { path, line }) => (path.clone(), line.unwrap_or(1)),
-            _ => Default::default(),
-        };
-        let found = setting
-            .and_then(|setting| setting.value.as_ref())
-            .map(|value| value.to_json().raw().to_text().into_owned());
-        let (key, expected) = (error.key.clone(), error.expected.to_owned());
-        SettingsError::BadValue { path, line, key, expected, found: found.unwrap_or_default() }.into()
-    }
+/// Who writes summaries by some settings.
+pub(crate) fn summarizer(
+    settings: &Settings,
+    environment: &dyn Environment,
+    model: Option<&str>,
+) -> Result<AnySummarizer, Failure> {
+    let set = settings.table(TABLE).filter_map(|setting| match &setting.value {
+        Some(Value::Other(value)) => Some((setting.key.as_str(), value.raw())),
+        _ => None,
+    });
+    let wishes = sessile_summarize::Settings::read(set).map_err(|error| bad_setting(settings, &error))?;
+    choose(&wishes, model, &|name| environment.variable(name)).map_err(Failure::NoSummarizer)
+}
+
+/// The error with its place in the file.
+fn bad_setting(settings: &Settings, error: &sessile_summarize::SettingsError) -> Failure {
+    let setting = settings.table(TABLE).find(|setting| setting.key == error.key);
+    let (path, line) = match setting.map(|setting| &setting.origin) {
+        Some(Origin::File { path, line }) => (path.clone(), line.unwrap_or(1)),
+        _ => Default::default(),
+    };
+    let found =
+        setting.and_then(|setting| setting.value.as_ref()).map(|value| value.to_json().raw().to_text().into_owned());
+    let (key, expected) = (error.key.clone(), error.expected.to_owned());
+    SettingsError::BadValue { path, line, key, expected, found: found.unwrap_or_default() }.into()
 }
 
 /// Shows a summary to whoever is looking while it is written.

@@ -249,20 +249,7 @@ fn thousands(number: f64) -> String {
     }
 }
 
-/// How long ago something was, in the largest unit that fits.
-pub(crate) fn age(now_ms: i64, then_ms: i64) -> String {
-    let minutes = now_ms.saturating_sub(then_ms) / 60_000;
-    let (hours, days) = (minutes / 60, minutes / 60 / 24);
-    match (minutes, hours, days) {
-        (..1, _, _) => "now".to_owned(),
-        (..60, _, _) => format!("{minutes}m"),
-        (_, ..24, _) => format!("{hours}h"),
-        (_, _, ..7) => format!("{days}d"),
-        (_, _, ..30) => format!("{}w", days / 7),
-        (_, _, ..365) => format!("{}mo", days / 30),
-        _ => format!("{}y", days / 365),
-    }
-}
+pub(crate) use sessile_display::measure::age;
 
 #[cfg(test)]
 mod tests {
@@ -281,30 +268,5 @@ mod tests {
     fn numbers_stay_short() {
         let told = [0.0, 999.0, 1000.0, 12_345.0, 1_234_567.0, f64::NAN].map(thousands);
         assert_eq!(told, ["0", "999", "1.0k", "12k", "1.2M", "NaNM"]);
-    }
-
-    #[test]
-    fn ages_are_rounded_down() {
-        let minute = 60_000;
-        let day = 24 * 60 * minute;
-        for (ago, expected) in [
-            (-5 * day, "now"),
-            (minute - 1, "now"),
-            (minute, "1m"),
-            (60 * minute - 1, "59m"),
-            (60 * minute, "1h"),
-            (day - 1, "23h"),
-            (day, "1d"),
-            (7 * day - 1, "6d"),
-            (7 * day, "1w"),
-            (30 * day - 1, "4w"),
-            (30 * day, "1mo"),
-            (365 * day - 1, "12mo"),
-            (365 * day, "1y"),
-            (3 * 365 * day, "3y"),
-        ] {
-            assert_eq!(age(0, -ago), expected, "{ago}");
-        }
-        assert_eq!(age(i64::MAX, i64::MIN), age(i64::MAX, 0));
     }
 }

@@ -11,10 +11,10 @@ use sessile::message::{
     ToolCall, ToolResultMessage,
 };
 use sessile::picture::Picture;
+use sessile_display::picture::{Protocol, picture_words};
+use sessile_display::words::{Calls, call_words, role_word, start};
 
-use crate::describe::{Calls, call_words, role_word, start};
-use crate::measure::size_words;
-use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Protocol, Screen, wrapped};
+use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Screen, wrapped};
 pub(crate) use entries::Told;
 
 /// How wide text may become; longer lines are hard to read.
@@ -303,11 +303,4 @@ impl<'t, 's> Transcript<'t, 's> {
     fn text_width(&self) -> usize {
         self.out.width().min(WIDEST) - INDENT.len()
     }
-}
-
-/// A picture in a few words: what it is, how wide and high, and how large.
-pub(crate) fn picture_words(picture: &Picture) -> String {
-    let kind = if picture.mime_type.is_empty() { "unknown type" } else { &picture.mime_type };
-    let size = picture.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();
-    format!("[image: {kind}{size}, {}]", size_words(picture.bytes))
 }

@@ -32,6 +32,7 @@
 //! | make room in the context | [`SessionManager::compact`] with a [`Summarizer`](compaction::Summarizer), [`context_usage`](SessionManager::context_usage), [`auto_compaction`](SessionManager::auto_compaction) |
 //! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
 //! | know which session or entry somebody means | [`Sessions::find_session`], [`SessionManager::find_entry`] |
+//! | have sessions at hand | [`Sessions::pin`], [`pins`](Sessions::pins) |
 //! | put together what belongs together | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
 //! | find what was said | [`Sessions::search`] with a [`text::query::Query`] |
 //! | see what another program adds, as it does | [`Sessions::follow`] |
@@ -87,6 +88,7 @@ mod import;
 mod list;
 mod manager;
 mod operations;
+mod pins;
 mod place;
 mod reference;
 mod remember;

@@ -8,10 +8,10 @@ use sessile::message::Message;
 use crate::Exit;
 use crate::args::{ListFormat, SessionArg};
 use crate::data::ListWriter;
-use crate::describe::{Calls, TEXT, entry_words};
 use crate::failure::Failure;
-use crate::screen::{DIM, Line, Screen};
+use crate::screen::{DIM, Line, Screen, style_of};
 use crate::surroundings::{Surroundings, note_if_empty};
+use sessile_display::words::{Calls, entry_words};
 
 /// Print all entries of a session in the order of its file
 ///
@@ -102,7 +102,7 @@ impl Rows {
             .styled(DIM, &entry.timestamp().unwrap_or_default())
             .cut(34)
             .pad(36)
-            .styled(words.style, &words.lead)
-            .styled(TEXT, &words.text)
+            .styled(style_of(words.tone), &words.lead)
+            .text(&words.text)
     }
 }

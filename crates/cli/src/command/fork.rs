@@ -36,6 +36,10 @@ pub(crate) struct ForkArgs {
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
+    /// Choose the message to fork before on the screen
+    #[cfg(feature = "tui")]
+    #[arg(short, long, conflicts_with_all = ["entry", "at", "before", "dry_run", "json"])]
+    interactive: bool,
     /// End the fork with ENTRY
     #[arg(long, conflicts_with = "before")]
     at: bool,
@@ -61,6 +65,10 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let (session, [word]) = args.session.with_words([args.entry.as_deref()]);
     let path = surroundings.find(&session)?;
+    #[cfg(feature = "tui")]
+    if args.interactive {
+        return choose(surroundings, path, out, err);
+    }
     let look = surroundings.open(&session, err)?;
     let entry = match &word {
         Some(entry) => look.find_entry(entry)?,
@@ -73,6 +81,28 @@ pub(super) fn run(
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
     let (mut session, forked) = forked(sessions, &path, &entry, position)?;
     report(&mut session, &forked, (args.dry_run, args.json), out, err)
+}
+
+/// Lets somebody choose the message to fork before.
+#[cfg(feature = "tui")]
+fn choose(
+    surroundings: &Surroundings,
+    path: std::path::PathBuf,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    use sessile_tui::ForkOutcome;
+    match crate::interactive::ui(surroundings, out, err).fork(path)? {
+        ForkOutcome::Nothing => Ok(Exit::Done),
+        ForkOutcome::NoMessages => Err(Failure::NothingToFork),
+        ForkOutcome::Failed(what) => Err(Failure::NotShown { what }),
+        ForkOutcome::Forked { path, text } => {
+            let path = path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+            out.print_whole(&Line::new().text(&path))?;
+            err.print(Line::new().text("up to before: ").text(&text))?;
+            Ok(Exit::Done)
+        }
+    }
 }
 
 /// Forks a session, unless a hook does not want it.

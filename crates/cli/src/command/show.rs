@@ -3,13 +3,14 @@
 use clap::Args;
 use sessile::entry::Entry;
 use sessile::{EntryId, SessionManager};
+use sessile_display::picture::Protocol;
 
 use crate::Exit;
 use crate::args::{ListFormat, SessionArg};
 use crate::clock::Clock;
 use crate::data::{self, ListWriter};
 use crate::failure::Failure;
-use crate::screen::{BOLD, DIM, Line, NAMED, Protocol, Screen};
+use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::{Surroundings, note_if_empty};
 use crate::transcript::{Detail, Told, Transcript};
 
@@ -29,6 +30,10 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "ENTRY", conflicts_with = "branch")]
     entry: Option<String>,
 
+    /// Read it on the screen: search, jump, fold, follow what is written
+    #[cfg(feature = "tui")]
+    #[arg(short, long, conflicts_with_all = ["entry", "branch", "full", "thinking", "times", "images", "json", "jsonl"])]
+    pub(super) interactive: bool,
     /// Print the branch that ends at this entry instead of the active one
     #[arg(long, value_name = "LEAF")]
     branch: Option<String>,
@@ -76,6 +81,12 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
+    #[cfg(feature = "tui")]
+    if args.interactive {
+        let path = surroundings.find(&session)?;
+        let failure = crate::interactive::ui(surroundings, out, err).read(path)?;
+        return failure.map_or(Ok(Exit::Done), |what| Err(Failure::NotShown { what }));
+    }
     let session = surroundings.open(&session, err)?;
     if let Some(entry) = entry {
         return show_entry(surroundings, args, &session, &session.find_entry(&entry)?, out);
@@ -102,7 +113,8 @@ pub(super) fn run(
 }
 
 fn detail(surroundings: &Surroundings, args: &ShowArgs, is_single: bool) -> Detail {
-    let pictures = args.images.then(|| Protocol::of_terminal(surroundings.own_environment())).flatten();
+    let pictures =
+        args.images.then(|| Protocol::of_terminal(&|name| surroundings.own_environment().variable(name))).flatten();
     Detail { full: args.full || is_single, thinking: args.thinking, summaries: is_single, pictures }
 }
 

@@ -15,11 +15,11 @@ use crate::Exit;
 use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data::{Layout, ListWriter, write_raw};
-use crate::describe::{Calls, TEXT, entry_words};
-use crate::drawing::{Drawing, Place};
 use crate::failure::Failure;
-use crate::screen::{ACCENT, DIM, Line, NAMED, Screen};
+use crate::screen::{ACCENT, DIM, Line, NAMED, Screen, style_of};
 use crate::surroundings::{Surroundings, note_if_empty};
+use sessile_display::drawing::{Drawing, Place};
+use sessile_display::words::{Calls, entry_words};
 
 /// Draw the tree of a session, branch by branch
 ///
@@ -33,6 +33,10 @@ pub(crate) struct TreeArgs {
     #[command(flatten)]
     session: SessionArg,
 
+    /// Look at the tree on the screen: fold, search, label, go on elsewhere, fork
+    #[cfg(feature = "tui")]
+    #[arg(short, long, conflicts_with_all = ["filter", "all", "search", "limit", "times", "json", "flat"])]
+    pub(super) interactive: bool,
     /// Draw only some entries, as pi's tree does
     #[arg(long, value_name = "WHICH", default_value = "default")]
     filter: FilterArg,
@@ -132,6 +136,10 @@ pub(super) fn run(
         let what = "nested JSON is the whole tree; add --flat to choose entries";
         return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
     }
+    #[cfg(feature = "tui")]
+    if args.interactive {
+        return look(surroundings, args, out, err);
+    }
     let session = surroundings.open(&args.session, err)?;
     let n_shown = match (args.json, args.flat) {
         (true, true) => print_flat(&session, args.is_chosen().then(|| args.choice()), out.data())?,
@@ -143,6 +151,30 @@ pub(super) fn run(
     };
     let is_found = n_shown > 0 || !args.is_chosen();
     Ok(if is_found { Exit::Done } else { Exit::Nothing })
+}
+
+/// Shows the tree on the screen, and tells in the end what was done there.
+#[cfg(feature = "tui")]
+fn look(
+    surroundings: &Surroundings,
+    args: &TreeArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let path = surroundings.find(&args.session)?;
+    let outcome = crate::interactive::ui(surroundings, out, err).tree(path)?;
+    if let Some(what) = outcome.failure {
+        return Err(Failure::NotShown { what });
+    }
+    if let Some(done) = outcome.done {
+        err.print_whole(&Line::new().text(&done))?;
+    }
+    match (outcome.forked, outcome.editor_text) {
+        (Some(path), _) => out.print_whole(&Line::new().text(&path.to_string_lossy()))?,
+        (None, Some(text)) => text.lines().try_for_each(|line| out.print_whole(&Line::new().text(line)))?,
+        (None, None) => {}
+    }
+    Ok(Exit::Done)
 }
 
 /// Prints the chosen entries one after the other; without a choice all of them. Returns how many.
@@ -226,7 +258,7 @@ pub(super) fn draw(
     let nodes = session.tree()?;
     let Shown { is_shown, calls } = shown(session, &nodes, choice)?;
     let place = |(node, is_shown): (&TreeNode, &bool)| Place {
-        depth: node.depth,
+        depth: u32::try_from(node.depth).unwrap_or(u32::MAX),
         is_first: node.on_path && !node.repeated,
         is_shown: *is_shown,
     };
@@ -246,7 +278,7 @@ pub(super) fn draw(
             let time = label.timestamp.as_ref().and_then(|time| clock.read(time.raw())).filter(|_| choice.times);
             line = time.into_iter().fold(line, |line, time| line.styled(DIM, &(clock.short(time) + " ")));
         }
-        out.print(line.styled(words.style, &words.lead).styled(TEXT, &words.text))?;
+        out.print(line.styled(style_of(words.tone), &words.lead).text(&words.text))?;
     }
     if n_rows > most_rows {
         out.print(Line::new().styled(DIM, &format!("… {} more", n_rows - most_rows)))?;

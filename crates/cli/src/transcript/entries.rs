@@ -7,8 +7,8 @@ use sessile::head::Kind;
 use sessile::message::Content;
 
 use super::{Last, Transcript};
-use crate::describe::{entry_words, start};
 use crate::screen::{ACCENT, DIM, Line, NAMED, PLAIN};
+use sessile_display::words::{entry_words, start};
 
 /// What is told beside an entry: its label and its time, where there are any to tell.
 #[derive(Clone, Debug, Default)]

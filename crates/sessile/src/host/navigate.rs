@@ -73,6 +73,14 @@ impl NavigationTask {
         Ok(())
     }
 
+    pub(crate) fn plan(&self) -> &LeftBranchPlan {
+        &self.plan
+    }
+
+    pub(crate) fn has_summary(&self) -> bool {
+        self.summary.is_some()
+    }
+
     fn needs_text(&self) -> bool {
         self.wishes.summarize && self.summary.is_none() && !self.plan.left.is_empty()
     }

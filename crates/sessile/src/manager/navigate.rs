@@ -191,6 +191,13 @@ impl SessionManager {
         })
     }
 
+    /// Where the leaf will be, before anything is written there: a message of the user is taken back.
+    pub(crate) fn planned_leaf(&self, plan: &LeftBranchPlan) -> Result<Option<EntryId>, SessionError> {
+        let row = self.require(&plan.target)?;
+        let place = if self.editor_text(row)?.is_some() { self.session.outline.parent(row) } else { Some(row) };
+        Ok(place.and_then(|place| self.session.outline.id(place)))
+    }
+
     fn check_plan(&self, plan: &LeftBranchPlan) -> Result<(), SessionError> {
         if plan.session_id != self.session_id() {
             let path = self.session_file().map(ToOwned::to_owned).unwrap_or_default();

@@ -140,6 +140,22 @@ impl SessionManager {
         self.session.outline.entries().map(move |row| rows.value(row).map(Entry::new))
     }
 
+    /// The entries of some rows, read one after the other as the iterator goes; in file order that is fastest.
+    ///
+    /// Rows belong to the session they came from, as with [`entry_at`](Self::entry_at).
+    pub fn entries_of<'m>(
+        &'m self,
+        rows: impl IntoIterator<Item = Row> + 'm,
+    ) -> impl Iterator<Item = (Row, Result<Entry, SessionError>)> + 'm {
+        let mut reading = self.session.reading();
+        let n_rows = self.session.outline.rows().len();
+        rows.into_iter().map(move |row| {
+            let is_known = row.index() < n_rows;
+            let value = if is_known { reading.value(row) } else { Err(SessionError::StaleRow { row: row.index() }) };
+            (row, value.map(Entry::new))
+        })
+    }
+
     /// The same without the first ones.
     pub fn entries_from(&self, n_skipped: usize) -> impl Iterator<Item = Result<Entry, SessionError>> + '_ {
         let mut rows = self.session.reading();
@@ -184,13 +200,8 @@ impl SessionManager {
         let outline = &self.session.outline;
         let labels = self.session.labels()?;
         let on_path = self.on_path();
-        let zone = Zone(self.world.environment());
-        let mut odd_time = |row| {
-            let value = self.session.value(row)?;
-            Ok::<_, SessionError>(js_time(value.raw().get("timestamp"), &zone))
-        };
         let mut nodes = Vec::with_capacity(outline.n_entries());
-        tree::walk(outline, &mut odd_time, |node| {
+        self.walk_tree(|node| {
             let id = outline.id(node.row);
             let label = id.as_ref().and_then(|id| labels.get(id));
             nodes.push(TreeNode {
@@ -203,6 +214,16 @@ impl SessionManager {
             });
         })?;
         Ok(nodes)
+    }
+
+    /// The same, one place after the other: where entries stand, and nothing else.
+    pub fn walk_tree(&self, visit: impl FnMut(tree::Node)) -> Result<(), SessionError> {
+        let zone = Zone(self.world.environment());
+        let mut odd_time = |row| {
+            let value = self.session.value(row)?;
+            Ok::<_, SessionError>(js_time(value.raw().get("timestamp"), &zone))
+        };
+        tree::walk(&self.session.outline, &mut odd_time, visit)
     }
 
     /// For each row, whether it is on the path to the leaf.

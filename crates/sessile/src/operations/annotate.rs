@@ -9,7 +9,8 @@ use sessile_store::StoreError;
 use super::log::{OperationKind, Recording};
 use super::step::{SessionPlace, Step};
 use crate::error::SessionError;
-use crate::manager::{BranchSummary, SessionManager, Sessions, one_line};
+use crate::host::{NavigationTask, SessionHost};
+use crate::manager::{BranchSummary, Navigated, SessionManager, Sessions, one_line};
 use crate::place::absolute;
 
 /// A change to one session that was made, or would be.
@@ -129,6 +130,28 @@ impl Sessions {
         let path = absolute(self.environment(), path);
         self.world.os().stat(&path).map_err(|source| StoreError::io_at("open", &path, source))?;
         self.open(path, None, None)
+    }
+}
+
+impl SessionHost {
+    /// [`SessionHost::finish_navigation`], as an operation that can be undone.
+    pub fn finish_navigation_noted(&mut self, task: &NavigationTask) -> Result<(Navigated, String), SessionError> {
+        let sessions = self.sessions().clone();
+        if !task.has_summary() && sessions.world.state_dir.is_none() {
+            return Err(SessionError::LeafForgotten);
+        }
+        self.session().check_writable()?;
+        let step = Step::Leaf {
+            session: self.session().session_place(),
+            before: task.plan().old_leaf.clone(),
+            after: self.session().planned_leaf(task.plan())?,
+            summary: task.has_summary(),
+        };
+        let recording = Recording::begin(&sessions.world, OperationKind::Branch, None)?;
+        let navigated = recording.step(&step, || self.finish_navigation(task))?;
+        let operation = recording.id.clone();
+        recording.done();
+        Ok((navigated, operation))
     }
 }
 

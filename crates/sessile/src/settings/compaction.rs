@@ -49,6 +49,11 @@ impl Settings {
         resolved(&self.layers(environment, os)?, BranchSummarySettings::resolve)
     }
 
+    /// The filter with which pi shows trees, if its settings name one.
+    pub fn pi_tree_filter(environment: &dyn Environment, os: &dyn Os) -> Option<String> {
+        pi::text(environment, os, "treeFilterMode")
+    }
+
     /// What the files say, the weakest first.
     fn layers(&self, environment: &dyn Environment, os: &dyn Os) -> Result<Vec<Layer>, SettingsError> {
         // What is odd about pi's files was told when they were looked at for the place of sessions.

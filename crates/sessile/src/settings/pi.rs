@@ -21,6 +21,12 @@ pub(super) fn session_dir(environment: &dyn Environment, os: &dyn Os, warnings: 
     files(environment).iter().find_map(|path| session_dir_in(os, path, warnings))
 }
 
+/// What one of pi's settings says, if it is a text.
+pub(super) fn text(environment: &dyn Environment, os: &dyn Os, key: &str) -> Option<String> {
+    // What is odd about the files was told when they were looked at for the place of sessions.
+    files(environment).iter().find_map(|path| read(os, path, &mut Vec::new())?.raw().get(key)?.as_string())
+}
+
 /// Where the files are: that of the project, then the global one.
 pub(super) fn files(environment: &dyn Environment) -> [PathBuf; 2] {
     let project = environment.current_dir().join(".pi").join("settings.json");

@@ -10,7 +10,7 @@ const MOST_MARKS: usize = 4;
 /// White space of every kind becomes a space, other control characters become
 /// visible signs, and invisible characters are left out. What can turn the
 /// order of the text around leaves U+FFFD behind, so that it is noticed.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut n_marks = 0;
     for char in text.chars() {
@@ -32,12 +32,12 @@ pub(crate) fn clean(text: &str) -> String {
 }
 
 /// The columns that clean text takes: the sum of its characters, which is what plain terminals do.
-pub(crate) fn columns(text: &str) -> usize {
+pub fn columns(text: &str) -> usize {
     text.chars().map(|char| char.width().unwrap_or(0)).sum()
 }
 
 /// As much of clean text as fits into some columns.
-pub(super) fn first_columns(text: &str, limit: usize) -> String {
+pub fn first_columns(text: &str, limit: usize) -> String {
     let mut used = 0;
     let fits = |char: &char| {
         used += char.width().unwrap_or(0);
@@ -83,6 +83,8 @@ fn is_invisible(char: char) -> bool {
         | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}'
+        // Skin tones: terminals disagree whether they take columns of their own.
+        | '\u{1f3fb}'..='\u{1f3ff}'
         | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -101,6 +103,7 @@ mod tests {
             ("\u{202e}gnp.exe\u{202c}", "\u{fffd}gnp.exe\u{fffd}"),
             ("a\u{200b}b\u{2060}\u{feff}c\u{ad}d\u{e0041}e", "abcde"),
             ("👩\u{200d}💻 ❤\u{fe0f}", "👩💻 ❤"),
+            ("👍\u{1f3fd}!", "👍!"),
             ("line\u{2028}line", "line line"),
             ("e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}!", "e\u{301}\u{301}\u{301}\u{301}!"),
         ] {

@@ -2,38 +2,40 @@
 
 use std::collections::HashMap;
 
-use anstyle::Style;
-use sessile::entry::{Entry, Payload};
-use sessile::json::Raw;
-use sessile::message::{Block, Content, Message, ToolCall};
+use sessile_core::entry::{Entry, Payload};
+use sessile_core::json::Raw;
+use sessile_core::message::{Block, Content, Message, ToolCall};
 
-use crate::screen::{ACCENT, BAD, DIM, NAMED, PERSON, PLAIN};
+use crate::Tone;
 
 /// An entry in a few words: who or what, and then the text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Words {
-    pub(crate) style: Style,
-    pub(crate) lead: String,
-    pub(crate) text: String,
+pub struct Words {
+    /// What the lead is.
+    pub tone: Tone,
+    /// Who or what.
+    pub lead: String,
+    /// What was said.
+    pub text: String,
 }
 
 impl Words {
-    fn new(style: Style, lead: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { style, lead: lead.into(), text: text.into() }
+    fn new(tone: Tone, lead: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { tone, lead: lead.into(), text: text.into() }
     }
 
     fn note(text: String) -> Self {
-        Self::new(DIM, text, "")
+        Self::new(Tone::Dim, text, "")
     }
 }
 
 /// Calls of tools in a few words, by the name under which their results refer to them.
 #[derive(Debug, Default)]
-pub(crate) struct Calls(HashMap<String, String>);
+pub struct Calls(HashMap<String, String>);
 
 impl Calls {
     /// Takes note of the calls in an answer.
-    pub(crate) fn note(&mut self, content: &Content<'_>) {
+    pub fn note(&mut self, content: &Content<'_>) {
         for block in content.blocks() {
             if let Block::ToolCall(call) = block
                 && let Some(id) = call.id()
@@ -44,14 +46,14 @@ impl Calls {
     }
 
     /// The call that a result answers.
-    pub(crate) fn answered(&self, id: Option<String>, tool: Option<String>) -> String {
+    pub fn answered(&self, id: Option<String>, tool: Option<String>) -> String {
         let known = id.and_then(|id| self.0.get(&id)).cloned();
         known.unwrap_or_else(|| format!("[{}]", tool.unwrap_or_else(|| "tool".to_owned())))
     }
 }
 
 /// A call of a tool in a few words.
-pub(crate) fn call_words(call: ToolCall<'_>) -> String {
+pub fn call_words(call: ToolCall<'_>) -> String {
     let name = call.name().unwrap_or_else(|| "tool".to_owned());
     let arguments = call.arguments();
     let text = |key| arguments.and_then(|arguments| arguments.get(key)).and_then(Raw::as_string);
@@ -81,7 +83,7 @@ fn line_range(arguments: Option<Raw<'_>>) -> String {
 }
 
 /// The start of a text, at most so many characters.
-pub(crate) fn start(text: &str, limit: usize) -> String {
+pub fn start(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
@@ -92,7 +94,7 @@ pub(crate) fn start(text: &str, limit: usize) -> String {
 const MOST_TEXT: usize = 200;
 
 /// An entry in a few words.
-pub(crate) fn entry_words(entry: &Entry, calls: &Calls) -> Words {
+pub fn entry_words(entry: &Entry, calls: &Calls) -> Words {
     let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "?".to_owned());
     match entry.payload() {
         Payload::Message(message) => match message.message() {
@@ -101,14 +103,14 @@ pub(crate) fn entry_words(entry: &Entry, calls: &Calls) -> Words {
         },
         Payload::CustomMessage(custom) => {
             let lead = format!("[{}]: ", or_unknown(custom.custom_type()));
-            Words::new(NAMED, lead, start(&custom.content().text(), MOST_TEXT))
+            Words::new(Tone::Named, lead, start(&custom.content().text(), MOST_TEXT))
         }
         Payload::Compaction(compaction) => {
             let thousands = (compaction.tokens_before().unwrap_or_default() / 1000.0).round();
-            Words::new(ACCENT, format!("[compaction: {thousands}k tokens]"), "")
+            Words::new(Tone::Accent, format!("[compaction: {thousands}k tokens]"), "")
         }
         Payload::BranchSummary(summary) => {
-            Words::new(ACCENT, "[branch summary]: ", start(&summary.summary().unwrap_or_default(), MOST_TEXT))
+            Words::new(Tone::Accent, "[branch summary]: ", start(&summary.summary().unwrap_or_default(), MOST_TEXT))
         }
         Payload::ModelChange(change) => Words::note(format!("[model: {}]", or_unknown(change.model_id()))),
         Payload::ThinkingLevelChange(change) => {
@@ -139,40 +141,37 @@ pub(crate) fn entry_words(entry: &Entry, calls: &Calls) -> Words {
 fn message_words(message: Message<'_>, calls: &Calls) -> Words {
     let text = start(&message.text(), MOST_TEXT);
     match message {
-        Message::User(_) => Words::new(PERSON, "user: ", text),
-        Message::Assistant(answer) if has_text(&answer.content()) => Words::new(ACCENT, "assistant: ", text),
+        Message::User(_) => Words::new(Tone::Person, "user: ", text),
+        Message::Assistant(answer) if has_text(&answer.content()) => Words::new(Tone::Accent, "assistant: ", text),
         Message::Assistant(answer) => match (answer.stop_reason().as_deref(), answer.error_message()) {
-            (Some("aborted"), _) => Words::new(ACCENT, "assistant: ", "(aborted)"),
-            (_, Some(error)) => Words::new(BAD, "assistant: ", start(&error, 80)),
-            _ => Words::new(ACCENT, "assistant: ", "(no content)"),
+            (Some("aborted"), _) => Words::new(Tone::Accent, "assistant: ", "(aborted)"),
+            (_, Some(error)) => Words::new(Tone::Bad, "assistant: ", start(&error, 80)),
+            _ => Words::new(Tone::Accent, "assistant: ", "(no content)"),
         },
         Message::ToolResult(result) => Words::note(calls.answered(result.tool_call_id(), result.tool_name())),
         Message::BashExecution(execution) => {
-            Words::new(DIM, "[bash]: ", start(&execution.command().unwrap_or_default(), MOST_TEXT))
+            Words::new(Tone::Dim, "[bash]: ", start(&execution.command().unwrap_or_default(), MOST_TEXT))
         }
         Message::Custom(custom) => {
-            Words::new(NAMED, format!("[{}]: ", custom.custom_type().unwrap_or_else(|| "?".to_owned())), text)
+            Words::new(Tone::Named, format!("[{}]: ", custom.custom_type().unwrap_or_else(|| "?".to_owned())), text)
         }
         other => Words::note(format!("[{}]", start(&role_word(other), MOST_TEXT))),
     }
 }
 
 /// The role as it is in the file.
-pub(crate) fn role_word(message: Message<'_>) -> String {
+pub fn role_word(message: Message<'_>) -> String {
     message.raw().get("role").and_then(Raw::as_string).unwrap_or_else(|| "message".to_owned())
 }
 
 /// Whether an answer says something besides thinking and calling tools.
-pub(crate) fn has_text(content: &Content<'_>) -> bool {
+pub fn has_text(content: &Content<'_>) -> bool {
     !content.text().trim().is_empty()
 }
 
-/// The style of what says nothing about itself.
-pub(crate) const TEXT: Style = PLAIN;
-
 #[cfg(test)]
 mod tests {
-    use sessile::json::Json;
+    use sessile_core::json::Json;
 
     use super::*;
 

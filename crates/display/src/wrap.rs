@@ -2,12 +2,12 @@
 
 use unicode_width::UnicodeWidthChar;
 
-use super::clean::{clean, columns};
+use crate::clean::{clean, columns};
 
 /// The lines of a text, broken between words so that none is wider than `width`.
 ///
 /// Line breaks and indents of the text stay. Words that are too long are broken.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(2);
     let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
     text.trim_end_matches('\n').split('\n').flat_map(|line| wrap_line(&clean(line), width)).collect()

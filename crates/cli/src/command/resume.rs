@@ -1,0 +1,123 @@
+//! `sessile resume`
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use crate::Exit;
+use crate::failure::Failure;
+use crate::interactive;
+use crate::screen::{Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Pick a session on the screen, and go on with it
+///
+/// The session that is picked is opened by the command that the setting resume.command names, `pi --session {path}` if
+/// nobody has set it, in the session's own directory if that is still there. `sessile` alone on a terminal does the
+/// same. F1 shows all keys; docs/tui.md explains the screens.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  $ sessile resume --init bash\n  $ sessile resume --init fish")]
+pub(crate) struct ResumeArgs {
+    /// What to search for at first
+    #[arg(value_name = "QUERY")]
+    query: Vec<String>,
+
+    /// Begin with the sessions of all directories
+    #[arg(long)]
+    all: bool,
+
+    /// Print the path of the session that is picked, and run nothing
+    #[arg(long)]
+    print: bool,
+
+    /// A session that is open elsewhere, and must not be deleted
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    current: Option<PathBuf>,
+
+    /// Print a function and a key binding for a shell instead
+    ///
+    /// `sr` picks a session and goes on with it; Ctrl-X S puts the path of a session where the cursor is.
+    #[arg(long, value_name = "SHELL", conflicts_with_all = ["query", "all", "print", "current"])]
+    init: Option<InitShell>,
+}
+
+/// The shells that there is something for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum InitShell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl ResumeArgs {
+    /// What `sessile` alone means.
+    pub(super) fn usual() -> Self {
+        Self { query: Vec::new(), all: false, print: false, current: None, init: None }
+    }
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &ResumeArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    if let Some(shell) = args.init {
+        out.data().write_all(match shell {
+            InitShell::Bash => include_bytes!("../shell/sessile.bash").as_slice(),
+            InitShell::Zsh => include_bytes!("../shell/sessile.zsh").as_slice(),
+            InitShell::Fish => include_bytes!("../shell/sessile.fish").as_slice(),
+        })?;
+        return Ok(Exit::Done);
+    }
+    let ui = interactive::ui(surroundings, out, err).with_current(args.current.clone());
+    let picked = ui.pick(args.all, &args.query.join(" "))?;
+    match picked {
+        Some(path) if args.print => {
+            out.print_whole(&Line::new().text(&path.to_string_lossy()))?;
+            Ok(Exit::Done)
+        }
+        Some(path) => go_on(surroundings, &path, err),
+        // A script has to know; somebody who has just pressed Escape does.
+        None => Ok(if args.print { Exit::Nothing } else { Exit::Done }),
+    }
+}
+
+/// Runs the command that goes on with a session, and waits for its end.
+fn go_on(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let line = surroundings.settings.resume_command();
+    let cwd = surroundings.sessions.clone().read_only().open(path, None, None)?.header().cwd().map(PathBuf::from);
+    let mut command = Command::new("sh");
+    // The path is an argument of its own, so that nothing in it can act on the shell.
+    command.args(["-c", &with_path(line), "sh"]).arg(path);
+    if let Some(cwd) = cwd.filter(|cwd| surroundings.sample().is_none() && cwd.is_dir()) {
+        command.current_dir(cwd);
+    }
+    crate::interrupt::outlive();
+    let ended = command.status().map_err(|source| Failure::NotRun { line: line.to_owned(), source })?;
+    if !ended.success() {
+        err.print_whole(&Line::new().text(&format!("`{line}` ended with {ended}")))?;
+        return Ok(Exit::Error);
+    }
+    Ok(Exit::Done)
+}
+
+/// The command with the first argument of the shell where the path goes.
+fn with_path(line: &str) -> String {
+    let put =
+        ["\"{path}\"", "'{path}'", "{path}"].iter().fold(line.to_owned(), |line, hole| line.replace(hole, "\"$1\""));
+    if put == line { format!("{line} \"$1\"") } else { put }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_is_an_argument_of_its_own() {
+        assert_eq!(with_path("pi --session {path}"), "pi --session \"$1\"");
+        assert_eq!(with_path("x '{path}' \"{path}\""), "x \"$1\" \"$1\"");
+        assert_eq!(with_path("code"), "code \"$1\"");
+    }
+}

@@ -1,0 +1,57 @@
+//! The way into the terminal UI, where this program was built with it.
+
+#[cfg(feature = "tui")]
+mod with {
+    use std::io::IsTerminal;
+    use std::sync::Arc;
+
+    use sessile::os::RealOs;
+    use sessile::settings::Settings;
+    use sessile_tui::{SummingUp, TuiError, Ui};
+
+    use crate::failure::Failure;
+    use crate::screen::Screen;
+    use crate::summarizing::summarizer;
+    use crate::surroundings::{Surroundings, warn};
+
+    /// Whether somebody sits at a terminal and looks at what is printed.
+    pub(crate) fn is_possible(out: &Screen<'_>) -> bool {
+        out.is_terminal() && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+    }
+
+    /// A UI for the sessions of these surroundings.
+    pub(crate) fn ui(surroundings: &Surroundings, out: &Screen<'_>, err: &mut Screen<'_>) -> Ui {
+        let sessions = surroundings.sessions.clone();
+        let ui = Ui::new(
+            sessions,
+            surroundings.shared_environment(),
+            surroundings.cwd(),
+            surroundings.session_dir(),
+            &surroundings.settings,
+        );
+        for warning in ui.warnings() {
+            // Not worth failing for if it cannot be told.
+            drop(warn(err, warning));
+        }
+        let usual = Settings::pi_tree_filter(surroundings.own_environment(), &RealOs);
+        let ui = ui.with_usual_filter(usual.as_deref());
+        let settings = surroundings.settings.clone();
+        let environment = surroundings.shared_environment();
+        let ui = ui.summing_up(Arc::new(move || {
+            let environment = environment.as_ref();
+            let chosen = summarizer(&settings, environment, None).map_err(|failure| failure.words())?;
+            let room = settings.branch_summary(environment, &RealOs).map_err(|error| Failure::from(error).words())?;
+            Ok(SummingUp { summarizer: chosen, settings: room })
+        }));
+        if out.is_painted() { ui } else { ui.without_colour() }
+    }
+
+    impl From<TuiError> for Failure {
+        fn from(error: TuiError) -> Self {
+            Self::Ui(Box::new(error))
+        }
+    }
+}
+
+#[cfg(feature = "tui")]
+pub(crate) use with::{is_possible, ui};

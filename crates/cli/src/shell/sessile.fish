@@ -1,0 +1,15 @@
+# Sessile for fish: put `sessile resume --init fish | source` into ~/.config/fish/config.fish.
+
+function sr --description 'Pick a session and go on with it'
+    sessile resume $argv
+end
+
+# Ctrl-X S: the path of a session where the cursor is.
+function __sessile_insert
+    set -l picked (sessile resume --print --all </dev/tty)
+    and commandline --insert -- (string escape -- $picked)
+    commandline --function repaint
+end
+if status is-interactive
+    bind \cxs __sessile_insert
+end

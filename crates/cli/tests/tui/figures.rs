@@ -1,0 +1,195 @@
+//! How long the first picture and each key take, and how much memory: printed, never judged.
+//!
+//! `cargo test --release -p sessile-cli --test tui -- --ignored --nocapture figures`
+
+use std::time::{Duration, Instant};
+
+use super::{Home, Terminal};
+
+const N_SESSIONS: usize = 5_000;
+const N_ENTRIES: usize = 1_000_000;
+
+fn header(id: &str, cwd: &str) -> String {
+    format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"{cwd}\"}}\n"
+    )
+}
+
+fn message(id: usize, parent: Option<usize>, role: &str, text: &str) -> String {
+    let parent = parent.map_or_else(|| "null".to_owned(), |parent| format!("\"{parent:08x}\""));
+    format!(
+        "{{\"type\":\"message\",\"id\":\"{id:08x}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{{\"role\":\"{role}\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}],\"timestamp\":{}}}}}\n",
+        1_767_225_601_000_u64 + id as u64
+    )
+}
+
+/// A store of many sessions, about 40 kB each.
+fn store(home: &Home) -> String {
+    let dir = home.path().join("store");
+    std::fs::create_dir_all(&dir).unwrap();
+    for number in 0..N_SESSIONS {
+        let id = format!("019a0000-0000-7000-8000-{number:012x}");
+        let mut text = header(&id, &format!("/home/u/src/project-{}", number % 50));
+        for at in 0..100 {
+            let role = if at % 2 == 0 { "user" } else { "assistant" };
+            let words = format!("session {number} says {at}: {}", "tide and current ".repeat(12));
+            text.push_str(&message(at, at.checked_sub(1), role, &words));
+        }
+        std::fs::write(dir.join(format!("2026-01-01T00-00-00-000Z_{id}.jsonl")), text).unwrap();
+    }
+    dir.to_string_lossy().into_owned()
+}
+
+/// A session of many entries, with a branch at every thousandth.
+fn session(home: &Home) -> String {
+    let path = home.path().join("2026-01-01T00-00-00-000Z_big.jsonl");
+    let mut text = header("big", "/w");
+    for at in 0..N_ENTRIES {
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        let parent = if at % 1000 == 999 { at.checked_sub(900) } else { at.checked_sub(1) };
+        text.push_str(&message(at, parent, role, &format!("entry {at} of a long session")));
+    }
+    std::fs::write(&path, text).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+/// Lists a store until its catalogue is believed, which it is not of files that were written a moment ago.
+fn settle(home: &Home, dir: &str) {
+    for _ in 0..3 {
+        let args = ["--session-dir", dir, "list", "--all", "--no-pager"].map(str::to_owned);
+        let mut terminal = Terminal::run(home.bare(&args), 130, 40);
+        assert!(terminal.wait_for_end().success(), "{}", terminal.text());
+    }
+}
+
+/// How long until something can be seen.
+fn until(terminal: &Terminal, what: &str, is_so: impl Fn(&Terminal) -> bool) -> Duration {
+    let begun = Instant::now();
+    terminal.wait(what, is_so);
+    begun.elapsed()
+}
+
+/// The most memory that the program has had, in megabytes.
+fn memory(terminal: &Terminal) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", terminal.child.id())).unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
+    let kilobytes = line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok());
+    kilobytes.map_or_else(|| "?".to_owned(), |kilobytes| format!("{} MB", (kilobytes * 1024).div_ceil(1_000_000)))
+}
+
+/// A time in as many digits as mean something.
+fn words(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        0.95.. => format!("{seconds:.1} s"),
+        0.2.. => format!("{seconds:.2} s"),
+        0.00995.. => format!("{:.0} ms", seconds * 1e3),
+        _ => format!("{:.1} ms", seconds * 1e3),
+    }
+}
+
+/// The median and the slowest of some key presses, each of which changes the row that is chosen.
+fn keys(terminal: &Terminal, name: &str, key: &str, times: usize) -> String {
+    let mut took = Vec::new();
+    for _ in 0..times {
+        let before = terminal.chosen();
+        let begun = Instant::now();
+        terminal.press(key);
+        while terminal.chosen() == before {
+            assert!(begun.elapsed() < Duration::from_mins(1), "{key} does nothing:\n{}", terminal.text());
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        took.push(begun.elapsed());
+    }
+    took.sort();
+    let median = words(took[times / 2]);
+    if times < 50 {
+        return format!("{name} {median}");
+    }
+    format!("{name} {median} ({})", words(took[times - 1]).trim_end_matches(" ms"))
+}
+
+/// A row of the table in docs/performance.md.
+fn row(what: &str, [first, rows, all]: [Duration; 3], keys: &[String], memory: &str) -> String {
+    let cells = [what.to_owned(), words(first), words(rows), words(all), keys.join(", "), memory.to_owned()];
+    format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |").replace("|  |", "| |")
+}
+
+/// The picker on many sessions.
+fn picker(home: &Home, table: &mut String) -> String {
+    let dir = store(home);
+    let args = ["--session-dir", &dir, "resume", "--all"].map(str::to_owned);
+    let open = || {
+        let begun = Instant::now();
+        let terminal = Terminal::run(home.bare(&args), 130, 40);
+        terminal.wait("a picture", |it| it.text().contains("Sessions everywhere"));
+        let first = begun.elapsed();
+        terminal.wait("rows", |it| !it.chosen().is_empty());
+        let rows = begun.elapsed();
+        terminal.wait("all rows", |it| it.text().contains("◉ all"));
+        (terminal, [first, rows, begun.elapsed()])
+    };
+    let (_, times) = open();
+    table.push_str(&row("5,000 sessions, 200 MB, no caches", times, &[], ""));
+    settle(home, &dir);
+    let (terminal, times) = open();
+    let keys = [keys(&terminal, "`↓`", "down", 50), keys(&terminal, "page", "pageDown", 50)];
+    terminal.press("alt+t");
+    terminal.wait("names only", |it| it.text().contains("names only"));
+    terminal.press("project-7");
+    let found = until(&terminal, "what was found", |it| it.text().contains("/500)"));
+    table.push_str(&row("the same, with caches", times, &keys, &memory(&terminal)));
+    format!("A word typed into the picker of 5,000 sessions is found in {}.", words(found))
+}
+
+/// The tree of many entries.
+fn tree(home: &Home, table: &mut String) -> String {
+    let path = session(home);
+    let args = ["tree", "-i", &path].map(str::to_owned);
+    let open = || {
+        let begun = Instant::now();
+        let terminal = Terminal::run(home.bare(&args), 130, 40);
+        terminal.wait("a picture", |it| it.text().contains("Session tree"));
+        let first = begun.elapsed();
+        terminal.wait("rows", |it| it.chosen().contains("entry"));
+        let rows = begun.elapsed();
+        terminal.wait("all of it", |it| !it.text().contains("reading"));
+        (terminal, [first, rows, begun.elapsed()])
+    };
+    let (_, times) = open();
+    table.push_str(&row("1,000,000 entries, 250 MB, no caches", times, &[], ""));
+    let (terminal, times) = open();
+    let keys = [
+        keys(&terminal, "`↑`", "up", 50),
+        keys(&terminal, "page", "pageUp", 50),
+        keys(&terminal, "fold", "ctrl+left", 5),
+    ];
+    terminal.press("ctrl+u");
+    let filtered = until(&terminal, "the filter", |it| it.text().contains("[user]") && !it.text().contains("reading"));
+    table.push_str(&row("the same, with caches", times, &keys, &memory(&terminal)));
+    format!("Another filter on the million entries takes {}, on a thread.", words(filtered))
+}
+
+#[test]
+#[ignore = "measures, and takes its time"]
+fn figures() {
+    let home = Home::new();
+    let mut table = "| | first picture | first rows | all of it | a key, median (slowest of 50) | memory |\n\
+                     |---|---|---|---|---|---|\n"
+        .to_owned();
+    let found = picker(&home, &mut table);
+    let filtered = tree(&home, &mut table);
+    println!("{table}\n{filtered} {found}");
+}
+
+#[test]
+fn times_have_the_digits_that_mean_something() {
+    for (micros, expected) in [(3_840, "3.8 ms"), (29_400, "29 ms"), (310_000, "0.31 s"), (11_640_000, "11.6 s")] {
+        assert_eq!(words(Duration::from_micros(micros)), expected);
+    }
+    let times = [26_000, 310_000, 310_000].map(Duration::from_micros);
+    assert_eq!(row("no caches", times, &[], ""), "| no caches | 26 ms | 0.31 s | 0.31 s | | |\n");
+    let keys = ["`↓` 3.8 ms (25)".to_owned(), "page 3.3 ms (6.9)".to_owned()];
+    let expected = "| the same | 26 ms | 0.31 s | 0.31 s | `↓` 3.8 ms (25), page 3.3 ms (6.9) | 47 MB |\n";
+    assert_eq!(row("the same", times, &keys, "47 MB"), expected);
+}

@@ -1,0 +1,384 @@
+//! Every key of the keymap, pressed.
+
+use std::collections::BTreeSet;
+
+use super::{Home, Terminal};
+
+/// What is to be seen after a key.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    /// The row that is chosen has this in it.
+    Chosen(&'static str),
+    Has(&'static str),
+    Lacks(&'static str),
+}
+
+use Then::{Chosen, Has, Lacks};
+
+/// Presses keys one after the other, and waits after each for what is to be seen.
+fn go_through(terminal: &Terminal, steps: &[(&str, Then)], pressed: &mut BTreeSet<String>) {
+    for (key, then) in steps {
+        pressed.insert((*key).to_owned());
+        terminal.press(key);
+        terminal.wait(&format!("{key} → {then:?}"), |terminal| match then {
+            Chosen(text) => terminal.chosen().contains(text),
+            Has(text) => terminal.text().contains(text),
+            Lacks(text) => !terminal.text().contains(text),
+        });
+    }
+}
+
+/// The places whose keys are pressed below, each by a test of its own.
+const PLACES: [&str; 5] = ["Picker", "Line", "Tree", "Fork", "Reader"];
+
+/// A new place needs a test of its own, and a new key in any of them a step in its test.
+#[test]
+fn every_place_has_its_test() {
+    let places: BTreeSet<String> = sessile_tui::usual_keys().into_iter().map(|(place, _, _)| place).collect();
+    assert_eq!(places, PLACES.map(str::to_owned).into());
+}
+
+/// All keys of a screen have been pressed.
+fn assert_all(place: &str, pressed: &BTreeSet<String>) {
+    assert!(PLACES.contains(&place));
+    let missing: Vec<String> = sessile_tui::usual_keys()
+        .into_iter()
+        .filter(|(where_, _, key)| *where_ == place && !pressed.contains(key))
+        .map(|(_, id, key)| format!("{key} ({id})"))
+        .collect();
+    assert!(missing.is_empty(), "nobody has pressed {missing:?}");
+}
+
+#[test]
+fn every_key_of_the_picker() {
+    let home = Home::new();
+    let mut pressed = BTreeSet::new();
+    let terminal = home.run(&["resume"]);
+    terminal.wait("the list", |it| it.text().contains("In one sentence") && it.text().contains("│ ~/src/tidepool"));
+    let steps = [
+        ("down", Chosen("CSV export")),
+        ("up", Chosen("High water")),
+        ("pageDown", Chosen("In one sentence")),
+        ("pageUp", Chosen("High water")),
+        ("alt+end", Chosen("In one sentence")),
+        ("alt+home", Chosen("High water")),
+        ("tab", Has("◉ all")),
+        ("tab", Has("◉ here")),
+        ("ctrl+s", Has("sort: recent")),
+        ("ctrl+s", Has("sort: relevance")),
+        ("ctrl+s", Has("sort: threaded")),
+        ("ctrl+n", Has("threaded  named")),
+        ("ctrl+n", Lacks("threaded  named")),
+        ("ctrl+p", Has("--home-u-src")),
+        ("ctrl+p", Lacks("--home-u-src")),
+        ("alt+p", Lacks("│ ~/src")),
+        ("alt+p", Has("│ ~/src")),
+        ("alt+down", Lacks("│ ~/src")),
+        ("alt+up", Has("│ ~/src")),
+        ("alt+t", Has("threaded  names only")),
+        ("alt+t", Lacks("threaded  names only")),
+        ("alt+g", Has("threaded  by repository")),
+        ("alt+g", Lacks("threaded  by repository")),
+        ("alt+h", Has("threaded  no forks")),
+        ("alt+h", Lacks("threaded  no forks")),
+        ("alt+i", Has("★")),
+        ("alt+i", Lacks("★")),
+        ("alt+m", Has("1 marked")),
+        ("alt+a", Has("4 marked")),
+        ("alt+a", Lacks("marked")),
+        ("f1", Has("Keys of the picker")),
+        ("escape", Has("sort: threaded")),
+        ("alt+?", Has("Keys of the picker")),
+        ("escape", Has("sort: threaded")),
+        ("ctrl+r", Has("Rename the session")),
+        ("escape", Has("sort: threaded")),
+        ("alt+o", Has("Move the session")),
+        ("escape", Has("sort: threaded")),
+        ("alt+e", Has("Export the session")),
+        ("escape", Has("sort: threaded")),
+        ("ctrl+d", Has("to the trash?")),
+        ("escape", Lacks("to the trash?")),
+        ("alt+end", Chosen("In one sentence")),
+        ("ctrl+backspace", Has("to the trash?")),
+        ("enter", Lacks("In one sentence")),
+        ("alt+u", Has("In one sentence")),
+        ("ctrl+t", Has("Session tree")),
+        ("escape", Has("sort: threaded")),
+        ("ctrl+o", Has("yours · ")),
+        ("q", Has("sort: threaded")),
+    ];
+    go_through(&terminal, &steps, &mut pressed);
+    drop(terminal);
+    pressed.insert("ctrl+z".to_owned());
+    pressed.insert("ctrl+c".to_owned());
+    assert_all("Picker", &pressed);
+}
+
+#[test]
+fn picking_goes_on_with_the_session_and_leaving_does_not() {
+    let home = Home::new();
+    for (key, is_picked) in [("enter", true), ("escape", false), ("ctrl+c", false)] {
+        let mut terminal = home.run(&["resume"]);
+        terminal.wait("the list", |it| it.chosen().contains("High water"));
+        terminal.press(key);
+        assert!(terminal.wait_for_end().success());
+        let text = terminal.text();
+        assert_eq!(text.contains("going on with /"), is_picked, "{key}: {text}");
+        assert!(!terminal.screen(vt100::Screen::alternate_screen));
+    }
+    let mut terminal = home.run(&["resume", "--print", "harmonic"]);
+    terminal.wait("what was found", |it| it.chosen().contains("High water"));
+    terminal.press("enter");
+    assert!(terminal.wait_for_end().success());
+    assert!(terminal.text().contains(".jsonl"), "{}", terminal.text());
+    let mut terminal = home.run(&["resume", "--print"]);
+    terminal.wait("the list", |it| it.chosen().contains("High water"));
+    terminal.press("escape");
+    assert_eq!(terminal.wait_for_end().code(), Some(1));
+}
+
+#[test]
+fn every_key_of_a_line() {
+    let home = Home::new();
+    let mut pressed = BTreeSet::new();
+    let terminal = home.run(&["resume"]);
+    terminal.wait("the list", |it| it.chosen().contains("High water"));
+    terminal.press("ctrl+r");
+    terminal.wait("the question", |it| it.text().contains("Rename the session"));
+    for (keys, line) in [
+        (&["ctrl+u", "one_two", "left", "x"][..], "> one twxo"),
+        (&["ctrl+u", "one_two", "ctrl+b", "x"], "> one twxo"),
+        (&["ctrl+u", "one_two", "home", "right", "x"], "> oxne two"),
+        (&["ctrl+u", "one_two", "ctrl+a", "ctrl+f", "x"], "> oxne two"),
+        (&["ctrl+u", "one_two", "alt+left", "x"], "> one xtwo"),
+        (&["ctrl+u", "one_two", "ctrl+left", "x"], "> one xtwo"),
+        (&["ctrl+u", "one_two", "alt+b", "x"], "> one xtwo"),
+        (&["ctrl+u", "one_two", "home", "alt+right", "x"], "> onex two"),
+        (&["ctrl+u", "one_two", "home", "ctrl+right", "x"], "> onex two"),
+        (&["ctrl+u", "one_two", "home", "alt+f", "x"], "> onex two"),
+        (&["ctrl+u", "one_two", "home", "end", "x"], "> one twox"),
+        (&["ctrl+u", "one_two", "home", "ctrl+e", "y"], "> one twoy"),
+        (&["ctrl+u", "one_two", "backspace"], "> one tw"),
+        (&["ctrl+u", "one_two", "home", "delete"], "> ne two"),
+        (&["ctrl+u", "one_two", "home", "ctrl+d"], "> ne two"),
+        (&["ctrl+u", "one_two", "ctrl+w", "z"], "> one z"),
+        (&["ctrl+u", "one_two", "alt+backspace", "z"], "> one z"),
+        (&["ctrl+u", "one_two", "ctrl+backspace", "z"], "> one z"),
+        (&["ctrl+u", "one_two", "home", "alt+d", "z"], "> z two"),
+        (&["ctrl+u", "one_two", "home", "alt+delete", "z"], "> z two"),
+        (&["ctrl+u", "one_two", "alt+left", "ctrl+k", "z"], "> one z"),
+        (&["ctrl+u", "one_two", "ctrl+w", "ctrl+y", "ctrl+y"], "> one twotwo"),
+    ] {
+        for key in std::iter::once(&"end").chain(keys) {
+            pressed.insert((*key).to_owned());
+            terminal.press(key);
+            // A terminal sends an escape and what follows it at once, and never two keys as one.
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        terminal.wait(&format!("{keys:?} → {line}"), |it| it.text().lines().any(|row| row.trim_end() == line));
+    }
+    assert_all("Line", &pressed);
+}
+
+#[test]
+fn every_key_of_the_tree() {
+    let home = Home::new();
+    let mut pressed = BTreeSet::new();
+    let terminal = home.run(&["tree", "-i", "@1"]);
+    terminal.wait("the tree", |it| it.chosen().contains("It is in CHANGELOG.md"));
+    let steps = [
+        ("up", Chosen("Perfect, that one")),
+        ("down", Chosen("It is in CHANGELOG.md")),
+        ("alt+home", Chosen("[system]")),
+        ("alt+end", Chosen("The repeated hour")),
+        ("pageUp", Has("(5/28)")),
+        ("pageDown", Has("(28/28)")),
+        ("left", Has("(5/28)")),
+        ("right", Has("(28/28)")),
+        ("alt+j", Chosen("It is in CHANGELOG.md")),
+        ("alt+home", Chosen("[system]")),
+        ("alt+l", Chosen("[cause found]")),
+        ("alt+l", Chosen("[changelog]")),
+        ("shift+alt+l", Chosen("[cause found]")),
+        ("alt+home", Chosen("[system]")),
+        ("alt+b", Chosen("[cause found]")),
+        ("alt+b", Chosen("Write the line")),
+        ("shift+alt+b", Chosen("[cause found]")),
+        ("ctrl+right", Chosen("[branch summary]")),
+        ("ctrl+left", Has("⊞")),
+        ("ctrl+right", Lacks("⊞")),
+        ("alt+left", Has("⊞")),
+        ("alt+right", Lacks("⊞")),
+        ("ctrl+t", Has("[no-tools]")),
+        ("ctrl+d", Lacks("[no-tools]")),
+        ("ctrl+u", Has("[user]")),
+        ("ctrl+l", Has("[labeled]")),
+        ("ctrl+a", Has("[all]")),
+        ("ctrl+d", Lacks("[all]")),
+        ("ctrl+o", Has("[no-tools]")),
+        ("shift+ctrl+o", Lacks("[no-tools]")),
+        ("shift+t", Has("[+label time]")),
+        ("shift+t", Lacks("[+label time]")),
+        ("alt+s", Has("up to here: ")),
+        ("alt+s", Lacks("up to here: ")),
+        ("alt+j", Chosen("It is in CHANGELOG.md")),
+        ("ctrl+x", Has("Copied")),
+        ("alt+p", Lacks("model · claude-opus-4-5")),
+        ("alt+p", Has("model · claude-opus-4-5")),
+        ("alt+down", Lacks("│ fe23c2f6")),
+        ("alt+up", Has("│ fe23c2f6")),
+        ("alt+v", Has("Choose the end of the other")),
+        ("alt+end", Chosen("The repeated hour")),
+        ("alt+v", Has("Two branches")),
+        ("escape", Has("Session tree")),
+        ("f1", Has("Keys of the tree")),
+        ("escape", Has("Session tree")),
+        ("alt+?", Has("Keys of the tree")),
+        ("escape", Has("Session tree")),
+        ("shift+l", Has("Label (empty to remove)")),
+        ("a_mark", Has("> a mark")),
+        ("enter", Has("[a mark]")),
+        ("alt+u", Lacks("[a mark] ")),
+        ("alt+n", Has("Nothing was searched for yet")),
+        ("harmonic", Has("(2/2)")),
+        ("escape", Lacks("(2/2)")),
+        ("alt+home", Chosen("[system]")),
+        ("alt+n", Chosen("[branch summary]: Tried")),
+        ("alt+n", Chosen("[bash: cargo test --quiet]")),
+        ("shift+alt+n", Chosen("[branch summary]: Tried")),
+        ("alt+i", Has("This terminal draws no pictures")),
+        ("alt+f", Has("Forked to")),
+        ("alt+home", Chosen("[system]")),
+        ("down", Chosen("tidepool day")),
+        ("enter", Has("No summary")),
+        ("escape", Has("Session tree")),
+        ("alt+c", Has("Forked to")),
+    ];
+    go_through(&terminal, &steps, &mut pressed);
+    pressed.insert("ctrl+z".to_owned());
+    drop(terminal);
+    for key in ["ctrl+c", "escape"] {
+        let mut terminal = home.run(&["tree", "-i", "@1"]);
+        terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+        terminal.press(key);
+        assert!(terminal.wait_for_end().success());
+        pressed.insert(key.to_owned());
+    }
+    assert_all("Tree", &pressed);
+}
+
+#[test]
+fn every_key_of_the_fork_selector() {
+    let home = Home::new();
+    let mut pressed = BTreeSet::new();
+    let mut terminal = home.run(&["fork", "-i", "@1"]);
+    terminal.wait("the messages", |it| it.chosen().contains("Perfect"));
+    let steps = [
+        ("up", Chosen("Write the line")),
+        ("down", Chosen("Perfect")),
+        ("alt+home", Chosen("tidepool day")),
+        ("alt+end", Chosen("Perfect")),
+        ("pageUp", Chosen("tidepool day")),
+        ("pageDown", Chosen("Perfect")),
+        ("f1", Has("Keys of the fork selector")),
+        ("escape", Has("Fork before")),
+        ("alt+?", Has("Keys of the fork selector")),
+        ("escape", Has("Fork before")),
+    ];
+    go_through(&terminal, &steps, &mut pressed);
+    terminal.press("enter");
+    assert!(terminal.wait_for_end().success());
+    assert!(terminal.text().contains(".jsonl"), "{}", terminal.text());
+    pressed.insert("enter".to_owned());
+    for key in ["ctrl+c", "escape"] {
+        let mut terminal = home.run(&["fork", "-i", "@1"]);
+        terminal.wait("the messages", |it| it.chosen().contains("Perfect"));
+        terminal.press(key);
+        assert!(terminal.wait_for_end().success());
+        pressed.insert(key.to_owned());
+    }
+    pressed.insert("ctrl+z".to_owned());
+    assert_all("Fork", &pressed);
+}
+
+#[test]
+fn every_key_of_the_reader() {
+    let home = Home::new();
+    let mut pressed = BTreeSet::new();
+    let terminal = home.run(&["show", "-i", "@1"]);
+    terminal.wait("the end", |it| it.text().contains("It is in CHANGELOG.md"));
+    let (top, end) = (Has("You are a careful assistant"), Has("It is in CHANGELOG.md"));
+    let not_top = Lacks("You are a careful assistant");
+    let steps = [
+        ("g", top),
+        ("shift+g", end),
+        ("home", top),
+        ("end", end),
+        ("g", top),
+        ("down", Lacks("\nsystem")),
+        ("up", Has("\nsystem")),
+        ("j", Lacks("\nsystem")),
+        ("k", Has("\nsystem")),
+        ("pageDown", not_top),
+        ("pageUp", top),
+        ("space", not_top),
+        ("b", top),
+        ("]", not_top),
+        ("[", top),
+        ("ctrl+down", not_top),
+        ("ctrl+up", top),
+        ("o", Has("  all output")),
+        ("ctrl+o", Lacks("  all output")),
+        ("t", Has("  thoughts")),
+        ("ctrl+t", Lacks("  thoughts")),
+        ("g", top),
+        ("/", Lacks("yours · ")),
+        ("changelog", Has("/changelog")),
+        ("enter", not_top),
+        ("n", Has("CHANGELOG")),
+        ("shift+n", Has("changelog")),
+        ("f", Has("  following")),
+        ("f", Lacks("  following")),
+        ("ctrl+x", Has("Copied")),
+        ("i", Has("This terminal draws no pictures")),
+        ("f1", Has("Keys of the reader")),
+        ("escape", Lacks("Keys of the reader")),
+        ("alt+?", Has("Keys of the reader")),
+        ("escape", Lacks("Keys of the reader")),
+    ];
+    go_through(&terminal, &steps, &mut pressed);
+    for key in ["e", "ctrl+g"] {
+        // The editor of this home says a word and ends; then the reader is back.
+        terminal.press(key);
+        terminal.wait("the editor", |it| String::from_utf8_lossy(&it.bytes()).matches("edited").count() > 0);
+        terminal.wait("the reader", |it| it.screen(vt100::Screen::alternate_screen));
+        pressed.insert(key.to_owned());
+    }
+    drop(terminal);
+    for key in ["q", "escape", "ctrl+c"] {
+        let mut terminal = home.run(&["show", "-i", "@1"]);
+        terminal.wait("the end", |it| it.text().contains("It is in CHANGELOG.md"));
+        terminal.press(key);
+        assert!(terminal.wait_for_end().success());
+        pressed.insert(key.to_owned());
+    }
+    pressed.insert("ctrl+z".to_owned());
+    assert_all("Reader", &pressed);
+}
+
+#[test]
+fn other_keys_can_be_chosen() {
+    let home = Home::new();
+    let config = home.path().join("config/config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(
+        &config,
+        format!("{text}[tui.keys]\n\"app.session.toggleSort\" = [\"ctrl+g\"]\n\"no.such\" = \"x\"\n"),
+    )
+    .unwrap();
+    let terminal = home.run(&["resume"]);
+    terminal.wait("the list", |it| it.text().contains("ctrl+g sort"));
+    terminal.press("ctrl+g");
+    terminal.wait("another order", |it| it.text().contains("sort: recent"));
+    assert!(String::from_utf8_lossy(&terminal.bytes()).contains("there is no action no.such"));
+}

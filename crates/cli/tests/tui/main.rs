@@ -1,0 +1,79 @@
+//! The screens in a real terminal, as a person uses them: every key of every screen.
+#![expect(clippy::disallowed_methods, reason = "tests make the files that they need")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![cfg(unix)]
+
+mod figures;
+mod hooks;
+mod keys;
+mod mishaps;
+mod pictures;
+mod shell;
+mod terminal;
+
+use std::path::{Path, PathBuf};
+
+use pty_process::blocking::Command;
+use terminal::Terminal;
+
+/// A made-up store, settings and a place for notes, all in a directory of their own.
+struct Home {
+    dir: tempfile::TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("config")).unwrap();
+        std::fs::write(
+            dir.path().join("config/config.toml"),
+            "[resume]\ncommand = \"echo going on with {path}\"\n[tui]\ntheme = \"dark\"\n",
+        )
+        .unwrap();
+        Self { dir }
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn sample(&self) -> PathBuf {
+        self.path().join("sample")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        self.plain(args).into()
+    }
+
+    /// The program on the sample, in no terminal yet.
+    fn plain(&self, args: &[&str]) -> std::process::Command {
+        let mut words = vec![format!("--sample={}", self.sample().display())];
+        words.extend(args.iter().map(|arg| (*arg).to_owned()));
+        self.program(&words)
+    }
+
+    /// Without the sample.
+    fn bare(&self, args: &[String]) -> Command {
+        self.program(args).into()
+    }
+
+    fn program(&self, args: &[String]) -> std::process::Command {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sessile"));
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path())
+            .env("SESSILE_CONFIG_DIR", self.path().join("config"))
+            .env("SESSILE_STATE_DIR", self.path().join("state"))
+            .env("SESSILE_CACHE_DIR", self.path().join("cache"))
+            .env("EDITOR", "echo edited")
+            .env("TZ", "UTC")
+            .current_dir(self.path());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Terminal {
+        Terminal::run(self.command(args), 130, 30)
+    }
+}

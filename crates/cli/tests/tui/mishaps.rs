@@ -1,0 +1,212 @@
+//! What may happen to a terminal, and must not stay.
+
+use std::sync::Arc;
+
+use super::{Home, Terminal};
+
+fn is_given_back(terminal: &Terminal) -> bool {
+    terminal.screen(|screen| {
+        !screen.alternate_screen()
+            && !screen.bracketed_paste()
+            && !screen.hide_cursor()
+            && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+    })
+}
+
+fn signal(terminal: &Terminal, signal: &str) {
+    let id = terminal.child.id().to_string();
+    assert!(std::process::Command::new("kill").args([format!("-{signal}"), id]).status().unwrap().success());
+}
+
+#[test]
+fn the_terminal_is_given_back_to_whoever_ends_us() {
+    for (name, number) in [("TERM", 15), ("HUP", 1), ("INT", 2), ("QUIT", 3)] {
+        let home = Home::new();
+        let mut terminal = home.run(&["tree", "-i", "@1"]);
+        terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+        assert!(!is_given_back(&terminal));
+        signal(&terminal, name);
+        assert_eq!(terminal.wait_for_end().code(), Some(128 + number), "{name}");
+        assert!(is_given_back(&terminal), "{name}");
+    }
+}
+
+#[test]
+fn one_goes_to_the_shell_and_comes_back() {
+    let home = Home::new();
+    for words in [&["resume"][..], &["tree", "-i", "@1"], &["fork", "-i", "@1"], &["show", "-i", "@1"]] {
+        let terminal = home.run(words);
+        let is_there = |it: &Terminal| {
+            it.screen(vt100::Screen::alternate_screen) && it.text().contains("hour early") && !is_given_back(it)
+        };
+        terminal.wait("the screen", is_there);
+        terminal.press("ctrl+z");
+        terminal.wait("the shell", is_given_back);
+        signal(&terminal, "CONT");
+        terminal.wait("the screen again", is_there);
+        terminal.press("f1");
+        terminal.wait("an answer", |it| it.text().contains("Keys of the"));
+    }
+}
+
+#[test]
+fn other_sizes_are_other_pictures() {
+    for (columns, rows) in [(40, 10), (80, 24), (200, 60)] {
+        let home = Home::new();
+        let terminal = Terminal::run(home.command(&["resume"]), columns, rows);
+        terminal.wait("the list", |it| it.chosen().contains("High water"));
+        assert!(terminal.chosen().chars().count() <= usize::from(columns));
+    }
+}
+
+#[test]
+fn one_stays_where_one_is_when_the_size_changes() {
+    let home = Home::new();
+    for (words, keys, chosen) in [
+        (&["resume"][..], &["down", "down"][..], "Draft a commit"),
+        (&["tree", "-i", "@1"], &["up", "up"], "[changelog]"),
+        (&["fork", "-i", "@1"], &["up", "up"], "Thanks. Which other"),
+    ] {
+        let terminal = home.run(words);
+        terminal.wait("the screen", |it| it.text().contains("hour early") && !it.chosen().is_empty());
+        for key in keys {
+            terminal.press(key);
+        }
+        terminal.wait(chosen, |it| it.chosen().contains(chosen));
+        for (columns, rows) in [(60, 12), (40, 10), (160, 50), (130, 30)] {
+            terminal.resize(columns, rows);
+            terminal.wait(&format!("{chosen} at {columns}×{rows}"), |it| {
+                it.chosen().contains(chosen) && it.chosen().chars().count() <= usize::from(columns)
+            });
+        }
+    }
+    let terminal = home.run(&["show", "-i", "@1"]);
+    terminal.wait("the end", |it| it.text().contains("It is in CHANGELOG.md"));
+    terminal.press("g");
+    terminal.wait("the beginning", |it| it.text().contains("You are a careful assistant"));
+    for key in ["]", "]", "down"] {
+        terminal.press(key);
+    }
+    let is_there = |it: &Terminal| it.text().lines().nth(1).is_some_and(|line| line.contains("Different idea"));
+    terminal.wait("a message", is_there);
+    for (columns, rows) in [(60, 12), (90, 20), (130, 30)] {
+        terminal.resize(columns, rows);
+        terminal.wait(&format!("the message at {columns}×{rows}"), is_there);
+    }
+}
+
+#[test]
+fn nothing_in_a_session_acts_on_the_terminal() {
+    let home = Home::new();
+    let dir = home.path().join("store");
+    std::fs::create_dir_all(&dir).unwrap();
+    let evil =
+        "\\u001b]0;owned\\u0007\\u001b[2J\\u001b[10;10H\\u009b31m\\u202eevil\\u0000\\r\\n\\t潮汐👩‍💻👍🏽 \\u001b[?1049l";
+    let session = format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"e\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}}\n\
+         {{\"type\":\"message\",\"id\":\"00000001\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{evil}\",\"timestamp\":1}}}}\n\
+         {{\"type\":\"label\",\"id\":\"00000002\",\"parentId\":\"00000001\",\"timestamp\":\"2026-01-01T00:00:02.000Z\",\"targetId\":\"00000001\",\"label\":\"{evil}\"}}\n\
+         {{\"type\":\"session_info\",\"id\":\"00000003\",\"parentId\":\"00000002\",\"timestamp\":\"2026-01-01T00:00:03.000Z\",\"name\":\"{evil}\"}}\n"
+    );
+    let path = dir.join("2026-01-01T00-00-00-000Z_e.jsonl");
+    std::fs::write(&path, session).unwrap();
+    let path = path.to_string_lossy().into_owned();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    for args in [
+        words(&["--session-dir", &dir.to_string_lossy(), "resume", "--all"]),
+        words(&["tree", "-i", &path]),
+        words(&["fork", "-i", &path]),
+        words(&["show", "-i", &path]),
+    ] {
+        let terminal = Terminal::run(home.bare(&args), 130, 30);
+        terminal.wait("the text", |it| it.text().contains("evil"));
+        let bytes = terminal.bytes();
+        for sequence in
+            [&b"\x1b]0;"[..], b"\x1b[2J\x1b[10;10H", b"\x1b[?1049l", b"\xc2\x9b", "\u{202e}".as_bytes(), b"\0"]
+        {
+            assert!(!bytes.windows(sequence.len()).any(|window| window == sequence), "{args:?}: {sequence:?}");
+        }
+    }
+}
+
+/// How much time a process has taken up, in ticks of the kernel's clock.
+#[cfg(target_os = "linux")]
+fn ticks(id: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+    // Behind the name, which may hold anything but is in parentheses.
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+const SCREENS: [&[&str]; 4] = [&["resume"], &["tree", "-i", "@1"], &["fork", "-i", "@1"], &["show", "-i", "@1"]];
+
+/// Once there was nothing left to read, a library of ours read it again and again, for hours.
+#[test]
+fn whoever_has_lost_the_terminal_ends() {
+    let home = Home::new();
+    for words in SCREENS {
+        // A shell's own child is told by a signal; another one has to find out.
+        for is_told in [true, false] {
+            let mut terminal =
+                if is_told { home.run(words) } else { Terminal::run_as_guest(home.plain(words), 130, 30) };
+            terminal.wait("the screen", |it| it.text().contains("hour early"));
+            terminal.hang_up();
+            assert!(!terminal.child.wait().unwrap().success(), "{words:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn whoever_waits_takes_up_no_time() {
+    let home = Home::new();
+    for words in SCREENS {
+        let terminal = home.run(words);
+        terminal.wait("the screen", |it| it.text().contains("hour early"));
+        // What it does at first may take its time, and nobody knows how long; then it is quiet.
+        let id = terminal.child.id();
+        let is_quiet = |_: usize| {
+            let before = ticks(id);
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            ticks(id) - before <= 3
+        };
+        assert!((0..120).any(is_quiet), "{words:?} is never quiet");
+    }
+}
+
+#[test]
+fn many_keys_at_once_are_all_heard() {
+    let home = Home::new();
+    let terminal = home.run(&["tree", "-i", "@1"]);
+    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.press(&format!("{}THE-END", "x".repeat(3000)));
+    terminal.wait("the last key", |it| it.text().contains("HE-END"));
+}
+
+/// A screen in which something panics on another thread.
+#[test]
+#[ignore = "is run by the test below, in a terminal of its own"]
+fn something_panics() {
+    let dir = tempfile::tempdir().unwrap();
+    let sample = sessile::write_sample(dir.path()).unwrap();
+    let environment: Arc<dyn sessile::Environment> = Arc::new(sessile::System);
+    let settings = sessile::settings::Settings::load(environment.as_ref(), &sessile::os::RealOs).unwrap();
+    let ui = sessile_tui::Ui::new(sample.sessions(), environment, dir.path().to_path_buf(), None, &settings);
+    let ended = ui.summing_up(Arc::new(|| panic!("this was planned"))).tree(sample.richest.clone());
+    assert!(matches!(ended, Err(sessile_tui::TuiError::Panicked)), "{ended:?}");
+    println!("and it was noticed");
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_can_be_read() {
+    let home = Home::new();
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "mishaps::something_panics", "--ignored", "--nocapture"]);
+    command.env("SESSILE_CONFIG_DIR", home.path().join("config")).current_dir(home.path());
+    let mut terminal = Terminal::run(command.into(), 130, 30);
+    let ended = terminal.wait_for_end();
+    let text = terminal.text();
+    assert!(ended.success() && is_given_back(&terminal), "{text}");
+    assert!(text.contains("this was planned") && text.contains("and it was noticed"), "{text}");
+    assert!(terminal.bytes().windows(8).any(|bytes| bytes == b"\x1b[?1049h"), "it was on the other screen before");
+}

@@ -1,0 +1,359 @@
+//! Where the rows of a drawn tree stand, and the lines that connect them.
+//!
+//! The rules are those of pi's tree selector. A chain of only children stays
+//! in its column; children of an entry that branches move one level to the
+//! right; and what follows such a child moves once more. Entries that are not
+//! shown are passed over, and what hangs on them hangs on the next one above.
+
+use std::ops::Range;
+
+/// What the drawing needs to know of an entry. Entries come in pre-order.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// How many ancestors it has.
+    pub depth: u32,
+    /// Whether its branch goes first among its siblings.
+    pub is_first: bool,
+    /// Whether it is shown.
+    pub is_shown: bool,
+}
+
+/// A tree laid out. Iterative throughout: depth costs memory, never stack.
+#[derive(Clone, Debug, Default)]
+pub struct Drawing {
+    rows: Vec<Row>,
+    has_many_roots: bool,
+}
+
+/// One row of a drawing, held narrowly because there may be millions.
+#[derive(Clone, Debug)]
+struct Row {
+    /// Its place among those that were given.
+    place: u32,
+    parent: u32,
+    indent: u32,
+    /// The row behind the last one that hangs on it.
+    end: u32,
+    /// The nearest row above it, itself included, that has a connector.
+    connected: u32,
+    n_children: u32,
+    /// Whether it is one of several children.
+    is_branch: bool,
+    is_last: bool,
+}
+
+/// Stands where there is no row.
+const NONE: u32 = u32::MAX;
+
+/// The columns of one level.
+pub const LEVEL: usize = 3;
+
+/// How many levels are looked through for the lines that pass a row; beyond them nothing is drawn.
+const MOST_CLIMBED: usize = 4096;
+
+/// What the connector of a row says about what hangs on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fold {
+    /// Nothing.
+    #[default]
+    None,
+    /// It could be folded away.
+    Open,
+    /// It is folded away.
+    Folded,
+}
+
+impl Drawing {
+    /// Lays out a tree.
+    pub fn new(places: &[Place]) -> Self {
+        let mut rows = shown_rows(places);
+        link(&mut rows);
+        let has_many_roots = rows.iter().filter(|row| row.parent == NONE).count() > 1;
+        for at in 0..rows.len() {
+            indent(&mut rows, at, has_many_roots);
+        }
+        measure(&mut rows);
+        Self { rows, has_many_roots }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether nothing is shown.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The places to draw, from top to bottom, each with its row.
+    pub fn rows(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.rows.iter().enumerate().map(|(at, row)| (at, row.place as usize))
+    }
+
+    /// The place that a row shows.
+    pub fn place(&self, at: usize) -> usize {
+        self.rows[at].place as usize
+    }
+
+    /// The row that a row hangs on.
+    pub fn parent(&self, at: usize) -> Option<usize> {
+        index(self.rows[at].parent)
+    }
+
+    /// The rows that hang on a row, directly or not.
+    pub fn below(&self, at: usize) -> Range<usize> {
+        at + 1..self.rows[at].end as usize
+    }
+
+    /// How many rows hang directly on a row.
+    pub fn n_children(&self, at: usize) -> usize {
+        self.rows[at].n_children as usize
+    }
+
+    /// Whether what hangs on a row can be folded away: a root can, and a row that has siblings.
+    pub fn is_foldable(&self, at: usize) -> bool {
+        let row = &self.rows[at];
+        row.n_children > 0 && (row.parent == NONE || row.is_branch)
+    }
+
+    /// Whether a row begins a stretch without branches: it is one of several children.
+    pub fn is_branch(&self, at: usize) -> bool {
+        self.rows[at].is_branch
+    }
+
+    /// Whether a row has a connector before its text.
+    pub fn is_connected(&self, at: usize) -> bool {
+        self.rows[at].connected as usize == at
+    }
+
+    /// What stands before a row's text, in at most so many columns.
+    ///
+    /// Of what is deeper than that only the last levels are drawn.
+    pub fn prefix(&self, at: usize, most_columns: usize) -> String {
+        let n_levels = self.level(at);
+        let first = n_levels.saturating_sub((most_columns / LEVEL).max(2));
+        let mut cells = self.cells(at, first..n_levels, Fold::None);
+        if first > 0 {
+            cells[0] = "⋯  ";
+        }
+        cells.concat()
+    }
+
+    /// What stands in some of the levels before a row's text, [`LEVEL`] columns each.
+    pub fn cells(&self, at: usize, levels: Range<usize>, fold: Fold) -> Vec<&'static str> {
+        let levels = levels.start..levels.end.min(self.level(at));
+        let mut cells = vec!["   "; levels.len()];
+        let mut next = index(self.rows[at].connected);
+        for _ in 0..MOST_CLIMBED {
+            let Some(row) = next else { break };
+            let Some(cell) = (self.level(row).saturating_sub(1)).checked_sub(levels.start) else { break };
+            if let Some(slot) = cells.get_mut(cell) {
+                *slot = match (row == at, self.rows[row].is_last, fold) {
+                    (true, false, Fold::None) => "├─ ",
+                    (true, false, Fold::Open) => "├⊟ ",
+                    (true, false, Fold::Folded) => "├⊞ ",
+                    (true, true, Fold::None) => "└─ ",
+                    (true, true, Fold::Open) => "└⊟ ",
+                    (true, true, Fold::Folded) => "└⊞ ",
+                    (false, false, _) => "│  ",
+                    (false, true, _) => "   ",
+                };
+            }
+            next = self.parent(row).and_then(|parent| index(self.rows[parent].connected));
+        }
+        cells
+    }
+
+    /// The level at which a row is drawn. Roots side by side stand at the margin.
+    pub fn level(&self, at: usize) -> usize {
+        self.rows[at].indent as usize - usize::from(self.has_many_roots)
+    }
+}
+
+fn index(row: u32) -> Option<usize> {
+    (row != NONE).then_some(row as usize)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "an outline has fewer than 2^32 rows")]
+fn narrow(row: usize) -> u32 {
+    row as u32
+}
+
+/// The rows that are shown, those on the way to the leaf first among their siblings.
+fn shown_rows(places: &[Place]) -> Vec<Row> {
+    let children = Children::new(places);
+    let mut rows: Vec<Row> = Vec::new();
+    let mut todo: Vec<(u32, u32)> = children.roots().rev().map(|root| (root, NONE)).collect();
+    while let Some((place, above)) = todo.pop() {
+        let mut nearest = above;
+        if places[place as usize].is_shown {
+            nearest = narrow(rows.len());
+            let row = Row {
+                place,
+                parent: above,
+                indent: 0,
+                end: 0,
+                connected: NONE,
+                n_children: 0,
+                is_branch: false,
+                is_last: true,
+            };
+            rows.push(row);
+        }
+        todo.extend(children.of(place as usize).rev().map(|child| (child, nearest)));
+    }
+    rows
+}
+
+/// Counts children, and finds which of them are last.
+fn link(rows: &mut [Row]) {
+    // The last child of each row that was met so far; the last slot is for roots.
+    let mut last_child: Vec<u32> = vec![NONE; rows.len() + 1];
+    for at in 0..rows.len() {
+        let parent = index(rows[at].parent);
+        if let Some(parent) = parent {
+            rows[parent].n_children += 1;
+        }
+        let slot = parent.unwrap_or(rows.len());
+        if let Some(sibling) = index(std::mem::replace(&mut last_child[slot], narrow(at))) {
+            rows[sibling].is_last = false;
+        }
+    }
+}
+
+fn indent(rows: &mut [Row], at: usize, has_many_roots: bool) {
+    let Some(parent) = index(rows[at].parent).map(|parent| &rows[parent]) else {
+        rows[at].indent = u32::from(has_many_roots);
+        rows[at].is_branch = has_many_roots;
+        return;
+    };
+    let is_branch = parent.n_children > 1;
+    let moves = is_branch || (parent.is_branch && parent.indent > 0);
+    let (indent, above) = (parent.indent + u32::from(moves), parent.connected);
+    let row = &mut rows[at];
+    row.indent = indent;
+    row.is_branch = is_branch;
+    row.connected = if is_branch { narrow(at) } else { above };
+}
+
+/// Finds where what hangs on each row ends. Rows come in pre-order, so from the end on every child is known first.
+fn measure(rows: &mut [Row]) {
+    for at in (0..rows.len()).rev() {
+        let end = rows[at].end.max(narrow(at + 1));
+        rows[at].end = end;
+        if let Some(parent) = index(rows[at].parent) {
+            rows[parent].end = rows[parent].end.max(end);
+        }
+    }
+}
+
+/// The children of every place, the first ones first.
+struct Children {
+    /// Where the children of each place begin, and behind them those of the next; roots come last.
+    starts: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Children {
+    fn new(places: &[Place]) -> Self {
+        let parents = parents(places);
+        let slot = |place: usize| index(parents[place]).unwrap_or(places.len());
+        let mut starts = vec![0; places.len() + 2];
+        for place in 0..places.len() {
+            starts[slot(place) + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut next = starts.clone();
+        let mut items = vec![0; places.len()];
+        for is_first in [true, false] {
+            for place in (0..places.len()).filter(|place| places[*place].is_first == is_first) {
+                items[next[slot(place)] as usize] = narrow(place);
+                next[slot(place)] += 1;
+            }
+        }
+        Self { starts, items }
+    }
+
+    fn of(&self, place: usize) -> impl DoubleEndedIterator<Item = u32> {
+        self.items[self.starts[place] as usize..self.starts[place + 1] as usize].iter().copied()
+    }
+
+    fn roots(&self) -> impl DoubleEndedIterator<Item = u32> {
+        self.of(self.starts.len() - 2)
+    }
+}
+
+/// The parent of each place: the last one before it that is less deep.
+fn parents(places: &[Place]) -> Vec<u32> {
+    let mut open: Vec<u32> = Vec::new();
+    let parent = |(at, place): (usize, &Place)| {
+        open.truncate(place.depth as usize);
+        let parent = open.last().copied().unwrap_or(NONE);
+        open.push(narrow(at));
+        parent
+    };
+    places.iter().enumerate().map(parent).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Draws words: their depth is the number of dots before them, `*` goes first, `-` is not shown.
+    fn drawn(words: &str) -> Vec<String> {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let place = |word: &&str| Place {
+            depth: narrow(word.chars().take_while(|char| *char == '.').count()),
+            is_first: word.contains('*'),
+            is_shown: !word.contains('-'),
+        };
+        let drawing = Drawing::new(&words.iter().map(place).collect::<Vec<_>>());
+        let row = |(at, place): (usize, usize)| drawing.prefix(at, 60) + words[place].trim_matches(['.', '*']);
+        drawing.rows().map(row).collect()
+    }
+
+    #[test]
+    fn chains_stay_in_their_column() {
+        assert_eq!(drawn("a .b ..c"), ["a", "b", "c"]);
+        assert_eq!(drawn(""), [""; 0]);
+    }
+
+    #[test]
+    fn branches_are_connected() {
+        assert_eq!(
+            drawn("a .b ..c ...d .e ..f ...g ...h ..i .j"),
+            ["a", "├─ b", "│     c", "│     d", "├─ e", "│  ├─ f", "│  │  ├─ g", "│  │  └─ h", "│  └─ i", "└─ j"],
+        );
+    }
+
+    #[test]
+    fn the_active_branch_goes_first() {
+        assert_eq!(drawn("a* .b .c* ..d*"), ["a", "├─ c", "│     d", "└─ b"]);
+    }
+
+    #[test]
+    fn hidden_entries_are_passed_over() {
+        assert_eq!(drawn("a .-x ..b ..c ...-y .d"), ["a", "├─ b", "├─ c", "└─ d"]);
+        assert_eq!(drawn("-x .a .b"), ["a", "b"]);
+    }
+
+    #[test]
+    fn roots_side_by_side_stand_at_the_margin() {
+        assert_eq!(drawn("a .b ..c d .e .f"), ["a", "   b", "   c", "d", "├─ e", "└─ f"]);
+    }
+
+    #[test]
+    fn deep_branches_show_their_last_levels() {
+        let n_levels: u32 = 50_000;
+        let place = |depth| Place { depth, is_first: false, is_shown: true };
+        let places: Vec<Place> = (0..n_levels).map(place).chain((1..n_levels).rev().map(place)).collect();
+        let drawing = Drawing::new(&places);
+        let deepest = n_levels as usize - 1;
+        assert_eq!(drawing.prefix(deepest, 15), "⋯  │  │  │  ├─ ");
+        let longest = drawing.rows().map(|(at, _)| drawing.prefix(at, 15).chars().count()).max();
+        assert_eq!(longest, Some(15));
+    }
+}

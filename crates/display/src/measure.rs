@@ -1,0 +1,109 @@
+//! Ages, times and sizes as people write them.
+
+/// How long ago something was, as pi's picker tells it.
+pub fn age(now_ms: i64, then_ms: i64) -> String {
+    let minutes = now_ms.saturating_sub(then_ms) / 60_000;
+    let (hours, days) = (minutes / 60, minutes / 60 / 24);
+    match (minutes, hours, days) {
+        (..1, _, _) => "now".to_owned(),
+        (..60, _, _) => format!("{minutes}m"),
+        (_, ..24, _) => format!("{hours}h"),
+        (_, _, ..7) => format!("{days}d"),
+        (_, _, ..30) => format!("{}w", days / 7),
+        (_, _, ..365) => format!("{}mo", days / 30),
+        _ => format!("{}y", days / 365),
+    }
+}
+
+/// The time of a label as pi's tree shows it. Both times are those of the user's clock, as ISO texts.
+pub fn short_time(now: &str, then: &str) -> String {
+    let minute = then.get(11..16).unwrap_or_default();
+    let number = |range: std::ops::Range<usize>| then.get(range).unwrap_or_default().trim_start_matches('0').to_owned();
+    let day = format!("{}/{}", number(5..7), number(8..10));
+    if now.get(..10) == then.get(..10) {
+        minute.to_owned()
+    } else if now.get(..4) == then.get(..4) {
+        format!("{day} {minute}")
+    } else {
+        format!("{}/{day} {minute}", then.get(2..4).unwrap_or_default())
+    }
+}
+
+/// A number of bytes, in the largest unit that keeps it above one.
+#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+pub fn size_words(bytes: u64) -> String {
+    let mut size = bytes as f64;
+    for unit in ["B", "kB", "MB", "GB"] {
+        if size < 999.5 {
+            let digits = usize::from(size < 9.95 && unit != "B");
+            return format!("{size:.digits$} {unit}");
+        }
+        size /= 1000.0;
+    }
+    format!("{size:.1} TB")
+}
+
+/// A number with a comma between thousands.
+pub fn number_words(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_as_short_as_they_can_be() {
+        let now = "2026-03-09T10:00:00.000Z";
+        for (then, expected) in [
+            ("2026-03-09T08:05:00.000Z", "08:05"),
+            ("2026-01-02T03:04:00.000Z", "1/2 03:04"),
+            ("2025-12-31T23:59:00.000Z", "25/12/31 23:59"),
+        ] {
+            assert_eq!(short_time(now, then), expected);
+        }
+    }
+
+    #[test]
+    fn ages_are_rounded_down() {
+        let minute = 60_000;
+        let day = 24 * 60 * minute;
+        for (ago, expected) in [
+            (-5 * day, "now"),
+            (minute - 1, "now"),
+            (minute, "1m"),
+            (60 * minute - 1, "59m"),
+            (60 * minute, "1h"),
+            (day - 1, "23h"),
+            (day, "1d"),
+            (7 * day - 1, "6d"),
+            (7 * day, "1w"),
+            (30 * day - 1, "4w"),
+            (30 * day, "1mo"),
+            (365 * day - 1, "12mo"),
+            (365 * day, "1y"),
+            (3 * 365 * day, "3y"),
+        ] {
+            assert_eq!(age(0, -ago), expected);
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let sizes = [0, 999, 1000, 68_000, 999_499, 999_500, 1_800_000_000, 4_000_000_000_000].map(size_words);
+        assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "68 kB", "999 kB", "1.0 MB", "1.8 GB", "4.0 TB"]);
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(number_words), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

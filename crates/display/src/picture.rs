@@ -1,0 +1,119 @@
+//! Pictures on terminals that can show them.
+
+use sessile_core::picture::{Picture, is_base64};
+
+use crate::measure::size_words;
+
+/// How a terminal takes pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Kitty's graphics protocol, which takes PNG.
+    Kitty,
+    /// iTerm2's inline images.
+    Iterm,
+}
+
+/// Larger ones would keep the terminal busy.
+const MOST_BASE64: usize = 8 << 20;
+
+/// How much kitty takes at a time.
+const PIECE: usize = 4096;
+
+/// The terminals that say that they can, for people who have another one.
+pub const ABLE: &str = "kitty, Ghostty, iTerm2 and WezTerm";
+
+impl Protocol {
+    /// The one that the terminal says it has. Nothing is guessed: what does not understand it prints it as text.
+    pub fn of_terminal(variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        let variable = |name| variable(name).unwrap_or_default();
+        let (term, program) = (variable("TERM"), variable("TERM_PROGRAM"));
+        // What stands between us and the terminal passes nothing on.
+        if term.starts_with("screen") || term.starts_with("tmux") || !variable("TMUX").is_empty() {
+            return None;
+        }
+        match (term.as_str(), program.as_str()) {
+            ("xterm-kitty" | "xterm-ghostty", _) => Some(Self::Kitty),
+            (_, "iTerm.app" | "WezTerm") => Some(Self::Iterm),
+            _ => None,
+        }
+    }
+
+    fn takes(self, mime_type: &str) -> bool {
+        match self {
+            Self::Kitty => mime_type == "image/png",
+            Self::Iterm => ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&mime_type),
+        }
+    }
+
+    /// What draws a picture as high as some rows; none if it cannot be drawn. Nothing but base 64 is ever passed on.
+    pub fn drawn(self, mime_type: &str, data: &str, rows: usize) -> Option<String> {
+        if data.len() > MOST_BASE64 || !self.takes(mime_type) || !is_base64(data) {
+            return None;
+        }
+        Some(match self {
+            Self::Iterm => format!("\x1b]1337;File=inline=1;preserveAspectRatio=1;height={rows}:{data}\x07"),
+            Self::Kitty => {
+                let pieces = data.as_bytes().chunks(PIECE).map(String::from_utf8_lossy);
+                let n_pieces = data.len().div_ceil(PIECE);
+                let piece = |(at, piece): (usize, std::borrow::Cow<'_, str>)| {
+                    let first = if at == 0 { format!("f=100,a=T,q=2,r={rows},") } else { String::new() };
+                    format!("\x1b_G{first}m={};{piece}\x1b\\", u8::from(at + 1 < n_pieces))
+                };
+                pieces.enumerate().map(piece).collect()
+            }
+        })
+    }
+
+    /// What takes away all that was drawn over the text, where clearing the screen does not.
+    pub fn cleared(self) -> &'static str {
+        match self {
+            Self::Kitty => "\x1b_Ga=d,q=2\x1b\\",
+            Self::Iterm => "",
+        }
+    }
+}
+
+/// A picture in a few words: what it is, how wide and high, and how large.
+pub fn picture_words(picture: &Picture) -> String {
+    let kind = if picture.mime_type.is_empty() { "unknown type" } else { &picture.mime_type };
+    let size = picture.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();
+    format!("[image: {kind}{size}, {}]", size_words(picture.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_are_drawn_in_pieces() {
+        let text = Protocol::Kitty.drawn("image/png", &"A".repeat(5000), 16).unwrap();
+        assert!(text.starts_with("\x1b_Gf=100,a=T,q=2,r=16,m=1;AAAA"));
+        assert!(text.ends_with("AA\x1b\\") && text.contains("\x1b_Gm=0;"));
+        assert_eq!(text.matches('A').count(), 5000);
+        let text = Protocol::Iterm.drawn("image/jpeg", "AAAA", 9).unwrap();
+        assert_eq!(text, "\x1b]1337;File=inline=1;preserveAspectRatio=1;height=9:AAAA\x07");
+    }
+
+    #[test]
+    fn nothing_but_base64_reaches_the_terminal() {
+        for (mime_type, data) in [("image/png", "AA\x1b[2J"), ("image/png", ""), ("image/jpeg", "AAAA")] {
+            assert_eq!(Protocol::Kitty.drawn(mime_type, data, 16), None, "{data:?}");
+        }
+        assert_eq!(Protocol::Iterm.drawn("image/png", "AA\x07", 16), None);
+        assert_eq!(Protocol::Iterm.drawn("text/plain", "AAAA", 16), None);
+    }
+
+    #[test]
+    fn terminals_say_what_they_can() {
+        let of = |term: &str, program: &str, tmux: &str| {
+            let known = [("TERM", term), ("TERM_PROGRAM", program), ("TMUX", tmux)];
+            let variable =
+                |name: &str| known.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            Protocol::of_terminal(&variable)
+        };
+        assert_eq!(of("xterm-kitty", "", ""), Some(Protocol::Kitty));
+        assert_eq!(of("xterm-256color", "WezTerm", ""), Some(Protocol::Iterm));
+        assert_eq!(of("xterm-256color", "WezTerm", "/tmp/tmux"), None);
+        assert_eq!(of("xterm-256color", "", ""), None);
+    }
+}

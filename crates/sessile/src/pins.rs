@@ -1,0 +1,47 @@
+//! Sessions that somebody wants to have at hand.
+//!
+//! A pin is a note in the state directory, by the session's id, so that it
+//! stays when the session moves. Sessions know nothing of it.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_store::{create_directory, read_whole, swap_in};
+
+use crate::error::SessionError;
+use crate::manager::Sessions;
+
+impl Sessions {
+    /// The ids of the sessions that are pinned. What cannot be read pins nothing.
+    pub fn pins(&self) -> HashSet<String> {
+        let Some(path) = self.pins_path() else { return HashSet::new() };
+        let text = read_whole(self.world.os(), &path).unwrap_or_default();
+        let Ok(note) = Raw::parse(&text) else { return HashSet::new() };
+        note.get("pinned").into_iter().flat_map(Raw::items).filter_map(Raw::as_string).collect()
+    }
+
+    /// Pins a session, or takes its pin away. Without a state directory there are no pins.
+    pub fn pin(&self, id: &str, is_pinned: bool) -> Result<(), SessionError> {
+        let Some(path) = self.pins_path() else { return Ok(()) };
+        let mut pins = self.pins();
+        let is_new = if is_pinned { pins.insert(id.to_owned()) } else { pins.remove(id) };
+        if !is_new {
+            return Ok(());
+        }
+        let mut pins: Vec<Json> = pins.iter().map(|id| Json::string(id)).collect();
+        pins.sort_by(|one, other| one.raw().as_bytes().cmp(other.raw().as_bytes()));
+        let mut note = ObjectWriter::new();
+        note.array("pinned", pins.iter().map(Json::raw));
+        let mut line = note.finish().into_bytes();
+        line.push(b'\n');
+        if let Some(directory) = path.parent() {
+            create_directory(self.world.os(), directory, false)?;
+        }
+        Ok(swap_in(self.world.os(), &path, &line)?)
+    }
+
+    fn pins_path(&self) -> Option<PathBuf> {
+        self.environment().state_dir().map(|directory| directory.join("pins.json"))
+    }
+}

@@ -1,0 +1,378 @@
+//! An entry in full, as lines.
+
+mod code;
+mod markdown;
+mod pictures;
+
+use sessile::entry::{Entry, Payload};
+use sessile::json::Raw;
+use sessile::message::{AssistantMessage, Block, Content, Message, ToolCall};
+use sessile::picture::Picture;
+use sessile_display::measure::number_words;
+use sessile_display::picture::picture_words;
+use sessile_display::words::{call_words, role_word, start};
+use sessile_display::wrapped;
+use similar::{ChangeTag, TextDiff};
+
+use crate::paint::Line;
+use crate::theme::Ink;
+use code::Highlighter;
+pub(crate) use pictures::{Drawable, entry_pictures};
+
+/// How much of an entry is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Detail {
+    /// All output of tools, or only its beginning.
+    pub(crate) tools: bool,
+    pub(crate) thinking: bool,
+    /// How many lines of an entry are shown at all.
+    pub(crate) most_lines: usize,
+}
+
+/// How many lines of the output of a tool are shown if not all.
+const MOST_OUTPUT: usize = 8;
+
+/// How much of a text is looked at.
+const MOST_TEXT: usize = 1 << 20;
+
+/// How long a line of output is on average, if it is short: what is looked at for so many lines of it.
+const OUTPUT_LINE: usize = 80;
+
+/// The lines of an entry, no wider than this.
+pub(crate) fn entry_lines(entry: &Entry, width: usize, detail: Detail) -> Vec<Line> {
+    let mut page = Page { width: width.max(8), detail, lines: Vec::new() };
+    page.entry(entry);
+    let n_more = page.lines.len().saturating_sub(detail.most_lines);
+    page.lines.truncate(detail.most_lines);
+    if n_more > 0 {
+        page.lines.push(more(n_more));
+    }
+    page.lines
+}
+
+fn more(n_lines: usize) -> Line {
+    let lines = if n_lines == 1 { "line" } else { "lines" };
+    Line::new().ink(Ink::DIM, &format!("… {} more {lines}", number_words(n_lines as u64)))
+}
+
+/// The text of an entry as somebody would copy it.
+pub(crate) fn entry_text(entry: &Entry) -> String {
+    let some = Option::<String>::unwrap_or_default;
+    match entry.payload() {
+        Payload::Message(message) => match message.message() {
+            Some(Message::BashExecution(run)) => format!("$ {}\n{}", some(run.command()), some(run.output())),
+            Some(message) => message.text(),
+            None => String::new(),
+        },
+        Payload::CustomMessage(custom) => custom.content().text(),
+        Payload::Compaction(compaction) => some(compaction.summary()),
+        Payload::BranchSummary(summary) => some(summary.summary()),
+        Payload::Label(label) => some(label.label()),
+        Payload::SessionInfo(info) => some(info.name()),
+        _ => entry.json().to_text().into_owned(),
+    }
+}
+
+/// A text up to so many lines and about so many bytes, and what follows.
+fn split_at_line(text: &str, most_lines: usize, most_bytes: usize) -> (&str, Option<&str>) {
+    let by_lines = text.match_indices('\n').nth(most_lines.saturating_sub(1)).map(|(at, _)| at);
+    let by_bytes = (text.len() > most_bytes).then(|| {
+        let from = (0..=most_bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        // A line that is too long by itself is cut in two.
+        text.get(..from).and_then(|start| start.rfind('\n')).unwrap_or(from)
+    });
+    let Some(at) = by_lines.into_iter().chain(by_bytes).min() else { return (text, None) };
+    let (shown, rest) = text.split_at(at);
+    (shown, Some(rest.strip_prefix('\n').unwrap_or(rest)))
+}
+
+struct Page {
+    width: usize,
+    detail: Detail,
+    lines: Vec<Line>,
+}
+
+impl Page {
+    fn entry(&mut self, entry: &Entry) {
+        match entry.payload() {
+            Payload::Message(message) => match message.message() {
+                Some(message) => self.message(message),
+                None => self.raw(entry),
+            },
+            Payload::CustomMessage(custom) => {
+                self.head(Ink::NAMED, &custom.custom_type().unwrap_or_else(|| "custom".to_owned()), "");
+                self.content(&custom.content(), false);
+            }
+            Payload::Compaction(compaction) => {
+                let tokens = (compaction.tokens_before().unwrap_or_default() / 1000.0).round();
+                self.head(Ink::ACCENT, "compaction", &format!("{tokens}k tokens before"));
+                self.markdown(&compaction.summary().unwrap_or_default());
+            }
+            Payload::BranchSummary(summary) => {
+                self.head(Ink::ACCENT, "summary of another branch", "");
+                self.markdown(&summary.summary().unwrap_or_default());
+            }
+            _ => self.raw(entry),
+        }
+    }
+
+    fn message(&mut self, message: Message<'_>) {
+        match message {
+            Message::User(user) => {
+                self.head(Ink::PERSON, "you", "");
+                self.content(&user.content(), false);
+            }
+            Message::Assistant(answer) => self.answer(answer),
+            Message::ToolResult(result) => {
+                let is_bad = result.is_error() == Some(true);
+                let ink = if is_bad { Ink::BAD } else { Ink::DIM };
+                let note = if is_bad { "failed" } else { "" };
+                self.head(
+                    ink,
+                    &format!("result of {}", result.tool_name().unwrap_or_else(|| "a tool".to_owned())),
+                    note,
+                );
+                self.output(&result.content());
+            }
+            Message::BashExecution(run) => {
+                self.head(Ink::PERSON, "shell", "");
+                let command = Highlighter::new("sh").line(&run.command().unwrap_or_default().replace('\n', " ⏎ "));
+                self.lines.extend(Line::new().ink(Ink::DIM, "$ ").join(command).wrapped(self.width, 2));
+                self.folded(&run.output().unwrap_or_default());
+            }
+            Message::Custom(custom) => {
+                self.head(Ink::NAMED, &custom.custom_type().unwrap_or_else(|| "custom".to_owned()), "");
+                self.content(&custom.content(), false);
+            }
+            other => {
+                self.head(Ink::DIM, &role_word(other), "");
+                self.content(&other.content(), true);
+            }
+        }
+    }
+
+    fn answer(&mut self, answer: AssistantMessage<'_>) {
+        self.head(Ink::ACCENT, "model", &answer.model().unwrap_or_default());
+        self.content(&answer.content(), false);
+        if let Some(error) = answer.error_message() {
+            self.plain(Ink::BAD, &error);
+        }
+        if let Some(reason) = answer.stop_reason().filter(|reason| reason != "stop" && reason != "toolUse") {
+            self.plain(Ink::BAD, &format!("({reason})"));
+        }
+    }
+
+    fn head(&mut self, ink: Ink, who: &str, note: &str) {
+        let line = Line::new().ink(ink.bold(), who);
+        self.lines.push(if note.is_empty() { line } else { line.ink(Ink::DIM, &format!(" · {note}")) }.cut(self.width));
+    }
+
+    fn content(&mut self, content: &Content<'_>, is_plain: bool) {
+        match content {
+            Content::Text(text) if is_plain => self.folded(text),
+            Content::Text(text) => self.markdown(text),
+            Content::Blocks(blocks) => blocks.iter().for_each(|block| self.block(*block)),
+            Content::Missing => {}
+            Content::Odd(value) => self.plain(Ink::DIM, &start(&value.to_text(), 2000)),
+        }
+    }
+
+    fn block(&mut self, block: Block<'_>) {
+        match block {
+            Block::Text(text) => self.markdown(&text.text().unwrap_or_default()),
+            Block::Thinking(thought) => {
+                let text = thought.thinking().unwrap_or_default();
+                if self.detail.thinking {
+                    self.plain(Ink::DIM, &format!("thinking: {text}"));
+                } else if !text.trim().is_empty() {
+                    self.lines
+                        .push(Line::new().ink(Ink::DIM, &start(&format!("thinking: {text}"), 300)).cut(self.width));
+                }
+            }
+            Block::ToolCall(call) => self.call(call),
+            Block::Image(image) => {
+                self.plain(Ink::DIM, &picture_words(&Picture::new(image)));
+            }
+            other => self.plain(Ink::DIM, &start(&other.raw().to_text(), 2000)),
+        }
+    }
+
+    fn call(&mut self, call: ToolCall<'_>) {
+        self.lines.push(Line::new().ink(Ink::ACCENT, "→ ").ink(Ink::ACCENT, &call_words(call)).cut(self.width));
+        let arguments = call.arguments();
+        let text = |key: &str| arguments.and_then(|it| it.get(key)).and_then(Raw::as_string);
+        let path = text("path").or_else(|| text("file_path")).unwrap_or_default();
+        match call.name().as_deref() {
+            Some("edit") => {
+                let several = arguments.and_then(|it| it.get("edits"));
+                let edits: Vec<Raw<'_>> =
+                    several.map_or_else(|| arguments.into_iter().collect(), |it| it.items().collect());
+                for edit in edits {
+                    let part = |keys: [&str; 2]| keys.iter().find_map(|key| edit.get(key)?.as_string());
+                    if let (Some(old), Some(new)) = (part(["oldText", "old_string"]), part(["newText", "new_string"])) {
+                        self.change(&old, &new);
+                    }
+                }
+            }
+            Some("write") => self.code(&path, &text("content").unwrap_or_default()),
+            Some("bash") => self.code("x.sh", &text("command").unwrap_or_default()),
+            _ if self.detail.tools => {
+                for argument in arguments.into_iter().flat_map(Raw::members) {
+                    let value = argument.value.as_string().unwrap_or_else(|| argument.value.to_text().into_owned());
+                    self.plain(Ink::DIM, &format!("  {}: {value}", argument.key.as_string().unwrap_or_default()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a change takes away and adds, line by line.
+    fn change(&mut self, old: &str, new: &str) {
+        let (old, new) = (start(old, MOST_TEXT), start(new, MOST_TEXT));
+        let diff = TextDiff::from_lines(&old, &new);
+        let mut lines = Vec::new();
+        for change in diff.iter_all_changes() {
+            let (ink, sign) = match change.tag() {
+                ChangeTag::Delete => (Ink::BAD, "- "),
+                ChangeTag::Insert => (Ink::ADDED, "+ "),
+                ChangeTag::Equal => (Ink::DIM, "  "),
+            };
+            let text = change.value().trim_end_matches(['\n', '\r']).replace('\t', "    ");
+            lines.push(Line::new().ink(ink, sign).ink(ink, &text).cut(self.width));
+        }
+        self.some(lines);
+    }
+
+    fn code(&mut self, path: &str, text: &str) {
+        let mut highlighter = Highlighter::of_file(path);
+        let text = start(text, MOST_TEXT);
+        let lines =
+            text.lines().map(|line| Line::new().text("  ").join(highlighter.line(line)).cut(self.width)).collect();
+        self.some(lines);
+    }
+
+    fn output(&mut self, content: &Content<'_>) {
+        match content {
+            Content::Blocks(blocks) => {
+                for block in blocks {
+                    match block {
+                        Block::Text(text) => self.folded(&text.text().unwrap_or_default()),
+                        other => self.block(*other),
+                    }
+                }
+            }
+            Content::Text(text) => self.folded(text),
+            other => self.content(other, true),
+        }
+    }
+
+    /// Output of which only the beginning may be shown: as much as there is room for is broken into lines, and the
+    /// lines of the rest are only counted.
+    fn folded(&mut self, text: &str) {
+        let text = text.trim_end();
+        let most = if self.detail.tools { self.detail.most_lines } else { MOST_OUTPUT };
+        let (shown, rest) = split_at_line(text, most, most.saturating_mul(OUTPUT_LINE).max(1 << 16));
+        let mut lines: Vec<Line> =
+            wrapped(shown, self.width).iter().map(|line| Line::new().ink(Ink::DIM, line)).collect();
+        let n_more = rest.map_or(0, |rest| rest.matches('\n').count() + 1) + lines.len().saturating_sub(most);
+        lines.truncate(most);
+        self.lines.extend(lines);
+        if n_more > 0 {
+            self.lines.push(more(n_more));
+        }
+    }
+
+    fn some(&mut self, lines: Vec<Line>) {
+        let most = if self.detail.tools { usize::MAX } else { MOST_OUTPUT };
+        let n_more = lines.len().saturating_sub(most);
+        self.lines.extend(lines.into_iter().take(most));
+        if n_more > 0 {
+            self.lines.push(more(n_more));
+        }
+    }
+
+    fn markdown(&mut self, text: &str) {
+        self.lines.extend(markdown::lines(&start(text, MOST_TEXT), self.width));
+    }
+
+    fn plain(&mut self, ink: Ink, text: &str) {
+        let text = start(text, MOST_TEXT);
+        self.lines.extend(wrapped(&text, self.width).iter().map(|line| Line::new().ink(ink, line)));
+    }
+
+    /// An entry that is no conversation: what it holds.
+    fn raw(&mut self, entry: &Entry) {
+        let kind = entry.raw().get("type").and_then(Raw::as_string).unwrap_or_else(|| "?".to_owned());
+        self.head(Ink::DIM, &start(&kind, 100), "");
+        for member in entry.raw().members() {
+            let key = member.key.as_string().unwrap_or_default();
+            if ["type", "id", "parentId", "timestamp"].contains(&key.as_str()) {
+                continue;
+            }
+            let value = member.value.as_string().unwrap_or_else(|| member.value.to_text().into_owned());
+            self.plain(Ink::DIM, &format!("{key}: {}", start(&value, 2000)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sessile::json::Json;
+
+    use super::*;
+
+    fn shown(entry: &str, tools: bool) -> Vec<String> {
+        let entry = Entry::new(Json::parse(entry).unwrap());
+        entry_lines(&entry, 60, Detail { tools, thinking: false, most_lines: 1000 }).iter().map(Line::to_text).collect()
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let said = |text: &str| {
+            let text = Json::string(text).raw().to_text().into_owned();
+            format!(
+                "{{\"type\":\"message\",\"message\":{{\"role\":\"toolResult\",\"toolName\":\"t\",\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}}}"
+            )
+        };
+        let numbers: Vec<String> = (0..100_000).map(|number| format!("{number}")).collect();
+        let lines = shown(&said(&numbers.join("\n")), false);
+        assert_eq!((lines.len(), lines[1].as_str(), lines[9].as_str()), (10, "0", "… 99,992 more lines"));
+        let lines = shown(&said(&numbers.join("\n")), true);
+        assert_eq!((lines[1000 - 1].as_str(), lines[1000].as_str()), ("998", "… 2 more lines"));
+        let lines = shown(&said(&"x".repeat(1 << 20)), false);
+        assert!(lines[8].starts_with("xxx") && lines[9].contains(" more lines"), "{}", lines[9]);
+        assert_eq!(shown(&said("one\ntwo\n"), false).len(), 3);
+    }
+
+    #[test]
+    fn edits_are_shown_as_changes() {
+        let entry = r#"{"type":"message","message":{"role":"assistant","model":"m","content":[{"type":"toolCall","id":"1","name":"edit","arguments":{"path":"a.rs","oldText":"one\ntwo\n","newText":"one\nthree\n"}}]}}"#;
+        assert_eq!(shown(entry, false), ["model · m", "→ [edit: a.rs]", "  one", "- two", "+ three"]);
+    }
+
+    #[test]
+    fn long_output_is_folded() {
+        let output = "line\\n".repeat(20);
+        let entry = format!(
+            r#"{{"type":"message","message":{{"role":"toolResult","toolName":"bash","content":[{{"type":"text","text":"{output}"}}]}}}}"#
+        );
+        let few = shown(&entry, false);
+        assert_eq!((few.len(), few.last().unwrap().as_str()), (10, "… 12 more lines"));
+        assert_eq!(shown(&entry, true).len(), 21);
+    }
+
+    #[test]
+    fn every_entry_has_lines() {
+        for entry in [
+            r#"{"type":"message","message":{"role":"user","content":"hi \u001b[2J"}}"#,
+            r#"{"type":"message","message":{"role":"bashExecution","command":"ls","output":"a"}}"#,
+            r#"{"type":"compaction","summary":"s","tokensBefore":41870}"#,
+            r#"{"type":"label","label":"x","targetId":"y"}"#,
+            r#"{"type":"message"}"#,
+            "123",
+        ] {
+            let lines = shown(entry, true);
+            assert!(!lines.is_empty() && !lines.concat().contains('\u{1b}'), "{entry}");
+        }
+    }
+}

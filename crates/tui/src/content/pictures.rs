@@ -1,0 +1,36 @@
+//! The pictures of an entry.
+
+use sessile::entry::{Entry, Payload};
+use sessile::message::{Block, Content};
+use sessile::picture::Picture;
+use sessile_display::picture::picture_words;
+
+/// A picture that a terminal may be able to draw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Drawable {
+    pub(crate) mime_type: String,
+    /// In base 64, if it is what it should be.
+    pub(crate) data: String,
+    /// What it is, for people.
+    pub(crate) words: String,
+}
+
+/// The pictures of an entry, in their order.
+pub(crate) fn entry_pictures(entry: &Entry) -> Vec<Drawable> {
+    let content = match entry.payload() {
+        Payload::Message(message) => message.message().map(sessile::message::Message::content),
+        Payload::CustomMessage(custom) => Some(custom.content()),
+        _ => None,
+    };
+    let Some(Content::Blocks(blocks)) = content else { return Vec::new() };
+    let images = blocks.iter().filter_map(|block| match block {
+        Block::Image(image) => Some(*image),
+        _ => None,
+    });
+    let drawable = |image: sessile::message::ImageBlock<'_>| Drawable {
+        mime_type: image.mime_type().unwrap_or_default(),
+        data: image.data().unwrap_or_default(),
+        words: picture_words(&Picture::new(image)),
+    };
+    images.map(drawable).collect()
+}

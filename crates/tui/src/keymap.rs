@@ -1,0 +1,263 @@
+//! Which key does what: data, from which keys are looked up and the help screen is made.
+
+use std::collections::HashMap;
+
+use sessile::json::{Raw, Shape};
+use sessile::settings::Setting;
+
+use crate::key::Key;
+
+/// A place that has keys of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Where {
+    Picker,
+    Tree,
+    Fork,
+    Reader,
+    /// Every line that is typed into.
+    Line,
+}
+
+macro_rules! actions {
+    ($($name:ident $id:literal $keys:tt $places:tt $what:literal;)*) => {
+        /// What a key can do.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum Action { $($name,)* }
+
+        /// All actions, in the order of the help screen.
+        pub(crate) const ACTIONS: &[Definition] = &[
+            $(Definition { action: Action::$name, id: $id, keys: &$keys, places: &$places, what: $what },)*
+        ];
+    };
+}
+
+/// An action with its name, its keys and what it does.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub(crate) action: Action,
+    pub(crate) id: &'static str,
+    /// Its keys unless the user has others.
+    pub(crate) keys: &'static [&'static str],
+    pub(crate) places: &'static [Where],
+    pub(crate) what: &'static str,
+}
+
+use Where::{Fork, Line, Picker, Reader, Tree};
+
+// Names and keys that pi has are pi's; the others are ours, behind Alt where pi has none.
+actions! {
+    Up "tui.select.up" ["up"] [Picker, Tree, Fork] "one up";
+    Down "tui.select.down" ["down"] [Picker, Tree, Fork] "one down";
+    PageUp "tui.select.pageUp" ["pageUp"] [Picker, Tree, Fork] "one page up";
+    PageDown "tui.select.pageDown" ["pageDown"] [Picker, Tree, Fork] "one page down";
+    First "app.list.first" ["alt+home"] [Picker, Tree, Fork] "to the first one";
+    Last "app.list.last" ["alt+end"] [Picker, Tree, Fork] "to the last one";
+    Confirm "tui.select.confirm" ["enter"] [Picker, Tree, Fork] "go on with it";
+    Cancel "tui.select.cancel" ["escape", "ctrl+c"] [Picker, Tree, Fork] "back; leave";
+
+    ToggleScope "tui.input.tab" ["tab"] [Picker] "this folder, or all";
+    ToggleSort "app.session.toggleSort" ["ctrl+s"] [Picker] "threaded, recent, by relevance";
+    ToggleNamed "app.session.toggleNamedFilter" ["ctrl+n"] [Picker] "only those with a name";
+    TogglePath "app.session.togglePath" ["ctrl+p"] [Picker] "show paths";
+    Rename "app.session.rename" ["ctrl+r"] [Picker] "rename";
+    Delete "app.session.delete" ["ctrl+d"] [Picker] "to the trash";
+    DeleteNoninvasive "app.session.deleteNoninvasive" ["ctrl+backspace"] [Picker] "to the trash, if nothing is typed";
+    TogglePreview "app.session.togglePreview" ["alt+p"] [Picker] "show or hide the preview";
+    PreviewUp "app.session.previewUp" ["alt+up"] [Picker] "preview: up";
+    PreviewDown "app.session.previewDown" ["alt+down"] [Picker] "preview: down";
+    ToggleText "app.session.toggleText" ["alt+t"] [Picker] "search what was said, too";
+    ToggleGroups "app.session.toggleGroups" ["alt+g"] [Picker] "group by repository";
+    ToggleChildren "app.session.toggleChildren" ["alt+h"] [Picker] "hide forks";
+    TogglePin "app.session.pin" ["alt+i"] [Picker] "pin to the top";
+    Mark "app.session.mark" ["alt+m"] [Picker] "mark, for several at once";
+    MarkAll "app.session.markAll" ["alt+a"] [Picker] "mark all that are listed, or none";
+    Move "app.session.move" ["alt+o"] [Picker] "move to another working directory";
+    Export "app.session.export" ["alt+e"] [Picker] "export to a directory";
+    OpenTree "app.session.tree" ["ctrl+t"] [Picker] "look at its tree";
+    OpenReader "app.session.read" ["ctrl+o"] [Picker] "read it";
+
+    TreePageUp "app.tree.pageUp" ["left"] [Tree] "one page up";
+    TreePageDown "app.tree.pageDown" ["right"] [Tree] "one page down";
+    FoldOrUp "app.tree.foldOrUp" ["ctrl+left", "alt+left"] [Tree] "fold, or up to where the branch begins";
+    UnfoldOrDown "app.tree.unfoldOrDown" ["ctrl+right", "alt+right"] [Tree] "unfold, or down to the next branches";
+    Copy "app.message.copy" ["ctrl+x"] [Tree, Reader] "copy the text";
+    EditLabel "app.tree.editLabel" ["shift+l"] [Tree] "edit the label";
+    ToggleLabelTime "app.tree.toggleLabelTimestamp" ["shift+t"] [Tree] "when labels were set";
+    FilterDefault "app.tree.filter.default" ["ctrl+d"] [Tree] "filter: what was said and done";
+    FilterNoTools "app.tree.filter.noTools" ["ctrl+t"] [Tree] "filter: without tools";
+    FilterUserOnly "app.tree.filter.userOnly" ["ctrl+u"] [Tree] "filter: what you said";
+    FilterLabeledOnly "app.tree.filter.labeledOnly" ["ctrl+l"] [Tree] "filter: labels";
+    FilterAll "app.tree.filter.all" ["ctrl+a"] [Tree] "filter: everything";
+    FilterForward "app.tree.filter.cycleForward" ["ctrl+o"] [Tree] "next filter";
+    FilterBackward "app.tree.filter.cycleBackward" ["shift+ctrl+o"] [Tree] "previous filter";
+    ToggleContent "app.tree.toggleContent" ["alt+p"] [Tree] "show or hide the entry";
+    ContentUp "app.tree.contentUp" ["alt+up"] [Tree] "entry: up";
+    ContentDown "app.tree.contentDown" ["alt+down"] [Tree] "entry: down";
+    NextLabel "app.tree.nextLabel" ["alt+l"] [Tree] "next label";
+    PreviousLabel "app.tree.previousLabel" ["shift+alt+l"] [Tree] "previous label";
+    NextBranch "app.tree.nextBranch" ["alt+b"] [Tree] "next branch point";
+    PreviousBranch "app.tree.previousBranch" ["shift+alt+b"] [Tree] "previous branch point";
+    TreeNextHit "app.tree.nextHit" ["alt+n"] [Tree] "next place of what was searched last, among all rows";
+    TreePreviousHit "app.tree.previousHit" ["shift+alt+n"] [Tree] "previous place of it";
+    ToLeaf "app.tree.leaf" ["alt+j"] [Tree] "to the leaf";
+    Compare "app.tree.compare" ["alt+v"] [Tree] "compare with another branch: first one, then the other";
+    ForkHere "app.tree.fork" ["alt+f"] [Tree] "fork here";
+    CloneHere "app.tree.clone" ["alt+c"] [Tree] "clone the path to here";
+    ToggleCost "app.tree.toggleCost" ["alt+s"] [Tree] "tokens and cost, up to here and of the branch";
+    TreePictures "app.tree.pictures" ["alt+i"] [Tree] "look at the pictures of the entry";
+
+    Undo "app.undo" ["alt+u"] [Picker, Tree] "undo the last change";
+    Help "app.help" ["f1", "alt+?"] [Picker, Tree, Fork, Reader] "this help";
+    Suspend "app.suspend" ["ctrl+z"] [Picker, Tree, Fork, Reader] "back to the shell for now";
+
+    ReaderUp "app.reader.up" ["up", "k"] [Reader] "one line up";
+    ReaderDown "app.reader.down" ["down", "j"] [Reader] "one line down";
+    ReaderPageUp "app.reader.pageUp" ["pageUp", "b"] [Reader] "one page up";
+    ReaderPageDown "app.reader.pageDown" ["pageDown", "space"] [Reader] "one page down";
+    ReaderTop "app.reader.top" ["home", "g"] [Reader] "to the beginning";
+    ReaderEnd "app.reader.end" ["end", "shift+g"] [Reader] "to the end";
+    NextPrompt "app.reader.nextPrompt" ["]", "ctrl+down"] [Reader] "next message of yours";
+    PreviousPrompt "app.reader.previousPrompt" ["[", "ctrl+up"] [Reader] "previous message of yours";
+    ToggleTools "app.tools.expand" ["ctrl+o", "o"] [Reader] "all output of tools, or its beginning";
+    ToggleThinking "app.thinking.toggle" ["ctrl+t", "t"] [Reader] "thoughts";
+    Search "app.reader.search" ["/"] [Reader] "search";
+    NextHit "app.reader.nextHit" ["n"] [Reader] "next place";
+    PreviousHit "app.reader.previousHit" ["shift+n"] [Reader] "previous place";
+    Pictures "app.reader.pictures" ["i"] [Reader] "look at the pictures of what is seen";
+    Edit "app.editor.external" ["ctrl+g", "e"] [Reader] "open in $EDITOR";
+    Follow "app.reader.follow" ["f"] [Reader] "follow what is written";
+    Leave "app.reader.leave" ["escape", "q", "ctrl+c"] [Reader] "leave";
+
+    CursorLeft "tui.editor.cursorLeft" ["left", "ctrl+b"] [Line] "one character left";
+    CursorRight "tui.editor.cursorRight" ["right", "ctrl+f"] [Line] "one character right";
+    WordLeft "tui.editor.cursorWordLeft" ["alt+left", "ctrl+left", "alt+b"] [Line] "one word left";
+    WordRight "tui.editor.cursorWordRight" ["alt+right", "ctrl+right", "alt+f"] [Line] "one word right";
+    LineStart "tui.editor.cursorLineStart" ["home", "ctrl+a"] [Line] "to the start of the line";
+    LineEnd "tui.editor.cursorLineEnd" ["end", "ctrl+e"] [Line] "to the end of the line";
+    CharBackward "tui.editor.deleteCharBackward" ["backspace"] [Line] "delete the character before";
+    CharForward "tui.editor.deleteCharForward" ["delete", "ctrl+d"] [Line] "delete the character behind";
+    WordBackward "tui.editor.deleteWordBackward" ["ctrl+w", "alt+backspace", "ctrl+backspace"] [Line] "delete the word before";
+    WordForward "tui.editor.deleteWordForward" ["alt+d", "alt+delete"] [Line] "delete the word behind";
+    ToLineStart "tui.editor.deleteToLineStart" ["ctrl+u"] [Line] "delete to the start of the line";
+    ToLineEnd "tui.editor.deleteToLineEnd" ["ctrl+k"] [Line] "delete to the end of the line";
+    Yank "tui.editor.yank" ["ctrl+y"] [Line] "put back what was deleted";
+}
+
+/// The keys as they are in force.
+#[derive(Clone, Debug)]
+pub(crate) struct Keymap {
+    by_key: HashMap<(Where, Key), Action>,
+    by_action: HashMap<Action, Vec<Key>>,
+}
+
+impl Default for Keymap {
+    fn default() -> Self {
+        Self::with(&HashMap::new())
+    }
+}
+
+impl Keymap {
+    /// The keys with those that the user has set, in `[tui.keys]`, and what is wrong there.
+    pub(crate) fn of_settings<'s>(table: impl Iterator<Item = &'s Setting>) -> (Self, Vec<String>) {
+        let mut given: HashMap<&'static str, Vec<Key>> = HashMap::new();
+        let mut problems = Vec::new();
+        for setting in table {
+            let Some(id) = setting.key.strip_prefix("tui.keys.") else { continue };
+            let Some(action) = ACTIONS.iter().find(|action| action.id == id) else {
+                problems.push(format!("{}: there is no action {id}", setting.origin));
+                continue;
+            };
+            let value = setting.value.as_ref().map(sessile::settings::Value::to_json);
+            match value.as_ref().and_then(|value| keys_of(value.raw())) {
+                Some(keys) => drop(given.insert(action.id, keys)),
+                None => problems.push(format!(
+                    "{}: {} must be a key such as \"ctrl+s\", or a list of keys",
+                    setting.origin, setting.key
+                )),
+            }
+        }
+        (Self::with(&given), problems)
+    }
+
+    fn with(given: &HashMap<&'static str, Vec<Key>>) -> Self {
+        let mut keymap = Self { by_key: HashMap::new(), by_action: HashMap::new() };
+        for definition in ACTIONS {
+            let usual = || definition.keys.iter().filter_map(|name| Key::named(name)).collect();
+            let keys: Vec<Key> = given.get(definition.id).cloned().unwrap_or_else(usual);
+            for key in &keys {
+                for place in definition.places {
+                    // Keys that the user has chosen win over usual ones of other actions.
+                    let is_chosen = given.contains_key(definition.id);
+                    let slot = keymap.by_key.entry((*place, *key));
+                    match slot {
+                        std::collections::hash_map::Entry::Occupied(mut slot) if is_chosen => {
+                            slot.insert(definition.action);
+                        }
+                        std::collections::hash_map::Entry::Occupied(_) => {}
+                        std::collections::hash_map::Entry::Vacant(slot) => drop(slot.insert(definition.action)),
+                    }
+                }
+            }
+            keymap.by_action.insert(definition.action, keys);
+        }
+        keymap
+    }
+
+    /// What a key does somewhere.
+    pub(crate) fn action(&self, place: Where, key: Key) -> Option<Action> {
+        self.by_key.get(&(place, key)).copied()
+    }
+
+    /// The first key of an action, as it is shown.
+    pub(crate) fn hint(&self, action: Action) -> String {
+        self.by_action.get(&action).and_then(|keys| keys.first()).map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// All keys of an action, as they are shown.
+    pub(crate) fn hints(&self, action: Action) -> String {
+        let keys = self.by_action.get(&action).map(Vec::as_slice).unwrap_or_default();
+        keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn keys_of(value: Raw<'_>) -> Option<Vec<Key>> {
+    let named = |value: Raw<'_>| value.as_string().and_then(|name| Key::named(&name));
+    match value.shape() {
+        Shape::String => named(value).map(|key| vec![key]),
+        Shape::Array => value.items().map(named).collect(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_has_a_name_and_no_place_has_one_twice() {
+        let mut seen = HashMap::new();
+        for definition in ACTIONS {
+            for name in definition.keys {
+                let key = Key::named(name).unwrap_or_else(|| panic!("{name}"));
+                for place in definition.places {
+                    let other = seen.insert((*place, key), definition.id);
+                    assert_eq!(other, None, "{name} in {place:?} is {} as well", definition.id);
+                }
+            }
+        }
+    }
+
+    /// Those without a key would be overlooked by the tests that press all of them in a terminal.
+    #[test]
+    fn every_action_has_a_key_and_a_place() {
+        for definition in ACTIONS {
+            assert!(!definition.keys.is_empty() && !definition.places.is_empty(), "{}", definition.id);
+        }
+    }
+
+    #[test]
+    fn ids_are_unique() {
+        let ids: std::collections::HashSet<_> = ACTIONS.iter().map(|definition| definition.id).collect();
+        assert_eq!(ids.len(), ACTIONS.len());
+    }
+}

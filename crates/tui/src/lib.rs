@@ -1,0 +1,262 @@
+//! The terminal UI of Sessile: pick a session, look at its tree, fork it, read it.
+//!
+//! Every screen is three things apart from each other: a state, a function
+//! that changes it when something happens, and a function that draws it. What
+//! takes time is done on other threads and comes back as something that
+//! happens, so that no key waits for a disk. Text of sessions reaches the
+//! screen through one module, which makes it harmless.
+
+mod content;
+mod fork;
+mod help;
+mod input;
+mod key;
+mod keyboard;
+mod keymap;
+mod paint;
+mod part;
+mod picker;
+mod reader;
+mod run;
+mod status;
+mod terminal;
+#[cfg(test)]
+mod testing;
+mod theme;
+mod tree;
+mod work;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sessile::settings::{Settings, Value};
+use sessile::tree::Filter;
+use sessile::{Environment, Sessions};
+
+use fork::Fork;
+pub use fork::ForkOutcome;
+use keymap::Keymap;
+use part::{Job, Part};
+use picker::job::Desk;
+use picker::{Picked, Picker};
+use reader::Reader;
+use terminal::Terminal;
+pub use theme::Theme;
+use tree::Tree;
+pub use tree::TreeOutcome;
+pub use tree::desk::{HowToSumUp, SummingUp};
+
+/// Why the UI ended without an answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TuiError {
+    /// The terminal could not be read or written.
+    #[error("the terminal cannot be used")]
+    Io(#[from] io::Error),
+    /// The terminal is not there any more.
+    #[error("the terminal is gone")]
+    TerminalGone,
+    /// Somebody ended the process.
+    #[error("ended by signal {0}")]
+    Signal(i32),
+    /// Something that cannot happen has happened.
+    #[error("this is a bug in Sessile; nothing was lost, since sessions only grow")]
+    Panicked,
+}
+
+/// Every key that an action has unless the user chooses others: where it counts, the action's id, and the key.
+pub fn usual_keys() -> Vec<(String, &'static str, String)> {
+    let each = keymap::ACTIONS.iter().flat_map(|action| {
+        let keys = action.keys.iter().map(move |key| (action, (*key).to_owned()));
+        keys.flat_map(|(action, key)| action.places.iter().map(move |place| (place, action.id, key.clone())))
+    });
+    each.map(|(place, id, key)| (format!("{place:?}"), id, key)).collect()
+}
+
+/// What the screens work with.
+#[derive(Clone)]
+pub struct Ui {
+    sessions: Sessions,
+    surroundings: Arc<dyn Environment>,
+    cwd: PathBuf,
+    session_dir: Option<PathBuf>,
+    keymap: Arc<Keymap>,
+    theme: Theme,
+    has_mouse: bool,
+    shows_preview: bool,
+    current: Option<PathBuf>,
+    filter: Option<Filter>,
+    sums_up: Option<Arc<HowToSumUp>>,
+    warnings: Vec<String>,
+}
+
+impl Ui {
+    /// A UI for sessions, as the table `[tui]` of the settings says.
+    ///
+    /// What the terminal is like is asked of `surroundings`, which need not be where the sessions are.
+    pub fn new(
+        sessions: Sessions,
+        surroundings: Arc<dyn Environment>,
+        cwd: PathBuf,
+        session_dir: Option<PathBuf>,
+        settings: &Settings,
+    ) -> Self {
+        let (keymap, mut warnings) = Keymap::of_settings(settings.table("tui"));
+        let value = |name: &str| settings.table("tui").find(|setting| setting.key == name)?.value.clone();
+        let text = |name: &str| value(name).as_ref().map(Value::to_text);
+        let is_on = |name: &str| text(name).is_none_or(|text| text != "false");
+        let word = text("tui.theme").unwrap_or_else(|| "auto".to_owned());
+        let is_bare = surroundings.variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let theme = Theme::of_word(&word).unwrap_or_else(|| {
+            if word != "auto" {
+                warnings.push(format!("tui.theme must be one of auto, dark, light, none, not {word:?}"));
+            }
+            if is_bare { Theme::Plain } else { Theme::of_terminal(surroundings.variable("COLORFGBG").as_deref()) }
+        });
+        let word = text("tui.tree_filter");
+        let filter = word.as_deref().map(|word| (word, filter_of(word)));
+        if let Some((word, None)) = filter {
+            warnings.push(format!("tui.tree_filter is no filter: {word:?}"));
+        }
+        let filter = filter.and_then(|(_, filter)| filter);
+        Self {
+            surroundings,
+            cwd,
+            session_dir,
+            keymap: Arc::new(keymap),
+            theme,
+            has_mouse: is_on("tui.mouse"),
+            shows_preview: is_on("tui.preview"),
+            current: None,
+            filter,
+            sums_up: None,
+            warnings,
+            sessions,
+        }
+    }
+
+    /// The same, in no colour at all.
+    #[must_use]
+    pub fn without_colour(mut self) -> Self {
+        self.theme = Theme::Plain;
+        self
+    }
+
+    /// The same, with a filter for trees by the name that pi has for it, unless the settings name one.
+    #[must_use]
+    pub fn with_usual_filter(mut self, word: Option<&str>) -> Self {
+        self.filter = self.filter.or_else(|| word.and_then(filter_of));
+        self
+    }
+
+    /// The same, with a session that somebody has open and that must not be deleted.
+    #[must_use]
+    pub fn with_current(mut self, current: Option<PathBuf>) -> Self {
+        self.current = current;
+        self
+    }
+
+    /// The same, with somebody who sums up branches that are left; without one the offline rule does.
+    #[must_use]
+    pub fn summing_up(mut self, how: Arc<HowToSumUp>) -> Self {
+        self.sums_up = Some(how);
+        self
+    }
+
+    /// What is odd about the settings.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Lets somebody pick a session to go on with; none if nobody does.
+    ///
+    /// Begins with the sessions of the working directory, or of all of them, and with a query.
+    pub fn pick(&self, is_all: bool, query: &str) -> Result<Option<PathBuf>, TuiError> {
+        let desk = Arc::new(Desk {
+            sessions: self.sessions.clone(),
+            cwd: self.cwd.clone(),
+            session_dir: self.session_dir.clone(),
+        });
+        let home = self.sessions.environment().home().to_string_lossy().into_owned();
+        let mut picker = Picker::new(Arc::clone(&self.keymap), home, self.current.clone(), self.shows_preview);
+        picker = picker.asked(query);
+        if is_all {
+            picker = picker.of_all();
+        }
+        let mut terminal = Terminal::take(self.has_mouse)?;
+        loop {
+            match self.run(&mut picker, Arc::clone(&desk), &mut terminal)? {
+                Picked::Nothing => return Ok(None),
+                Picked::Resume(path) => return Ok(Some(path)),
+                Picked::Tree(path) => {
+                    let outcome = self.show_tree(path, &mut terminal)?;
+                    picker.come_back(outcome.failure);
+                }
+                Picked::Read(path) => {
+                    let failure = self.show_reader(path, &mut terminal)?;
+                    picker.come_back(failure);
+                }
+            }
+        }
+    }
+
+    /// Shows the tree of a session until somebody leaves it.
+    pub fn tree(&self, path: PathBuf) -> Result<TreeOutcome, TuiError> {
+        self.show_tree(path, &mut Terminal::take(self.has_mouse)?)
+    }
+
+    /// Lets somebody choose a message to fork a session at, and forks it.
+    pub fn fork(&self, path: PathBuf) -> Result<ForkOutcome, TuiError> {
+        let desk = fork::Desk { sessions: self.sessions.clone(), path };
+        let mut terminal = Terminal::take(self.has_mouse)?;
+        self.run(&mut Fork::new(Arc::clone(&self.keymap)), Arc::new(desk), &mut terminal)
+    }
+
+    /// Shows a session as a conversation until somebody leaves it. Returns why it could not, if so.
+    pub fn read(&self, path: PathBuf) -> Result<Option<String>, TuiError> {
+        self.show_reader(path, &mut Terminal::take(self.has_mouse)?)
+    }
+
+    fn show_tree(&self, path: PathBuf, terminal: &mut Terminal) -> Result<TreeOutcome, TuiError> {
+        let environment = self.sessions.environment();
+        let offset_ms = environment.local_offset_ms(environment.now_ms());
+        let mut tree =
+            Tree::new(Arc::clone(&self.keymap), self.filter.unwrap_or(Filter::Default), self.shows_preview, offset_ms)
+                .drawing_pictures(self.world().protocol().is_some());
+        let desk = tree::desk::Desk::new(self.sessions.clone(), path, self.sums_up.clone());
+        self.run(&mut tree, Arc::new(desk), terminal)
+    }
+
+    fn show_reader(&self, path: PathBuf, terminal: &mut Terminal) -> Result<Option<String>, TuiError> {
+        let desk = reader::job::Desk::new(self.sessions.clone(), path);
+        let mut reader = Reader::new(Arc::clone(&self.keymap)).drawing_pictures(self.world().protocol().is_some());
+        let outcome = self.run(&mut reader, Arc::new(desk), terminal)?;
+        Ok(outcome.failure)
+    }
+
+    fn run<P: Part>(
+        &self,
+        part: &mut P,
+        desk: Arc<<P::Job as Job>::Desk>,
+        terminal: &mut Terminal,
+    ) -> Result<P::Outcome, TuiError> {
+        run::run(part, desk, terminal, self.theme, self.world())
+    }
+
+    fn world(&self) -> run::World<'_> {
+        run::World { clock: self.sessions.environment(), surroundings: self.surroundings.as_ref() }
+    }
+}
+
+/// The filter that is called so.
+fn filter_of(word: &str) -> Option<Filter> {
+    Some(match word {
+        "default" => Filter::Default,
+        "no-tools" => Filter::NoTools,
+        "user-only" => Filter::UserOnly,
+        "labeled-only" => Filter::LabeledOnly,
+        "all" => Filter::All,
+        _ => return None,
+    })
+}

@@ -1,0 +1,335 @@
+//! Text on cells. The only way to a screen for text that somebody else wrote.
+//!
+//! A [`Line`] takes no text without making it harmless first, and each
+//! character gets cells of its own, so that what a terminal thinks of a
+//! sequence of characters cannot move what stands behind it.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use sessile_display::{clean, columns, first_columns};
+use unicode_width::UnicodeWidthChar;
+
+use crate::theme::{Ink, Theme};
+
+/// A line made of harmless pieces of text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Line {
+    pieces: Vec<(Ink, String)>,
+    columns: usize,
+}
+
+impl Line {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds text, once it is harmless.
+    pub(crate) fn ink(mut self, ink: Ink, text: &str) -> Self {
+        self.push(ink, text);
+        self
+    }
+
+    pub(crate) fn text(self, text: &str) -> Self {
+        self.ink(Ink::PLAIN, text)
+    }
+
+    pub(crate) fn push(&mut self, ink: Ink, text: &str) {
+        let text = clean(text);
+        if text.is_empty() {
+            return;
+        }
+        self.columns += columns(&text);
+        match self.pieces.last_mut().filter(|(last, _)| *last == ink) {
+            Some((_, piece)) => piece.push_str(&text),
+            None => self.pieces.push((ink, text)),
+        }
+    }
+
+    /// Adds spaces up to a column.
+    pub(crate) fn pad(self, column: usize) -> Self {
+        let missing = column.saturating_sub(self.columns);
+        self.text(&" ".repeat(missing))
+    }
+
+    /// Adds another line behind this one.
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        for (ink, piece) in other.pieces {
+            self.push(ink, &piece);
+        }
+        self
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        self.pieces.iter().map(|(_, piece)| piece.as_str()).collect()
+    }
+
+    /// Shortens the line to a number of columns, and shows that it did.
+    pub(crate) fn cut(self, width: usize) -> Self {
+        if self.columns <= width {
+            return self;
+        }
+        let mut line = self.columns_from(0, width.saturating_sub(1));
+        let ink = line.pieces.last().map(|(ink, _)| *ink).unwrap_or_default();
+        line.push(ink, if width > 0 { "…" } else { "" });
+        line
+    }
+
+    /// So many columns of the line, from one on. A character that is cut in two is left out.
+    pub(crate) fn columns_from(&self, first: usize, width: usize) -> Self {
+        let mut line = Self::new();
+        let mut column = 0;
+        for (ink, piece) in &self.pieces {
+            let mut kept = String::new();
+            for char in piece.chars() {
+                let needed = char.width().unwrap_or(0);
+                if column >= first && column + needed <= first + width && (needed > 0 || column > first) {
+                    kept.push(char);
+                } else if column < first && column + needed > first {
+                    kept.push(' ');
+                }
+                column += needed;
+            }
+            line.push(*ink, &kept);
+        }
+        line
+    }
+
+    /// Marks where some text occurs, whatever its case.
+    pub(crate) fn marked(self, wanted: &str) -> Self {
+        let wanted = wanted.to_lowercase();
+        let text = self.to_text();
+        let lower = text.to_lowercase();
+        // Characters whose lower case has another length would shift the places.
+        if wanted.is_empty() || lower.len() != text.len() || !lower.contains(&wanted) {
+            return self;
+        }
+        let found: Vec<std::ops::Range<usize>> =
+            lower.match_indices(&wanted).map(|(at, found)| at..at + found.len()).collect();
+        let mut line = Self::new();
+        let mut at = 0;
+        for (ink, piece) in &self.pieces {
+            for (offset, char) in piece.char_indices() {
+                let is_found = found.iter().any(|range| range.contains(&(at + offset)));
+                line.push(if is_found { ink.marked() } else { *ink }, char.encode_utf8(&mut [0; 4]));
+            }
+            at += piece.len();
+        }
+        line
+    }
+
+    /// Breaks the line between words into lines that are no wider than this, the later ones behind an indent.
+    pub(crate) fn wrapped(&self, width: usize, indent: usize) -> Vec<Self> {
+        if self.columns <= width {
+            return vec![self.clone()];
+        }
+        let width = width.max(indent + 4);
+        let mut lines = Vec::new();
+        let mut line = Self::new();
+        for (ink, piece) in &self.pieces {
+            for word in piece.split_inclusive(' ') {
+                let needed = columns(word.trim_end_matches(' '));
+                let has_words = line.columns > if lines.is_empty() { 0 } else { indent };
+                if line.columns + needed > width && has_words {
+                    lines.push(std::mem::take(&mut line).pad(0));
+                    line = line.pad(indent);
+                }
+                let mut rest = word;
+                while line.columns + columns(rest.trim_end_matches(' ')) > width {
+                    let fits = first_columns(rest, width - line.columns);
+                    rest = rest.get(fits.len()..).unwrap_or_default();
+                    line.push(*ink, &fits);
+                    lines.push(std::mem::take(&mut line));
+                    line = line.pad(indent);
+                    if fits.is_empty() {
+                        // Not even one character fits.
+                        return lines;
+                    }
+                }
+                let room = width.saturating_sub(line.columns);
+                line.push(*ink, &first_columns(rest, room));
+            }
+        }
+        lines.push(line);
+        lines
+    }
+}
+
+/// Where things are drawn, and in which colours.
+pub(crate) struct Canvas<'b> {
+    pub(crate) buffer: &'b mut Buffer,
+    pub(crate) theme: Theme,
+    /// Where the cursor of the terminal is to be seen.
+    pub(crate) cursor: Option<(u16, u16)>,
+}
+
+impl<'b> Canvas<'b> {
+    pub(crate) fn new(buffer: &'b mut Buffer, theme: Theme) -> Self {
+        Self { buffer, theme, cursor: None }
+    }
+
+    pub(crate) fn area(&self) -> Rect {
+        self.buffer.area
+    }
+
+    /// Draws a line into a row of an area, cut to its width. Rows below the area are passed over.
+    pub(crate) fn line(&mut self, area: Rect, row: usize, line: &Line) {
+        self.draw(area, row, &line.clone().cut(area.width.into()), None);
+    }
+
+    /// The same, all over the width of the area, as the row that is chosen.
+    pub(crate) fn chosen_line(&mut self, area: Rect, row: usize, line: &Line) {
+        let style = self.theme.chosen();
+        self.draw(area, row, &line.clone().cut(area.width.into()), Some(style));
+    }
+
+    fn draw(&mut self, area: Rect, row: usize, line: &Line, over: Option<Style>) {
+        let Some(y) = u16::try_from(row).ok().filter(|row| *row < area.height).map(|row| area.y + row) else { return };
+        let mut x = area.x;
+        let end = area.x + area.width;
+        if let Some(over) = over {
+            self.buffer.set_style(Rect { y, height: 1, ..area }, over);
+        }
+        for (ink, piece) in &line.pieces {
+            let style = self.theme.style(*ink);
+            let style = over.map_or(style, |over| style.patch(over));
+            for char in piece.chars() {
+                let width = u16::try_from(char.width().unwrap_or(0)).unwrap_or(0);
+                if width == 0 {
+                    self.add_mark(x, y, area.x, char);
+                    continue;
+                }
+                if x + width > end {
+                    return;
+                }
+                for (offset, symbol) in (0..width).zip([Some(char), None]) {
+                    if let Some(cell) = self.buffer.cell_mut((x + offset, y)) {
+                        cell.set_style(style);
+                        match symbol {
+                            Some(char) => drop(cell.set_char(char)),
+                            // The right half of a wide character is drawn with its left half.
+                            None => drop(cell.set_symbol(" ")),
+                        }
+                    }
+                }
+                x += width;
+            }
+        }
+    }
+
+    /// Puts a mark that has no width onto the character before it.
+    fn add_mark(&mut self, x: u16, y: u16, first: u16, mark: char) {
+        let Some(mut at) = x.checked_sub(1).filter(|at| *at >= first) else { return };
+        // The right half of a wide character holds a space; the character is one to the left.
+        let is_wide = |buffer: &Buffer, at: u16| {
+            let symbol = buffer.cell((at, y)).and_then(|cell| cell.symbol().chars().next());
+            symbol.and_then(UnicodeWidthChar::width) == Some(2)
+        };
+        if at > first && is_wide(self.buffer, at - 1) {
+            at -= 1;
+        }
+        if let Some(cell) = self.buffer.cell_mut((at, y)) {
+            let symbol = format!("{}{mark}", cell.symbol());
+            cell.set_symbol(&symbol);
+        }
+    }
+
+    /// Draws a border line.
+    pub(crate) fn rule(&mut self, area: Rect, row: usize) {
+        self.line(area, row, &Line::new().ink(Ink::DIM, &"─".repeat(area.width.into())));
+    }
+
+    /// Draws a line between two panes.
+    pub(crate) fn divider(&mut self, x: u16, area: Rect) {
+        let at = Rect { x, width: 1, ..area };
+        for row in 0..usize::from(area.height) {
+            self.line(at, row, &Line::new().ink(Ink::DIM, "│"));
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn rows_of(buffer: &Buffer) -> Vec<String> {
+    let area = buffer.area;
+    let row = |y: u16| {
+        let mut text = String::new();
+        let mut skip = false;
+        for x in area.x..area.x + area.width {
+            let symbol = buffer.cell((x, y)).map_or(" ", ratatui_core::buffer::Cell::symbol);
+            if !std::mem::take(&mut skip) {
+                text.push_str(symbol);
+            }
+            skip = symbol.chars().next().and_then(UnicodeWidthChar::width) == Some(2);
+        }
+        text.trim_end().to_owned()
+    };
+    (area.y..area.y + area.height).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(line: &Line, width: u16) -> String {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, 1));
+        let area = buffer.area;
+        Canvas::new(&mut buffer, Theme::Dark).line(area, 0, line);
+        rows_of(&buffer).remove(0)
+    }
+
+    #[test]
+    fn text_is_harmless_and_stays_in_its_cells() {
+        for (text, width, seen) in [
+            ("plain", 10, "plain"),
+            ("a\u{1b}[2Jb", 10, "a␛[2Jb"),
+            ("潮汐潮汐潮汐", 7, "潮汐潮…"),
+            ("e\u{301}é", 10, "e\u{301}é"),
+            ("潮\u{301}x", 10, "潮\u{301}x"),
+            ("\u{301}x", 10, "x"),
+            ("👩\u{200d}💻👍\u{1f3fd}!", 10, "👩💻👍!"),
+            ("שלום\u{202e}x", 10, "שלום\u{fffd}x"),
+            ("0123456789abc", 10, "012345678…"),
+        ] {
+            assert_eq!(drawn(&Line::new().text(text), width), seen, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lines_are_drawn_from_any_column() {
+        let line = Line::new().text("ab潮汐").ink(Ink::DIM, "cd");
+        let from = |first, width| line.columns_from(first, width).to_text();
+        assert_eq!(from(0, 99), "ab潮汐cd");
+        assert_eq!(from(1, 3), "b潮");
+        assert_eq!(from(3, 4), " 汐c");
+        assert_eq!(from(50, 4), "");
+    }
+
+    #[test]
+    fn broken_lines_fit_and_lose_nothing() {
+        let line = Line::new().text("one two ").ink(Ink::ACCENT, "three-is-a-long-word").text(" 潮汐潮汐潮汐 five");
+        for width in 6..40 {
+            let lines = line.wrapped(width, 2);
+            assert!(lines.iter().all(|line| line.columns() <= width), "{width}: {lines:?}");
+            let all: String = lines.iter().map(Line::to_text).collect();
+            assert_eq!(all.replace(' ', ""), line.to_text().replace(' ', ""), "{width}");
+        }
+    }
+
+    #[test]
+    fn what_was_searched_for_is_marked() {
+        let line = Line::new().text("The Tide ").ink(Ink::DIM, "tides").marked("tide");
+        let marked: String = line
+            .pieces
+            .iter()
+            .filter(|(ink, _)| ink.marked)
+            .map(|(_, text)| text.as_str())
+            .collect::<Vec<_>>()
+            .join("|");
+        assert_eq!(marked, "Tide|tide");
+        assert_eq!(line.to_text(), "The Tide tides");
+    }
+}

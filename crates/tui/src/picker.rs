@@ -1,0 +1,436 @@
+//! The picker: which session to go on with.
+
+pub(crate) mod arrange;
+pub(crate) mod job;
+mod keys;
+mod preview;
+#[cfg(test)]
+mod tests;
+pub(crate) mod view;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sessile::text::excerpt::Excerpt;
+use sessile::{SessionInfo, StoreEvent};
+
+use crate::help::Help;
+use crate::input::Input;
+use crate::keymap::{Action, Keymap};
+use crate::paint::{Canvas, Line};
+use crate::part::{Effect, Effects, Event, Part};
+use crate::status::Status;
+use arrange::{Row, Sort, View};
+use job::{PickerJob, PickerNews, SEARCH};
+use view::Layout;
+
+/// Which sessions are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Those of the working directory.
+    #[default]
+    Here,
+    All,
+}
+
+impl Scope {
+    fn other(self) -> Self {
+        if self == Self::Here { Self::All } else { Self::Here }
+    }
+}
+
+/// What came of picking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Picked {
+    /// Nothing.
+    Nothing,
+    /// Go on with this one.
+    Resume(PathBuf),
+    /// Look at its tree, and come back.
+    Tree(PathBuf),
+    /// Read it, and come back.
+    Read(PathBuf),
+}
+
+/// Up to how many bytes of sessions have their texts read as pi reads them. Larger stores are searched by the index.
+const MOST_READ: u64 = 16 << 20;
+
+/// How wide a terminal must be to show a preview beside the list.
+const WIDE: u16 = 110;
+
+/// One of the two lists.
+#[derive(Debug, Default)]
+struct Listed {
+    list: Arc<Vec<SessionInfo>>,
+    /// How far loading has come.
+    loading: Option<(usize, usize)>,
+    has_begun: bool,
+    is_complete: bool,
+    /// Whether the texts of messages are there, or on their way.
+    has_texts: bool,
+}
+
+/// What the keys go to.
+#[derive(Debug, Default)]
+enum Mode {
+    #[default]
+    List,
+    Confirm(Vec<PathBuf>),
+    /// A line is typed for the sessions.
+    Ask {
+        what: Question,
+        paths: Vec<PathBuf>,
+        input: Input,
+    },
+    Help(Help),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Question {
+    Rename,
+    Move,
+    Export,
+}
+
+/// The state of the picker.
+#[expect(clippy::struct_excessive_bools, reason = "each is something that somebody switches on and off")]
+pub(crate) struct Picker {
+    keymap: Arc<Keymap>,
+    /// The home directory, which is shown as `~`.
+    home: String,
+    /// The session that somebody has open, which is not deleted.
+    current: Option<PathBuf>,
+    size: (u16, u16),
+    now_ms: i64,
+    scope: Scope,
+    lists: [Listed; 2],
+    query: Input,
+    sort: Sort,
+    named: bool,
+    shows_path: bool,
+    hides_children: bool,
+    groups: bool,
+    searches_text: bool,
+    pins: HashSet<String>,
+    hits: Vec<(PathBuf, Excerpt)>,
+    is_searching: bool,
+    /// The list that the rows are about, which may be an older one than the last that was loaded.
+    shown: Arc<Vec<SessionInfo>>,
+    rows: Vec<Row>,
+    version: u64,
+    selected: usize,
+    /// Whether the selection is somebody's wish, and not just where it began.
+    is_touched: bool,
+    marks: HashSet<PathBuf>,
+    shows_preview: bool,
+    previewed: Option<(PathBuf, Vec<Line>)>,
+    preview_wanted: Option<PathBuf>,
+    preview_top: usize,
+    last_operation: Option<String>,
+    mode: Mode,
+    status: Status,
+}
+
+impl Picker {
+    pub(crate) fn new(keymap: Arc<Keymap>, home: String, current: Option<PathBuf>, shows_preview: bool) -> Self {
+        Self {
+            keymap,
+            home,
+            current,
+            size: (80, 24),
+            now_ms: 0,
+            scope: Scope::Here,
+            lists: [Listed::default(), Listed::default()],
+            query: Input::default(),
+            sort: Sort::Threaded,
+            named: false,
+            shows_path: false,
+            hides_children: false,
+            groups: false,
+            searches_text: true,
+            pins: HashSet::new(),
+            hits: Vec::new(),
+            is_searching: false,
+            shown: Arc::default(),
+            rows: Vec::new(),
+            version: 0,
+            selected: 0,
+            is_touched: false,
+            marks: HashSet::new(),
+            shows_preview,
+            previewed: None,
+            preview_wanted: None,
+            preview_top: 0,
+            last_operation: None,
+            mode: Mode::List,
+            status: Status::default(),
+        }
+    }
+
+    /// Begins with the sessions of all directories.
+    pub(crate) fn of_all(mut self) -> Self {
+        self.scope = Scope::All;
+        self
+    }
+
+    /// Begins with something typed already.
+    pub(crate) fn asked(mut self, query: &str) -> Self {
+        self.query = Input::with(query);
+        self
+    }
+
+    /// Takes note that somebody comes back from another screen.
+    pub(crate) fn come_back(&mut self, failure: Option<String>) {
+        if let Some(words) = failure {
+            self.status.complain(words, self.now_ms);
+        }
+        // What was changed elsewhere is read again.
+        self.lists.iter_mut().for_each(|listed| listed.has_begun = false);
+        self.preview_wanted = None;
+    }
+
+    fn listed(&self, scope: Scope) -> &Listed {
+        &self.lists[usize::from(scope == Scope::All)]
+    }
+
+    fn listed_mut(&mut self, scope: Scope) -> &mut Listed {
+        &mut self.lists[usize::from(scope == Scope::All)]
+    }
+
+    fn session(&self, row: &Row) -> Option<&SessionInfo> {
+        row.place().and_then(|place| self.shown.get(place))
+    }
+
+    fn chosen(&self) -> Option<&SessionInfo> {
+        self.rows.get(self.selected).and_then(|row| self.session(row))
+    }
+
+    fn is_current(&self, path: &Path) -> bool {
+        self.current.as_deref() == Some(path)
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::new(self.size, self.shows_preview && self.size.0 >= WIDE)
+    }
+
+    fn load(&mut self, scope: Scope) -> Vec<Effect<PickerJob, Picked>> {
+        let listed = self.listed_mut(scope);
+        if std::mem::replace(&mut listed.has_begun, true) {
+            return Vec::new();
+        }
+        listed.loading = Some((0, 0));
+        vec![Effect::Do(PickerJob::Load(scope))]
+    }
+
+    /// Has the list put in order again.
+    fn arrange(&mut self) -> Effects<Self> {
+        self.version += 1;
+        let view = View {
+            query: self.query.text().to_owned(),
+            sort: self.sort,
+            named: self.named,
+            hides_children: self.hides_children,
+            groups: self.groups,
+            pins: self.pins.clone(),
+            hits: self.hits.clone(),
+        };
+        let list = Arc::clone(&self.listed(self.scope).list);
+        vec![Effect::Do(PickerJob::Arrange { list, view, version: self.version })]
+    }
+
+    /// What has to be done when something else is asked for.
+    fn ask(&mut self) -> Effects<Self> {
+        (self.selected, self.is_touched) = (0, false);
+        self.hits.clear();
+        let mut effects = vec![Effect::Stop(SEARCH)];
+        let query = self.query.text().trim().to_owned();
+        self.is_searching = self.searches_text && query.chars().count() > 1;
+        if self.is_searching {
+            effects.push(Effect::Do(PickerJob::Search { query: query.clone(), scope: self.scope }));
+        }
+        let scope = self.scope;
+        let listed = self.listed_mut(scope);
+        let n_bytes: u64 = listed.list.iter().map(|session| session.size).sum();
+        if !query.is_empty() && listed.is_complete && !listed.has_texts && n_bytes <= MOST_READ {
+            listed.has_texts = true;
+            effects.push(Effect::Do(PickerJob::Texts(scope)));
+        }
+        effects.extend(self.arrange());
+        effects
+    }
+
+    /// Has the chosen session described, if there is room for it.
+    fn preview(&mut self) -> Effects<Self> {
+        let Some(width) = self.layout().preview.map(|area| area.width) else { return Vec::new() };
+        let Some(path) = self.chosen().map(|session| session.path.clone()) else { return Vec::new() };
+        if self.preview_wanted.as_ref() == Some(&path) {
+            return Vec::new();
+        }
+        self.preview_wanted = Some(path.clone());
+        self.preview_top = 0;
+        let (list, now_ms) = (Arc::clone(&self.shown), self.now_ms);
+        vec![Effect::Do(PickerJob::Preview { path, list, width: width.into(), now_ms })]
+    }
+
+    fn select(&mut self, row: usize, is_down: bool) -> Effects<Self> {
+        self.is_touched = true;
+        let last = self.rows.len().saturating_sub(1);
+        let mut at = row.min(last);
+        // Headings are passed over, in the direction one goes, else in the other.
+        let is_session = |at: usize| self.rows.get(at).is_some_and(|row| row.place().is_some());
+        if !is_session(at) {
+            let below = (at..self.rows.len()).find(|at| is_session(*at));
+            let above = (0..at).rev().find(|at| is_session(*at));
+            at = if is_down { below.or(above) } else { above.or(below) }.unwrap_or(at);
+        }
+        self.selected = at;
+        self.preview()
+    }
+
+    fn news(&mut self, news: PickerNews) -> Effects<Self> {
+        match news {
+            PickerNews::Loading { scope, loaded, total, list } => {
+                let listed = self.listed_mut(scope);
+                listed.loading = Some((loaded, total));
+                let Some(list) = list else { return Vec::new() };
+                listed.list = Arc::new(list);
+                if scope == self.scope { self.arrange() } else { Vec::new() }
+            }
+            PickerNews::Loaded { scope, list, with_texts } => {
+                let listed = self.listed_mut(scope);
+                listed.list = Arc::new(list);
+                (listed.loading, listed.is_complete) = (None, true);
+                listed.has_texts |= with_texts;
+                let mut effects = Vec::new();
+                if scope == self.scope {
+                    effects = if with_texts || self.query.is_empty() { self.arrange() } else { self.ask() };
+                }
+                effects
+            }
+            PickerNews::Arranged { version, list, rows } => {
+                if version != self.version {
+                    return Vec::new();
+                }
+                let before = self.chosen().map(|session| session.path.clone()).filter(|_| self.is_touched);
+                (self.shown, self.rows) = (list, rows);
+                let kept = before.and_then(|path| {
+                    self.rows.iter().position(|row| self.session(row).is_some_and(|session| session.path == path))
+                });
+                let is_touched = self.is_touched;
+                let at = if is_touched { kept.unwrap_or(self.selected) } else { 0 };
+                self.preview_wanted = None;
+                let effects = self.select(at, true);
+                self.is_touched = is_touched;
+                effects
+            }
+            PickerNews::Found { query, hits } => {
+                if query != self.query.text().trim() {
+                    return Vec::new();
+                }
+                (self.hits, self.is_searching) = (hits, false);
+                self.arrange()
+            }
+            PickerNews::Previewed { path, lines } => {
+                self.previewed = Some((path, lines));
+                Vec::new()
+            }
+            PickerNews::Store(event) => self.store(&event),
+            PickerNews::Pins(pins) => {
+                self.pins = pins;
+                self.arrange()
+            }
+            PickerNews::Changed { words, operation, is_undo } => {
+                self.last_operation = operation.or_else(|| self.last_operation.take().filter(|_| !is_undo));
+                let undo = self.keymap.hint(Action::Undo);
+                let hint = if self.last_operation.is_some() { format!(" · {undo} undo") } else { String::new() };
+                self.status.say(format!("{words}{hint}"), self.now_ms, 5);
+                self.marks.clear();
+                let scope = self.scope;
+                self.listed_mut(scope).has_begun = false;
+                self.listed_mut(scope.other()).has_begun = false;
+                self.load(scope)
+            }
+            PickerNews::Failed(words) => {
+                self.is_searching = false;
+                self.status.complain(words, self.now_ms);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Takes what other programs did to the store into both lists.
+    fn store(&mut self, event: &StoreEvent) -> Effects<Self> {
+        for listed in self.lists.iter_mut().filter(|listed| listed.is_complete) {
+            let list = Arc::make_mut(&mut listed.list);
+            match event {
+                StoreEvent::Removed(path) => list.retain(|session| session.path != *path),
+                StoreEvent::Added(session) | StoreEvent::Changed(session) => {
+                    if let Some(known) = list.iter_mut().find(|known| known.path == session.path) {
+                        let text = std::mem::take(&mut known.all_messages_text);
+                        *known = SessionInfo { all_messages_text: text, ..(**session).clone() };
+                        list.sort_by_key(|session| std::cmp::Reverse(session.modified));
+                    }
+                }
+            }
+        }
+        let mut effects = Vec::new();
+        if matches!(event, StoreEvent::Added(_)) {
+            // Which folder a new session belongs to is for the list to say.
+            self.lists.iter_mut().for_each(|listed| listed.has_begun = false);
+            effects = self.load(self.scope);
+        }
+        effects.extend(self.arrange());
+        effects
+    }
+
+    /// The first row that can be seen: the chosen one stands in the middle where it can.
+    fn first_shown(&self, height: usize) -> usize {
+        self.selected.saturating_sub(height / 2).min(self.rows.len().saturating_sub(height))
+    }
+}
+
+impl Part for Picker {
+    type Job = PickerJob;
+    type Outcome = Picked;
+
+    fn begin(&mut self) -> Effects<Self> {
+        let mut effects = self.load(self.scope);
+        effects.push(Effect::Do(PickerJob::Pins));
+        effects.push(Effect::Do(PickerJob::Watch));
+        if !self.query.is_empty() {
+            effects.extend(self.ask());
+        }
+        effects
+    }
+
+    fn update(&mut self, event: Event<PickerNews>) -> Effects<Self> {
+        match event {
+            Event::Key(key) => self.press(key),
+            Event::Paste(text) => match &mut self.mode {
+                Mode::Ask { input, .. } => {
+                    input.put(&text);
+                    Vec::new()
+                }
+                Mode::List if self.query.put(&text) => self.ask(),
+                _ => Vec::new(),
+            },
+            Event::Mouse(mouse) => self.point(mouse),
+            Event::Size(width, height) => {
+                self.size = (width, height);
+                self.preview_wanted = None;
+                self.preview()
+            }
+            Event::Clock(now_ms) => {
+                self.now_ms = now_ms;
+                self.status.at(now_ms);
+                Vec::new()
+            }
+            Event::News(news) => self.news(news),
+        }
+    }
+
+    fn render(&self, canvas: &mut Canvas<'_>) {
+        self.draw(canvas);
+    }
+}

@@ -1,0 +1,232 @@
+//! Which sessions are listed, and in which order: pi's rules, and groups and pins above them.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use sessile::text::excerpt::Excerpt;
+use sessile::text::picker::{PickerQuery, Row as Asked};
+use sessile::{ProjectPlace, SessionInfo, Sessions, Who};
+
+/// The order of the list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Sort {
+    /// Forks below what they were forked from.
+    #[default]
+    Threaded,
+    /// As they come, the most recently active first.
+    Recent,
+    /// The best match first.
+    Relevance,
+}
+
+/// What is wanted of a list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    pub(crate) query: String,
+    pub(crate) sort: Sort,
+    pub(crate) named: bool,
+    pub(crate) hides_children: bool,
+    pub(crate) groups: bool,
+    /// The ids of sessions that stand at the top.
+    pub(crate) pins: HashSet<String>,
+    /// What was found inside sessions, the best first.
+    pub(crate) hits: Vec<(PathBuf, Excerpt)>,
+}
+
+/// A row of the list.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Row {
+    /// Over the sessions of a repository or directory.
+    Heading(String),
+    Session {
+        /// Its place in the list that was arranged.
+        place: usize,
+        /// What stands before it: the lines of the forest.
+        prefix: String,
+        is_pinned: bool,
+        /// What was found in it, if that is why it is here.
+        excerpt: Option<Excerpt>,
+    },
+}
+
+impl Row {
+    pub(crate) fn place(&self) -> Option<usize> {
+        match self {
+            Self::Session { place, .. } => Some(*place),
+            Self::Heading(_) => None,
+        }
+    }
+}
+
+/// Arranges a list. Asks the disk only for groups, and for sessions whose parents are not in the list.
+pub(crate) fn arrange(sessions: &Sessions, list: &[SessionInfo], view: &View) -> Vec<Row> {
+    let admitted: Vec<usize> = (0..list.len())
+        .filter(|place| !view.named || list[*place].name.is_some())
+        .filter(|place| !view.hides_children || list[*place].parent_session_path.is_none())
+        .collect();
+    let is_pinned = |place: &usize| view.pins.contains(&list[*place].id);
+    if !view.query.trim().is_empty() {
+        return found(list, &admitted, view);
+    }
+    let (pinned, others): (Vec<usize>, Vec<usize>) = admitted.into_iter().partition(is_pinned);
+    let mut rows: Vec<Row> = pinned.into_iter().map(|place| row(place, String::new(), true, None)).collect();
+    if view.groups {
+        for (heading, places) in grouped(sessions, list, &others) {
+            rows.push(Row::Heading(heading));
+            rows.extend(ordered(sessions, list, &places, view.sort));
+        }
+    } else {
+        rows.extend(ordered(sessions, list, &others, view.sort));
+    }
+    rows
+}
+
+fn row(place: usize, prefix: String, is_pinned: bool, excerpt: Option<Excerpt>) -> Row {
+    Row::Session { place, prefix, is_pinned, excerpt }
+}
+
+fn ordered(sessions: &Sessions, list: &[SessionInfo], places: &[usize], sort: Sort) -> Vec<Row> {
+    if sort != Sort::Threaded {
+        return places.iter().map(|place| row(*place, String::new(), false, None)).collect();
+    }
+    let some: Vec<SessionInfo> = places.iter().map(|place| list[*place].clone()).collect();
+    let parents = parents(sessions, &some);
+    let threads = threads(&some.iter().map(|session| session.modified).collect::<Vec<_>>(), &parents);
+    threads.into_iter().map(|(place, prefix)| row(places[place], prefix, false, None)).collect()
+}
+
+/// The parent of each session, if it is in the list.
+fn parents(sessions: &Sessions, list: &[SessionInfo]) -> Vec<Option<usize>> {
+    let mut parents = vec![None; list.len()];
+    if list.iter().all(|session| session.parent_session_path.is_none()) {
+        return parents;
+    }
+    for family in sessions.families(list) {
+        for member in &family.members {
+            let parent = member.parent.map(|parent| &family.members[parent].who);
+            if let (Who::Listed(place), Some(Who::Listed(parent))) = (&member.who, parent) {
+                parents[*place] = Some(*parent);
+            }
+        }
+    }
+    parents
+}
+
+/// The forest in rows: siblings by the newest activity among them and what was forked from them.
+fn threads(modified: &[i64], parents: &[Option<usize>]) -> Vec<(usize, String)> {
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
+    let mut roots = Vec::new();
+    for (place, parent) in parents.iter().enumerate() {
+        parent.map_or(&mut roots, |parent| &mut children[parent]).push(place);
+    }
+    // Families have no circles, so from the deepest on every child is known before its parent.
+    let mut order = Vec::with_capacity(parents.len());
+    let mut todo = roots.clone();
+    while let Some(place) = todo.pop() {
+        order.push(place);
+        todo.extend(&children[place]);
+    }
+    let mut newest = modified.to_vec();
+    for place in order.into_iter().rev() {
+        if let Some(parent) = parents[place] {
+            newest[parent] = newest[parent].max(newest[place]);
+        }
+    }
+    roots.sort_by_key(|place| Reverse(newest[*place]));
+    for siblings in &mut children {
+        siblings.sort_by_key(|place| Reverse(newest[*place]));
+    }
+    let mut rows = Vec::with_capacity(parents.len());
+    // Each with what stands before its own connector, and whether it is the last of its siblings.
+    let mut todo: Vec<(usize, Option<String>, bool)> = roots.iter().rev().map(|root| (*root, None, true)).collect();
+    while let Some((place, lead, is_last)) = todo.pop() {
+        let below = match &lead {
+            None => "   ".to_owned(),
+            Some(lead) => format!("{lead}{}", if is_last { "   " } else { "│  " }),
+        };
+        let last = children[place].last().copied();
+        let next = children[place].iter().rev();
+        todo.extend(next.map(|child| (*child, Some(below.clone()), Some(*child) == last)));
+        let prefix = lead.map(|lead| format!("{lead}{}", if is_last { "└─ " } else { "├─ " }));
+        rows.push((place, prefix.unwrap_or_default()));
+    }
+    rows
+}
+
+/// The sessions that match, by pi's grammar or by what was said in them.
+fn found(list: &[SessionInfo], admitted: &[usize], view: &View) -> Vec<Row> {
+    let query = PickerQuery::parse(&view.query);
+    let said: HashMap<&PathBuf, (usize, &Excerpt)> =
+        view.hits.iter().enumerate().map(|(rank, (path, excerpt))| (path, (rank, excerpt))).collect();
+    let mut found: Vec<(f64, usize, Option<&Excerpt>)> = Vec::new();
+    for place in admitted {
+        let session = &list[*place];
+        let (name, text) = (session.name.as_ref().map(|name| name.to_str()), session.all_messages_text.to_str());
+        let asked =
+            Asked { name: name.as_deref().unwrap_or_default(), id: &session.id, text: &text, cwd: &session.cwd };
+        let said = said.get(&session.path);
+        let by_words = query.score(&asked);
+        // What only the letters of a name or a path spell stands behind what was really said.
+        let score = match (by_words, said) {
+            (Some(score), _) => score,
+            (None, Some(_)) => SAID,
+            (None, None) => continue,
+        };
+        found.push((score, *place, said.map(|(_, excerpt)| *excerpt)));
+    }
+    if view.sort != Sort::Recent {
+        let rank = |place: usize| said.get(&list[place].path).map_or(usize::MAX, |(rank, _)| *rank);
+        found.sort_by(|one, other| {
+            let by_score = one.0.total_cmp(&other.0);
+            let by_rank = if one.0 == SAID { rank(one.1).cmp(&rank(other.1)) } else { std::cmp::Ordering::Equal };
+            by_score.then(by_rank).then(list[other.1].modified.cmp(&list[one.1].modified))
+        });
+    }
+    found
+        .into_iter()
+        .map(|(_, place, excerpt)| row(place, String::new(), view.pins.contains(&list[place].id), excerpt.cloned()))
+        .collect()
+}
+
+/// The score of a session that is found by what was said in it alone: behind pi's second tier, before its third.
+const SAID: f64 = 1_000_000.5;
+
+/// Sessions by repository, worktrees together, each with words for it.
+fn grouped(sessions: &Sessions, list: &[SessionInfo], places: &[usize]) -> Vec<(String, Vec<usize>)> {
+    let some: Vec<SessionInfo> = places.iter().map(|place| list[*place].clone()).collect();
+    let home = sessions.environment().home().to_string_lossy().into_owned();
+    let words = |place: &ProjectPlace| match place {
+        ProjectPlace::Repository(common) => {
+            let top = common.parent().filter(|_| common.ends_with(".git")).unwrap_or(common);
+            super::view::short_path(&top.to_string_lossy(), &home)
+        }
+        ProjectPlace::Directory(path) => super::view::short_path(&path.to_string_lossy(), &home),
+        ProjectPlace::Missing(path) => {
+            format!("{} (not there)", super::view::short_path(&path.to_string_lossy(), &home))
+        }
+        ProjectPlace::Unknown => "(no directory)".to_owned(),
+    };
+    let group = |project: sessile::Project| {
+        let branches: Vec<&str> =
+            project.directories.iter().filter_map(|directory| directory.branch.as_deref()).collect();
+        let branches = if branches.is_empty() { String::new() } else { format!("  {}", branches.join(", ")) };
+        let mut inside: Vec<usize> =
+            project.directories.iter().flat_map(|directory| &directory.sessions).map(|at| places[*at]).collect();
+        inside.sort_unstable();
+        (format!("{}{branches}", words(&project.place)), inside)
+    };
+    sessions.group_by_project(&some).into_iter().map(group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_drawn_as_a_forest() {
+        let rows = threads(&[5, 9, 1, 7, 8, 2], &[None, Some(0), Some(1), Some(0), Some(3), None]);
+        let drawn: Vec<String> = rows.into_iter().map(|(place, prefix)| format!("{prefix}{place}")).collect();
+        assert_eq!(drawn, ["0", "   ├─ 1", "   │  └─ 2", "   └─ 3", "      └─ 4", "5"]);
+    }
+}

@@ -1,0 +1,345 @@
+//! What the picker has done on other threads.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sessile::text::excerpt::Excerpt;
+use sessile::text::query::Query;
+use sessile::{
+    Cancel, Deletion, ExportFormat, ExportOptions, ListOptions, SearchOptions, SearchScope, SessionError, SessionInfo,
+    Sessions, StoreEvent, Upkeep, WatchOptions,
+};
+
+use super::Scope;
+use super::arrange::{Row, View, arrange};
+use super::preview::preview;
+use crate::paint::Line;
+use crate::part::{CHANGES, Job, Lane};
+
+/// What jobs work with.
+pub(crate) struct Desk {
+    pub(crate) sessions: Sessions,
+    pub(crate) cwd: PathBuf,
+    /// Where sessions are, if not where pi keeps them.
+    pub(crate) session_dir: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+pub(crate) enum PickerJob {
+    Load(Scope),
+    /// The texts of all messages, as pi has them: only for stores that are small enough.
+    Texts(Scope),
+    Arrange {
+        list: Arc<Vec<SessionInfo>>,
+        view: View,
+        version: u64,
+    },
+    Search {
+        query: String,
+        scope: Scope,
+    },
+    Preview {
+        path: PathBuf,
+        list: Arc<Vec<SessionInfo>>,
+        width: usize,
+        now_ms: i64,
+    },
+    Watch,
+    Pins,
+    Pin {
+        id: String,
+        is_pinned: bool,
+    },
+    Rename {
+        path: PathBuf,
+        name: String,
+    },
+    Delete {
+        paths: Vec<PathBuf>,
+    },
+    Move {
+        paths: Vec<PathBuf>,
+        to: PathBuf,
+    },
+    Export {
+        paths: Vec<PathBuf>,
+        to: PathBuf,
+    },
+    Undo(Option<String>),
+}
+
+#[derive(Debug)]
+pub(crate) enum PickerNews {
+    Loading {
+        scope: Scope,
+        loaded: usize,
+        total: usize,
+        list: Option<Vec<SessionInfo>>,
+    },
+    Loaded {
+        scope: Scope,
+        list: Vec<SessionInfo>,
+        with_texts: bool,
+    },
+    Arranged {
+        version: u64,
+        list: Arc<Vec<SessionInfo>>,
+        rows: Vec<Row>,
+    },
+    Found {
+        query: String,
+        hits: Vec<(PathBuf, Excerpt)>,
+    },
+    Previewed {
+        path: PathBuf,
+        lines: Vec<Line>,
+    },
+    Store(StoreEvent),
+    Pins(std::collections::HashSet<String>),
+    /// Something was changed: what to say, and how to undo it.
+    Changed {
+        words: String,
+        operation: Option<String>,
+        is_undo: bool,
+    },
+    Failed(String),
+}
+
+/// How many sessions a search inside sessions may find.
+const MOST_HITS: usize = 200;
+
+impl Job for PickerJob {
+    type News = PickerNews;
+    type Desk = Desk;
+
+    fn lane(&self) -> Lane {
+        match self {
+            Self::Load(Scope::Here) => 1,
+            Self::Load(Scope::All) => 2,
+            Self::Texts(_) => 3,
+            Self::Arrange { .. } => 4,
+            Self::Search { .. } => SEARCH,
+            Self::Preview { .. } => 6,
+            Self::Watch => 7,
+            Self::Pins => 8,
+            Self::Pin { .. }
+            | Self::Rename { .. }
+            | Self::Delete { .. }
+            | Self::Move { .. }
+            | Self::Export { .. }
+            | Self::Undo(_) => CHANGES,
+        }
+    }
+
+    fn is_brief(&self) -> bool {
+        matches!(self, Self::Arrange { .. } | Self::Preview { .. })
+    }
+
+    fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(PickerNews)) {
+        let done = match self {
+            Self::Load(scope) => desk.load(scope, false, cancel, tell),
+            Self::Texts(scope) => desk.load(scope, true, cancel, tell),
+            Self::Arrange { list, view, version } => {
+                let rows = arrange(&desk.sessions, &list, &view);
+                tell(PickerNews::Arranged { version, list, rows });
+                Ok(())
+            }
+            Self::Search { query, scope } => desk.search(query, scope, cancel, tell),
+            Self::Preview { path, list, width, now_ms } => {
+                let lines = preview(&desk.sessions, &path, &list, width, now_ms);
+                tell(PickerNews::Previewed { path, lines });
+                Ok(())
+            }
+            Self::Watch => desk.watch(cancel, tell),
+            Self::Pins => {
+                tell(PickerNews::Pins(desk.sessions.pins()));
+                Ok(())
+            }
+            Self::Pin { id, is_pinned } => desk.sessions.pin(&id, is_pinned),
+            Self::Rename { path, name } => desk.rename(&path, &name, tell),
+            Self::Delete { paths } => desk.delete(&paths, tell),
+            Self::Move { paths, to } => desk.relocate(&paths, &to, tell),
+            Self::Export { paths, to } => desk.export(&paths, &to, tell),
+            Self::Undo(operation) => desk.undo(operation.as_deref(), tell),
+        };
+        match done {
+            Err(SessionError::Cancelled) | Ok(()) => {}
+            Err(error) => tell(PickerNews::Failed(told(&error))),
+        }
+    }
+}
+
+/// The lane of searches, which are stopped when nothing is asked for any more.
+pub(super) const SEARCH: Lane = 5;
+
+/// An error with what led to it.
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_words = cause.to_string();
+        if !words.contains(&cause_words) {
+            words = format!("{words}: {cause_words}");
+        }
+        source = cause.source();
+    }
+    words
+}
+
+impl Desk {
+    fn load(
+        &self,
+        scope: Scope,
+        texts: bool,
+        cancel: &Cancel,
+        tell: &mut dyn FnMut(PickerNews),
+    ) -> Result<(), SessionError> {
+        let list = {
+            let mut progress = |progress: sessile::Progress<'_>| {
+                let list = progress.partial.filter(|_| !texts).map(<[_]>::to_vec);
+                tell(PickerNews::Loading { scope, loaded: progress.loaded, total: progress.total, list });
+            };
+            let mut options = ListOptions {
+                texts,
+                progress: if texts { None } else { Some(&mut progress) },
+                cancel: Some(cancel.clone()),
+            };
+            match scope {
+                Scope::Here => self.sessions.list(&self.cwd, self.session_dir.as_deref(), &mut options)?,
+                Scope::All => self.sessions.list_all(self.session_dir.as_deref(), &mut options)?,
+            }
+        };
+        tell(PickerNews::Loaded { scope, list, with_texts: texts });
+        Ok(())
+    }
+
+    fn search(
+        &self,
+        query: String,
+        scope: Scope,
+        cancel: &Cancel,
+        tell: &mut dyn FnMut(PickerNews),
+    ) -> Result<(), SessionError> {
+        let Ok(parsed) = Query::parse(&as_prefixes(&query)) else { return Ok(()) };
+        let dir = self.session_dir.clone();
+        let options = SearchOptions {
+            scope: match scope {
+                Scope::Here => SearchScope::Cwd { cwd: self.cwd.clone(), dir },
+                Scope::All => SearchScope::All { dir },
+            },
+            per_session: true,
+            limit: MOST_HITS,
+            upkeep: Upkeep::IfCheap,
+            max_age: Duration::from_secs(2),
+            cancel: Some(cancel.clone()),
+            ..SearchOptions::default()
+        };
+        let found = self.sessions.search(&parsed, &options)?;
+        let hits = found.hits.into_iter().map(|hit| (hit.session_path, hit.excerpt)).collect();
+        tell(PickerNews::Found { query, hits });
+        Ok(())
+    }
+
+    fn watch(&self, cancel: &Cancel, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+        let options = WatchOptions { cancel: Some(cancel.clone()), ..WatchOptions::default() };
+        let mut watcher = self.sessions.watch_store(self.session_dir.as_deref(), options)?;
+        loop {
+            if let Some(event) = watcher.next(Duration::from_mins(1))? {
+                tell(PickerNews::Store(event));
+            }
+        }
+    }
+
+    fn rename(&self, path: &Path, name: &str, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+        let renamed = self.sessions.rename(path, Some(name), false)?;
+        let words = format!("Renamed to {name}");
+        tell(PickerNews::Changed { words, operation: renamed.operation, is_undo: false });
+        Ok(())
+    }
+
+    fn delete(&self, paths: &[PathBuf], tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+        let deleted = self.sessions.delete(paths, Deletion::ToTrash, false)?;
+        let words = match deleted.sessions.len() {
+            1 => "Session moved to the trash".to_owned(),
+            n_sessions => format!("{n_sessions} sessions moved to the trash"),
+        };
+        tell(PickerNews::Changed { words, operation: deleted.operation, is_undo: false });
+        Ok(())
+    }
+
+    fn relocate(&self, paths: &[PathBuf], to: &Path, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+        let mut operation = None;
+        for path in paths {
+            operation = self.sessions.move_session(path, to, false)?.operation;
+        }
+        let words = format!("{} moved to {}", counted(paths.len()), to.display());
+        tell(PickerNews::Changed { words, operation, is_undo: false });
+        Ok(())
+    }
+
+    fn export(&self, paths: &[PathBuf], to: &Path, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+        let options = ExportOptions { format: ExportFormat::Markdown, ..ExportOptions::default() };
+        for path in paths {
+            let session = self.sessions.clone().read_only().open(path, None, None)?;
+            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            session.export_to(&options, &to.join(format!("{stem}.md")), false)?;
+        }
+        let words = format!("{} exported to {}", counted(paths.len()), to.display());
+        tell(PickerNews::Changed { words, operation: None, is_undo: false });
+        Ok(())
+    }
+
+    fn undo(&self, operation: Option<&str>, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+        let undone = self.sessions.undo(operation, false)?;
+        let words = format!("Undone: {}", undone.operation.kind.word());
+        tell(PickerNews::Changed { words, operation: None, is_undo: true });
+        Ok(())
+    }
+}
+
+fn counted(n_sessions: usize) -> String {
+    if n_sessions == 1 { "1 session".to_owned() } else { format!("{n_sessions} sessions") }
+}
+
+/// The query as somebody means it who is still typing: every word may be the beginning of a longer one.
+fn as_prefixes(query: &str) -> String {
+    let query = query.trim();
+    if query.starts_with("re:") {
+        return query.to_owned();
+    }
+    let mut is_quoted = false;
+    let mut out = String::new();
+    for piece in query.split_inclusive(['"', ' ']) {
+        let (word, end) = match piece.strip_suffix(['"', ' ']) {
+            Some(word) => (word, piece.get(word.len()..).unwrap_or_default()),
+            None => (piece, ""),
+        };
+        let is_word = word.chars().next_back().is_some_and(char::is_alphanumeric);
+        out.push_str(word);
+        if is_word && !is_quoted {
+            out.push('*');
+        }
+        out.push_str(end);
+        is_quoted ^= end == "\"";
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_beginnings() {
+        for (query, meant) in [
+            ("tide", "tide*"),
+            (" two words", "two* words*"),
+            ("\"a phrase\" more", "\"a phrase\" more*"),
+            ("re: a b", "re: a b"),
+            ("->", "->"),
+        ] {
+            assert_eq!(as_prefixes(query), meant);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What keys and the mouse do in the picker.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use super::arrange::Sort;
+use super::job::PickerJob;
+use super::{Mode, Picked, Picker, Question, WIDE};
+use crate::help::Help;
+use crate::input::Input;
+use crate::key::Key;
+use crate::keymap::{Action, Where};
+use crate::part::{Effect, Effects, Mouse, MouseAct};
+
+impl Picker {
+    pub(super) fn press(&mut self, key: Key) -> Effects<Self> {
+        let action = self.keymap.action(Where::Picker, key);
+        match &mut self.mode {
+            Mode::Help(help) => {
+                if !help.press(key) {
+                    self.mode = Mode::List;
+                }
+                Vec::new()
+            }
+            Mode::Confirm(paths) => match action {
+                Some(Action::Confirm) => {
+                    let paths = std::mem::take(paths);
+                    self.mode = Mode::List;
+                    vec![Effect::Do(PickerJob::Delete { paths })]
+                }
+                Some(Action::Cancel) => {
+                    self.mode = Mode::List;
+                    Vec::new()
+                }
+                _ => Vec::new(),
+            },
+            Mode::Ask { input, .. } => match action {
+                Some(Action::Confirm) => self.answered(),
+                Some(Action::Cancel) => {
+                    self.mode = Mode::List;
+                    Vec::new()
+                }
+                _ => {
+                    input.press(key, &self.keymap);
+                    Vec::new()
+                }
+            },
+            Mode::List => match action {
+                Some(Action::DeleteNoninvasive) if !self.query.is_empty() => self.type_key(key),
+                Some(action) => self.act(action),
+                None => self.type_key(key),
+            },
+        }
+    }
+
+    fn type_key(&mut self, key: Key) -> Effects<Self> {
+        if self.query.press(key, &self.keymap) { self.ask() } else { Vec::new() }
+    }
+
+    /// Does what was asked for a line about.
+    fn answered(&mut self) -> Effects<Self> {
+        let Mode::Ask { what, paths, input } = std::mem::take(&mut self.mode) else { return Vec::new() };
+        let text = input.text().trim().to_owned();
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let to = PathBuf::from(match text.strip_prefix("~/") {
+            Some(rest) => format!("{}/{rest}", self.home),
+            None => text.clone(),
+        });
+        vec![Effect::Do(match what {
+            Question::Rename => match paths.into_iter().next() {
+                Some(path) => PickerJob::Rename { path, name: text },
+                None => return Vec::new(),
+            },
+            Question::Move => PickerJob::Move { paths, to },
+            Question::Export => PickerJob::Export { paths, to },
+        })]
+    }
+
+    /// The sessions that an action is about: those that are marked, else the chosen one.
+    fn meant(&self) -> Vec<PathBuf> {
+        if self.marks.is_empty() {
+            return self.chosen().map(|session| session.path.clone()).into_iter().collect();
+        }
+        let mut marked: Vec<PathBuf> = self.marks.iter().cloned().collect();
+        marked.sort();
+        marked
+    }
+
+    fn act(&mut self, action: Action) -> Effects<Self> {
+        let page = self.layout().list.height.max(2).into();
+        match action {
+            Action::Up => self.select(self.selected.saturating_sub(1), false),
+            Action::Down => self.select(self.selected + 1, true),
+            Action::PageUp => self.select(self.selected.saturating_sub(page), false),
+            Action::PageDown => self.select(self.selected + page, true),
+            Action::First => self.select(0, true),
+            Action::Last => self.select(usize::MAX, false),
+            Action::Confirm => match self.chosen() {
+                Some(session) => vec![Effect::Leave(Picked::Resume(session.path.clone()))],
+                None => Vec::new(),
+            },
+            Action::Cancel => vec![Effect::Leave(Picked::Nothing)],
+            Action::OpenTree => {
+                self.chosen().map(|it| Effect::Leave(Picked::Tree(it.path.clone()))).into_iter().collect()
+            }
+            Action::OpenReader => {
+                self.chosen().map(|it| Effect::Leave(Picked::Read(it.path.clone()))).into_iter().collect()
+            }
+            Action::ToggleScope => {
+                self.scope = self.scope.other();
+                let mut effects = self.load(self.scope);
+                effects.extend(self.ask());
+                effects
+            }
+            Action::ToggleSort => {
+                self.sort = match self.sort {
+                    Sort::Threaded => Sort::Recent,
+                    Sort::Recent => Sort::Relevance,
+                    Sort::Relevance => Sort::Threaded,
+                };
+                self.arrange()
+            }
+            Action::ToggleNamed => self.toggle(|picker| &mut picker.named),
+            Action::ToggleChildren => self.toggle(|picker| &mut picker.hides_children),
+            Action::ToggleGroups => self.toggle(|picker| &mut picker.groups),
+            Action::ToggleText => {
+                self.searches_text = !self.searches_text;
+                let words = if self.searches_text { "Searching what was said, too" } else { "Searching names only" };
+                self.status.say(words, self.now_ms, 2);
+                self.ask()
+            }
+            Action::TogglePath => {
+                self.shows_path = !self.shows_path;
+                Vec::new()
+            }
+            Action::TogglePreview => {
+                self.shows_preview = !self.shows_preview;
+                self.preview_wanted = None;
+                if self.shows_preview && self.size.0 < WIDE {
+                    self.status.say(format!("A preview needs {WIDE} columns"), self.now_ms, 3);
+                }
+                self.preview()
+            }
+            Action::PreviewUp => self.scroll_preview(false),
+            Action::PreviewDown => self.scroll_preview(true),
+            Action::Delete | Action::DeleteNoninvasive => self.ask_deletion(),
+            Action::Rename => self.question(Question::Rename),
+            Action::Move => self.question(Question::Move),
+            Action::Export => self.question(Question::Export),
+            Action::TogglePin => self.toggle_pin(),
+            Action::Mark => {
+                if let Some(path) = self.chosen().map(|session| session.path.clone())
+                    && !self.marks.remove(&path)
+                {
+                    self.marks.insert(path);
+                }
+                self.select(self.selected + 1, true)
+            }
+            Action::MarkAll => {
+                let all: HashSet<PathBuf> =
+                    self.rows.iter().filter_map(|row| self.session(row)).map(|it| it.path.clone()).collect();
+                self.marks = if self.marks == all { HashSet::new() } else { all };
+                Vec::new()
+            }
+            Action::Undo => vec![Effect::Do(PickerJob::Undo(self.last_operation.take()))],
+            Action::Help => {
+                self.mode = Mode::Help(Help::default());
+                Vec::new()
+            }
+            Action::Suspend => vec![Effect::Suspend],
+            _ => Vec::new(),
+        }
+    }
+
+    fn toggle(&mut self, flag: fn(&mut Self) -> &mut bool) -> Effects<Self> {
+        let flag = flag(self);
+        *flag = !*flag;
+        self.arrange()
+    }
+
+    fn scroll_preview(&mut self, is_down: bool) -> Effects<Self> {
+        let n_lines = self.previewed.as_ref().map_or(0, |(_, lines)| lines.len());
+        self.preview_top = if is_down {
+            (self.preview_top + 3).min(n_lines.saturating_sub(1))
+        } else {
+            self.preview_top.saturating_sub(3)
+        };
+        Vec::new()
+    }
+
+    fn ask_deletion(&mut self) -> Effects<Self> {
+        let paths = self.meant();
+        if paths.iter().any(|path| self.is_current(path)) {
+            self.status.complain("The session that is open cannot be deleted", self.now_ms);
+        } else if !paths.is_empty() {
+            self.mode = Mode::Confirm(paths);
+        }
+        Vec::new()
+    }
+
+    fn question(&mut self, what: Question) -> Effects<Self> {
+        if self.listed(self.scope).loading.is_some() {
+            self.status.say("One moment: sessions are still being read", self.now_ms, 2);
+            return Vec::new();
+        }
+        let paths = if what == Question::Rename {
+            self.chosen().map(|session| session.path.clone()).into_iter().collect()
+        } else {
+            self.meant()
+        };
+        let Some(chosen) = self.chosen().filter(|_| !paths.is_empty()) else { return Vec::new() };
+        let input = match what {
+            Question::Rename => Input::with(&chosen.name.as_ref().map(|name| name.to_str()).unwrap_or_default()),
+            Question::Move => Input::with(&chosen.cwd),
+            Question::Export => Input::with("."),
+        };
+        self.mode = Mode::Ask { what, paths, input };
+        Vec::new()
+    }
+
+    fn toggle_pin(&mut self) -> Effects<Self> {
+        let Some(id) = self.chosen().map(|session| session.id.clone()) else { return Vec::new() };
+        let is_pinned = !self.pins.contains(&id);
+        if !self.pins.remove(&id) {
+            self.pins.insert(id.clone());
+        }
+        self.is_touched = true;
+        let mut effects = vec![Effect::Do(PickerJob::Pin { id, is_pinned })];
+        effects.extend(self.arrange());
+        effects
+    }
+
+    pub(super) fn point(&mut self, mouse: Mouse) -> Effects<Self> {
+        if !matches!(self.mode, Mode::List) {
+            return Vec::new();
+        }
+        let layout = self.layout();
+        let is_in = |area: ratatui_core::layout::Rect| area.contains((mouse.x, mouse.y).into());
+        match mouse.what {
+            MouseAct::WheelUp if layout.preview.is_some_and(is_in) => self.scroll_preview(false),
+            MouseAct::WheelDown if layout.preview.is_some_and(is_in) => self.scroll_preview(true),
+            MouseAct::WheelUp => self.select(self.selected.saturating_sub(3), false),
+            MouseAct::WheelDown => self.select(self.selected + 3, true),
+            MouseAct::Click if is_in(layout.list) => {
+                let row = self.first_shown(layout.list.height.into()) + usize::from(mouse.y - layout.list.y);
+                match self.rows.get(row) {
+                    // A click on what is chosen already opens it.
+                    Some(_) if row == self.selected && self.is_touched => self.act(Action::Confirm),
+                    Some(_) => self.select(row, true),
+                    None => Vec::new(),
+                }
+            }
+            MouseAct::Click => Vec::new(),
+        }
+    }
+}

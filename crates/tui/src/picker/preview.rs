@@ -1,0 +1,128 @@
+//! What a session is about, in a few lines: what one wants to know before opening it.
+
+use std::path::Path;
+
+use sessile::entry::Payload;
+use sessile::head::Role;
+use sessile::message::Message;
+use sessile::{SessionInfo, SessionManager, Sessions};
+use sessile_display::measure::{age, number_words, size_words};
+use sessile_display::words::{Calls, entry_words, start};
+use sessile_display::wrapped;
+
+use super::job::told;
+use super::view::short_path;
+use crate::paint::Line;
+use crate::theme::Ink;
+
+/// How many lines of the last question and the last answer are shown.
+const MOST_QUESTION: usize = 8;
+const MOST_ANSWER: usize = 24;
+
+/// How many entries before the leaf are looked through for them.
+const MOST_CLIMBED: usize = 200;
+
+/// Describes a session. What cannot be read is told in its place.
+pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], width: usize, now_ms: i64) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let Some(info) = list.iter().find(|session| session.path == path) else { return lines };
+    let home = sessions.environment().home().to_string_lossy().into_owned();
+    let title = info.name.as_ref().unwrap_or(&info.first_message).to_str().into_owned();
+    let ink = if info.name.is_some() { Ink::NAMED.bold() } else { Ink::BOLD };
+    lines.extend(wrapped(start(&title, 200).trim(), width).iter().take(2).map(|line| Line::new().ink(ink, line)));
+    let branch = sessions.group_by_project(std::slice::from_ref(info)).pop();
+    let branch = branch.and_then(|project| project.directories.into_iter().next()?.branch);
+    let place = Line::new().ink(Ink::DIM, &short_path(&info.cwd, &home));
+    lines.push(branch.iter().fold(place, |line, branch| line.ink(Ink::ACCENT, &format!("  ⎇ {branch}"))));
+    lines.extend(wrapped(&facts(info, now_ms), width).iter().map(|line| Line::new().ink(Ink::DIM, line)));
+    let models: Vec<String> = info.facts.models.iter().map(|model| model.model.to_str().into_owned()).collect();
+    if !models.is_empty() {
+        lines.push(Line::new().ink(Ink::DIM, &models.join(", ")).cut(width));
+    }
+    let n_forks = list.iter().filter(|other| other.parent_session_path.as_deref() == path.to_str()).count();
+    if n_forks > 0 {
+        lines.push(Line::new().ink(Ink::DIM, &format!("{n_forks} forked from it")));
+    }
+    match sessions.clone().read_only().open(path, None, None) {
+        Ok(session) => inside(&session, width, &mut lines).unwrap_or_else(|error| {
+            lines.push(Line::new().ink(Ink::BAD, &told(&error)));
+        }),
+        Err(error) => lines.push(Line::new().ink(Ink::BAD, &told(&error))),
+    }
+    lines
+}
+
+fn facts(info: &SessionInfo, now_ms: i64) -> String {
+    let mut facts = vec![
+        format!("{} messages", info.message_count),
+        match age(now_ms, info.modified).as_str() {
+            "now" => "just now".to_owned(),
+            age => format!("{age} ago"),
+        },
+        size_words(info.size),
+    ];
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens to be read")]
+    let tokens = info.facts.tokens.total() as u64;
+    if tokens > 0 {
+        facts.push(format!("{} tokens", number_words(tokens)));
+    }
+    if info.facts.cost > 0.0 {
+        facts.push(format!("${:.3}", info.facts.cost));
+    }
+    facts.join(" · ")
+}
+
+/// What only the file itself tells.
+fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Result<(), sessile::SessionError> {
+    let shape = session.branch_statistics();
+    let mut words = vec![format!("{} entries", number_words(shape.entries as u64))];
+    if shape.leaves > 1 {
+        words.push(format!("{} branches", shape.leaves));
+    }
+    let n_compactions = session.compactions()?.len();
+    if n_compactions > 0 {
+        words.push(format!("{n_compactions} compacted"));
+    }
+    lines.push(Line::new().ink(Ink::DIM, &words.join(" · ")));
+    let labels: Vec<String> = session.labels()?.iter().map(|(_, label)| label.text()).collect();
+    if !labels.is_empty() {
+        let labels = labels.iter().fold(Line::new(), |line, label| line.ink(Ink::NAMED, &format!("[{label}] ")));
+        lines.push(labels.cut(width));
+    }
+    if let Some(leaf) = session.leaf_entry()? {
+        let words = entry_words(&leaf, &Calls::default());
+        let line = Line::new().ink(Ink::DIM, "at ").ink(Ink::of(words.tone), &words.lead).text(&words.text);
+        lines.push(line.cut(width));
+    }
+    lines.push(Line::new());
+    for (role, ink, who, most) in
+        [(Role::User, Ink::PERSON, "you", MOST_QUESTION), (Role::Assistant, Ink::ACCENT, "model", MOST_ANSWER)]
+    {
+        if let Some(text) = last_said(session, role)? {
+            lines.push(Line::new().ink(ink.bold(), who));
+            let said = wrapped(&start(text.trim(), 4000), width);
+            let n_more = said.len().saturating_sub(most);
+            lines.extend(said.iter().take(most).map(|line| Line::new().text(line)));
+            if n_more > 0 {
+                lines.push(Line::new().ink(Ink::DIM, &format!("… {n_more} more lines")));
+            }
+            lines.push(Line::new());
+        }
+    }
+    Ok(())
+}
+
+/// What somebody said last on the way to the leaf.
+fn last_said(session: &SessionManager, role: Role) -> Result<Option<String>, sessile::SessionError> {
+    let outline = session.outline();
+    let path = session.path(None);
+    for row in path.into_iter().rev().take(MOST_CLIMBED).filter(|row| outline.role(*row) == role) {
+        let entry = session.entry_at(row)?;
+        let Payload::Message(message) = entry.payload() else { continue };
+        let text = message.message().map(Message::text).unwrap_or_default();
+        if !text.trim().is_empty() {
+            return Ok(Some(text));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,337 @@
+//! The picker as a person meets it, and beside pi's.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sessile::{SessionInfo, Sessions};
+
+use super::job::{Desk, PickerJob, PickerNews};
+use super::{Picked, Picker, Scope};
+use crate::keymap::Keymap;
+use crate::part::{Event, Mouse, MouseAct};
+use crate::testing::{Driver, NOW_MS, Still, golden, shared};
+
+/// A made-up store in a directory of its own.
+struct Store {
+    dir: tempfile::TempDir,
+    sessions: Sessions,
+}
+
+impl Store {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let sample = sessile::write_sample(dir.path()).unwrap();
+        Self { sessions: sample.sessions(), dir }
+    }
+
+    fn picker(&self) -> Driver<Picker> {
+        let environment = self.sessions.environment();
+        let home = environment.home().to_string_lossy().into_owned();
+        let cwd = environment.current_dir();
+        let picker = Picker::new(Arc::new(Keymap::default()), home, None, true);
+        let desk = Desk { sessions: self.sessions.clone(), cwd, session_dir: None };
+        let mut driver = Driver::new(picker, desk, |job| matches!(job, PickerJob::Watch));
+        driver.happen(Event::Clock(environment.now_ms()));
+        driver
+    }
+}
+
+/// Path, first message, name, age, parent and working directory of a session.
+type MadeUp<'m> = (&'m str, &'m str, Option<&'m str>, i64, Option<&'m str>, &'m str);
+
+/// Sessions as rows of a list, without files.
+fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
+    rows.iter()
+        .map(|(path, first, name, age_ms, parent, cwd)| SessionInfo {
+            path: PathBuf::from(path),
+            id: path.replace('/', ""),
+            cwd: (*cwd).to_owned(),
+            name: name.map(|name| sessile::json::JsText::from(name).into_owned()),
+            parent_session_path: parent.map(str::to_owned),
+            created: None,
+            modified: NOW_MS - age_ms,
+            message_count: 3,
+            first_message: sessile::json::JsText::from(*first).into_owned(),
+            all_messages_text: sessile::json::JsText::from(*first).into_owned(),
+            size: 1000,
+            facts: sessile::info::Facts::default(),
+        })
+        .collect()
+}
+
+/// A picker over lists that are given.
+fn over(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) -> Driver<Picker> {
+    let sessions = Sessions::new(Still { home: PathBuf::from("/home/u") });
+    let desk = Desk { sessions, cwd: PathBuf::from("/w/proj"), session_dir: None };
+    let picker = Picker::new(Arc::new(Keymap::default()), "/home/u".to_owned(), current.map(PathBuf::from), false);
+    let is_reading = |job: &PickerJob| {
+        matches!(job, PickerJob::Load(_) | PickerJob::Watch | PickerJob::Search { .. } | PickerJob::Texts(_))
+    };
+    let mut driver = Driver::new(picker, desk, is_reading);
+    for (scope, list) in [(Scope::All, all), (Scope::Here, here)] {
+        driver.happen(Event::News(PickerNews::Loaded { scope, list, with_texts: true }));
+    }
+    driver.part.is_searching = false;
+    driver
+}
+
+/// The sessions behind pi's golden screens.
+#[expect(clippy::disallowed_methods, reason = "a file that is not ours, read for comparison")]
+fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
+    let text = std::fs::read_to_string(shared("ui-golden-picker-sessions.json")?).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let read = |key: &str| -> Vec<SessionInfo> {
+        let rows = json[key].as_array().unwrap().iter().map(|row| {
+            let text = |key: &str| row[key].as_str().map(str::to_owned);
+            let own =
+                |text: Option<String>| sessile::json::JsText::from(text.unwrap_or_default().as_str()).into_owned();
+            SessionInfo {
+                path: text("path").unwrap().into(),
+                id: text("id").unwrap(),
+                cwd: text("cwd").unwrap(),
+                name: text("name").map(|name| own(Some(name))),
+                parent_session_path: text("parentSessionPath"),
+                created: None,
+                modified: NOW_MS - row["ageMs"].as_i64().unwrap(),
+                message_count: usize::try_from(row["messageCount"].as_u64().unwrap()).unwrap(),
+                first_message: own(text("firstMessage")),
+                all_messages_text: own(text("allMessagesText").or_else(|| text("firstMessage"))),
+                size: 0,
+                facts: sessile::info::Facts::default(),
+            }
+        });
+        rows.collect()
+    };
+    let here = read("current");
+    let mut all = here.clone();
+    all.extend(read("elsewhere"));
+    all.sort_by_key(|session| std::cmp::Reverse(session.modified));
+    Some([here, all])
+}
+
+/// The rows of sessions on a screen: those that end in an age.
+fn rows(screen: &[String]) -> Vec<String> {
+    let is_row = |row: &&String| {
+        let mut words = row.rsplit(' ');
+        let is_age = words.next().is_some_and(|word| word == "now" || word.ends_with(['m', 'h', 'd', 'w', 'o', 'y']));
+        is_age && words.next().is_some_and(|word| word.parse::<u32>().is_ok()) && row.len() > 40
+    };
+    screen.iter().filter(is_row).map(|row| row.trim_end().to_owned()).collect()
+}
+
+#[test]
+fn rows_are_those_of_pi() {
+    let Some([here, all]) = golden_sessions() else { return };
+    let open = || over(here.clone(), all.clone(), Some("/s/c.jsonl"));
+    let (mut n_screens, mut n_rows) = (0, 0);
+    let mut compare = |driver: &Driver<Picker>, heading: &str| {
+        let expected = rows(&golden("ui-golden-picker.txt", heading).unwrap());
+        assert_eq!(rows(&driver.screen()), expected, "{heading}");
+        (n_screens, n_rows) = (n_screens + 1, n_rows + expected.len());
+    };
+    for (heading, keys) in [
+        ("initial (threaded, current; current session = c)", ""),
+        ("sort: recent", "ctrl+s"),
+        ("sort: fuzzy, no query", "ctrl+s ctrl+s"),
+        ("named only", "ctrl+n"),
+        ("path on", "ctrl+p"),
+        ("scope all", "tab"),
+        ("ctrl+d on first -> confirm", "ctrl+d"),
+        ("ctrl+d on current session c", "down down down ctrl+d"),
+    ] {
+        let mut driver = open();
+        if !keys.is_empty() {
+            driver.press(keys);
+        }
+        compare(&driver, heading);
+    }
+    for query in [
+        "parser",
+        "prsr",
+        "\"node cve\"",
+        "node \"cve-2024\"",
+        "re:^fix",
+        "re:(",
+        "re:",
+        "\"unclosed phrase",
+        "work parser",
+        "bbbb",
+        "wproj",
+    ] {
+        for (sort, keys) in [("threaded", ""), ("recent", "ctrl+s "), ("fuzzy", "ctrl+s ctrl+s ")] {
+            let heading = format!("query {query:?} sort={sort}");
+            let mut driver = open();
+            driver.press(format!("{keys}{}", query.replace(' ', "_")).trim());
+            compare(&driver, &heading);
+        }
+    }
+    // Two empty screens are equal as well.
+    assert_eq!((n_screens, n_rows), (41, 97));
+}
+
+#[test]
+fn rows_have_their_layout_without_pi_at_hand() {
+    let minute = 60_000;
+    let list = made_up(&[
+        ("/s/a", "fix\nthe bug", None, 0, None, "/home/u/p"),
+        ("/s/b", "x", Some("Work"), 5 * minute, Some("/s/a"), "/home/u/p"),
+        ("/s/c", &"long ".repeat(30), None, 3 * 60 * minute, None, "/q"),
+        ("/s/d", "x", Some("潮汐 😀"), 48 * 60 * minute, Some("/s/b"), "/q"),
+    ]);
+    let mut driver = over(list.clone(), list, None);
+    driver.resize(60, 20);
+    let expected = [
+        "› fix the bug                                          3 now",
+        "     └─ Work                                            3 5m",
+        "        └─ 潮汐 😀                                      3 2d",
+        "  long long long long long long long long long long lo…  3 3h",
+    ];
+    let seen = rows(&driver.screen());
+    assert_eq!(seen.len(), 4, "{seen:?}");
+    assert_eq!(seen[..3], expected[..3]);
+    assert!(seen[3].contains('…') && seen[3].ends_with("  3 3h"), "{}", seen[3]);
+}
+
+#[test]
+fn screens_stay_as_they_are() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.matches_kept("picker");
+    driver.press("tab").matches_kept("picker-all");
+    driver.press("harmonic").matches_kept("picker-found");
+    driver.press("nothing_like_it").matches_kept("picker-nothing");
+    let mut driver = store.picker();
+    driver.press("alt+m ctrl+d").matches_kept("picker-delete");
+    driver.press("escape ctrl+r").matches_kept("picker-rename");
+    driver.press("escape f1").matches_kept("picker-help");
+    drop(store.dir);
+}
+
+#[test]
+fn what_is_picked_is_told() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    let first = driver.part.chosen().unwrap().path.clone();
+    driver.press("enter");
+    assert_eq!(driver.outcome, Some(Picked::Resume(first)));
+    assert_eq!(store.picker().press("escape").outcome, Some(Picked::Nothing));
+    assert!(matches!(store.picker().press("down ctrl+t").outcome, Some(Picked::Tree(_))));
+    assert!(matches!(store.picker().press("ctrl+o").outcome, Some(Picked::Read(_))));
+}
+
+#[test]
+fn sessions_are_renamed_deleted_and_brought_back() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    let n_rows = driver.part.rows.len();
+    driver.press("down ctrl+r ctrl+u A_new_name enter");
+    assert!(driver.screen().iter().any(|row| row.contains("A new name")), "{:#?}", driver.screen());
+    driver.press("alt+u");
+    assert!(!rows(&driver.screen()).iter().any(|row| row.contains("A new name")));
+    let path = driver.part.chosen().unwrap().path.clone();
+    driver.press("ctrl+d x y z");
+    assert!(path.exists(), "other keys than Enter do nothing");
+    driver.press("enter");
+    assert!(!path.exists());
+    assert_eq!(driver.part.rows.len(), n_rows - 1);
+    driver.press("alt+u");
+    assert!(path.exists());
+    assert_eq!(driver.part.rows.len(), n_rows);
+    driver.press("alt+a ctrl+d enter");
+    assert_eq!(driver.part.rows.len(), 0);
+    driver.press("alt+u");
+    assert_eq!(driver.part.rows.len(), n_rows);
+}
+
+#[test]
+fn pins_stand_at_the_top_and_are_remembered() {
+    let dir = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(Still { home: dir.path().to_path_buf() });
+    sessions.pin("/s/b".replace('/', "").as_str(), true).unwrap();
+    assert!(sessions.pins().contains("sb"));
+    let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
+    let mut driver = over(list.clone(), list, None);
+    driver.press("down alt+i");
+    assert!(rows(&driver.screen())[0].contains("★ two"));
+    driver.press("alt+i");
+    assert!(rows(&driver.screen())[0].contains("one"));
+}
+
+#[test]
+fn groups_and_forks_can_be_told_apart() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.press("tab");
+    let n_rows = driver.part.rows.len();
+    driver.press("alt+h");
+    assert!(driver.part.rows.len() < n_rows);
+    driver.press("alt+h alt+g");
+    assert!(driver.part.rows.len() > n_rows, "headings are rows as well");
+    assert!(driver.part.chosen().is_some(), "a heading is never chosen");
+    driver.press("up up up");
+    assert!(driver.part.chosen().is_some());
+}
+
+#[test]
+fn what_was_said_is_found() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.press("tab harmonic");
+    let screen = driver.screen().join("\n");
+    assert!(screen.contains("harmonic sums") || screen.contains("harmonic"), "{screen}");
+    assert!(!driver.part.rows.is_empty());
+}
+
+#[test]
+fn the_mouse_chooses_and_opens() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    let list = driver.part.layout().list;
+    let at = |y| Event::Mouse(Mouse { what: MouseAct::Click, x: 5, y });
+    driver.happen(at(list.y + 1));
+    assert_eq!(driver.part.selected, 1);
+    driver.happen(at(list.y + 1));
+    assert!(matches!(driver.outcome, Some(Picked::Resume(_))));
+}
+
+/// A session of which only the path is known.
+fn changed_row(path: &std::path::Path) -> SessionInfo {
+    let mut row = made_up(&[("/s/a", "x", None, 0, None, "/p")]).remove(0);
+    row.path = path.to_path_buf();
+    row
+}
+
+#[test]
+fn other_programs_are_seen() {
+    let list = made_up(&[("/s/a", "one", None, 60_000, None, "/p")]);
+    let mut driver = over(list.clone(), list, None);
+    let changed = made_up(&[("/s/a", "one", Some("from elsewhere"), 0, None, "/p")]).remove(0);
+    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Changed(Box::new(changed.clone())))));
+    assert!(rows(&driver.screen())[0].contains("from elsewhere"));
+    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Removed(changed.path))));
+    assert!(rows(&driver.screen()).is_empty());
+    // Of a new one the list is asked, which knows whose it is.
+    let store = Store::new();
+    let mut driver = store.picker();
+    let n_rows = driver.part.rows.len();
+    let cwd = store.sessions.environment().current_dir();
+    let mut session = store.sessions.create(&cwd, None, sessile::NewSession::default()).unwrap();
+    session.append_message(sessile::draft::UserMessage::new("written by another program", 1_763_000_000_000)).unwrap();
+    let new = changed_row(session.session_file().unwrap());
+    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Added(Box::new(new)))));
+    assert_eq!(driver.part.rows.len(), n_rows + 1);
+}
+
+#[test]
+fn the_first_rows_come_before_the_last() {
+    let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
+    let mut driver = over(Vec::new(), Vec::new(), None);
+    let partial = PickerNews::Loading { scope: Scope::Here, loaded: 1, total: 2, list: Some(list[1..].to_vec()) };
+    driver.happen(Event::News(partial));
+    assert_eq!(rows(&driver.screen()).len(), 1);
+    assert!(driver.screen()[0].contains("reading 1/2"));
+    driver.press("down");
+    driver.happen(Event::News(PickerNews::Loaded { scope: Scope::Here, list, with_texts: false }));
+    let chosen = driver.part.chosen().unwrap().path.clone();
+    assert_eq!(chosen, PathBuf::from("/s/b"), "a selection that somebody made is followed");
+}

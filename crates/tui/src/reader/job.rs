@@ -1,0 +1,239 @@
+//! What the reader has done on other threads.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sessile::head::{Kind, Role};
+use sessile::outline::Row;
+use sessile::{Cancel, ExportFormat, ExportOptions, FollowFrom, FollowOptions, SessionError, SessionManager, Sessions};
+use sessile_display::words::{Calls, entry_words, start};
+
+use crate::content::{Detail, Drawable, entry_lines, entry_pictures, entry_text};
+use crate::paint::Line;
+use crate::part::{Job, Lane};
+use crate::picker::job::told;
+use crate::theme::Ink;
+
+pub(crate) struct Desk {
+    pub(crate) sessions: Sessions,
+    pub(crate) path: PathBuf,
+    session: Mutex<Option<SessionManager>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum ReaderJob {
+    /// Opens the session, again if it has grown.
+    Load,
+    /// The lines of some entries.
+    Lines {
+        items: Vec<(usize, Row)>,
+        width: usize,
+        detail: Detail,
+        edition: u64,
+    },
+    /// The next entry that says something, forwards or backwards.
+    Search {
+        rows: Vec<(usize, Row)>,
+        wanted: String,
+    },
+    Text(Row),
+    Pictures(Vec<Row>),
+    Document,
+    /// Tells when the session grows, until it is stopped.
+    Follow,
+}
+
+#[derive(Debug)]
+pub(crate) enum ReaderNews {
+    Loaded { rows: Vec<Row>, prompts: Vec<usize>, name: String },
+    Lines { lines: Vec<(usize, Vec<Line>)>, edition: u64, is_all: bool },
+    Found(Option<usize>),
+    Text(String),
+    Pictures(Vec<Drawable>),
+    Document(String),
+    Grown,
+    Failed(String),
+    Broken(String),
+}
+
+/// The lane of following, which goes on until it is stopped.
+pub(super) const FOLLOW: Lane = 6;
+
+/// How many lines are made before they are shown.
+const MANY: usize = 5_000;
+
+/// How much of a session is handed to an editor.
+const MOST_DOCUMENT: usize = 64 << 20;
+
+impl Job for ReaderJob {
+    type News = ReaderNews;
+    type Desk = Desk;
+
+    fn lane(&self) -> Lane {
+        match self {
+            Self::Load => 1,
+            Self::Lines { .. } => 2,
+            Self::Search { .. } => 3,
+            Self::Text(_) => 4,
+            Self::Document => 5,
+            Self::Pictures(_) => 7,
+            Self::Follow => FOLLOW,
+        }
+    }
+
+    fn is_brief(&self) -> bool {
+        matches!(self, Self::Lines { .. })
+    }
+
+    fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(ReaderNews)) {
+        let is_loading = matches!(self, Self::Load);
+        let done = match self {
+            Self::Load => desk.load(),
+            Self::Lines { items, width, detail, edition } => desk.lines(&items, width, detail, edition, cancel, tell),
+            Self::Search { rows, wanted } => desk.search(&rows, &wanted, cancel),
+            Self::Text(row) => desk.with(|session| Ok(ReaderNews::Text(entry_text(&session.entry_at(row)?)))),
+            Self::Pictures(rows) => desk.with(|session| {
+                let mut pictures = Vec::new();
+                for row in rows {
+                    pictures.extend(entry_pictures(&session.entry_at(row)?));
+                }
+                Ok(ReaderNews::Pictures(pictures))
+            }),
+            Self::Document => desk.document(),
+            Self::Follow => desk.follow(cancel, tell),
+        };
+        match done {
+            Ok(news) => tell(news),
+            Err(SessionError::Cancelled) => {}
+            Err(error) if is_loading => tell(ReaderNews::Broken(told(&error))),
+            Err(error) => tell(ReaderNews::Failed(told(&error))),
+        }
+    }
+}
+
+impl Desk {
+    pub(crate) fn new(sessions: Sessions, path: PathBuf) -> Self {
+        Self { sessions, path, session: Mutex::new(None) }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<SessionManager>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&SessionManager) -> Result<T, SessionError>) -> Result<T, SessionError> {
+        match self.held().as_ref() {
+            Some(session) => look(session),
+            None => Err(SessionError::Cancelled),
+        }
+    }
+
+    fn load(&self) -> Result<ReaderNews, SessionError> {
+        let session = self.sessions.clone().read_only().open(&self.path, None, None)?;
+        if !session.is_stored() {
+            return Err(SessionError::NotASession { path: self.path.clone() });
+        }
+        let outline = session.outline();
+        let rows = session.path(None);
+        let is_prompt = |(_, row): &(usize, &Row)| outline.role(**row) == Role::User;
+        let prompts = rows.iter().enumerate().filter(is_prompt).map(|(item, _)| item).collect();
+        let name = match session.session_name()? {
+            Some(name) => name,
+            None => first_question(&session, &rows)?,
+        };
+        *self.held() = Some(session);
+        Ok(ReaderNews::Loaded { rows, prompts, name })
+    }
+
+    fn lines(
+        &self,
+        items: &[(usize, Row)],
+        width: usize,
+        detail: Detail,
+        edition: u64,
+        cancel: &Cancel,
+        tell: &mut dyn FnMut(ReaderNews),
+    ) -> Result<ReaderNews, SessionError> {
+        let (mut lines, mut n_lines) = (Vec::new(), 0);
+        for (item, row) in items {
+            if cancel.is_cancelled() {
+                return Err(SessionError::Cancelled);
+            }
+            let made = self.with(|session| shown(session, *row, width, detail))?;
+            n_lines += made.len();
+            lines.push((*item, made));
+            // Nobody who looks at something small waits for something large beside it.
+            if n_lines > MANY {
+                n_lines = 0;
+                tell(ReaderNews::Lines { lines: std::mem::take(&mut lines), edition, is_all: false });
+            }
+        }
+        Ok(ReaderNews::Lines { lines, edition, is_all: true })
+    }
+
+    fn search(&self, rows: &[(usize, Row)], wanted: &str, cancel: &Cancel) -> Result<ReaderNews, SessionError> {
+        let wanted = wanted.to_lowercase();
+        for (item, row) in rows {
+            if cancel.is_cancelled() {
+                return Err(SessionError::Cancelled);
+            }
+            let text = self.with(|session| Ok(entry_text(&session.entry_at(*row)?)))?;
+            if text.to_lowercase().contains(&wanted) {
+                return Ok(ReaderNews::Found(Some(*item)));
+            }
+        }
+        Ok(ReaderNews::Found(None))
+    }
+
+    fn document(&self) -> Result<ReaderNews, SessionError> {
+        let mut bytes = Vec::new();
+        self.with(|session| {
+            let options = ExportOptions { format: ExportFormat::Markdown, ..ExportOptions::default() };
+            session.export(&options, &mut |piece: &[u8]| {
+                if bytes.len() < MOST_DOCUMENT {
+                    bytes.extend_from_slice(piece);
+                }
+                Ok::<(), SessionError>(())
+            })
+        })?;
+        Ok(ReaderNews::Document(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn follow(&self, cancel: &Cancel, tell: &mut dyn FnMut(ReaderNews)) -> Result<ReaderNews, SessionError> {
+        let options = FollowOptions { from: FollowFrom::Now, cancel: Some(cancel.clone()), polls: false };
+        let mut follower = self.sessions.follow(&self.path, options)?;
+        loop {
+            if follower.next(Duration::from_mins(1))?.is_some() {
+                // What is written at once is shown at once.
+                while follower.next(Duration::from_millis(20))?.is_some() {}
+                tell(ReaderNews::Grown);
+            }
+        }
+    }
+}
+
+/// What was asked first, as a name for a session that has none.
+fn first_question(session: &SessionManager, rows: &[Row]) -> Result<String, SessionError> {
+    let first = rows.iter().find(|row| session.outline().role(**row) == Role::User);
+    let text = first.map(|row| session.entry_at(*row).map(|entry| entry_text(&entry))).transpose()?;
+    Ok(start(text.unwrap_or_default().trim(), 200).replace(['\n', '\t'], " "))
+}
+
+/// The lines of one entry: conversation in full, everything else in a line.
+fn shown(session: &SessionManager, row: Row, width: usize, detail: Detail) -> Result<Vec<Line>, SessionError> {
+    let entry = session.entry_at(row)?;
+    let kind = session.outline().kind(row);
+    let is_talk = matches!(kind, Kind::Message | Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary);
+    if !is_talk {
+        let words = entry_words(&entry, &Calls::default());
+        return Ok(vec![Line::new().ink(Ink::DIM, &format!("· {}{}", words.lead, words.text)).cut(width)]);
+    }
+    let mut lines = entry_lines(&entry, width, detail);
+    if let Some(label) = entry.id().map(|id| session.label(id)).transpose()?.flatten()
+        && let Some(first) = lines.first_mut()
+    {
+        *first = Line::new().ink(Ink::NAMED, &format!("[{label}] ")).join(std::mem::take(first));
+    }
+    lines.push(Line::new());
+    Ok(lines)
+}

@@ -1,0 +1,100 @@
+//! What keys do in the reader.
+
+use super::job::{FOLLOW, ReaderJob};
+use super::{Reader, ReaderOutcome};
+use crate::help::Help;
+use crate::input::Input;
+use crate::key::{Code, Key};
+use crate::keymap::{Action, Where};
+use crate::part::{Effect, Effects};
+use crate::status::NO_PICTURES;
+
+impl Reader {
+    pub(super) fn press(&mut self, key: Key) -> Effects<Self> {
+        if let Some(help) = &mut self.help {
+            if !help.press(key) {
+                self.help = None;
+            }
+            return Vec::new();
+        }
+        if let Some(input) = &mut self.search {
+            match key.code {
+                Code::Enter => {
+                    self.query = input.text().trim().to_owned();
+                    self.search = None;
+                    return self.find(true);
+                }
+                Code::Escape => self.search = None,
+                _ => drop(input.press(key, &self.keymap)),
+            }
+            return Vec::new();
+        }
+        match self.keymap.action(Where::Reader, key) {
+            Some(action) => self.act(action),
+            None => Vec::new(),
+        }
+    }
+
+    fn act(&mut self, action: Action) -> Effects<Self> {
+        let page = self.room().saturating_sub(2).max(1);
+        match action {
+            Action::ReaderUp => self.move_by(1, false),
+            Action::ReaderDown => self.move_by(1, true),
+            Action::ReaderPageUp => self.move_by(page, false),
+            Action::ReaderPageDown => self.move_by(page, true),
+            Action::ReaderTop => self.go((0, 0)),
+            Action::ReaderEnd => self.go((usize::MAX, 0)),
+            Action::NextPrompt => match self.prompts.iter().find(|item| **item > self.top.0) {
+                Some(item) => self.go((*item, 0)),
+                None => self.go((usize::MAX, 0)),
+            },
+            Action::PreviousPrompt => {
+                let before = self.prompts.iter().rev().find(|item| (**item, 0) < self.top);
+                self.go((before.copied().unwrap_or_default(), 0))
+            }
+            Action::ToggleTools => {
+                self.detail.tools = !self.detail.tools;
+                self.remake(false)
+            }
+            Action::ToggleThinking => {
+                self.detail.thinking = !self.detail.thinking;
+                self.remake(false)
+            }
+            Action::Search => {
+                self.search = Some(Input::default());
+                Vec::new()
+            }
+            Action::NextHit => self.find(true),
+            Action::PreviousHit => self.find(false),
+            Action::Copy => {
+                self.rows.get(self.top.0).map(|row| Effect::Do(ReaderJob::Text(*row))).into_iter().collect()
+            }
+            Action::Pictures if !self.draws_pictures => {
+                self.status.say(NO_PICTURES, self.now_ms, 6);
+                Vec::new()
+            }
+            Action::Pictures => {
+                // What is at the top may have none, and something below it that is seen as well may have one.
+                let rows = self.rows.iter().skip(self.top.0).take(self.n_seen()).copied().collect();
+                vec![Effect::Do(ReaderJob::Pictures(rows))]
+            }
+            Action::Edit => vec![Effect::Do(ReaderJob::Document)],
+            Action::Follow => {
+                self.follows = !self.follows;
+                if !self.follows {
+                    return vec![Effect::Stop(FOLLOW)];
+                }
+                let mut effects = vec![Effect::Do(ReaderJob::Follow)];
+                effects.extend(self.go((usize::MAX, 0)));
+                effects
+            }
+            Action::Help => {
+                self.help = Some(Help::default());
+                Vec::new()
+            }
+            Action::Suspend => vec![Effect::Suspend],
+            Action::Leave => vec![Effect::Leave(ReaderOutcome::default())],
+            _ => Vec::new(),
+        }
+    }
+}

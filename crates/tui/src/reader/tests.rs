@@ -1,0 +1,83 @@
+//! The reader as a person meets it.
+
+use super::job::Desk;
+use super::*;
+use crate::testing::Driver;
+
+fn reader() -> (tempfile::TempDir, Driver<Reader>) {
+    let dir = tempfile::tempdir().unwrap();
+    let sample = sessile::write_sample(dir.path()).unwrap();
+    let desk = Desk::new(sample.sessions(), sample.richest.clone());
+    let reader = Reader::new(Arc::new(Keymap::default()));
+    (dir, Driver::new(reader, desk, |job| matches!(job, ReaderJob::Follow)))
+}
+
+#[test]
+fn screens_stay_as_they_are() {
+    let (_dir, mut driver) = reader();
+    driver.matches_kept("reader");
+    driver.press("g").matches_kept("reader-top");
+    driver.press("o t").matches_kept("reader-all");
+    driver.press("f1").matches_kept("reader-help");
+}
+
+#[test]
+fn one_moves_by_lines_pages_and_questions() {
+    let (_dir, mut driver) = reader();
+    let end = driver.part.top;
+    assert!(driver.part.sticks_to_end);
+    driver.press("g");
+    assert_eq!(driver.part.top, (0, 0));
+    driver.press("]");
+    let first = driver.part.top;
+    assert!(driver.part.prompts.contains(&first.0));
+    driver.press("]");
+    assert!(driver.part.top > first);
+    driver.press("[");
+    assert_eq!(driver.part.top, first);
+    driver.press("j k");
+    assert_eq!(driver.part.top, first);
+    for _ in 0..50 {
+        driver.press("space");
+    }
+    assert_eq!(driver.part.top, end);
+    for _ in 0..200 {
+        driver.press("b");
+    }
+    assert_eq!(driver.part.top, (0, 0));
+    driver.press("shift+g");
+    assert_eq!(driver.part.top, end);
+}
+
+#[test]
+fn words_are_found_and_marked() {
+    let (_dir, mut driver) = reader();
+    driver.press("g / changelog enter");
+    assert!(driver.screen().join("\n").to_lowercase().contains("changelog"));
+    let found = driver.part.found;
+    driver.press("n");
+    assert_ne!(driver.part.found, found);
+    driver.press("shift+n");
+    assert_eq!(driver.part.found, found);
+    driver.press("/ nowhere_to_be_found enter");
+    assert!(driver.screen().last().unwrap().contains("Nowhere"), "{:?}", driver.screen().last());
+}
+
+#[test]
+fn the_text_goes_to_the_clipboard_and_to_the_editor() {
+    let (_dir, mut driver) = reader();
+    driver.press("g ] ctrl+x e");
+    assert!(driver.copied[0].contains("tidepool"));
+    assert!(driver.copied[1].contains("tidepool") && driver.copied[1].len() > driver.copied[0].len());
+}
+
+#[test]
+fn what_is_written_meanwhile_is_followed() {
+    let (dir, mut driver) = reader();
+    let sample = sessile::open_sample(dir.path()).unwrap().unwrap();
+    driver.press("f");
+    let mut session = sample.sessions().open(&sample.richest, None, None).unwrap();
+    session.append_message(sessile::draft::UserMessage::new("and one more thing", 1_763_000_000_000)).unwrap();
+    driver.happen(Event::News(ReaderNews::Grown));
+    assert!(driver.screen().join("\n").contains("and one more thing"), "{:#?}", driver.screen());
+}

@@ -1,0 +1,34 @@
+//! A line that says what has just happened, for a while.
+
+use crate::theme::Ink;
+
+/// What people are told whose terminal draws no pictures.
+pub(crate) const NO_PICTURES: &str =
+    "This terminal draws no pictures, as kitty, Ghostty, iTerm2 and WezTerm do when nothing stands between";
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Status {
+    said: Option<(Ink, String, i64)>,
+}
+
+impl Status {
+    /// Says something for some seconds.
+    pub(crate) fn say(&mut self, words: impl Into<String>, now_ms: i64, seconds: i64) {
+        self.said = Some((Ink::ACCENT, words.into(), now_ms + seconds * 1000));
+    }
+
+    /// Says that something did not work.
+    pub(crate) fn complain(&mut self, words: impl Into<String>, now_ms: i64) {
+        self.said = Some((Ink::BAD, words.into(), now_ms + 6000));
+    }
+
+    pub(crate) fn at(&mut self, now_ms: i64) {
+        if self.said.as_ref().is_some_and(|(_, _, until)| now_ms >= *until) {
+            self.said = None;
+        }
+    }
+
+    pub(crate) fn shown(&self) -> Option<(Ink, &str)> {
+        self.said.as_ref().map(|(ink, words, _)| (*ink, words.as_str()))
+    }
+}

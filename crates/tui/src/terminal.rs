@@ -1,0 +1,227 @@
+//! The terminal: taken over, and given back whatever happens.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
+use std::time::Duration;
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, KeyboardEnhancementFlags,
+    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
+use crossterm::style::Print;
+use crossterm::terminal::{
+    self, BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{cursor, execute, queue};
+use ratatui_core::backend::Backend;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_crossterm::CrosstermBackend;
+use sessile_display::picture::Protocol;
+use sessile_display::{clean, first_columns};
+
+use crate::content::Drawable;
+use crate::paint::Canvas;
+use crate::theme::Theme;
+
+/// Whether the terminal is ours at the moment.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether some thread has panicked since.
+static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
+
+/// Whose turn it is to write to the terminal: a picture must not be drawn over what a panic says.
+static OUTPUT: Mutex<()> = Mutex::new(());
+
+/// How much is handed to the clipboard at most; many terminals take no more.
+const MOST_COPIED: usize = 100_000;
+
+/// The terminal while it is ours.
+///
+/// It is never asked anything: one that does not answer would keep us waiting.
+pub(crate) struct Terminal {
+    backend: CrosstermBackend<Tty>,
+    /// What can be seen.
+    shown: Buffer,
+    has_mouse: bool,
+}
+
+impl Terminal {
+    /// Takes the terminal over.
+    pub(crate) fn take(has_mouse: bool) -> io::Result<Self> {
+        give_back_on_panic();
+        let backend = CrosstermBackend::new(Tty::open()?);
+        let mut terminal = Self { backend, shown: Buffer::default(), has_mouse };
+        terminal.enter()?;
+        Ok(terminal)
+    }
+
+    /// Takes the terminal over again, after somebody else had it.
+    pub(crate) fn enter(&mut self) -> io::Result<()> {
+        IS_TAKEN.store(true, Ordering::SeqCst);
+        enable_raw_mode()?;
+        let tty = &mut self.backend;
+        // Terminals that do not know how to tell all keys apart pass over the wish that they should.
+        let flags = PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES);
+        execute!(tty, EnterAlternateScreen, EnableBracketedPaste, flags, cursor::Hide)?;
+        if self.has_mouse {
+            execute!(tty, EnableMouseCapture)?;
+        }
+        self.clear()
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        let (width, height) = Self::size()?;
+        self.shown = Buffer::empty(Rect { x: 0, y: 0, width, height });
+        execute!(self.backend, Clear(ClearType::All))
+    }
+
+    /// Gives the terminal back, as it was.
+    pub(crate) fn leave(&mut self) -> io::Result<()> {
+        if IS_TAKEN.swap(false, Ordering::SeqCst) { restore(&mut self.backend) } else { Ok(()) }
+    }
+
+    pub(crate) fn size() -> io::Result<(u16, u16)> {
+        // Some terminals do not know their size, and say so.
+        let (width, height) = terminal::size()?;
+        Ok((if width == 0 { 80 } else { width }, if height == 0 { 24 } else { height }))
+    }
+
+    pub(crate) fn draw(&mut self, theme: Theme, render: impl FnOnce(&mut Canvas<'_>)) -> io::Result<()> {
+        let (width, height) = Self::size()?;
+        let area = Rect { x: 0, y: 0, width, height };
+        let mut next = Buffer::empty(area);
+        let mut canvas = Canvas::new(&mut next, theme);
+        render(&mut canvas);
+        let cursor = canvas.cursor;
+        let _turn = OUTPUT.lock().unwrap_or_else(PoisonError::into_inner);
+        if !IS_TAKEN.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        if self.shown.area != area {
+            self.clear()?;
+            // The size may have changed again since.
+            self.shown = Buffer::empty(area);
+        }
+        // Shown all at once by terminals that can, and by others as it comes.
+        queue!(self.backend, BeginSynchronizedUpdate, cursor::Hide)?;
+        self.backend.draw(self.shown.diff(&next).into_iter())?;
+        if let Some((x, y)) = cursor {
+            queue!(self.backend, cursor::MoveTo(x, y), cursor::Show)?;
+        }
+        queue!(self.backend, EndSynchronizedUpdate)?;
+        self.shown = next;
+        io::Write::flush(&mut self.backend)
+    }
+
+    /// Shows a picture as large as there is room for, or why not, with a line that says what it is.
+    pub(crate) fn show(&mut self, protocol: Protocol, picture: &Drawable, n_more: usize) -> io::Result<()> {
+        let rows = usize::from(Self::size()?.1.saturating_sub(3)).max(1);
+        self.show_text_again(protocol)?;
+        let drawn = protocol.drawn(&picture.mime_type, &picture.data, rows);
+        let more = if n_more > 0 { format!("{n_more} more") } else { "the last one".to_owned() };
+        let cannot = if drawn.is_some() { "" } else { "the terminal cannot draw this one · " };
+        let words = clean(&format!("{} · {cannot}{more} · any key goes on", picture.words));
+        let words = first_columns(&words, self.shown.area.width.into()).clone();
+        execute!(self.backend, cursor::MoveTo(0, 0), Print(words), cursor::MoveTo(0, 2))?;
+        self.backend.write_all(drawn.unwrap_or_default().as_bytes())?;
+        io::Write::flush(&mut self.backend)
+    }
+
+    /// Takes pictures away, so that the next drawing is seen whole.
+    pub(crate) fn show_text_again(&mut self, protocol: Protocol) -> io::Result<()> {
+        self.backend.write_all(protocol.cleared().as_bytes())?;
+        self.clear()
+    }
+
+    /// Hands text to the clipboard of the terminal. Whether it took it cannot be known.
+    pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
+        let end = (0..=text.len().min(MOST_COPIED)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let text = text.get(..end).unwrap_or_default();
+        execute!(self.backend, CopyToClipboard::to_clipboard_from(text))
+    }
+
+    pub(crate) fn has_panicked() -> bool {
+        HAS_PANICKED.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // There is nobody left to be told.
+        self.leave().ok();
+    }
+}
+
+fn restore(tty: &mut impl Write) -> io::Result<()> {
+    queue!(tty, DisableMouseCapture, PopKeyboardEnhancementFlags, DisableBracketedPaste)?;
+    queue!(tty, LeaveAlternateScreen, cursor::Show)?;
+    tty.flush()?;
+    disable_raw_mode()
+}
+
+/// Has a panic give the terminal back before it is told, so that it can be read, and seen after it.
+fn give_back_on_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let tell = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            HAS_PANICKED.store(true, Ordering::SeqCst);
+            let _turn = wait_for_turn();
+            if IS_TAKEN.swap(false, Ordering::SeqCst)
+                && let Ok(mut tty) = Tty::open()
+            {
+                restore(&mut tty).ok();
+            }
+            tell(panic);
+        }));
+    });
+}
+
+/// Waits until nobody writes to the terminal; not for ever, since whoever writes may be the one that panics.
+fn wait_for_turn() -> Option<MutexGuard<'static, ()>> {
+    for _ in 0..100 {
+        match OUTPUT.try_lock() {
+            Ok(turn) => return Some(turn),
+            Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+    None
+}
+
+/// Where the picture goes: standard output, or past it if that is no terminal.
+enum Tty {
+    Stdout(io::Stdout),
+    File(File),
+}
+
+impl Tty {
+    fn open() -> io::Result<Self> {
+        let stdout = io::stdout();
+        if stdout.is_terminal() {
+            return Ok(Self::Stdout(stdout));
+        }
+        OpenOptions::new().read(true).write(true).open("/dev/tty").map(Self::File)
+    }
+}
+
+impl Write for Tty {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(stdout) => stdout.write(bytes),
+            Self::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => stdout.flush(),
+            Self::File(file) => file.flush(),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! A screen without a terminal: keys in, rows out, and work done at once.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use sessile::{Cancel, Environment};
+
+use crate::content::Drawable;
+use crate::key::Key;
+use crate::paint::{Canvas, rows_of};
+use crate::part::{Effect, Effects, Event, Job, Part};
+use crate::theme::Theme;
+
+/// A part that is driven by a test.
+pub(crate) struct Driver<P: Part> {
+    pub(crate) part: P,
+    desk: Arc<<P::Job as Job>::Desk>,
+    size: (u16, u16),
+    pub(crate) outcome: Option<P::Outcome>,
+    pub(crate) copied: Vec<String>,
+    pub(crate) shown: Vec<Drawable>,
+    /// Which jobs are not done, because they never end.
+    skips: fn(&P::Job) -> bool,
+}
+
+impl<P: Part> Driver<P> {
+    pub(crate) fn new(part: P, desk: <P::Job as Job>::Desk, skips: fn(&P::Job) -> bool) -> Self {
+        let desk = Arc::new(desk);
+        let mut driver =
+            Self { part, desk, size: (100, 24), outcome: None, copied: Vec::new(), shown: Vec::new(), skips };
+        driver.part.update(Event::Clock(NOW_MS));
+        driver.part.update(Event::Size(100, 24));
+        let effects = driver.part.begin();
+        driver.perform(effects);
+        driver
+    }
+
+    pub(crate) fn resize(&mut self, width: u16, height: u16) -> &mut Self {
+        self.size = (width, height);
+        self.happen(Event::Size(width, height))
+    }
+
+    /// Presses keys by name; what is no name of a key is pasted.
+    pub(crate) fn press(&mut self, keys: &str) -> &mut Self {
+        for name in keys.split(' ') {
+            match Key::named(name) {
+                Some(key) => drop(self.happen(Event::Key(key))),
+                None => drop(self.happen(Event::Paste(name.replace('_', " ")))),
+            }
+        }
+        self
+    }
+
+    pub(crate) fn happen(&mut self, event: Event<<P::Job as Job>::News>) -> &mut Self {
+        let effects = self.part.update(event);
+        self.perform(effects);
+        self
+    }
+
+    fn perform(&mut self, effects: Effects<P>) {
+        let mut waiting: VecDeque<_> = effects.into();
+        while let Some(effect) = waiting.pop_front() {
+            match effect {
+                Effect::Do(job) if (self.skips)(&job) => {}
+                Effect::Do(job) => {
+                    let mut news = Vec::new();
+                    job.run(&self.desk, &Cancel::default(), &mut |it| news.push(it));
+                    for news in news {
+                        waiting.extend(self.part.update(Event::News(news)));
+                    }
+                }
+                Effect::Copy(text) | Effect::Edit(text) => self.copied.push(text),
+                Effect::Show(pictures) => self.shown.extend(pictures),
+                Effect::Leave(outcome) => self.outcome = Some(outcome),
+                Effect::Stop(_) | Effect::Suspend => {}
+            }
+        }
+    }
+
+    pub(crate) fn screen(&self) -> Vec<String> {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, self.size.0, self.size.1));
+        self.part.render(&mut Canvas::new(&mut buffer, Theme::Dark));
+        rows_of(&buffer)
+    }
+
+    /// Compares the screen at three sizes with what is kept in `tests/screens`.
+    ///
+    /// With the variable `SESSILE_KEEP_SCREENS` set, what is seen is kept instead.
+    #[expect(clippy::disallowed_methods, reason = "what is kept are files of the sources")]
+    pub(crate) fn matches_kept(&mut self, name: &str) {
+        for (width, height) in [(80, 24), (40, 10), (160, 48)] {
+            self.resize(width, height);
+            let path =
+                PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/screens/{name}-{width}x{height}.txt"));
+            let seen = self.screen().join("\n") + "\n";
+            if std::env::var_os("SESSILE_KEEP_SCREENS").is_some() {
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(&path, &seen).unwrap();
+                continue;
+            }
+            let kept = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(kept == seen, "{} is not what it was; it is now\n{seen}", path.display());
+        }
+    }
+}
+
+/// The time of all tests: 2026-03-09, 10:00.
+pub(crate) const NOW_MS: i64 = 1_773_050_400_000;
+
+/// A world in which it is always the same time.
+pub(crate) struct Still {
+    pub(crate) home: PathBuf,
+}
+
+impl Environment for Still {
+    fn now_ms(&self) -> i64 {
+        NOW_MS
+    }
+
+    fn entry_uuid(&self) -> String {
+        sessile::System.entry_uuid()
+    }
+
+    fn session_uuid(&self) -> String {
+        sessile::System.session_uuid()
+    }
+
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    fn home(&self) -> PathBuf {
+        self.home.clone()
+    }
+
+    fn current_dir(&self) -> PathBuf {
+        self.home.join("src/tidepool")
+    }
+
+    fn state_dir(&self) -> Option<PathBuf> {
+        Some(self.home.join("state"))
+    }
+
+    fn local_offset_ms(&self, _local_ms: i64) -> i64 {
+        0
+    }
+}
+
+/// The rows of a golden screen of pi's: what stands behind a heading, if the file is there.
+#[expect(clippy::disallowed_methods, reason = "a file that is not ours, read for comparison")]
+pub(crate) fn golden(file: &str, heading: &str) -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(shared(file)?).ok()?;
+    let mut lines = text.lines().skip_while(|line| line.strip_prefix("### ") != Some(heading)).skip(1);
+    let lines: Vec<String> = lines.by_ref().take_while(|line| !line.starts_with("### ")).map(str::to_owned).collect();
+    assert!(!lines.is_empty(), "{file} has no {heading}");
+    Some(lines)
+}
+
+/// A file that is shared with others who build this, if it is here.
+pub(crate) fn shared(file: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(file);
+    path.exists().then_some(path)
+}

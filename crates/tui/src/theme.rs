@@ -1,0 +1,156 @@
+//! What tones look like: on dark ground, on light ground, or without any colour.
+
+use ratatui_core::style::{Color, Modifier, Style};
+use sessile_display::Tone;
+
+/// How a piece of text is meant: its tone, and whether it stands out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Ink {
+    pub(crate) tone: Tone,
+    pub(crate) bold: bool,
+    /// Marks what was searched for.
+    pub(crate) marked: bool,
+    /// What was added in a change.
+    pub(crate) added: bool,
+}
+
+impl Ink {
+    pub(crate) const PLAIN: Self = Self::of(Tone::Plain);
+    pub(crate) const DIM: Self = Self::of(Tone::Dim);
+    pub(crate) const ACCENT: Self = Self::of(Tone::Accent);
+    pub(crate) const NAMED: Self = Self::of(Tone::Named);
+    pub(crate) const PERSON: Self = Self::of(Tone::Person);
+    pub(crate) const BAD: Self = Self::of(Tone::Bad);
+    pub(crate) const BOLD: Self = Self::PLAIN.bold();
+    pub(crate) const ADDED: Self = Self { added: true, ..Self::PLAIN };
+
+    pub(crate) const fn of(tone: Tone) -> Self {
+        Self { tone, bold: false, marked: false, added: false }
+    }
+
+    pub(crate) const fn bold(self) -> Self {
+        Self { bold: true, ..self }
+    }
+
+    pub(crate) const fn marked(self) -> Self {
+        Self { marked: true, ..self }
+    }
+}
+
+/// The ground that colours have to be read on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Light text on dark ground.
+    #[default]
+    Dark,
+    /// Dark text on light ground.
+    Light,
+    /// No colour at all.
+    Plain,
+}
+
+impl Theme {
+    /// The theme by its word; none for `auto`, and for what is no theme.
+    pub fn of_word(word: &str) -> Option<Self> {
+        match word {
+            "dark" => Some(Self::Dark),
+            "light" => Some(Self::Light),
+            "none" => Some(Self::Plain),
+            _ => None,
+        }
+    }
+
+    /// The theme of a terminal that says what its colours are, in the variable `COLORFGBG`.
+    pub fn of_terminal(colors: Option<&str>) -> Self {
+        let ground = colors.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
+        match ground {
+            Some(7 | 9..=15) => Self::Light,
+            _ => Self::Dark,
+        }
+    }
+
+    pub(crate) fn style(self, ink: Ink) -> Style {
+        let mut style = match self {
+            Self::Plain => without_colour(ink.tone),
+            Self::Dark => dark(ink.tone),
+            Self::Light => light(ink.tone),
+        };
+        if ink.added && self != Self::Plain {
+            style = style.fg(Color::Green);
+        }
+        if ink.bold {
+            style = style.add_modifier(Modifier::BOLD);
+        }
+        if ink.marked {
+            style = style.add_modifier(Modifier::UNDERLINED | Modifier::BOLD);
+        }
+        style
+    }
+
+    /// What is put over the row that is chosen.
+    pub(crate) fn chosen(self) -> Style {
+        match self {
+            Self::Plain => Style::new().add_modifier(Modifier::BOLD),
+            Self::Dark => Style::new().bg(Color::Indexed(237)),
+            Self::Light => Style::new().bg(Color::Indexed(254)),
+        }
+    }
+}
+
+// The terminal's own colours are taken where they can be: they are the ones that its owner can read.
+fn dark(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Dim => Style::new().fg(Color::Indexed(245)),
+        Tone::Accent => Style::new().fg(Color::Cyan),
+        Tone::Named => Style::new().fg(Color::Yellow),
+        Tone::Person => Style::new().fg(Color::Green),
+        Tone::Bad => Style::new().fg(Color::Red),
+    }
+}
+
+fn light(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Dim => Style::new().fg(Color::Indexed(242)),
+        Tone::Accent => Style::new().fg(Color::Blue),
+        Tone::Named => Style::new().fg(Color::Indexed(94)),
+        Tone::Person => Style::new().fg(Color::Indexed(22)),
+        Tone::Bad => Style::new().fg(Color::Red),
+    }
+}
+
+fn without_colour(tone: Tone) -> Style {
+    match tone {
+        Tone::Dim => Style::new().add_modifier(Modifier::DIM),
+        Tone::Bad => Style::new().add_modifier(Modifier::BOLD),
+        _ => Style::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_say_what_ground_they_have() {
+        for (colors, theme) in [
+            (None, Theme::Dark),
+            (Some("15;0"), Theme::Dark),
+            (Some("0;15"), Theme::Light),
+            (Some("0;default;7"), Theme::Light),
+            (Some("nonsense"), Theme::Dark),
+        ] {
+            assert_eq!(Theme::of_terminal(colors), theme, "{colors:?}");
+        }
+    }
+
+    #[test]
+    fn no_colour_means_none() {
+        for tone in [Tone::Plain, Tone::Dim, Tone::Accent, Tone::Named, Tone::Person, Tone::Bad] {
+            let style = Theme::Plain.style(Ink { tone, bold: true, marked: true, added: true });
+            assert_eq!((style.fg, style.bg), (None, None));
+        }
+        assert_eq!(Theme::Plain.chosen().bg, None);
+    }
+}

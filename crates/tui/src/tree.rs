@@ -1,0 +1,452 @@
+//! The tree of a session: where one was, and where to go on.
+
+pub(crate) mod change;
+pub(crate) mod desk;
+pub(crate) mod folds;
+pub(crate) mod job;
+mod keys;
+pub(crate) mod model;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sessile::outline::Row;
+use sessile::tree::Filter;
+use sessile_display::drawing::Drawing;
+use sessile_display::words::Words;
+
+use crate::help::Help;
+use crate::input::Input;
+use crate::keymap::{Action, Keymap};
+use crate::paint::{Canvas, Line};
+use crate::part::{Effect, Effects, Event, Part};
+use crate::status::Status;
+use folds::Folds;
+use job::{TreeJob, TreeNews};
+use model::{Model, Survey};
+use view::Layout;
+
+/// What came of looking at a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeOutcome {
+    /// The text of a message that was taken back, ready to be edited and sent again.
+    pub editor_text: Option<String>,
+    /// The last session that was made from this one.
+    pub forked: Option<PathBuf>,
+    /// What was done last, in words.
+    pub done: Option<String>,
+    /// Why the session could not be shown.
+    pub failure: Option<String>,
+}
+
+/// How wide a terminal must be to show an entry beside the tree.
+const WIDE: u16 = 110;
+
+/// How many entries are kept in words.
+const MOST_WORDS: usize = 5_000;
+
+/// What the keys go to.
+#[derive(Debug, Default)]
+enum Mode {
+    #[default]
+    Tree,
+    /// A label is typed for a place.
+    Label {
+        place: usize,
+        input: Input,
+    },
+    /// How to leave the branch one is on.
+    Menu {
+        place: usize,
+        choice: usize,
+    },
+    /// What a summary should look at.
+    Instructions {
+        place: usize,
+        input: Input,
+    },
+    /// A summary is being made.
+    Summarising {
+        text: String,
+    },
+    Compared {
+        title: String,
+        left: Vec<Line>,
+        right: Vec<Line>,
+        top: usize,
+    },
+    Help(Help),
+}
+
+/// The three ways to leave a branch.
+const CHOICES: [&str; 3] = ["No summary", "Summarise what is left", "Summarise, with instructions"];
+
+/// The filters in the order in which they are gone through.
+const FILTERS: [Filter; 5] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly, Filter::All];
+
+/// The state of the tree.
+#[expect(clippy::struct_excessive_bools, reason = "each is something that somebody switches on and off")]
+pub(crate) struct Tree {
+    keymap: Arc<Keymap>,
+    size: (u16, u16),
+    now_ms: i64,
+    /// How far local time is ahead, in milliseconds.
+    offset_ms: i64,
+    model: Option<Arc<Model>>,
+    survey: Option<Arc<Survey>>,
+    /// Counts how often the session was opened; what belongs to an older opening counts for nothing.
+    generation: u64,
+    filter: Filter,
+    query: Input,
+    drawing: Arc<Drawing>,
+    folds: Folds,
+    /// The entries that are folded, to be folded again when the rows have changed.
+    folded: HashSet<Row>,
+    version: u64,
+    is_laying_out: bool,
+    /// The row of the drawing that is chosen.
+    selected: usize,
+    /// The entry to stay on when the rows change.
+    follow: Option<Row>,
+    has_begun: bool,
+    words: HashMap<u32, Words>,
+    wanted_words: (usize, usize),
+    shows_label_time: bool,
+    shows_content: bool,
+    content: Option<(Row, Vec<Line>)>,
+    content_wanted: Option<Row>,
+    content_top: usize,
+    cost: Option<(Row, String)>,
+    shows_cost: bool,
+    compared_from: Option<Row>,
+    /// What was searched for last, to be found again among all rows.
+    sought: String,
+    /// Whether branches are left without a question.
+    skips_menu: bool,
+    draws_pictures: bool,
+    last_operation: Option<String>,
+    outcome: TreeOutcome,
+    mode: Mode,
+    status: Status,
+}
+
+impl Tree {
+    pub(crate) fn new(keymap: Arc<Keymap>, filter: Filter, shows_content: bool, offset_ms: i64) -> Self {
+        Self {
+            keymap,
+            size: (80, 24),
+            now_ms: 0,
+            offset_ms,
+            model: None,
+            survey: None,
+            generation: 0,
+            filter,
+            query: Input::default(),
+            drawing: Arc::default(),
+            folds: Folds::default(),
+            folded: HashSet::new(),
+            version: 0,
+            is_laying_out: false,
+            selected: 0,
+            follow: None,
+            has_begun: false,
+            words: HashMap::new(),
+            wanted_words: (0, 0),
+            shows_label_time: false,
+            shows_content,
+            content: None,
+            content_wanted: None,
+            content_top: 0,
+            cost: None,
+            shows_cost: false,
+            compared_from: None,
+            sought: String::new(),
+            skips_menu: false,
+            draws_pictures: false,
+            last_operation: None,
+            outcome: TreeOutcome::default(),
+            mode: Mode::Tree,
+            status: Status::default(),
+        }
+    }
+
+    /// The same, in a terminal that draws pictures, or not.
+    pub(crate) fn drawing_pictures(mut self, draws_pictures: bool) -> Self {
+        self.draws_pictures = draws_pictures;
+        self
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::new(self.size, self.shows_content && self.size.0 >= WIDE)
+    }
+
+    /// The place that is chosen.
+    fn place(&self) -> Option<usize> {
+        (self.selected < self.drawing.len()).then(|| self.drawing.place(self.selected))
+    }
+
+    /// The entry that is chosen.
+    fn chosen(&self) -> Option<Row> {
+        let model = self.model.as_ref()?;
+        self.place().and_then(|place| model.rows.get(place)).copied()
+    }
+
+    fn lay_out(&mut self) -> Effects<Self> {
+        let Some(model) = &self.model else { return Vec::new() };
+        self.version += 1;
+        self.is_laying_out = true;
+        vec![Effect::Do(TreeJob::Layout {
+            model: Arc::clone(model),
+            survey: self.survey.clone(),
+            filter: self.filter,
+            query: self.query.text().to_owned(),
+            follow: self.follow,
+            version: self.version,
+        })]
+    }
+
+    fn position(&self) -> usize {
+        self.folds.position(self.selected)
+    }
+
+    /// The first position that can be seen: the chosen one stands in the middle where it can.
+    fn first_shown(&self, height: usize) -> usize {
+        self.position().saturating_sub(height / 2).min(self.folds.len().saturating_sub(height))
+    }
+
+    /// Goes to a position, and asks for what is to be seen there.
+    fn go(&mut self, position: usize) -> Effects<Self> {
+        if self.folds.len() == 0 {
+            return Vec::new();
+        }
+        self.selected = self.folds.row(position.min(self.folds.len() - 1));
+        self.follow = self.chosen();
+        self.look()
+    }
+
+    /// Asks for what is to be seen and not known yet.
+    fn look(&mut self) -> Effects<Self> {
+        let mut effects = self.ask_words();
+        effects.extend(self.ask_content());
+        if self.shows_cost
+            && let Some(row) = self.chosen()
+            && self.cost.as_ref().is_none_or(|(known, _)| *known != row)
+        {
+            effects.push(Effect::Do(TreeJob::Cost(row)));
+        }
+        effects
+    }
+
+    fn ask_words(&mut self) -> Effects<Self> {
+        let Some(model) = &self.model else { return Vec::new() };
+        let height = usize::from(self.layout().list.height);
+        let first = self.first_shown(height).saturating_sub(height);
+        let last = (first + 3 * height).min(self.folds.len());
+        let places = (first..last).map(|position| self.drawing.place(self.folds.row(position)));
+        let missing: Vec<(u32, Row)> = places
+            .filter_map(|place| Some((u32::try_from(place).ok()?, model.rows[place])))
+            .filter(|(place, _)| !self.words.contains_key(place))
+            .collect();
+        if missing.is_empty() || self.wanted_words == (first, last) {
+            return Vec::new();
+        }
+        self.wanted_words = (first, last);
+        let (survey, generation) = (self.survey.clone(), self.generation);
+        vec![Effect::Do(TreeJob::Words { rows: missing, survey, generation })]
+    }
+
+    fn ask_content(&mut self) -> Effects<Self> {
+        let Some(width) = self.layout().content.map(|area| usize::from(area.width)) else { return Vec::new() };
+        let Some(row) = self.chosen() else { return Vec::new() };
+        if self.content_wanted == Some(row) {
+            return Vec::new();
+        }
+        (self.content_wanted, self.content_top) = (Some(row), 0);
+        vec![Effect::Do(TreeJob::Content { row, width: width.saturating_sub(2) })]
+    }
+
+    fn news(&mut self, news: TreeNews) -> Effects<Self> {
+        match news {
+            TreeNews::Loaded { model, survey } => {
+                self.generation += 1;
+                if !std::mem::replace(&mut self.has_begun, true) {
+                    self.follow = model.leaf;
+                }
+                let needs_survey = survey.is_none();
+                self.remember_folds();
+                (self.model, self.survey) = (Some(Arc::clone(&model)), survey);
+                self.forget_seen();
+                let mut effects = self.lay_out();
+                if needs_survey {
+                    effects.push(Effect::Do(TreeJob::Survey { model, generation: self.generation }));
+                }
+                effects
+            }
+            TreeNews::Surveyed { survey, generation } if generation == self.generation => {
+                self.remember_folds();
+                self.survey = Some(survey);
+                self.forget_seen();
+                self.lay_out()
+            }
+            TreeNews::LaidOut { drawing, selected, version } if version == self.version => {
+                self.folds = Folds::of(&drawing);
+                self.drawing = drawing;
+                self.fold_again();
+                self.is_laying_out = false;
+                self.selected = selected.unwrap_or_default();
+                self.wanted_words = (0, 0);
+                self.look()
+            }
+            TreeNews::Words { words, generation } if generation == self.generation => {
+                if self.words.len() > MOST_WORDS {
+                    self.words.clear();
+                }
+                self.words.extend(words);
+                self.wanted_words = (0, 0);
+                Vec::new()
+            }
+            TreeNews::Content { row, lines } => {
+                self.content = Some((row, lines));
+                Vec::new()
+            }
+            TreeNews::Text(text) => {
+                self.status.say("Copied", self.now_ms, 2);
+                vec![Effect::Copy(text)]
+            }
+            TreeNews::Found { row: Some(row), version } if version == self.version => {
+                self.status = Status::default();
+                self.go(self.folds.position(row))
+            }
+            TreeNews::Found { row: None, .. } => {
+                self.status.say(format!("Nowhere: {}", self.sought), self.now_ms, 4);
+                Vec::new()
+            }
+            // Of something that is no longer so.
+            TreeNews::Found { .. } | TreeNews::Surveyed { .. } | TreeNews::LaidOut { .. } | TreeNews::Words { .. } => {
+                Vec::new()
+            }
+            TreeNews::Pictures(pictures) => {
+                if pictures.is_empty() {
+                    self.status.say("There is no picture in this entry", self.now_ms, 3);
+                    return Vec::new();
+                }
+                vec![Effect::Show(pictures)]
+            }
+            TreeNews::Asked { skips_menu } => {
+                self.skips_menu = skips_menu;
+                Vec::new()
+            }
+            TreeNews::Cost { row, words } => {
+                self.cost = Some((row, words));
+                Vec::new()
+            }
+            TreeNews::Compared { title, left, right } => {
+                self.mode = Mode::Compared { title, left, right, top: 0 };
+                Vec::new()
+            }
+            TreeNews::Changed { words, operation, editor_text } => self.changed(words, operation, editor_text),
+            TreeNews::Forked { path, words } => {
+                self.status.say(words.as_str(), self.now_ms, 8);
+                (self.outcome.forked, self.outcome.done) = (path, Some(words));
+                Vec::new()
+            }
+            TreeNews::Progress(progress) => {
+                if let Mode::Summarising { text } = &mut self.mode {
+                    *text = progress;
+                }
+                Vec::new()
+            }
+            TreeNews::Failed(words) => {
+                if matches!(self.mode, Mode::Summarising { .. }) {
+                    self.mode = Mode::Tree;
+                }
+                self.status.complain(words, self.now_ms);
+                Vec::new()
+            }
+            TreeNews::Broken(words) => {
+                vec![Effect::Leave(TreeOutcome { failure: Some(words), ..std::mem::take(&mut self.outcome) })]
+            }
+        }
+    }
+
+    fn changed(&mut self, words: String, operation: Option<String>, text: Option<String>) -> Effects<Self> {
+        if matches!(self.mode, Mode::Summarising { .. }) {
+            self.mode = Mode::Tree;
+        }
+        let undo = self.keymap.hint(Action::Undo);
+        let hint = if operation.is_some() { format!(" · {undo} undo") } else { String::new() };
+        self.status.say(format!("{words}{hint}"), self.now_ms, 5);
+        self.last_operation = operation;
+        if text.is_some() {
+            self.outcome.editor_text = text;
+        }
+        self.outcome.done = Some(words);
+        vec![Effect::Do(TreeJob::Load)]
+    }
+
+    /// Takes note of what is folded, before rows are what they were no longer.
+    fn remember_folds(&mut self) {
+        // While rows are made anew, those that are seen belong to something older.
+        if let (Some(model), false) = (&self.model, self.is_laying_out) {
+            self.folded = self.folds.folded().map(|at| model.rows[self.drawing.place(at)]).collect();
+        }
+    }
+
+    fn fold_again(&mut self) {
+        let Some(model) = &self.model else { return };
+        if !self.folded.is_empty() {
+            let is_folded = |(at, place): (usize, usize)| self.folded.contains(&model.rows[place]).then_some(at);
+            self.folds.fold(self.drawing.rows().filter_map(is_folded), &self.drawing);
+        }
+    }
+
+    fn forget_seen(&mut self) {
+        self.words.clear();
+        self.wanted_words = (0, 0);
+        (self.content, self.content_wanted, self.cost) = (None, None, None);
+    }
+}
+
+impl Part for Tree {
+    type Job = TreeJob;
+    type Outcome = TreeOutcome;
+
+    fn begin(&mut self) -> Effects<Self> {
+        vec![Effect::Do(TreeJob::Load), Effect::Do(TreeJob::Ask)]
+    }
+
+    fn update(&mut self, event: Event<TreeNews>) -> Effects<Self> {
+        match event {
+            Event::Key(key) => self.press(key),
+            Event::Paste(text) => match &mut self.mode {
+                Mode::Label { input, .. } | Mode::Instructions { input, .. } => {
+                    input.put(&text);
+                    Vec::new()
+                }
+                Mode::Tree if self.query.put(&text) => self.search(),
+                _ => Vec::new(),
+            },
+            Event::Mouse(mouse) => self.point(mouse),
+            Event::Size(width, height) => {
+                self.size = (width, height);
+                self.content_wanted = None;
+                self.wanted_words = (0, 0);
+                self.look()
+            }
+            Event::Clock(now_ms) => {
+                self.now_ms = now_ms;
+                self.status.at(now_ms);
+                Vec::new()
+            }
+            Event::News(news) => self.news(news),
+        }
+    }
+
+    fn render(&self, canvas: &mut Canvas<'_>) {
+        self.draw(canvas);
+    }
+}

@@ -1,0 +1,131 @@
+//! What the tree changes in a session: labels, where it goes on, and new sessions made from it.
+//!
+//! Hooks are asked and told as by the commands that do the same.
+
+use std::path::Path;
+
+use sessile::compaction::SummaryProgress;
+use sessile::outline::Row;
+use sessile::{Cancel, EntryId, ForkPosition, Forked, NavigateWishes, Outcome, SessionError, SessionHost, Sessions};
+
+use super::desk::Desk;
+use super::job::{Going, TreeNews};
+use super::model::id_of;
+
+/// Somebody who does not want something, in words.
+pub(crate) fn vetoed(by: &str) -> String {
+    // A hook is named by its file; where that is, fits nowhere.
+    let name = Path::new(by).file_name().map_or_else(|| by.into(), |name| name.to_string_lossy());
+    format!("The hook {name} does not want it; nothing was done")
+}
+
+/// Makes a session of a part of another one, with a file even if nothing was said in it yet.
+pub(crate) fn forked(
+    sessions: &Sessions,
+    path: &Path,
+    entry: &EntryId,
+    position: ForkPosition,
+) -> Result<Outcome<Forked>, SessionError> {
+    let session = sessions.open(path, None, None)?;
+    let mut host = SessionHost::new(sessions.clone(), session);
+    let forked = host.fork(entry, position)?;
+    if matches!(forked, Outcome::Done(_)) && !host.session().is_stored() {
+        // All the same somebody wants to go on in it.
+        host.session_mut().persist_now()?;
+    }
+    Ok(forked)
+}
+
+impl Desk {
+    fn id(&self, row: Row) -> Result<EntryId, SessionError> {
+        self.with(|session| id_of(session, row).ok_or(SessionError::NoLeaf))
+    }
+
+    pub(super) fn relabel(&self, row: Row, label: &str) -> Result<TreeNews, SessionError> {
+        let label = Some(label.trim()).filter(|label| !label.is_empty());
+        let done = self.sessions.relabel(&self.path, &self.id(row)?, label, false)?;
+        let words = match (label, done.is_change) {
+            (_, false) => "The label is as it was".to_owned(),
+            (Some(label), true) => format!("Labelled {label}"),
+            (None, true) => "Label removed".to_owned(),
+        };
+        Ok(TreeNews::Changed { words, operation: done.operation, editor_text: None })
+    }
+
+    pub(super) fn navigate(
+        &self,
+        row: Row,
+        going: &Going,
+        cancel: &Cancel,
+        tell: &mut dyn FnMut(TreeNews),
+    ) -> Result<(), SessionError> {
+        let summing_up = match going.is_summarised().then(|| self.summing_up()).transpose() {
+            Ok(summing_up) => summing_up,
+            Err(what) => {
+                tell(TreeNews::Failed(what));
+                return Ok(());
+            }
+        };
+        let wishes = NavigateWishes {
+            summarize: going.is_summarised(),
+            custom_instructions: going.instructions(),
+            settings: summing_up.as_ref().map(|it| it.settings).unwrap_or_default(),
+            cancel: cancel.clone(),
+            ..NavigateWishes::default()
+        };
+        let session = self.sessions.open(&self.path, None, None)?;
+        let mut host = SessionHost::new(self.sessions.clone(), session);
+        let Some(mut task) = host.begin_navigation(self.id(row)?, wishes)? else {
+            let words = "This is where the session goes on already".to_owned();
+            tell(TreeNews::Changed { words, operation: None, editor_text: None });
+            return Ok(());
+        };
+        if let Outcome::Cancelled { by } = task.ask() {
+            tell(TreeNews::Failed(vetoed(&by)));
+            return Ok(());
+        }
+        if let Some(summing_up) = &summing_up {
+            let mut text = String::new();
+            let mut progress = |progress: SummaryProgress<'_>| {
+                match progress {
+                    SummaryProgress::Text(piece) => text.push_str(piece),
+                    SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
+                        let seconds = delay_ms.div_ceil(1000);
+                        text = format!("{reason}; trying again in {seconds} s ({attempt} of {max_attempts})\n");
+                    }
+                    _ => return,
+                }
+                tell(TreeNews::Progress(text.clone()));
+            };
+            let summarizer = summing_up.summarizer.as_ref();
+            host.prepare_navigation(&mut task, summarizer.context_window())?;
+            task.summarise(summarizer, &mut progress)?;
+        }
+        let (navigated, operation) = host.finish_navigation_noted(&task)?;
+        let words = match (going.is_summarised(), navigated.summary_entry_id.is_some()) {
+            (_, true) => "The session goes on from here, with a summary of what was left",
+            (true, false) => "The session goes on from here; there was nothing to sum up",
+            (false, false) => "The session goes on from here",
+        };
+        let words = words.to_owned();
+        tell(TreeNews::Changed { words, operation: Some(operation), editor_text: navigated.editor_text });
+        Ok(())
+    }
+
+    pub(super) fn fork(&self, row: Row, position: ForkPosition) -> Result<TreeNews, SessionError> {
+        let forked = forked(&self.sessions, &self.path, &self.id(row)?, position)?;
+        Ok(match forked {
+            Outcome::Cancelled { by } => TreeNews::Failed(vetoed(&by)),
+            Outcome::Done(forked) => {
+                let place = forked.session_file.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+                TreeNews::Forked { path: forked.session_file, words: format!("Forked to {place}") }
+            }
+        })
+    }
+
+    pub(super) fn undo(&self, operation: Option<&str>) -> Result<TreeNews, SessionError> {
+        let undone = self.sessions.undo(operation, false)?;
+        let words = format!("Undone: {}", undone.operation.kind.word());
+        Ok(TreeNews::Changed { words, operation: None, editor_text: None })
+    }
+}

@@ -1,0 +1,353 @@
+//! The session behind the tree, and what is looked up in it.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sessile::compaction::{BranchSummarySettings, Extractive, Summarizer};
+use sessile::entry::{Entry, Payload};
+use sessile::message::Message;
+use sessile::outline::Row;
+use sessile::tree::{Filter, Wanted};
+use sessile::{Cancel, SessionError, SessionManager, Sessions};
+use sessile_display::drawing::Drawing;
+use sessile_display::measure::number_words;
+use sessile_display::words::{Calls, Words, entry_words};
+
+use super::job::TreeNews;
+use super::model::{Model, Survey, id_of};
+use crate::content::{Detail, entry_lines};
+use crate::paint::Line;
+use crate::theme::Ink;
+
+/// How branches that are left are summed up.
+pub struct SummingUp {
+    /// Who does it.
+    pub summarizer: Box<dyn Summarizer + Send + Sync>,
+    /// How much room it leaves, and whether anybody is asked before.
+    pub settings: BranchSummarySettings,
+}
+
+/// Finds out how branches are summed up, as the settings say at that moment; or what is wrong with them.
+pub type HowToSumUp = dyn Fn() -> Result<SummingUp, String> + Send + Sync;
+
+/// What jobs work with.
+pub(crate) struct Desk {
+    pub(crate) sessions: Sessions,
+    pub(crate) path: PathBuf,
+    sums_up: Option<Arc<HowToSumUp>>,
+    /// The session, for looking. Long work gives it back now and then.
+    session: Mutex<Option<SessionManager>>,
+}
+
+impl Desk {
+    pub(crate) fn new(sessions: Sessions, path: PathBuf, sums_up: Option<Arc<HowToSumUp>>) -> Self {
+        Self { sessions, path, sums_up, session: Mutex::new(None) }
+    }
+
+    /// How branches are summed up; by the offline rule if nobody says.
+    pub(super) fn summing_up(&self) -> Result<SummingUp, String> {
+        match &self.sums_up {
+            Some(find_out) => find_out(),
+            None => Ok(SummingUp {
+                summarizer: Box::new(Extractive::default()),
+                settings: BranchSummarySettings::default(),
+            }),
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<SessionManager>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the session, again if it is open.
+    fn open(&self) -> Result<(), SessionError> {
+        let session = self.sessions.clone().read_only().open(&self.path, None, None)?;
+        if !session.is_stored() {
+            return Err(SessionError::NotASession { path: self.path.clone() });
+        }
+        *self.held() = Some(session);
+        Ok(())
+    }
+
+    pub(super) fn with<T>(
+        &self,
+        look: impl FnOnce(&SessionManager) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
+        if self.held().is_none() {
+            self.open()?;
+        }
+        match self.held().as_ref() {
+            Some(session) => look(session),
+            None => Err(SessionError::Cancelled),
+        }
+    }
+
+    /// Reads entries, some at a time, so that others can look in between.
+    fn each(&self, rows: &[Row], cancel: &Cancel, mut take: impl FnMut(Row, &Entry)) -> Result<(), SessionError> {
+        for some in rows.chunks(SOME) {
+            if cancel.is_cancelled() {
+                return Err(SessionError::Cancelled);
+            }
+            self.with(|session| {
+                session.entries_of(some.iter().copied()).try_for_each(|(row, entry)| {
+                    take(row, &entry?);
+                    Ok(())
+                })
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// How many lines of an entry stand beside the tree; the reader has them all.
+const MOST_CONTENT: usize = 2_000;
+
+/// How many entries are read at a time.
+const SOME: usize = 512;
+
+/// Up to how many entries everything is read before anything is shown.
+const FEW: usize = 20_000;
+
+impl Desk {
+    pub(super) fn load(&self, cancel: &Cancel, tell: &mut dyn FnMut(TreeNews)) -> Result<(), SessionError> {
+        self.open()?;
+        let model = self.with(|session| Model::of(session, self.sessions.environment()))?;
+        let survey = if model.len() <= FEW { Some(Arc::new(self.survey(&model, cancel)?)) } else { None };
+        tell(TreeNews::Loaded { model: Arc::new(model), survey });
+        Ok(())
+    }
+
+    pub(super) fn survey(&self, model: &Model, cancel: &Cancel) -> Result<Survey, SessionError> {
+        let n_rows = self.with(|session| Ok(session.outline().rows().len()))?;
+        let mut survey = Survey::for_rows(n_rows);
+        self.each(&model.answers(), cancel, |row, entry| survey.take(row, entry))?;
+        Ok(survey)
+    }
+
+    pub(super) fn layout(
+        &self,
+        model: &Model,
+        survey: Option<&Survey>,
+        filter: Filter,
+        query: &str,
+        follow: Option<Row>,
+        cancel: &Cancel,
+    ) -> Result<(Drawing, Option<usize>), SessionError> {
+        let mut shown = model.admitted(filter, survey);
+        let wanted = Wanted::new(query);
+        if !wanted.is_anything() {
+            let mut places: Vec<(Row, usize)> =
+                (0..model.len()).filter(|place| shown[*place]).map(|place| (model.rows[place], place)).collect();
+            places.sort_unstable();
+            let rows: Vec<Row> = places.iter().map(|(row, _)| *row).collect();
+            let mut next = places.iter();
+            self.each(&rows, cancel, |_, entry| {
+                if let Some((_, place)) = next.next() {
+                    let label = model.label(*place).map(|label| label.label.as_str());
+                    shown[*place] = wanted.matches(entry, label);
+                }
+            })?;
+        }
+        if cancel.is_cancelled() {
+            return Err(SessionError::Cancelled);
+        }
+        let drawing = Drawing::new(&model.places(&shown));
+        let selected = self.with(|session| Ok(nearest(session, model, &drawing, follow)))?;
+        Ok((drawing, selected))
+    }
+
+    pub(super) fn words(
+        &self,
+        rows: &[(u32, Row)],
+        survey: Option<&Survey>,
+    ) -> Result<Vec<(u32, Words)>, SessionError> {
+        self.with(|session| {
+            let mut words = Vec::with_capacity(rows.len());
+            for (place, row) in rows {
+                let entry = session.entry_at(*row)?;
+                let mut calls = Calls::default();
+                if let Some(caller) = called_by(&entry).and_then(|id| survey?.caller(&id)) {
+                    note_calls(&session.entry_at(caller)?, &mut calls);
+                }
+                words.push((*place, entry_words(&entry, &calls)));
+            }
+            Ok(words)
+        })
+    }
+
+    pub(super) fn content(&self, row: Row, width: usize) -> Result<Vec<Line>, SessionError> {
+        self.with(|session| {
+            let entry = session.entry_at(row)?;
+            let mut lines = vec![Line::new().ink(Ink::DIM, &about(session, row, &entry)).cut(width)];
+            let is_compaction = session.outline().kind(row) == sessile::head::Kind::Compaction;
+            if is_compaction
+                && let Some(kept) = entry.raw().get("firstKeptEntryId").and_then(sessile::json::Raw::as_string)
+            {
+                lines.push(Line::new().ink(Ink::DIM, &format!("keeps what comes from {kept} on")).cut(width));
+            }
+            lines.push(Line::new());
+            lines.extend(entry_lines(&entry, width, Detail { tools: true, thinking: true, most_lines: MOST_CONTENT }));
+            Ok(lines)
+        })
+    }
+
+    /// Tokens and cost of all answers up to an entry, and since the last place where branches part.
+    pub(super) fn cost(&self, row: Row, cancel: &Cancel) -> Result<String, SessionError> {
+        let (path, parts_at) = self.with(|session| {
+            let path = session.outline().path(row);
+            let forks: HashSet<Row> = session.branch_points().into_iter().filter_map(|point| point.at).collect();
+            let parts_at = path.iter().rposition(|at| *at != row && forks.contains(at));
+            Ok((path, parts_at))
+        })?;
+        let whole = self.spent(&path, cancel)?;
+        let branch = parts_at.map(|at| self.spent(&path[at + 1..], cancel)).transpose()?;
+        let branch = branch.map(|spent| format!("; this branch: {}", spent.words())).unwrap_or_default();
+        Ok(format!("{}{branch}", whole.words()))
+    }
+
+    /// What the answers among some entries have taken.
+    fn spent(&self, path: &[Row], cancel: &Cancel) -> Result<Spent, SessionError> {
+        let rows = self.with(|session| {
+            let is_costly = |row: &Row| session.outline().role(*row) == sessile::head::Role::Assistant;
+            Ok(path.iter().copied().filter(is_costly).collect::<Vec<_>>())
+        })?;
+        let mut spent = Spent { n_answers: rows.len(), ..Spent::default() };
+        self.each(&rows, cancel, |_, entry| {
+            if let Some(usage) = entry.raw().get("message").and_then(|message| message.get("usage")) {
+                let (some, price) = sessile::info::usage_of(usage);
+                spent.tokens.add(&some);
+                spent.cost += price;
+            }
+        })?;
+        Ok(spent)
+    }
+
+    /// Two branches beside each other, from where they part.
+    pub(super) fn compare(
+        &self,
+        one: Row,
+        other: Row,
+        width: usize,
+        cancel: &Cancel,
+    ) -> Result<TreeNews, SessionError> {
+        let (left, right) = self.with(|session| Ok((session.outline().path(one), session.outline().path(other))))?;
+        let n_shared = left.iter().zip(&right).take_while(|(one, other)| one == other).count();
+        let words = |row: Row| -> Result<Line, SessionError> {
+            self.with(|session| {
+                let words = entry_words(&session.entry_at(row)?, &Calls::default());
+                Ok(Line::new().ink(Ink::of(words.tone), &words.lead).text(&words.text))
+            })
+        };
+        let column = |path: &[Row]| -> Result<Vec<Line>, SessionError> {
+            let path = &path[n_shared..];
+            let spent = self.spent(path, cancel)?.words();
+            let total = format!("{} entries, {spent}", number_words(path.len() as u64));
+            let mut lines = vec![Line::new().ink(Ink::DIM, &total).cut(width), Line::new()];
+            for row in path.iter().take(MOST_COMPARED) {
+                lines.extend(words(*row)?.wrapped(width, 2).into_iter().take(3));
+            }
+            Ok(lines)
+        };
+        let title = match n_shared.checked_sub(1) {
+            Some(last) => format!("{n_shared} entries in common, up to {}", words(left[last])?.to_text()),
+            None => "nothing in common".to_owned(),
+        };
+        Ok(TreeNews::Compared { title, left: column(&left)?, right: column(&right)? })
+    }
+
+    /// The next row of a drawing, forwards or backwards and around, that says what was looked for.
+    pub(super) fn find(
+        &self,
+        (model, drawing): (&Model, &Drawing),
+        (query, from): (&str, usize),
+        is_down: bool,
+        cancel: &Cancel,
+    ) -> Result<Option<usize>, SessionError> {
+        let wanted = Wanted::new(query);
+        let n_rows = drawing.len();
+        let order = (1..=n_rows).map(|step| if is_down { from + step } else { from + n_rows - step } % n_rows);
+        for some in order.collect::<Vec<_>>().chunks(SOME) {
+            if cancel.is_cancelled() {
+                return Err(SessionError::Cancelled);
+            }
+            let found = self.with(|session| {
+                for at in some {
+                    let place = drawing.place(*at);
+                    let label = model.label(place).map(|label| label.label.as_str());
+                    if wanted.matches(&session.entry_at(model.rows[place])?, label) {
+                        return Ok(Some(*at));
+                    }
+                }
+                Ok(None)
+            })?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What some answers have taken.
+#[derive(Debug, Default)]
+struct Spent {
+    n_answers: usize,
+    tokens: sessile::info::Tokens,
+    cost: f64,
+}
+
+impl Spent {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens to be read")]
+    fn words(&self) -> String {
+        let Self { n_answers, tokens, cost } = self;
+        format!("{n_answers} answers, {} tokens, ${cost:.3}", number_words(tokens.total() as u64))
+    }
+}
+
+/// How many entries of a branch are compared.
+const MOST_COMPARED: usize = 500;
+
+/// Where an entry stands in a drawing, or else the nearest one above it that does, or else the last row.
+fn nearest(session: &SessionManager, model: &Model, drawing: &Drawing, follow: Option<Row>) -> Option<usize> {
+    let last = drawing.len().checked_sub(1)?;
+    let mut by_row = vec![u32::MAX; session.outline().rows().len()];
+    for (at, place) in drawing.rows() {
+        if let (Some(slot), Ok(at)) = (by_row.get_mut(model.rows[place].index()), u32::try_from(at)) {
+            *slot = at;
+        }
+    }
+    let mut next = follow.filter(|row| row.index() < by_row.len());
+    while let Some(row) = next {
+        if by_row[row.index()] != u32::MAX {
+            return Some(by_row[row.index()] as usize);
+        }
+        next = session.outline().parent(row);
+    }
+    Some(last)
+}
+
+/// The id of the call that a result answers.
+fn called_by(entry: &Entry) -> Option<String> {
+    let Payload::Message(message) = entry.payload() else { return None };
+    match message.message()? {
+        Message::ToolResult(result) => result.tool_call_id(),
+        _ => None,
+    }
+}
+
+fn note_calls(entry: &Entry, calls: &mut Calls) {
+    if let Payload::Message(message) = entry.payload()
+        && let Some(Message::Assistant(answer)) = message.message()
+    {
+        calls.note(&answer.content());
+    }
+}
+
+/// Which entry it is, and when it was written.
+fn about(session: &SessionManager, row: Row, entry: &Entry) -> String {
+    let id = id_of(session, row).map(|id| id.to_string()).unwrap_or_default();
+    let time = entry.timestamp().unwrap_or_default();
+    let time = time.get(..16).unwrap_or(&time).replace('T', " ");
+    format!("{id} · {time}")
+}

@@ -1,0 +1,112 @@
+//! What is folded away, without looking at what is: a fold costs as much as there are folds.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use sessile_display::drawing::Drawing;
+
+/// The rows of a drawing that are folded, and how that moves the others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Folds {
+    folded: BTreeSet<usize>,
+    /// What cannot be seen, in order and apart, each with how many rows are hidden before it.
+    hidden: Vec<(Range<usize>, usize)>,
+    n_rows: usize,
+}
+
+impl Folds {
+    pub(crate) fn of(drawing: &Drawing) -> Self {
+        Self { n_rows: drawing.len(), ..Self::default() }
+    }
+
+    pub(crate) fn is_folded(&self, row: usize) -> bool {
+        self.folded.contains(&row)
+    }
+
+    /// The rows that are folded.
+    pub(crate) fn folded(&self) -> impl Iterator<Item = usize> + '_ {
+        self.folded.iter().copied()
+    }
+
+    /// Folds rows, those of them that can be.
+    pub(crate) fn fold(&mut self, rows: impl Iterator<Item = usize>, drawing: &Drawing) {
+        self.folded.extend(rows.filter(|row| drawing.is_foldable(*row)));
+        self.hide(drawing);
+    }
+
+    pub(crate) fn toggle(&mut self, row: usize, drawing: &Drawing) {
+        if !self.folded.remove(&row) {
+            self.folded.insert(row);
+        }
+        self.hide(drawing);
+    }
+
+    fn hide(&mut self, drawing: &Drawing) {
+        self.hidden.clear();
+        let mut n_hidden = 0;
+        for row in &self.folded {
+            let below = drawing.below(*row);
+            // What lies within another fold is hidden already.
+            if self.hidden.last().is_none_or(|(last, _)| below.start >= last.end) && !below.is_empty() {
+                self.hidden.push((below.clone(), n_hidden));
+                n_hidden += below.len();
+            }
+        }
+    }
+
+    /// How many rows can be seen.
+    pub(crate) fn len(&self) -> usize {
+        self.n_rows - self.hidden.last().map_or(0, |(range, before)| before + range.len())
+    }
+
+    /// The row at a position among those that can be seen.
+    pub(crate) fn row(&self, position: usize) -> usize {
+        // The folds that begin before the row: those whose start, without what is hidden before them, is not behind it.
+        let n_before = self.hidden.partition_point(|(range, before)| range.start - before <= position);
+        let n_hidden = match n_before.checked_sub(1) {
+            Some(last) => self.hidden[last].1 + self.hidden[last].0.len(),
+            None => 0,
+        };
+        position + n_hidden
+    }
+
+    /// The position of a row, or of the fold that hides it.
+    pub(crate) fn position(&self, row: usize) -> usize {
+        let n_before = self.hidden.partition_point(|(range, _)| range.start <= row);
+        match n_before.checked_sub(1).map(|last| &self.hidden[last]) {
+            Some((range, before)) if row < range.end => range.start - before - 1,
+            Some((range, before)) => row - before - range.len(),
+            None => row,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sessile_display::drawing::Place;
+
+    use super::*;
+
+    #[test]
+    fn positions_and_rows_are_each_others_inverse() {
+        let depths = [0, 1, 2, 2, 3, 1, 2, 1, 2, 3, 3];
+        let places: Vec<Place> = depths.map(|depth| Place { depth, is_first: false, is_shown: true }).to_vec();
+        let drawing = Drawing::new(&places);
+        for wanted in 0..1_u32 << depths.len() {
+            let mut folds = Folds::of(&drawing);
+            (0..depths.len()).filter(|row| wanted >> row & 1 == 1).for_each(|row| folds.toggle(row, &drawing));
+            // The simple way: a row can be seen if nothing above it is folded.
+            let mut seen = Vec::new();
+            for row in 0..depths.len() {
+                let above = std::iter::successors(drawing.parent(row), |row| drawing.parent(*row));
+                if !above.into_iter().any(|row| folds.is_folded(row)) {
+                    seen.push(row);
+                }
+            }
+            assert_eq!(folds.len(), seen.len());
+            for (position, row) in seen.iter().enumerate() {
+                assert_eq!((folds.row(position), folds.position(*row)), (*row, position), "{wanted:b}");
+            }
+        }
+    }
+}

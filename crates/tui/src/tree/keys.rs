@@ -1,0 +1,378 @@
+//! What keys and the mouse do in the tree.
+
+use std::sync::Arc;
+
+use sessile::ForkPosition;
+use sessile::outline::Row;
+use sessile::tree::Filter;
+
+use super::job::{Going, NAVIGATE, TreeJob};
+use super::{CHOICES, FILTERS, Mode, Tree, WIDE};
+use crate::help::Help;
+use crate::input::Input;
+use crate::key::{Code, Key};
+use crate::keymap::{Action, Where};
+use crate::part::{Effect, Effects, Mouse, MouseAct};
+use crate::status::NO_PICTURES;
+
+impl Tree {
+    pub(super) fn press(&mut self, key: Key) -> Effects<Self> {
+        let action = self.keymap.action(Where::Tree, key);
+        match &mut self.mode {
+            Mode::Tree => self.press_in_tree(key, action),
+            Mode::Help(help) => {
+                if !help.press(key) {
+                    self.mode = Mode::Tree;
+                }
+                Vec::new()
+            }
+            Mode::Compared { top, left, right, .. } => {
+                let last = left.len().max(right.len()).saturating_sub(1);
+                match action {
+                    Some(Action::Up) => *top = top.saturating_sub(1),
+                    Some(Action::Down) => *top = (*top + 1).min(last),
+                    Some(Action::PageUp) => *top = top.saturating_sub(10),
+                    Some(Action::PageDown) => *top = (*top + 10).min(last),
+                    _ => self.mode = Mode::Tree,
+                }
+                Vec::new()
+            }
+            Mode::Label { place, input } => match action {
+                Some(Action::Confirm) => {
+                    let (place, label) = (*place, input.text().to_owned());
+                    self.mode = Mode::Tree;
+                    self.with_row(place, |row| TreeJob::Relabel { row, label })
+                }
+                Some(Action::Cancel) => self.back_to_tree(),
+                _ => {
+                    input.press(key, &self.keymap);
+                    Vec::new()
+                }
+            },
+            Mode::Menu { place, choice } => match action {
+                Some(Action::Up) => {
+                    *choice = (*choice + CHOICES.len() - 1) % CHOICES.len();
+                    Vec::new()
+                }
+                Some(Action::Down) => {
+                    *choice = (*choice + 1) % CHOICES.len();
+                    Vec::new()
+                }
+                Some(Action::Confirm) => {
+                    let (place, choice) = (*place, *choice);
+                    match choice {
+                        2 => {
+                            self.mode = Mode::Instructions { place, input: Input::default() };
+                            Vec::new()
+                        }
+                        1 => self.navigate(place, Going::Summarised),
+                        _ => self.navigate(place, Going::Plainly),
+                    }
+                }
+                Some(Action::Cancel) => self.back_to_tree(),
+                _ => Vec::new(),
+            },
+            Mode::Instructions { place, input } => match action {
+                Some(Action::Confirm) => {
+                    let (place, text) = (*place, input.text().trim().to_owned());
+                    self.navigate(place, if text.is_empty() { Going::Summarised } else { Going::Instructed(text) })
+                }
+                Some(Action::Cancel) => {
+                    self.mode = Mode::Menu { place: *place, choice: 2 };
+                    Vec::new()
+                }
+                _ => {
+                    input.press(key, &self.keymap);
+                    Vec::new()
+                }
+            },
+            Mode::Summarising { .. } => match action {
+                Some(Action::Cancel) => {
+                    self.mode = Mode::Tree;
+                    self.status.say("Stopped; nothing was changed", self.now_ms, 3);
+                    vec![Effect::Stop(NAVIGATE)]
+                }
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    fn back_to_tree(&mut self) -> Effects<Self> {
+        self.mode = Mode::Tree;
+        Vec::new()
+    }
+
+    fn with_row(&self, place: usize, job: impl FnOnce(Row) -> TreeJob) -> Effects<Self> {
+        let row = self.model.as_ref().and_then(|model| model.rows.get(place)).copied();
+        row.map(|row| Effect::Do(job(row))).into_iter().collect()
+    }
+
+    fn navigate(&mut self, place: usize, going: Going) -> Effects<Self> {
+        self.mode = if going.is_summarised() { Mode::Summarising { text: String::new() } } else { Mode::Tree };
+        self.with_row(place, |row| TreeJob::Navigate { row, going })
+    }
+
+    fn press_in_tree(&mut self, key: Key, action: Option<Action>) -> Effects<Self> {
+        match action {
+            Some(action) => self.act(action),
+            // Only what is typed or deleted at the end goes to the search; everything else moves in the tree.
+            None if key.typed().is_some() || key.code == Code::Backspace => {
+                if self.query.press(key, &self.keymap) {
+                    self.search()
+                } else {
+                    Vec::new()
+                }
+            }
+            None => Vec::new(),
+        }
+    }
+
+    pub(super) fn search(&mut self) -> Effects<Self> {
+        if !self.query.is_empty() {
+            self.query.text().clone_into(&mut self.sought);
+        }
+        self.folded.clear();
+        self.lay_out()
+    }
+
+    fn filter_by(&mut self, filter: Filter) -> Effects<Self> {
+        self.filter = filter;
+        self.folded.clear();
+        self.lay_out()
+    }
+
+    /// The filter, or the usual one if it is in force already.
+    fn toggle_filter(&mut self, filter: Filter) -> Effects<Self> {
+        self.filter_by(if self.filter == filter { Filter::Default } else { filter })
+    }
+
+    fn cycle_filter(&mut self, step: usize) -> Effects<Self> {
+        let at = FILTERS.iter().position(|filter| *filter == self.filter).unwrap_or_default();
+        self.filter_by(FILTERS[(at + step) % FILTERS.len()])
+    }
+
+    fn act(&mut self, action: Action) -> Effects<Self> {
+        let page = usize::from(self.layout().list.height).max(2) - 1;
+        let (at, n_seen) = (self.position(), self.folds.len());
+        match action {
+            Action::Up if at == 0 => self.go(n_seen.saturating_sub(1)),
+            Action::Up => self.go(at - 1),
+            Action::Down if at + 1 >= n_seen => self.go(0),
+            Action::Down => self.go(at + 1),
+            Action::PageUp | Action::TreePageUp => self.go(at.saturating_sub(page)),
+            Action::PageDown | Action::TreePageDown => self.go(at + page),
+            Action::First => self.go(0),
+            Action::Last => self.go(usize::MAX - 1),
+            Action::FoldOrUp => self.fold_or_up(),
+            Action::UnfoldOrDown => self.unfold_or_down(),
+            Action::NextLabel => self.jump(true, Self::is_labelled),
+            Action::PreviousLabel => self.jump(false, Self::is_labelled),
+            Action::NextBranch => self.jump(true, |tree, row| tree.drawing.n_children(row) > 1),
+            Action::PreviousBranch => self.jump(false, |tree, row| tree.drawing.n_children(row) > 1),
+            Action::TreeNextHit => self.find(true),
+            Action::TreePreviousHit => self.find(false),
+            Action::TreePictures => self.show_pictures(),
+            Action::ToLeaf => {
+                self.remember_folds();
+                self.follow = self.model.as_ref().and_then(|model| model.leaf);
+                self.lay_out()
+            }
+            Action::FilterDefault => self.filter_by(Filter::Default),
+            Action::FilterNoTools => self.toggle_filter(Filter::NoTools),
+            Action::FilterUserOnly => self.toggle_filter(Filter::UserOnly),
+            Action::FilterLabeledOnly => self.toggle_filter(Filter::LabeledOnly),
+            Action::FilterAll => self.toggle_filter(Filter::All),
+            Action::FilterForward => self.cycle_filter(1),
+            Action::FilterBackward => self.cycle_filter(FILTERS.len() - 1),
+            Action::Cancel if !self.query.is_empty() => {
+                self.query.clear();
+                self.search()
+            }
+            Action::Cancel => vec![Effect::Leave(std::mem::take(&mut self.outcome))],
+            Action::Confirm => self.confirm(),
+            Action::Copy => self.of_chosen(TreeJob::Text),
+            Action::EditLabel => {
+                if let (Some(place), Some(model)) = (self.place(), &self.model) {
+                    let label = model.label(place).map(|label| label.label.clone()).unwrap_or_default();
+                    self.mode = Mode::Label { place, input: Input::with(&label) };
+                }
+                Vec::new()
+            }
+            Action::ToggleLabelTime => {
+                self.shows_label_time = !self.shows_label_time;
+                Vec::new()
+            }
+            Action::ToggleContent => {
+                self.shows_content = !self.shows_content;
+                self.content_wanted = None;
+                if self.shows_content && self.size.0 < WIDE {
+                    self.status.say(format!("The entry beside the tree needs {WIDE} columns"), self.now_ms, 3);
+                }
+                self.look()
+            }
+            Action::ContentUp => self.scroll_content(false),
+            Action::ContentDown => self.scroll_content(true),
+            Action::ToggleCost => {
+                self.shows_cost = !self.shows_cost;
+                self.look()
+            }
+            Action::Compare => self.compare(),
+            Action::ForkHere => {
+                let is_question =
+                    self.place().zip(self.model.as_ref()).is_some_and(|(it, model)| model.is_taken_back(it));
+                let position = if is_question { ForkPosition::Before } else { ForkPosition::At };
+                self.of_chosen(|row| TreeJob::Fork { row, position })
+            }
+            Action::CloneHere => self.of_chosen(|row| TreeJob::Fork { row, position: ForkPosition::At }),
+            Action::Undo => vec![Effect::Do(TreeJob::Undo(self.last_operation.take()))],
+            Action::Help => {
+                self.mode = Mode::Help(Help::default());
+                Vec::new()
+            }
+            Action::Suspend => vec![Effect::Suspend],
+            _ => Vec::new(),
+        }
+    }
+
+    fn of_chosen(&self, job: impl FnOnce(Row) -> TreeJob) -> Effects<Self> {
+        self.chosen().map(|row| Effect::Do(job(row))).into_iter().collect()
+    }
+
+    fn is_labelled(&self, row: usize) -> bool {
+        self.model.as_ref().is_some_and(|model| model.is_labelled(self.drawing.place(row)))
+    }
+
+    fn confirm(&mut self) -> Effects<Self> {
+        let Some(place) = self.place() else { return Vec::new() };
+        if self.chosen() == self.model.as_ref().and_then(|model| model.leaf) {
+            self.status.say("This is where the session goes on already", self.now_ms, 3);
+            return Vec::new();
+        }
+        if self.skips_menu {
+            return self.navigate(place, Going::Plainly);
+        }
+        self.mode = Mode::Menu { place, choice: 0 };
+        Vec::new()
+    }
+
+    /// Goes to the next place of what was searched for last.
+    fn find(&mut self, is_down: bool) -> Effects<Self> {
+        let (Some(model), false) = (&self.model, self.drawing.is_empty()) else { return Vec::new() };
+        if self.sought.trim().is_empty() {
+            self.status.say("Nothing was searched for yet: type it", self.now_ms, 3);
+            return Vec::new();
+        }
+        let job = TreeJob::Find {
+            model: Arc::clone(model),
+            drawing: Arc::clone(&self.drawing),
+            query: self.sought.clone(),
+            from: self.selected,
+            is_down,
+            version: self.version,
+        };
+        self.status.say("Searching …", self.now_ms, 30);
+        vec![Effect::Do(job)]
+    }
+
+    fn show_pictures(&mut self) -> Effects<Self> {
+        if self.draws_pictures {
+            return self.of_chosen(TreeJob::Pictures);
+        }
+        self.status.say(NO_PICTURES, self.now_ms, 6);
+        Vec::new()
+    }
+
+    fn compare(&mut self) -> Effects<Self> {
+        let Some(row) = self.chosen() else { return Vec::new() };
+        let Some(one) = self.compared_from.take() else {
+            self.compared_from = Some(row);
+            let key = self.keymap.hint(Action::Compare);
+            self.status.say(format!("Choose the end of the other branch, then {key}"), self.now_ms, 10);
+            return Vec::new();
+        };
+        let width = usize::from(self.size.0 / 2).saturating_sub(3);
+        vec![Effect::Do(TreeJob::Compare { one, other: row, width })]
+    }
+
+    /// Goes to the next row that is of a kind, forwards or backwards, folded or not.
+    fn jump(&mut self, is_down: bool, is_wanted: fn(&Self, usize) -> bool) -> Effects<Self> {
+        let at = self.selected;
+        let found = if is_down {
+            (at + 1..self.drawing.len()).find(|row| is_wanted(self, *row))
+        } else {
+            (0..at.min(self.drawing.len())).rev().find(|row| is_wanted(self, *row))
+        };
+        if let Some(row) = found {
+            return self.go(self.folds.position(row));
+        }
+        self.status.say("There is no further one", self.now_ms, 2);
+        Vec::new()
+    }
+
+    fn fold_or_up(&mut self) -> Effects<Self> {
+        let at = self.selected;
+        if at >= self.drawing.len() {
+            return Vec::new();
+        }
+        if self.drawing.is_foldable(at) && !self.folds.is_folded(at) {
+            self.folds.toggle(at, &self.drawing);
+            return self.look();
+        }
+        let above = std::iter::successors(self.drawing.parent(at), |row| self.drawing.parent(*row));
+        let mut to = at;
+        for row in above {
+            to = row;
+            if self.drawing.is_branch(row) {
+                break;
+            }
+        }
+        self.go(self.folds.position(to))
+    }
+
+    fn unfold_or_down(&mut self) -> Effects<Self> {
+        let mut at = self.selected;
+        if at >= self.drawing.len() {
+            return Vec::new();
+        }
+        if self.folds.is_folded(at) {
+            self.folds.toggle(at, &self.drawing);
+            return self.look();
+        }
+        // In pre-order an only child stands right below, and so does the first of several.
+        while self.drawing.n_children(at) == 1 {
+            at += 1;
+        }
+        let to = if self.drawing.n_children(at) > 1 { at + 1 } else { at };
+        self.go(self.folds.position(to))
+    }
+
+    fn scroll_content(&mut self, is_down: bool) -> Effects<Self> {
+        let n_lines = self.content.as_ref().map_or(0, |(_, lines)| lines.len());
+        let most = n_lines.saturating_sub(1);
+        self.content_top = if is_down { (self.content_top + 3).min(most) } else { self.content_top.saturating_sub(3) };
+        Vec::new()
+    }
+
+    pub(super) fn point(&mut self, mouse: Mouse) -> Effects<Self> {
+        if !matches!(self.mode, Mode::Tree) {
+            return Vec::new();
+        }
+        let layout = self.layout();
+        let is_in = |area: ratatui_core::layout::Rect| area.contains((mouse.x, mouse.y).into());
+        match mouse.what {
+            MouseAct::WheelUp if layout.content.is_some_and(is_in) => self.scroll_content(false),
+            MouseAct::WheelDown if layout.content.is_some_and(is_in) => self.scroll_content(true),
+            MouseAct::WheelUp => self.go(self.position().saturating_sub(3)),
+            MouseAct::WheelDown => self.go(self.position() + 3),
+            MouseAct::Click if is_in(layout.list) => {
+                let position = self.first_shown(layout.list.height.into()) + usize::from(mouse.y - layout.list.y);
+                if position >= self.folds.len() {
+                    return Vec::new();
+                }
+                // A click on what is chosen already goes there.
+                if position == self.position() { self.confirm() } else { self.go(position) }
+            }
+            MouseAct::Click => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! A tree as the screen holds it: a few bytes per entry, and no texts.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+
+use sessile::entry::{Entry, Payload};
+use sessile::head::{Kind, Role};
+use sessile::message::{Block, Message};
+use sessile::outline::Row;
+use sessile::tree::{Filter, is_silent};
+use sessile::{EntryId, Environment, SessionError, SessionManager};
+use sessile_display::drawing::Place;
+
+/// The entries of a session in the order of its tree.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    pub(crate) rows: Vec<Row>,
+    depths: Vec<u32>,
+    kinds: Vec<Kind>,
+    roles: Vec<Role>,
+    marks: Vec<Marks>,
+    labels: HashMap<u32, Labelled>,
+    /// The row of the leaf.
+    pub(crate) leaf: Option<Row>,
+    pub(crate) name: String,
+    pub(crate) n_compactions: usize,
+}
+
+/// A label, and when it was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Labelled {
+    pub(crate) label: String,
+    pub(crate) time: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the entry")]
+struct Marks {
+    on_path: bool,
+    is_repeated: bool,
+    is_labelled: bool,
+    /// Whether a compaction keeps what begins here.
+    is_kept_from: bool,
+}
+
+impl Model {
+    pub(crate) fn of(session: &SessionManager, environment: &dyn Environment) -> Result<Self, SessionError> {
+        let outline = session.outline();
+        let n_entries = outline.n_entries();
+        let mut model = Self {
+            rows: Vec::with_capacity(n_entries),
+            depths: Vec::with_capacity(n_entries),
+            kinds: Vec::with_capacity(n_entries),
+            roles: Vec::with_capacity(n_entries),
+            marks: Vec::with_capacity(n_entries),
+            name: session.session_name()?.unwrap_or_default(),
+            ..Self::default()
+        };
+        let leaf_path = session.path(None);
+        model.leaf = session.leaf_id().and_then(|_| leaf_path.last().copied());
+        let mut on_path = vec![false; outline.rows().len()];
+        for row in leaf_path {
+            on_path[row.index()] = true;
+        }
+        let compactions = session.compactions()?;
+        model.n_compactions = compactions.len();
+        let kept: HashSet<Row> =
+            compactions.into_iter().filter_map(|it| outline.find(&it.first_kept_entry_id?)).collect();
+        session.walk_tree(|node| {
+            let row = node.row;
+            model.rows.push(row);
+            model.depths.push(u32::try_from(node.depth).unwrap_or(u32::MAX));
+            model.kinds.push(outline.kind(row));
+            model.roles.push(outline.role(row));
+            let is_kept_from = kept.contains(&row);
+            model.marks.push(Marks {
+                on_path: on_path[row.index()],
+                is_repeated: node.repeated,
+                is_labelled: false,
+                is_kept_from,
+            });
+        })?;
+        model.take_labels(session, environment)?;
+        Ok(model)
+    }
+
+    fn take_labels(&mut self, session: &SessionManager, environment: &dyn Environment) -> Result<(), SessionError> {
+        let outline = session.outline();
+        let mut by_row: HashMap<Row, Labelled> = HashMap::new();
+        for (id, label) in session.labels()?.iter() {
+            let time = label.timestamp.as_ref().and_then(|time| sessile::time_of(environment, time.raw()));
+            by_row.extend(outline.find(id).map(|row| (row, Labelled { label: label.text(), time })));
+        }
+        if by_row.is_empty() {
+            return Ok(());
+        }
+        for (place, row) in (0_u32..).zip(&self.rows) {
+            if let Some(label) = by_row.get(row) {
+                self.marks[place as usize].is_labelled = true;
+                self.labels.insert(place, label.clone());
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(crate) fn label(&self, place: usize) -> Option<&Labelled> {
+        self.labels.get(&u32::try_from(place).ok()?)
+    }
+
+    pub(crate) fn is_labelled(&self, place: usize) -> bool {
+        self.marks[place].is_labelled
+    }
+
+    pub(crate) fn is_on_path(&self, place: usize) -> bool {
+        self.marks[place].on_path
+    }
+
+    pub(crate) fn is_kept_from(&self, place: usize) -> bool {
+        self.marks[place].is_kept_from
+    }
+
+    /// Whether going there takes a message back, so that one stands before it.
+    pub(crate) fn is_taken_back(&self, place: usize) -> bool {
+        self.roles[place] == Role::User || self.kinds[place] == Kind::CustomMessage
+    }
+
+    fn is_answer(&self, place: usize) -> bool {
+        self.kinds[place] == Kind::Message && self.roles[place] == Role::Assistant
+    }
+
+    /// The rows of all answers, in file order.
+    pub(crate) fn answers(&self) -> Vec<Row> {
+        let mut answers: Vec<Row> =
+            (0..self.len()).filter(|place| self.is_answer(*place)).map(|place| self.rows[place]).collect();
+        answers.sort_unstable();
+        answers.dedup();
+        answers
+    }
+
+    /// Which places a filter shows, as far as it can be known without reading.
+    pub(crate) fn admitted(&self, filter: Filter, survey: Option<&Survey>) -> Vec<bool> {
+        (0..self.len())
+            .map(|place| {
+                let row = self.rows[place];
+                let is_silent = self.is_answer(place)
+                    && self.leaf != Some(row)
+                    && survey.is_some_and(|survey| survey.is_silent(row));
+                filter.admits(self.kinds[place], self.roles[place], self.marks[place].is_labelled) && !is_silent
+            })
+            .collect()
+    }
+
+    /// What a drawing needs to know.
+    pub(crate) fn places(&self, shown: &[bool]) -> Vec<Place> {
+        let place = |(at, is_shown): (usize, &bool)| Place {
+            depth: self.depths[at],
+            is_first: self.marks[at].on_path && !self.marks[at].is_repeated,
+            is_shown: *is_shown,
+        };
+        shown.iter().enumerate().map(place).collect()
+    }
+}
+
+/// What has to be read to be known: which answers say nothing, and where the calls are that results answer.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// By row.
+    silent: Vec<bool>,
+    /// The answers by a digest of the ids of their calls. Whoever asks looks into the answer, so a clash harms nobody.
+    calls: HashMap<u64, Row>,
+}
+
+impl Survey {
+    pub(crate) fn for_rows(n_rows: usize) -> Self {
+        Self { silent: vec![false; n_rows], calls: HashMap::new() }
+    }
+
+    pub(crate) fn take(&mut self, row: Row, entry: &Entry) {
+        let Payload::Message(message) = entry.payload() else { return };
+        let Some(Message::Assistant(answer)) = message.message() else { return };
+        if let Some(slot) = self.silent.get_mut(row.index()) {
+            *slot = is_silent(answer);
+        }
+        for block in answer.content().blocks() {
+            if let Block::ToolCall(call) = block
+                && let Some(id) = call.id()
+            {
+                self.calls.insert(digest(&id), row);
+            }
+        }
+    }
+
+    fn is_silent(&self, row: Row) -> bool {
+        self.silent.get(row.index()).copied().unwrap_or_default()
+    }
+
+    /// The answer that made a call, most likely.
+    pub(crate) fn caller(&self, call_id: &str) -> Option<Row> {
+        self.calls.get(&digest(call_id)).copied()
+    }
+}
+
+fn digest(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The id of a row's entry.
+pub(crate) fn id_of(session: &SessionManager, row: Row) -> Option<EntryId> {
+    (row.index() < session.outline().rows().len()).then(|| session.outline().id(row)).flatten()
+}

@@ -1,0 +1,349 @@
+//! The tree as a person meets it, and beside pi's.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sessile::compaction::BranchSummarySettings;
+use sessile::tree::Filter;
+use sessile::{Sessions, draft};
+
+use super::desk::{Desk, SummingUp};
+use super::job::TreeNews;
+use super::{Mode, Tree};
+use crate::keymap::Keymap;
+use crate::part::{Event, Mouse, MouseAct};
+use crate::testing::{Driver, Still, golden, shared};
+
+fn tree_of(sessions: &Sessions, path: &Path, shows_content: bool) -> Driver<Tree> {
+    let tree = Tree::new(Arc::new(Keymap::default()), Filter::Default, shows_content, 0);
+    let mut driver = Driver::new(tree, Desk::new(sessions.clone(), path.to_path_buf(), None), |_| false);
+    driver.happen(Event::Clock(sessions.environment().now_ms()));
+    driver
+}
+
+/// The richest session of the made-up store.
+struct Store {
+    _dir: tempfile::TempDir,
+    sessions: Sessions,
+    path: PathBuf,
+}
+
+impl Store {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let sample = sessile::write_sample(dir.path()).unwrap();
+        let state = dir.path().join("leaves");
+        Self { sessions: sample.sessions().remembering_leaves(state), path: sample.richest.clone(), _dir: dir }
+    }
+
+    fn tree(&self) -> Driver<Tree> {
+        tree_of(&self.sessions, &self.path, true)
+    }
+}
+
+/// The rows of entries on a screen of ours or pi's: what stands between the rule and the count.
+fn rows(screen: &[String]) -> Vec<String> {
+    let is_rule = |row: &String| row.starts_with("───");
+    let first = screen.iter().rposition(|row| is_rule(row) && !row.is_empty());
+    // pi has a rule below its list as well.
+    let rules: Vec<usize> = screen.iter().enumerate().filter(|(_, row)| is_rule(row)).map(|(at, _)| at).collect();
+    let from = if rules.len() > 1 { rules[rules.len() - 2] } else { first.unwrap_or_default() };
+    let body = screen.iter().skip(from + 1).take_while(|row| !is_rule(row));
+    body.filter(|row| !row.trim().is_empty()).map(|row| sessile_display::clean(row.trim_end())).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file that is not ours, copied to be looked at")]
+fn handmade() -> Option<(tempfile::TempDir, Sessions, PathBuf)> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("handmade.jsonl");
+    std::fs::write(&path, std::fs::read(shared("handmade-session.jsonl")?).unwrap()).unwrap();
+    let sessions = Sessions::new(Still { home: dir.path().to_path_buf() });
+    Some((dir, sessions, path))
+}
+
+#[test]
+fn rows_are_those_of_pi() {
+    let Some((_dir, sessions, path)) = handmade() else { return };
+    let mut n_rows = 0;
+    for (heading, keys) in [
+        ("filter default", ""),
+        ("filter no-tools", "ctrl+t"),
+        ("filter user-only", "ctrl+u"),
+        ("filter labeled-only", "ctrl+l"),
+        ("filter all", "ctrl+a"),
+        ("search 'branch'", "b r a n c h"),
+        ("search 'model mock' in all", "ctrl+a model_mock"),
+        ("fold at 00000007 (ctrl+left)", "down ctrl+left"),
+        ("unfold", "down ctrl+left ctrl+right"),
+        ("toggle label time (shift+t)", "shift+t"),
+    ] {
+        let mut driver = tree_of(&sessions, &path, false);
+        driver.resize(100, 40);
+        if !keys.is_empty() {
+            driver.press(keys);
+        }
+        let expected = rows(&golden("ui-golden-tree.txt", heading).unwrap());
+        assert_eq!(rows(&driver.screen()), expected, "{heading}");
+        n_rows += expected.len();
+    }
+    // Two empty screens are equal as well.
+    assert_eq!(n_rows, 102);
+}
+
+#[test]
+fn several_roots_are_those_of_pi() {
+    let Some((_dir, sessions, path)) = handmade() else { return };
+    let mut session = sessions.open(&path, None, None).unwrap();
+    session.reset_leaf();
+    session.append_message(draft::UserMessage::new("second root", 1_773_050_400_000)).unwrap();
+    drop(session);
+    let mut driver = tree_of(&sessions, &path, false);
+    driver.resize(100, 40);
+    let expected = rows(&golden("ui-golden-tree.txt", "two roots, leaf on new root").unwrap());
+    assert_eq!(rows(&driver.screen()), expected);
+    assert_eq!(expected.len(), 16);
+}
+
+#[test]
+fn rows_have_their_layout_without_pi_at_hand() {
+    let store = Store::new();
+    let mut driver = tree_of(&store.sessions, &store.path, false);
+    driver.resize(100, 40).press("ctrl+u");
+    let seen = rows(&driver.screen());
+    let expected = [
+        "  • user: `tidepool day` prints high water an hour early, but only for dates after the clocks went b",
+        "  ├⊟ • user: Different idea: keep everything in UTC and convert once, when a line is printed.  ✂",
+        "  │     • user: Thanks. Which other places would have had the same mistake?",
+        "  │     • user: Write the line for the changelog.",
+        "› │     • user: Perfect, that one.",
+        "  └─ user: Makes sense. Convert inside `predict`, then, so that callers need not care.",
+        "  (5/6) [user]",
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn screens_stay_as_they_are() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.matches_kept("tree");
+    driver.press("ctrl+a").matches_kept("tree-all");
+    driver.press("ctrl+a tests").matches_kept("tree-search");
+    driver.press("escape nothing_like_it").matches_kept("tree-nothing");
+    driver.press("escape alt+home enter").matches_kept("tree-menu");
+    driver.press("escape shift+l").matches_kept("tree-label");
+    driver.press("escape f1").matches_kept("tree-help");
+    driver.press("escape alt+j alt+v alt+end alt+v").matches_kept("tree-compared");
+}
+
+#[test]
+fn labels_are_set_jumped_to_and_undone() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.resize(100, 40).press("alt+home shift+l start_here enter");
+    assert!(driver.screen().iter().any(|row| row.contains("[start here]")), "{:#?}", driver.screen());
+    driver.press("alt+u");
+    assert!(!driver.screen().iter().any(|row| row.contains("[start here]")));
+    driver.press("alt+home alt+l");
+    let chosen = |driver: &Driver<Tree>| driver.screen().into_iter().find(|row| row.starts_with('›')).unwrap();
+    assert!(chosen(&driver).contains("[cause found]"), "{}", chosen(&driver));
+    driver.press("alt+l");
+    assert!(chosen(&driver).contains("[changelog]"), "{}", chosen(&driver));
+    driver.press("shift+alt+l");
+    assert!(chosen(&driver).contains("[cause found]"), "{}", chosen(&driver));
+    driver.press("alt+home alt+b");
+    assert!(chosen(&driver).contains("[cause found]"), "it is where the branches part: {}", chosen(&driver));
+}
+
+#[test]
+fn one_goes_on_elsewhere_and_comes_back() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    let leaf = driver.part.model.as_ref().unwrap().leaf;
+    driver.press("enter");
+    assert!(matches!(driver.part.mode, Mode::Tree), "the leaf is where it is");
+    driver.press("alt+home down enter enter");
+    assert_ne!(driver.part.model.as_ref().unwrap().leaf, leaf);
+    assert!(driver.part.outcome.editor_text.as_ref().unwrap().contains("tidepool"), "a question is taken back");
+    driver.press("alt+u");
+    assert_eq!(driver.part.model.as_ref().unwrap().leaf, leaf);
+}
+
+#[test]
+fn what_is_left_can_be_summed_up() {
+    let store = Store::new();
+    let n_entries = store.sessions.open(&store.path, None, None).unwrap().outline().n_entries();
+    let mut driver = store.tree();
+    driver.press("alt+end enter down down enter look_at_the_tests enter");
+    assert!(matches!(driver.part.mode, Mode::Tree));
+    let session = store.sessions.open(&store.path, None, None).unwrap();
+    assert_eq!(session.outline().n_entries(), n_entries + 1, "{:#?}", driver.screen());
+    let text = session.leaf_entry().unwrap().unwrap().json().to_text().into_owned();
+    assert!(text.contains("branch_summary"), "{text}");
+}
+
+#[test]
+fn sessions_are_forked_from_here() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.press("up alt+c");
+    let path = driver.part.outcome.forked.clone().unwrap();
+    assert!(path.exists());
+    driver.press("ctrl+u alt+f escape");
+    let outcome = driver.outcome.unwrap();
+    assert!(outcome.forked.is_some_and(|other| other != path && other.exists()));
+}
+
+#[test]
+fn an_entry_is_copied_and_its_cost_told() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.press("ctrl+x alt+s");
+    assert_eq!(driver.copied, ["It is in CHANGELOG.md under 0.7.1."]);
+    let foot = driver.screen().pop().unwrap();
+    assert!(foot.contains("answers") && foot.contains('$'), "{foot}");
+}
+
+#[test]
+fn up_and_down_go_round_and_pages_do_not() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.press("alt+home up");
+    let last = driver.part.folds.len() - 1;
+    assert_eq!(driver.part.position(), last);
+    driver.press("down");
+    assert_eq!(driver.part.position(), 0);
+    driver.press("pageUp left");
+    assert_eq!(driver.part.position(), 0);
+    driver.press("pageDown pageDown pageDown pageDown right");
+    assert_eq!(driver.part.position(), last);
+}
+
+#[test]
+fn the_mouse_chooses() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.press("alt+home");
+    let list = driver.part.layout().list;
+    driver.happen(Event::Mouse(Mouse { what: MouseAct::Click, x: 3, y: list.y + 2 }));
+    assert_eq!(driver.part.position(), 2);
+    driver.happen(Event::Mouse(Mouse { what: MouseAct::WheelDown, x: 3, y: list.y + 2 }));
+    assert_eq!(driver.part.position(), 5);
+}
+
+#[test]
+fn what_cannot_be_opened_is_told() {
+    let sessions = Sessions::new(Still { home: PathBuf::from("/nowhere") });
+    let driver = tree_of(&sessions, Path::new("/nowhere/x.jsonl"), false);
+    assert!(driver.outcome.unwrap().failure.is_some());
+}
+
+/// A session of long chains and deep forks, which no stack could walk and no screen could hold.
+fn deep(n_levels: usize) -> (tempfile::TempDir, Sessions, PathBuf) {
+    use std::fmt::Write;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("deep.jsonl");
+    let mut text = String::from(
+        "{\"type\":\"session\",\"version\":3,\"id\":\"deep\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n",
+    );
+    let mut parent = "null".to_owned();
+    for level in 0..n_levels {
+        for side in 0..2 {
+            let id = format!("{:08x}", level * 2 + side);
+            writeln!(
+                text,
+                "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.{side:03}Z\",\"message\":{{\"role\":\"user\",\"content\":\"level {level} side {side}\",\"timestamp\":1}}}}"
+            )
+            .unwrap();
+        }
+        parent = format!("\"{:08x}\"", level * 2 + 1);
+    }
+    #[expect(clippy::disallowed_methods, reason = "the file of a test")]
+    std::fs::write(&path, text).unwrap();
+    let sessions = Sessions::new(Still { home: dir.path().to_path_buf() });
+    (dir, sessions, path)
+}
+
+#[test]
+fn deep_trees_scroll_to_the_text_that_is_chosen() {
+    let (_dir, sessions, path) = deep(20_000);
+    let mut driver = tree_of(&sessions, &path, false);
+    let chosen = |driver: &Driver<Tree>| driver.screen().into_iter().find(|row| row.starts_with('›')).unwrap();
+    assert!(chosen(&driver).contains("level 19999 side 1"), "{:#?}", driver.screen());
+    driver.press("pageUp pageUp");
+    assert!(chosen(&driver).contains("level 199"), "{:#?}", driver.screen());
+    driver.press("alt+home");
+    assert!(chosen(&driver).contains("level 0 side"), "{:#?}", driver.screen());
+    driver.press("ctrl+left");
+    assert!(driver.part.folds.len() <= 2, "everything hangs on the first level");
+}
+
+#[test]
+fn stale_news_change_nothing() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    let before = driver.screen();
+    driver.happen(Event::News(TreeNews::Words { words: Vec::new(), generation: 99 }));
+    driver.happen(Event::News(TreeNews::LaidOut { drawing: Arc::default(), selected: None, version: 0 }));
+    assert_eq!(driver.screen(), before);
+}
+
+#[test]
+fn folds_stay_when_something_is_labelled() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.resize(100, 40).press("alt+home alt+b ctrl+right ctrl+left");
+    let n_folded = driver.screen().iter().filter(|row| row.contains('⊞')).count();
+    assert_eq!(n_folded, 1);
+    driver.press("alt+home shift+l mark enter");
+    let screen = driver.screen();
+    assert!(screen.iter().any(|row| row.contains('⊞')) && screen.iter().any(|row| row.contains("[mark]")));
+    driver.press("ctrl+u ctrl+u");
+    assert!(!driver.screen().iter().any(|row| row.contains('⊞')), "another filter unfolds, as in pi");
+}
+
+#[test]
+fn what_was_searched_is_found_again_among_all_rows() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.press("harmonic");
+    let n_rows = driver.part.drawing.len();
+    driver.press("escape alt+home");
+    assert!(n_rows < driver.part.drawing.len());
+    let mut places = Vec::new();
+    for _ in 0..=n_rows {
+        driver.press("alt+n");
+        places.push(driver.part.selected);
+    }
+    assert_eq!(places.first(), places.last(), "around once: {places:?}");
+    driver.press("shift+alt+n");
+    assert_eq!(driver.part.selected, places[n_rows - 1]);
+}
+
+#[test]
+fn who_wants_no_question_is_asked_none() {
+    let store = Store::new();
+    let how = || {
+        Ok(SummingUp {
+            summarizer: Box::new(sessile::compaction::Extractive::default()),
+            settings: BranchSummarySettings { skip_prompt: true, ..BranchSummarySettings::default() },
+        })
+    };
+    let tree = Tree::new(Arc::new(Keymap::default()), Filter::Default, false, 0);
+    let desk = Desk::new(store.sessions.clone(), store.path.clone(), Some(Arc::new(how)));
+    let mut driver = Driver::new(tree, desk, |_| false);
+    driver.press("alt+home enter");
+    assert!(driver.screen()[1].contains("The session goes on from here"), "{:#?}", driver.screen());
+}
+
+#[test]
+fn a_summary_is_undone_like_any_other_move() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    let before = driver.part.model.as_ref().unwrap().leaf;
+    driver.press("alt+home enter down enter");
+    assert!(driver.screen()[1].contains("with a summary"), "{:#?}", driver.screen());
+    assert_ne!(driver.part.model.as_ref().unwrap().leaf, before);
+    driver.press("alt+u");
+    assert_eq!(driver.part.model.as_ref().unwrap().leaf, before);
+}

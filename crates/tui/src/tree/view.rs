@@ -1,0 +1,303 @@
+//! What the tree looks like.
+
+use ratatui_core::layout::Rect;
+use sessile::date::to_iso;
+use sessile::tree::Filter;
+use sessile_display::drawing::{Fold, LEVEL};
+use sessile_display::measure::{number_words, short_time};
+
+use super::{CHOICES, Mode, Tree};
+use crate::input::Input;
+use crate::keymap::{Action, Where};
+use crate::paint::{Canvas, Line};
+use crate::theme::Ink;
+
+/// Where things are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    head: Rect,
+    search: Rect,
+    pub(crate) list: Rect,
+    foot: Rect,
+    pub(crate) content: Option<Rect>,
+}
+
+/// From how many lines on there is room for hints and lines between things.
+const ROOMY: u16 = 16;
+
+impl Layout {
+    pub(crate) fn new((width, height): (u16, u16), has_content: bool) -> Self {
+        let is_roomy = height >= ROOMY;
+        let n_head = if is_roomy { 3 } else { 1 };
+        let below = n_head + 1 + u16::from(is_roomy);
+        let list_width = if has_content { width / 2 } else { width };
+        let at = |y: u16, width: u16, height: u16| Rect { x: 0, y, width, height };
+        let list_height = height.saturating_sub(below + 1);
+        let content =
+            Rect { x: list_width + 1, y: below, width: width.saturating_sub(list_width + 1), height: list_height };
+        Self {
+            head: at(0, width, n_head),
+            search: at(n_head, width, 1),
+            list: at(below, list_width, list_height),
+            foot: at(height.saturating_sub(1), width, 1),
+            content: has_content.then_some(content),
+        }
+    }
+}
+
+/// The columns of the cursor.
+const CURSOR: usize = 2;
+
+impl Tree {
+    pub(super) fn draw(&self, canvas: &mut Canvas<'_>) {
+        match &self.mode {
+            Mode::Help(help) => help.render(canvas, &self.keymap, Where::Tree, "Keys of the tree"),
+            Mode::Compared { title, left, right, top } => draw_compared(canvas, title, left, right, *top),
+            Mode::Label { input, .. } => self.draw_question(canvas, "Label (empty to remove)", input),
+            Mode::Instructions { input, .. } => {
+                self.draw_question(canvas, "What should the summary look at in particular?", input);
+            }
+            Mode::Menu { choice, .. } => self.draw_menu(canvas, *choice),
+            Mode::Summarising { text } => self.draw_progress(canvas, text),
+            Mode::Tree => self.draw_tree(canvas),
+        }
+    }
+
+    fn draw_question(&self, canvas: &mut Canvas<'_>, title: &str, input: &Input) {
+        let area = canvas.area();
+        canvas.rule(area, 0);
+        canvas.line(area, 2, &Line::new().text(" ").ink(Ink::BOLD, title));
+        let (line, column) = input.line("> ", area.width.into());
+        canvas.line(area, 4, &line);
+        canvas.cursor = Some((u16::try_from(column).unwrap_or_default().min(area.width.saturating_sub(1)), 4));
+        let key = |action| self.keymap.hint(action);
+        let hint = format!(" {} does it · {} goes back", key(Action::Confirm), key(Action::Cancel));
+        canvas.line(area, 6, &Line::new().ink(Ink::DIM, &hint));
+    }
+
+    fn draw_menu(&self, canvas: &mut Canvas<'_>, choice: usize) {
+        let area = canvas.area();
+        canvas.rule(area, 0);
+        canvas.line(
+            area,
+            2,
+            &Line::new().text(" ").ink(Ink::BOLD, "Go on from here, and what about the branch that is left?"),
+        );
+        for (row, words) in CHOICES.iter().enumerate() {
+            let is_chosen = row == choice;
+            let line = Line::new().ink(Ink::ACCENT, if is_chosen { " › " } else { "   " }).text(words);
+            if is_chosen { canvas.chosen_line(area, row + 4, &line) } else { canvas.line(area, row + 4, &line) }
+        }
+        let key = |action| self.keymap.hint(action);
+        let hint = format!(" {} does it · {} goes back", key(Action::Confirm), key(Action::Cancel));
+        canvas.line(area, 8, &Line::new().ink(Ink::DIM, &hint));
+    }
+
+    fn draw_progress(&self, canvas: &mut Canvas<'_>, text: &str) {
+        let area = canvas.area();
+        canvas.rule(area, 0);
+        let hint = format!("  {} stops it", self.keymap.hint(Action::Cancel));
+        canvas.line(area, 2, &Line::new().text(" ").ink(Ink::BOLD, "Summarising …").ink(Ink::DIM, &hint));
+        let lines = sessile_display::wrapped(text, usize::from(area.width).saturating_sub(2));
+        let room = usize::from(area.height).saturating_sub(5);
+        let first = lines.len().saturating_sub(room);
+        for (row, line) in lines.iter().skip(first).enumerate() {
+            canvas.line(area, row + 4, &Line::new().ink(Ink::DIM, " ").text(line));
+        }
+    }
+
+    fn draw_tree(&self, canvas: &mut Canvas<'_>) {
+        let layout = self.layout();
+        self.draw_head(canvas, layout.head);
+        let (line, column) = self.query.line("Search: ", layout.search.width.into());
+        canvas.line(layout.search, 0, &line);
+        if !self.query.is_empty() {
+            canvas.cursor = Some((u16::try_from(column).unwrap_or_default(), layout.search.y));
+        }
+        if layout.list.y > layout.search.y + 1 {
+            canvas.rule(canvas.area(), usize::from(layout.search.y) + 1);
+        }
+        let height = usize::from(layout.list.height);
+        if self.drawing.is_empty() {
+            let is_waiting = self.is_laying_out || self.model.is_none();
+            let words = if is_waiting { "  Reading …" } else { "  No entries like that" };
+            canvas.line(layout.list, 0, &Line::new().ink(Ink::DIM, words));
+        }
+        let width = usize::from(layout.list.width);
+        let scroll = self.scroll(width);
+        let first = self.first_shown(height);
+        for (row, position) in (first..self.folds.len()).take(height).enumerate() {
+            let at = self.folds.row(position);
+            let line = self.row_line(at, width, scroll);
+            if at == self.selected {
+                canvas.chosen_line(layout.list, row, &line);
+            } else {
+                canvas.line(layout.list, row, &line);
+            }
+        }
+        self.draw_foot(canvas, layout.foot);
+        if let Some(area) = layout.content {
+            canvas.divider(area.x, area);
+            let text = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
+            if let Some((row, lines)) = &self.content
+                && Some(*row) == self.chosen()
+            {
+                for (row, line) in lines.iter().skip(self.content_top).take(height).enumerate() {
+                    canvas.line(text, row, line);
+                }
+            }
+        }
+    }
+
+    fn draw_head(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let name = self.model.as_ref().map(|model| model.name.as_str()).unwrap_or_default();
+        canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Session tree").ink(Ink::NAMED, &format!("  {name}")));
+        if let Some((ink, words)) = self.status.shown() {
+            // On a small screen what has just happened matters more than what this is.
+            canvas.line(area, usize::from(area.height > 1), &Line::new().ink(ink, words).pad(area.width.into()));
+            return;
+        }
+        let key = |action| self.keymap.hint(action);
+        let list = |hints: &[(Action, &str)]| {
+            let words: Vec<String> = hints.iter().map(|(action, what)| format!("{} {what}", key(*action))).collect();
+            Line::new().ink(Ink::DIM, &words.join(" · "))
+        };
+        let first = [
+            (Action::Confirm, "go on from here"),
+            (Action::FoldOrUp, "fold"),
+            (Action::UnfoldOrDown, "unfold"),
+            (Action::EditLabel, "label"),
+            (Action::Copy, "copy"),
+            (Action::Help, "all keys"),
+        ];
+        let second = [
+            (Action::FilterForward, "filter"),
+            (Action::ForkHere, "fork"),
+            (Action::CloneHere, "clone"),
+            (Action::NextBranch, "next branches"),
+            (Action::Compare, "compare"),
+            (Action::ToggleCost, "cost"),
+            (Action::Undo, "undo"),
+        ];
+        canvas.line(area, 1, &list(&first));
+        canvas.line(area, 2, &list(&second));
+    }
+
+    /// How many columns are not seen on the left: only as many as it takes to read the chosen row.
+    fn scroll(&self, width: usize) -> usize {
+        if self.selected >= self.drawing.len() {
+            return 0;
+        }
+        let lead = self.drawing.level(self.selected) * LEVEL;
+        let text = self.text_line(self.selected).columns();
+        let room = width.saturating_sub(CURSOR);
+        (lead + text.min(room / 2)).saturating_sub(room).min(lead)
+    }
+
+    /// A row, laid out as pi does it, from a column on.
+    pub(super) fn row_line(&self, at: usize, width: usize, scroll: usize) -> Line {
+        let cursor = Line::new().ink(Ink::ACCENT, if at == self.selected { "› " } else { "  " });
+        let room = width.saturating_sub(CURSOR);
+        let first = scroll / LEVEL;
+        let levels = first..(scroll + room) / LEVEL + 1;
+        let fold = match (self.drawing.is_foldable(at), self.folds.is_folded(at)) {
+            (_, true) => Fold::Folded,
+            (true, false) => Fold::Open,
+            (false, false) => Fold::None,
+        };
+        let is_all_seen = self.drawing.level(at) <= levels.end;
+        let mut line = Line::new().ink(Ink::DIM, &self.drawing.cells(at, levels, fold).concat());
+        if is_all_seen {
+            if fold == Fold::Folded && !self.drawing.is_connected(at) {
+                line.push(Ink::DIM, "⊞ ");
+            }
+            // What is scrolled past is no longer there to be cut.
+            let skipped = scroll.saturating_sub(first * LEVEL);
+            let passed = first.saturating_sub(self.drawing.level(at)) * LEVEL;
+            // Where a compaction cuts is seen however long the text is.
+            let mark = self.kept_mark(at);
+            let text_room = room.saturating_sub(mark.columns());
+            line = line.join(self.text_line(at)).columns_from(skipped + passed, text_room).join(mark);
+        }
+        cursor.join(line)
+    }
+
+    /// What a row says behind its connector.
+    fn text_line(&self, at: usize) -> Line {
+        let place = self.drawing.place(at);
+        let Some(model) = &self.model else { return Line::new() };
+        let mut line = Line::new();
+        if model.is_on_path(place) {
+            line.push(Ink::ACCENT, "• ");
+        }
+        if let Some(label) = model.label(place) {
+            line.push(Ink::NAMED, &format!("[{}] ", label.label));
+            if let Some(time) = label.time.filter(|_| self.shows_label_time) {
+                let wall = |ms: i64| to_iso(ms.saturating_add(self.offset_ms));
+                line.push(Ink::DIM, &format!("{} ", short_time(&wall(self.now_ms), &wall(time))));
+            }
+        }
+        match u32::try_from(place).ok().and_then(|place| self.words.get(&place)) {
+            Some(words) => {
+                let is_chosen = at == self.selected;
+                let ink = Ink::of(words.tone);
+                line.push(if is_chosen { ink.bold() } else { ink }, &words.lead);
+                line.push(if is_chosen { Ink::BOLD } else { Ink::PLAIN }, &words.text);
+            }
+            None => line.push(Ink::DIM, "…"),
+        }
+        line
+    }
+
+    /// What stands behind the text of an entry with which a compaction begins to keep.
+    fn kept_mark(&self, at: usize) -> Line {
+        let place = self.drawing.place(at);
+        let is_kept_from = self.model.as_ref().is_some_and(|model| model.is_kept_from(place));
+        if is_kept_from { Line::new().ink(Ink::ACCENT, "  ✂") } else { Line::new() }
+    }
+
+    fn draw_foot(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let at = if self.drawing.is_empty() { 0 } else { self.position() + 1 };
+        let mut words = format!("  ({}/{})", number_words(at as u64), number_words(self.folds.len() as u64));
+        words.push_str(match self.filter {
+            Filter::Default => "",
+            Filter::NoTools => " [no-tools]",
+            Filter::UserOnly => " [user]",
+            Filter::LabeledOnly => " [labeled]",
+            Filter::All => " [all]",
+        });
+        if self.shows_label_time {
+            words.push_str(" [+label time]");
+        }
+        if self.is_laying_out {
+            words.push_str(if self.query.is_empty() { "  reading …" } else { "  searching …" });
+        } else if self.model.is_some() && self.survey.is_none() {
+            words.push_str("  reading answers …");
+        }
+        let mut line = Line::new().ink(Ink::DIM, &words);
+        if let Some((row, words)) = &self.cost
+            && self.shows_cost
+            && Some(*row) == self.chosen()
+        {
+            line.push(Ink::ACCENT, &format!("  up to here: {words}"));
+        }
+        canvas.line(area, 0, &line);
+    }
+}
+
+/// Draws two branches beside each other.
+fn draw_compared(canvas: &mut Canvas<'_>, title: &str, left: &[Line], right: &[Line], top: usize) {
+    let area = canvas.area();
+    let half = area.width / 2;
+    canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Two branches").ink(Ink::DIM, &format!("  {title}")));
+    canvas.rule(area, 1);
+    let column = |x: u16, width: u16| Rect { x, y: 2, width, height: area.height.saturating_sub(2) };
+    let room = usize::from(area.height.saturating_sub(2));
+    for (area, lines) in [(column(0, half.saturating_sub(1)), left), (column(half + 1, half.saturating_sub(1)), right)]
+    {
+        for (row, line) in lines.iter().skip(top).take(room).enumerate() {
+            canvas.line(area, row, line);
+        }
+    }
+    canvas.divider(half, column(0, area.width));
+}

@@ -56,9 +56,21 @@ pub fn number_words(number: u64) -> String {
     out
 }
 
+/// So many of something: "1 entry", "1,200 entries".
+pub fn counted(number: usize, one: &str, many: &str) -> String {
+    let what = if number == 1 { one } else { many };
+    format!("{} {what}", number_words(number as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_not_many() {
+        let entries = |number| counted(number, "entry", "entries");
+        assert_eq!([entries(0), entries(1), entries(1_200)], ["0 entries", "1 entry", "1,200 entries"]);
+    }
 
     #[test]
     fn times_are_as_short_as_they_can_be() {

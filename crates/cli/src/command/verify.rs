@@ -7,6 +7,7 @@ use clap::Args;
 use sessile::diagnostic::Severity;
 use sessile::json::{Json, ObjectWriter};
 use sessile::{Finding, Remedy, Report, SessionError, Verified};
+use sessile_display::measure::counted;
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -131,7 +132,7 @@ fn without_exposure(mut report: Report, exposed: &mut BTreeMap<String, (Finding,
 
 /// What is the same for many files.
 fn print_exposed(finding: &Finding, n_files: usize, out: &mut Screen<'_>) -> std::io::Result<()> {
-    out.print_whole(&Line::new().styled(BOLD, &counted(n_files, "session")))?;
+    out.print_whole(&Line::new().styled(BOLD, &counted(n_files, "session", "sessions")))?;
     print_finding(finding, out)?;
     out.blank()
 }
@@ -215,11 +216,15 @@ impl Tally {
     fn line(&self, args: &VerifyArgs, place: &str) -> Line {
         let mut parts = Vec::new();
         if args.all {
-            parts.push(counted(self.files, "session"));
+            parts.push(counted(self.files, "session", "sessions"));
         }
-        parts.push(if self.findings == 0 { "nothing wrong".to_owned() } else { counted(self.findings, "finding") });
+        parts.push(if self.findings == 0 {
+            "nothing wrong".to_owned()
+        } else {
+            counted(self.findings, "finding", "findings")
+        });
         if self.notes > 0 {
-            parts.push(counted(self.notes, "note"));
+            parts.push(counted(self.notes, "note", "notes"));
         }
         if self.unreadable > 0 {
             parts.push(format!("{} could not be read", self.unreadable));
@@ -234,9 +239,4 @@ impl Tally {
         let style = if self.exit() == Exit::Done { PERSON } else { NAMED };
         Line::new().styled(style, &parts.join(", "))
     }
-}
-
-fn counted(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
 }

@@ -10,6 +10,7 @@ use sessile::{
     Cancel, Deletion, ExportFormat, ExportOptions, ListOptions, SearchOptions, SearchScope, SessionError, SessionInfo,
     Sessions, StoreEvent, Upkeep, WatchOptions,
 };
+use sessile_display::measure::counted;
 
 use super::Scope;
 use super::arrange::{Row, View, arrange};
@@ -273,7 +274,7 @@ impl Desk {
         for path in paths {
             operation = self.sessions.move_session(path, to, false)?.operation;
         }
-        let words = format!("{} moved to {}", counted(paths.len()), to.display());
+        let words = format!("{} moved to {}", counted(paths.len(), "session", "sessions"), to.display());
         tell(PickerNews::Changed { words, operation, is_undo: false });
         Ok(())
     }
@@ -285,7 +286,7 @@ impl Desk {
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             session.export_to(&options, &to.join(format!("{stem}.md")), false)?;
         }
-        let words = format!("{} exported to {}", counted(paths.len()), to.display());
+        let words = format!("{} exported to {}", counted(paths.len(), "session", "sessions"), to.display());
         tell(PickerNews::Changed { words, operation: None, is_undo: false });
         Ok(())
     }
@@ -296,10 +297,6 @@ impl Desk {
         tell(PickerNews::Changed { words, operation: None, is_undo: true });
         Ok(())
     }
-}
-
-fn counted(n_sessions: usize) -> String {
-    if n_sessions == 1 { "1 session".to_owned() } else { format!("{n_sessions} sessions") }
 }
 
 /// The query as somebody means it who is still typing: every word may be the beginning of a longer one.

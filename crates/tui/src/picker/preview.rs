@@ -6,7 +6,7 @@ use sessile::entry::Payload;
 use sessile::head::Role;
 use sessile::message::Message;
 use sessile::{SessionInfo, SessionManager, Sessions};
-use sessile_display::measure::{age, number_words, size_words};
+use sessile_display::measure::{age, counted, number_words, size_words};
 use sessile_display::words::{Calls, entry_words, start};
 use sessile_display::wrapped;
 
@@ -54,7 +54,7 @@ pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], wi
 
 fn facts(info: &SessionInfo, now_ms: i64) -> String {
     let mut facts = vec![
-        format!("{} messages", info.message_count),
+        counted(info.message_count, "message", "messages"),
         match age(now_ms, info.modified).as_str() {
             "now" => "just now".to_owned(),
             age => format!("{age} ago"),
@@ -75,7 +75,7 @@ fn facts(info: &SessionInfo, now_ms: i64) -> String {
 /// What only the file itself tells.
 fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Result<(), sessile::SessionError> {
     let shape = session.branch_statistics();
-    let mut words = vec![format!("{} entries", number_words(shape.entries as u64))];
+    let mut words = vec![counted(shape.entries, "entry", "entries")];
     if shape.leaves > 1 {
         words.push(format!("{} branches", shape.leaves));
     }

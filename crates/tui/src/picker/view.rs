@@ -68,8 +68,8 @@ impl Picker {
             Mode::Ask { what, paths, input } => {
                 let title = match what {
                     Question::Rename => "Rename the session".to_owned(),
-                    Question::Move => format!("Move {} to the working directory", counted(paths.len())),
-                    Question::Export => format!("Export {} as Markdown to the directory", counted(paths.len())),
+                    Question::Move => format!("Move {} to the working directory", meant(paths.len())),
+                    Question::Export => format!("Export {} as Markdown to the directory", meant(paths.len())),
                 };
                 self.draw_question(canvas, &title, input);
             }
@@ -155,7 +155,7 @@ impl Picker {
         if let Mode::Confirm(paths) = &self.mode {
             let words = format!(
                 "Move {} to the trash? {} yes · {} no",
-                counted(paths.len()),
+                meant(paths.len()),
                 key(Action::Confirm),
                 key(Action::Cancel)
             );
@@ -299,7 +299,8 @@ impl Picker {
     }
 }
 
-fn counted(n_sessions: usize) -> String {
+/// The sessions that a question is about.
+fn meant(n_sessions: usize) -> String {
     if n_sessions == 1 { "the session".to_owned() } else { format!("{n_sessions} sessions") }
 }
 

@@ -11,7 +11,7 @@ use sessile::outline::Row;
 use sessile::tree::{Filter, Wanted};
 use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_display::drawing::Drawing;
-use sessile_display::measure::number_words;
+use sessile_display::measure::{counted, number_words};
 use sessile_display::words::{Calls, Words, entry_words};
 
 use super::job::TreeNews;
@@ -242,7 +242,7 @@ impl Desk {
         let column = |path: &[Row]| -> Result<Vec<Line>, SessionError> {
             let path = &path[n_shared..];
             let spent = self.spent(path, cancel)?.words();
-            let total = format!("{} entries, {spent}", number_words(path.len() as u64));
+            let total = format!("{}, {spent}", counted(path.len(), "entry", "entries"));
             let mut lines = vec![Line::new().ink(Ink::DIM, &total).cut(width), Line::new()];
             for row in path.iter().take(MOST_COMPARED) {
                 lines.extend(words(*row)?.wrapped(width, 2).into_iter().take(3));
@@ -250,7 +250,10 @@ impl Desk {
             Ok(lines)
         };
         let title = match n_shared.checked_sub(1) {
-            Some(last) => format!("{n_shared} entries in common, up to {}", words(left[last])?.to_text()),
+            Some(last) => {
+                let shared = counted(n_shared, "entry", "entries");
+                format!("{shared} in common, up to {}", words(left[last])?.to_text())
+            }
             None => "nothing in common".to_owned(),
         };
         Ok(TreeNews::Compared { title, left: column(&left)?, right: column(&right)? })
@@ -301,7 +304,11 @@ impl Spent {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens to be read")]
     fn words(&self) -> String {
         let Self { n_answers, tokens, cost } = self;
-        format!("{n_answers} answers, {} tokens, ${cost:.3}", number_words(tokens.total() as u64))
+        format!(
+            "{}, {} tokens, ${cost:.3}",
+            counted(*n_answers, "answer", "answers"),
+            number_words(tokens.total() as u64)
+        )
     }
 }
 

@@ -104,8 +104,9 @@ fn appends(bench: &Bench) -> Result<Row<'_>, Failure> {
         .ours(move || {
             // Kept as long as the row, because the folder goes away with it.
             let _in = &place;
-            // What is not there need not be removed.
-            std::fs::remove_file(&file).ok();
+            // With whatever lies beside the session, so that every round begins with nothing.
+            forget(&folder);
+            std::fs::create_dir(&folder).map_err(failed("make a folder"))?;
             let sample = job.inner()?;
             let failed = [&sample.told["lost"], &sample.told["unacknowledged"]].map(Value::as_u64);
             if failed == [Some(0); 2] {

@@ -9,6 +9,9 @@ use super::{Home, Terminal};
 const N_SESSIONS: usize = 5_000;
 const N_ENTRIES: usize = 1_000_000;
 
+/// How long what is known about a file is not believed, because it may be written to in the same moment.
+const FRESH: Duration = Duration::from_secs(4);
+
 fn header(id: &str, cwd: &str) -> String {
     format!(
         "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"{cwd}\"}}\n"
@@ -37,6 +40,7 @@ fn store(home: &Home) -> String {
         }
         std::fs::write(dir.join(format!("2026-01-01T00-00-00-000Z_{id}.jsonl")), text).unwrap();
     }
+    std::thread::sleep(FRESH);
     dir.to_string_lossy().into_owned()
 }
 
@@ -50,16 +54,15 @@ fn session(home: &Home) -> String {
         text.push_str(&message(at, parent, role, &format!("entry {at} of a long session")));
     }
     std::fs::write(&path, text).unwrap();
+    std::thread::sleep(FRESH);
     path.to_string_lossy().into_owned()
 }
 
-/// Lists a store until its catalogue is believed, which it is not of files that were written a moment ago.
+/// Lists a store, so that everything is known about it.
 fn settle(home: &Home, dir: &str) {
-    for _ in 0..3 {
-        let args = ["--session-dir", dir, "list", "--all", "--no-pager"].map(str::to_owned);
-        let mut terminal = Terminal::run(home.bare(&args), 130, 40);
-        assert!(terminal.wait_for_end().success(), "{}", terminal.text());
-    }
+    let args = ["--session-dir", dir, "list", "--all", "--no-pager"].map(str::to_owned);
+    let mut terminal = Terminal::run(home.bare(&args), 130, 40);
+    assert!(terminal.wait_for_end().success(), "{}", terminal.text());
 }
 
 /// How long until something can be seen.

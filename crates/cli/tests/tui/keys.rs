@@ -138,6 +138,33 @@ fn picking_goes_on_with_the_session_and_leaving_does_not() {
 }
 
 #[test]
+fn what_is_marked_is_exported_and_moved() {
+    let home = Home::new();
+    let terminal = home.run(&["resume"]);
+    terminal.wait("the list", |it| it.chosen().contains("High water"));
+    let (exported, moved) = (home.path().join("exported"), home.path().join("moved"));
+    for folder in [&exported, &moved] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let mut pressed = BTreeSet::new();
+    go_through(&terminal, &[("alt+a", Has("4 marked")), ("alt+e", Has("Export 4 sessions"))], &mut pressed);
+    for key in ["ctrl+u", exported.to_str().unwrap(), "enter"] {
+        terminal.press(key);
+    }
+    terminal.wait("the export", |it| it.text().contains("4 sessions exported"));
+    assert_eq!(std::fs::read_dir(&exported).unwrap().count(), 4);
+    let marked = [("alt+m", Has("1 marked")), ("alt+o", Has("Move the session"))];
+    go_through(&terminal, &marked, &mut pressed);
+    for key in ["ctrl+u", moved.to_str().unwrap(), "enter"] {
+        terminal.press(key);
+    }
+    terminal.wait("the move", |it| it.text().contains("1 session moved"));
+    // It is a session of another directory now, and can be brought back.
+    terminal.wait("its going", |it| !it.chosen().contains("High water"));
+    go_through(&terminal, &[("alt+u", Has("High water"))], &mut pressed);
+}
+
+#[test]
 fn every_key_of_a_line() {
     let home = Home::new();
     let mut pressed = BTreeSet::new();

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sessile::text::excerpt::Excerpt;
 use sessile::text::picker::{PickerQuery, Row as Asked};
@@ -47,6 +47,8 @@ pub(crate) enum Row {
         is_pinned: bool,
         /// What was found in it, if that is why it is here.
         excerpt: Option<Excerpt>,
+        /// Its directory as seen from the heading above it, if there is one.
+        folder: Option<String>,
     },
 }
 
@@ -56,6 +58,15 @@ impl Row {
             Self::Session { place, .. } => Some(*place),
             Self::Heading(_) => None,
         }
+    }
+
+    /// The same below a heading, which says the first part of its directory for it.
+    fn below(mut self, top: Option<&Path>, list: &[SessionInfo]) -> Self {
+        if let (Self::Session { place, folder, .. }, Some(top)) = (&mut self, top) {
+            let rest = Path::new(&list[*place].cwd).strip_prefix(top).ok();
+            *folder = rest.map(|rest| rest.to_string_lossy().into_owned());
+        }
+        self
     }
 }
 
@@ -72,9 +83,10 @@ pub(crate) fn arrange(sessions: &Sessions, list: &[SessionInfo], view: &View) ->
     let (pinned, others): (Vec<usize>, Vec<usize>) = admitted.into_iter().partition(is_pinned);
     let mut rows: Vec<Row> = pinned.into_iter().map(|place| row(place, String::new(), true, None)).collect();
     if view.groups {
-        for (heading, places) in grouped(sessions, list, &others) {
-            rows.push(Row::Heading(heading));
-            rows.extend(ordered(sessions, list, &places, view.sort));
+        for group in grouped(sessions, list, &others) {
+            rows.push(Row::Heading(group.heading));
+            let below = ordered(sessions, list, &group.places, view.sort);
+            rows.extend(below.into_iter().map(|row| row.below(group.top.as_deref(), list)));
         }
     } else {
         rows.extend(ordered(sessions, list, &others, view.sort));
@@ -83,7 +95,7 @@ pub(crate) fn arrange(sessions: &Sessions, list: &[SessionInfo], view: &View) ->
 }
 
 fn row(place: usize, prefix: String, is_pinned: bool, excerpt: Option<Excerpt>) -> Row {
-    Row::Session { place, prefix, is_pinned, excerpt }
+    Row::Session { place, prefix, is_pinned, excerpt, folder: None }
 }
 
 fn ordered(sessions: &Sessions, list: &[SessionInfo], places: &[usize], sort: Sort) -> Vec<Row> {
@@ -192,29 +204,46 @@ fn found(list: &[SessionInfo], admitted: &[usize], view: &View) -> Vec<Row> {
 /// The score of a session that is found by what was said in it alone: behind pi's second tier, before its third.
 const SAID: f64 = 1_000_000.5;
 
+/// The sessions of a repository or directory.
+struct Group {
+    heading: String,
+    /// The directory that the heading names.
+    top: Option<PathBuf>,
+    places: Vec<usize>,
+}
+
 /// Sessions by repository, worktrees together, each with words for it.
-fn grouped(sessions: &Sessions, list: &[SessionInfo], places: &[usize]) -> Vec<(String, Vec<usize>)> {
+fn grouped(sessions: &Sessions, list: &[SessionInfo], places: &[usize]) -> Vec<Group> {
     let some: Vec<SessionInfo> = places.iter().map(|place| list[*place].clone()).collect();
     let home = sessions.environment().home().to_string_lossy().into_owned();
-    let words = |place: &ProjectPlace| match place {
+    let top_of = |place: &ProjectPlace| match place {
         ProjectPlace::Repository(common) => {
-            let top = common.parent().filter(|_| common.ends_with(".git")).unwrap_or(common);
-            super::view::short_path(&top.to_string_lossy(), &home)
+            Some(common.parent().filter(|_| common.ends_with(".git")).unwrap_or(common).to_path_buf())
         }
-        ProjectPlace::Directory(path) => super::view::short_path(&path.to_string_lossy(), &home),
-        ProjectPlace::Missing(path) => {
-            format!("{} (not there)", super::view::short_path(&path.to_string_lossy(), &home))
+        ProjectPlace::Directory(path) | ProjectPlace::Missing(path) => Some(path.clone()),
+        ProjectPlace::Unknown => None,
+    };
+    let words = |place: &ProjectPlace, top: Option<&Path>| match (place, top) {
+        (ProjectPlace::Unknown, _) | (_, None) => "(no directory)".to_owned(),
+        (place, Some(top)) => {
+            let is_there = !matches!(place, ProjectPlace::Missing(_));
+            let path = super::view::short_path(&top.to_string_lossy(), &home);
+            if is_there { path } else { format!("{path} (not there)") }
         }
-        ProjectPlace::Unknown => "(no directory)".to_owned(),
     };
     let group = |project: sessile::Project| {
-        let branches: Vec<&str> =
-            project.directories.iter().filter_map(|directory| directory.branch.as_deref()).collect();
+        let mut branches: Vec<&str> = Vec::new();
+        for branch in project.directories.iter().filter_map(|directory| directory.branch.as_deref()) {
+            if !branches.contains(&branch) {
+                branches.push(branch);
+            }
+        }
         let branches = if branches.is_empty() { String::new() } else { format!("  {}", branches.join(", ")) };
         let mut inside: Vec<usize> =
             project.directories.iter().flat_map(|directory| &directory.sessions).map(|at| places[*at]).collect();
         inside.sort_unstable();
-        (format!("{}{branches}", words(&project.place)), inside)
+        let top = top_of(&project.place);
+        Group { heading: format!("{}{branches}", words(&project.place, top.as_deref())), top, places: inside }
     };
     sessions.group_by_project(&some).into_iter().map(group).collect()
 }

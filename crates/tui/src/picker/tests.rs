@@ -267,6 +267,8 @@ fn groups_and_forks_can_be_told_apart() {
     assert!(driver.part.rows.len() < n_rows);
     driver.press("alt+h alt+g");
     assert!(driver.part.rows.len() > n_rows, "headings are rows as well");
+    let screen = driver.screen().join("\n");
+    assert_eq!(screen.matches("~/src/harbour-site").count(), 1, "what a heading says is said once:\n{screen}");
     assert!(driver.part.chosen().is_some(), "a heading is never chosen");
     driver.press("up up up");
     assert!(driver.part.chosen().is_some());

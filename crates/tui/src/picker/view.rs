@@ -215,7 +215,7 @@ impl Picker {
         let is_chosen = at == self.selected;
         match &self.rows[at] {
             Row::Heading(words) => Line::new().ink(Ink::ACCENT.bold(), words),
-            Row::Session { place, prefix, is_pinned, excerpt } => {
+            Row::Session { place, prefix, is_pinned, excerpt, folder } => {
                 let Some(session) = self.shown.get(*place) else { return Line::new() };
                 let is_doomed = matches!(&self.mode, Mode::Confirm(paths) if paths.contains(&session.path));
                 let is_marked = self.marks.contains(&session.path);
@@ -228,7 +228,7 @@ impl Picker {
                 } else {
                     Ink::PLAIN
                 };
-                let right = self.right_part(session);
+                let right = self.right_part(session, folder.as_deref());
                 let mut left = Line::new().ink(Ink::ACCENT, if is_chosen { "› " } else { "  " }).ink(Ink::DIM, prefix);
                 if is_marked {
                     left.push(Ink::ACCENT, "✓ ");
@@ -252,10 +252,11 @@ impl Picker {
         }
     }
 
-    fn right_part(&self, session: &SessionInfo) -> Line {
+    fn right_part(&self, session: &SessionInfo, folder: Option<&str>) -> Line {
         let mut words = format!("{} {}", session.message_count, age(self.now_ms, session.modified));
-        if self.scope == Scope::All && !session.cwd.is_empty() {
-            words = format!("{} {words}", short_path(&session.cwd, &self.home));
+        let folder = folder.map_or_else(|| short_path(&session.cwd, &self.home), str::to_owned);
+        if self.scope == Scope::All && !folder.is_empty() {
+            words = format!("{folder} {words}");
         }
         if self.shows_path {
             words = format!("{} {words}", short_path(&session.path.to_string_lossy(), &self.home));

@@ -9,13 +9,15 @@ use crate::{Failure, Outcome};
 
 const DENY_VERSION: &str = "0.20.2";
 
-/// What the torture bench and the comparison use of the system, each with a program to know it by.
+/// What tests, the torture bench and the comparison use of the system, each with a program to know it by.
 const PACKAGES: &[(&str, &str)] = &[
     ("strace", "strace"),
     ("xfs_io", "xfsprogs"),
     ("mkfs.ext4", "e2fsprogs"),
     ("setpriv", "util-linux"),
     ("rg", "ripgrep"),
+    ("zsh", "zsh"),
+    ("fish", "fish"),
 ];
 
 /// How long the package manager may take before we do without.
@@ -41,17 +43,17 @@ pub(crate) fn lock(cache: &Path, name: &str) -> Outcome<File> {
     lock.map_err(|error| Failure(format!("cannot lock {}: {error}", path.display())))
 }
 
-/// Installs what the torture bench and the comparison use of the system, if this is Debian and we may.
+/// Installs what tests and benches use of the system, if this is Debian and we may.
 ///
-/// The versions are the system's own: they stage faults or are measured beside
-/// us, and judge nothing. Without them rows are skipped, and that is said.
+/// The versions are the system's own: they stage faults, are measured beside us or
+/// run what we ship for them. Without them rows are skipped, and that is said.
 pub(crate) fn install_packages() {
     let missing: Vec<&str> =
         PACKAGES.iter().filter(|(program, _)| !is_on_path(program)).map(|(_, package)| *package).collect();
     if missing.is_empty() {
         return;
     }
-    println!("missing for the benches: {}", missing.join(", "));
+    println!("missing for tests and benches: {}", missing.join(", "));
     let is_root = command::program("id").args(["-u"]).probe().as_deref() == Some("0");
     let install = command::program("apt-get")
         .args(["install", "--yes", "--no-install-recommends"])

@@ -417,6 +417,47 @@ fn sessions_are_named_by_id_and_forked_from_afar() {
 }
 
 #[test]
+fn what_goes_on_in_another_session_is_stopped_there() {
+    let world = World::new(&Start::New);
+    let (client, guard) = (world.client(), world.client());
+    let here = client.current();
+    here.append_message(&user(&"old ".repeat(50))).unwrap();
+    here.append_message(&answer(&"older ".repeat(50))).unwrap();
+    here.append_message(&user("new")).unwrap();
+    let path = here.get_state().unwrap().session_file.unwrap();
+    here.new_session(None, None).unwrap();
+    // A compaction that waits for a hook that takes its time.
+    guard.current().hook_register(&["session_before_compact"], Some(60_000)).unwrap();
+    let compacting = {
+        let (client, path) = (world.client(), path.clone());
+        thread::spawn(move || code(client.at(&path).compact(None)))
+    };
+    told(&guard, "hook_request");
+    assert!(client.at(&path).get_state().unwrap().is_compacting);
+    // That nothing goes on here is no reason to let it go on there.
+    here.abort().unwrap();
+    assert!(client.at(&path).get_state().unwrap().is_compacting);
+    client.at(&path).abort().unwrap();
+    assert_eq!(compacting.join().unwrap(), "CANCELLED");
+}
+
+#[test]
+fn a_search_is_about_the_directory_that_is_asked_for() {
+    let world = World::new(&Start::New);
+    let client = world.client();
+    let here = client.current();
+    let elsewhere = world.dir.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    here.new_session(None, Some(&elsewhere.to_string_lossy())).unwrap();
+    here.append_message(&user("constituents")).unwrap();
+    here.new_session(None, Some(&world.dir.path().to_string_lossy())).unwrap();
+    let found = |filters: Option<&Json>| here.search("constituents", None, None, filters).unwrap().hits.len();
+    assert_eq!(found(None), 0);
+    let filters = json(&format!(r#"{{"cwd":"{}"}}"#, elsewhere.display()));
+    assert_eq!(found(Some(&filters)), 1);
+}
+
+#[test]
 fn subscribers_are_told_of_the_end() {
     let world = World::new(&Start::New);
     let (mut ours, theirs) = UnixStream::pair().unwrap();

@@ -303,6 +303,19 @@ impl Outline {
         self.rows().filter(|row| self.kind(*row) != Kind::Header)
     }
 
+    /// The entries from the row with this index on, in file order.
+    pub fn entries_from(&self, first: usize) -> impl DoubleEndedIterator<Item = Row> + use<'_> {
+        let first = u32::try_from(first).unwrap_or(u32::MAX);
+        (first..self.next_row().0).map(Row).filter(|row| self.kind(*row) != Kind::Header)
+    }
+
+    /// The index of the first row that begins at a position of the file or behind it.
+    ///
+    /// Rows are in file order, so that it is found by halving.
+    pub fn first_row_from(&self, offset: u64) -> usize {
+        self.offsets.partition_point(|begin| *begin < offset)
+    }
+
     /// The number of entries, those that share an id counted apart.
     pub fn n_entries(&self) -> usize {
         self.n_entries

@@ -362,7 +362,7 @@ fn open_at(options: &Options, path: &Path, cwd: &Path) -> Result<SessionManager,
         return Ok(options.sessions.open(path, options.session_dir.as_deref(), Some(cwd))?);
     }
     let stored = manager.header().cwd().unwrap_or_default();
-    if !stored.is_empty() && !manager.cwd().exists() {
+    if !stored.is_empty() && options.sessions.look_at(manager.cwd()).is_none() {
         let message = format!(
             "Stored session working directory does not exist: {stored}\nSession file: {}\nCurrent working directory: {}",
             path.display(),

@@ -201,6 +201,17 @@ proptest! {
             let forked = pushed.behind_header(header.as_bytes()).unwrap();
             prop_assert_eq!(shown(&forked), shown(&read(text.as_bytes())));
         }
+        // The quick ways to a row are the slow ones.
+        for (index, row) in pushed.rows().enumerate() {
+            let begin = pushed.span(row).offset;
+            for offset in [begin, begin + 1] {
+                let slow = pushed.rows().position(|row| pushed.span(row).offset >= offset);
+                prop_assert_eq!(pushed.first_row_from(offset), slow.unwrap_or(pushed.rows().len()));
+            }
+            let slow: Vec<Row> = pushed.entries().filter(|row| row.index() >= index).collect();
+            prop_assert_eq!(pushed.entries_from(index).collect::<Vec<_>>(), slow);
+        }
+        prop_assert_eq!(pushed.entries_from(usize::MAX).count(), 0);
         match pushed.save() {
             Some(saved) => {
                 let loaded = Outline::load(&saved).unwrap();

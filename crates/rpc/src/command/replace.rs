@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile::json::ObjectWriter;
+use sessile::os::FileKind;
 use sessile::{
     Cancel, EntryId, ForkPosition, NewSession, SessionError, SessionEvent, SessionHost, ShutdownReason, StartReason,
     SwitchReason,
@@ -64,7 +65,8 @@ pub(crate) fn new_session(call: &Call<'_>) -> Outcome {
 fn new_elsewhere(call: &Call<'_>, cwd: &Path, options: NewSession) -> Result<SessionHost, Failure> {
     let engine = call.engine();
     let cwd = engine.absolute(cwd);
-    if !cwd.is_dir() {
+    let found = engine.options.sessions.look_at(&cwd);
+    if found.is_none_or(|found| found.kind != FileKind::Directory) {
         return Err(Failure::not_found(format!("there is no directory {}", cwd.display())));
     }
     let sessions = engine.options.sessions.clone();

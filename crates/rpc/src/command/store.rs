@@ -129,7 +129,7 @@ pub(crate) fn family(call: &Call<'_>) -> Outcome {
     let listed = in_scope(call, "all")?;
     let sessions = &call.engine().options.sessions;
     let family = path.as_ref().and_then(|path| sessions.family_of(&listed, path));
-    let Some(family) = family else { return alone(&session.lock(), path.as_deref(), &id) };
+    let Some(family) = family else { return alone(call, &session.lock(), path.as_deref(), &id) };
     let shown = |who: &Who| match who {
         Who::Listed(place) => listed[*place].path.to_string_lossy().into_owned(),
         Who::Missing(path) => path.to_string_lossy().into_owned(),
@@ -160,13 +160,14 @@ pub(crate) fn family(call: &Call<'_>) -> Outcome {
 }
 
 /// The family of a session that is in no list: one that is not written yet, or lies elsewhere.
-fn alone(manager: &SessionManager, path: Option<&Path>, id: &str) -> Outcome {
+fn alone(call: &Call<'_>, manager: &SessionManager, path: Option<&Path>, id: &str) -> Outcome {
     let path = path.map(|path| path.to_string_lossy().into_owned());
     let mut nodes = Vec::new();
     let parent = manager.header().parent_session();
     if let Some(parent) = &parent {
         let mut node = ObjectWriter::new();
-        node.string("sessionPath", parent).integer("depth", 0).bool("missing", !Path::new(parent).exists());
+        let is_missing = call.engine().options.sessions.look_at(Path::new(parent)).is_none();
+        node.string("sessionPath", parent).integer("depth", 0).bool("missing", is_missing);
         nodes.push(node.finish());
     }
     let mut node = ObjectWriter::new();

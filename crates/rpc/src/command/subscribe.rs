@@ -159,29 +159,28 @@ pub(crate) fn unsubscribe(call: &Call<'_>) -> Outcome {
 /// How far a subscription has come: what was told, in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
-    /// How many entries were told or passed over.
-    n_entries: usize,
-    /// The last of them that has an id: the id, and where its line begins.
+    /// The index of the first row that was neither told nor passed over.
+    next_row: usize,
+    /// The last entry before it that has an id: the id, and where its line begins.
     last: Option<(EntryId, u64)>,
-    /// How many entries there are up to that one.
-    n_to_last: usize,
+    /// The index of the row behind that entry. Between it and the next row is only what has no id.
+    behind_last: usize,
 }
 
 impl Place {
     /// Behind everything that is there.
     fn at_end(manager: &SessionManager) -> Self {
         let outline = manager.outline();
-        let n_entries = outline.n_entries();
-        let last = outline.entries().rev().enumerate().find_map(|(place, row)| Some((place, mark(manager, row)?)));
-        let n_to_last = last.as_ref().map_or(0, |(n_behind, _)| n_entries - n_behind);
-        Self { n_entries, last: last.map(|(_, mark)| mark), n_to_last }
+        let last = outline.entries().rev().find_map(|row| Some((mark(manager, row)?, row.index() + 1)));
+        let (last, behind_last) = last.unzip();
+        Self { next_row: outline.rows().len(), last, behind_last: behind_last.unwrap_or(0) }
     }
 
     /// Behind one more entry.
-    fn pass(&mut self, mark: Option<(EntryId, u64)>) {
-        self.n_entries += 1;
+    fn pass(&mut self, row: Row, mark: Option<(EntryId, u64)>) {
+        self.next_row = row.index() + 1;
         if mark.is_some() {
-            (self.last, self.n_to_last) = (mark, self.n_entries);
+            (self.last, self.behind_last) = (mark, self.next_row);
         }
     }
 
@@ -197,12 +196,12 @@ impl Place {
             return Err(Failure::invalid(format!("the cursor is of session {session}, not of this one")));
         }
         if entry.is_empty() {
-            return Ok(Self { n_entries: 0, last: None, n_to_last: 0 });
+            return Ok(Self { next_row: 0, last: None, behind_last: 0 });
         }
         let last = (EntryId::from(entry), offset);
-        let n_entries = n_up_to(manager, &last)
+        let next_row = row_behind(manager, &last)
             .ok_or_else(|| Failure::not_found(format!("entry {entry} of the cursor is no longer there")))?;
-        Ok(Self { n_entries, last: Some(last), n_to_last: n_entries })
+        Ok(Self { next_row, last: Some(last), behind_last: next_row })
     }
 
     /// What to give back to go on behind this place: the position, and the ids of session and entry.
@@ -220,13 +219,14 @@ fn mark(manager: &SessionManager, row: Row) -> Option<(EntryId, u64)> {
     Some((manager.outline().id(row)?, manager.outline().span(row).offset))
 }
 
-/// How many entries there are up to one: the one at its position, or else the last one with its id.
-fn n_up_to(manager: &SessionManager, (id, offset): &(EntryId, u64)) -> Option<usize> {
+/// The index of the row behind an entry: the one at its position, or else the last one with its id.
+fn row_behind(manager: &SessionManager, (id, offset): &(EntryId, u64)) -> Option<usize> {
     let outline = manager.outline();
     let is_it = |row: &Row| outline.id(*row).as_ref() == Some(id);
-    let by_place = outline.entries().position(|row| outline.span(row).offset == *offset && is_it(&row));
-    let by_id = || outline.entries().enumerate().filter(|(_, row)| is_it(row)).last().map(|(place, _)| place);
-    by_place.or_else(by_id).map(|place| place + 1)
+    let at_place = outline.entries_from(outline.first_row_from(*offset)).next();
+    let by_place = at_place.filter(|row| outline.span(*row).offset == *offset && is_it(row));
+    let by_id = || outline.entries().rev().find(is_it);
+    by_place.or_else(by_id).map(|row| row.index() + 1)
 }
 
 /// Tells a subscription what happens. It reads the session in portions and waits for its client between them, so that a
@@ -303,7 +303,7 @@ impl Teller {
         self.next_news += n_lost;
         self.n_lost += n_lost;
         let outline = manager.outline();
-        let rows = || outline.entries().skip(self.place.n_entries);
+        let rows = || outline.entries_from(self.place.next_row);
         // News wait for the entries they came after, if those are still to be told.
         let mut due: HashSet<EntryId> = news.iter().filter_map(|item| item.after.clone()).collect();
         if !due.is_empty() {
@@ -328,12 +328,12 @@ impl Teller {
             let is_own = id.as_ref().is_some_and(|id| lock(&session.happened).is_own(id));
             if !self.wanted.contains(EventKind::EntryAppended) {
                 due.extend(id);
-                self.place.pass(mark);
+                self.place.pass(row, mark);
                 continue;
             }
             let Ok(entry) = manager.entry_at(row) else { break };
             due.extend(id.filter(|_| news.peek().is_some()));
-            self.place.pass(mark);
+            self.place.pass(row, mark);
             n_bytes += entry.raw().as_bytes().len();
             let mut event = ObjectWriter::new();
             event.string("type", EventKind::EntryAppended.name());
@@ -361,13 +361,14 @@ impl Teller {
 
     /// Finds the place again in a file that was written anew. If what was told last is gone, everything is told again.
     fn find_place(&mut self, manager: &SessionManager) {
+        let n_rows = manager.outline().rows().len();
+        self.place.next_row = self.place.next_row.min(n_rows);
         let Some(last) = &self.place.last else { return };
-        let outline = manager.outline();
-        let row = outline.entries().nth(self.place.n_to_last.saturating_sub(1));
-        if row.and_then(|row| mark(manager, row)).as_ref() != Some(last) {
-            let n_entries = n_up_to(manager, last).unwrap_or(0);
-            let last = self.place.last.take().filter(|_| n_entries > 0);
-            self.place = Place { n_entries, last, n_to_last: n_entries };
+        let found = row_behind(manager, last);
+        if found != Some(self.place.behind_last) {
+            let next_row = found.unwrap_or(0);
+            let last = self.place.last.take().filter(|_| found.is_some());
+            self.place = Place { next_row, last, behind_last: next_row };
         }
     }
 }

@@ -8,7 +8,7 @@ use sessile_core::entries::migrate_session_entries;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
 use sessile_core::location::{check_session_id, file_name};
-use sessile_store::os::Os;
+use sessile_store::os::{Os, Stat};
 use sessile_store::{FileState, WriteOptions, create_directory, file_state};
 
 use super::SessionManager;
@@ -129,6 +129,11 @@ impl Sessions {
     /// The environment.
     pub fn environment(&self) -> &dyn Environment {
         self.world.environment()
+    }
+
+    /// What is at a path, as the system tells it; none if nothing is there, or it cannot be looked at.
+    pub fn look_at(&self, path: &Path) -> Option<Stat> {
+        self.world.os().stat(path).ok()
     }
 
     /// See [`SessionManager::create`].

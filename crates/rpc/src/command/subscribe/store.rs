@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::outline::Row;
@@ -104,8 +104,13 @@ impl StoreTeller {
         // One that was just written to is in the cursor by name from the first one on, and one that was in it stays.
         let was_named = cursor.is_some_and(|cursor| cursor.told_to.contains_key(&session.id));
         let now_ms = self.connection.engine.options.sessions.environment().now_ms();
-        let changed = if was_named { now_ms } else { changed_at(&session.path).unwrap_or(i64::MAX) };
+        let changed = if was_named { now_ms } else { self.changed_at(session).unwrap_or(i64::MAX) };
         self.known.insert(session.path.clone(), Known { id: session.id.clone(), told_to, changed });
+    }
+
+    /// When a session's file was last written to, in milliseconds.
+    fn changed_at(&self, session: &SessionInfo) -> Option<i64> {
+        Some(self.connection.engine.options.sessions.look_at(&session.path)?.modified_ms)
     }
 
     /// Where what a client has missed of a session begins.
@@ -117,7 +122,7 @@ impl StoreTeller {
         if session.created.is_some_and(|created| created >= since) {
             return 0;
         }
-        if changed_at(&session.path).is_some_and(|changed| changed < since) {
+        if self.changed_at(session).is_some_and(|changed| changed < since) {
             return session.size;
         }
         // It was quiet at that time, so what is newer came since.
@@ -245,7 +250,7 @@ fn portion(session: &OpenSession, told_to: u64) -> Portion {
     let told_to = if told_to > outline.end() { 0 } else { told_to };
     let mut portion = Portion { entries: Vec::new(), is_last: true, end: outline.end() };
     let mut n_bytes = 0;
-    for row in outline.entries().skip_while(|row| outline.span(*row).offset < told_to) {
+    for row in outline.entries_from(outline.first_row_from(told_to)) {
         if n_bytes > PORTION {
             portion.is_last = false;
             break;
@@ -261,12 +266,6 @@ fn portion(session: &OpenSession, told_to: u64) -> Portion {
 fn is_trashed(event: &Json, path: &Path) -> bool {
     let is_this = event.raw().get("sessionPath").and_then(Raw::as_string).is_some_and(|told| Path::new(&told) == path);
     is_this && event.raw().get("trashed").and_then(Raw::as_bool) == Some(true)
-}
-
-/// When a file was last written to, in milliseconds.
-fn changed_at(path: &Path) -> Option<i64> {
-    let modified = std::fs::metadata(path).ok()?.modified().ok()?;
-    i64::try_from(modified.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
 }
 
 /// Where the first entry lies that is not older than a time.

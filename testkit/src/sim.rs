@@ -398,6 +398,10 @@ impl Os for SimOs {
         self.call(CallKind::Touch, &on("touch", path), |world| world.touch(path))
     }
 
+    fn set_modified(&self, path: &Path, modified_ms: i64) -> io::Result<()> {
+        self.call(CallKind::Touch, &on("set_modified", path), |world| world.set_modified(path, modified_ms))
+    }
+
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         self.call(CallKind::SyncDirectory, &on("sync_directory", path), |world| world.sync_directory(path))
     }

@@ -123,6 +123,9 @@ pub trait Os: fmt::Debug + Send + Sync {
     /// Sets a file's or directory's time of last change to now.
     fn touch(&self, path: &Path) -> io::Result<()>;
 
+    /// Sets a file's time of last change, in milliseconds since 1970.
+    fn set_modified(&self, path: &Path, modified_ms: i64) -> io::Result<()>;
+
     /// Makes the names in a directory survive power loss.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 

@@ -378,6 +378,13 @@ impl World {
         Ok(())
     }
 
+    pub(super) fn set_modified(&mut self, path: &Path, modified_ms: i64) -> Result<()> {
+        self.touch(path)?;
+        let inode = self.existing(path, true)?;
+        self.inode_mut(inode).modified_ms = modified_ms;
+        Ok(())
+    }
+
     pub(super) fn sync_directory(&mut self, path: &Path) -> Result<()> {
         let inode = self.existing(path, true)?;
         self.may(inode, MAY_READ)?;

@@ -86,6 +86,10 @@ impl<L: Layer + 'static> Os for Layered<L> {
         RealOs.touch(path)
     }
 
+    fn set_modified(&self, path: &Path, modified_ms: i64) -> io::Result<()> {
+        RealOs.set_modified(path, modified_ms)
+    }
+
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         self.0.before_sync();
         RealOs.sync_directory(path)

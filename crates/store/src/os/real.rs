@@ -102,6 +102,11 @@ impl Os for RealOs {
         File::open(path)?.set_times(FileTimes::new().set_modified(now()))
     }
 
+    fn set_modified(&self, path: &Path, modified_ms: i64) -> io::Result<()> {
+        let since_1970 = Duration::from_millis(u64::try_from(modified_ms).unwrap_or_default());
+        File::open(path)?.set_times(FileTimes::new().set_modified(UNIX_EPOCH + since_1970))
+    }
+
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()
     }

@@ -8,6 +8,7 @@
 
 pub mod damage;
 pub mod machine;
+pub mod model;
 pub mod planted;
 pub mod power;
 pub mod race;

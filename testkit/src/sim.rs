@@ -381,6 +381,11 @@ impl Os for SimOs {
         self.call(CallKind::Rename, &what, |world| world.rename(from, to))
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let what = format!("rename_new {} {}", name_of(from), name_of(to));
+        self.call(CallKind::Rename, &what, |world| world.rename_new(from, to))
+    }
+
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         let what = format!("link {} {}", name_of(from), name_of(to));
         self.call(CallKind::Link, &what, |world| world.link(from, to))

@@ -137,7 +137,12 @@ impl Failure {
                 _ => Exit::Error,
             },
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
-            Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::LeafMoved { .. }) => Exit::Busy,
+            Self::Session(
+                SessionError::Store(StoreError::Busy { .. })
+                | SessionError::LeafMoved { .. }
+                | SessionError::InUse { .. }
+                | SessionError::OperationRunning { .. },
+            ) => Exit::Busy,
             _ => Exit::Error,
         }
     }
@@ -173,6 +178,9 @@ impl Failure {
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
             Self::Session(SessionError::Store(StoreError::Busy { .. })) => {
                 Some("try again once the other program has finished".to_owned())
+            }
+            Self::Session(SessionError::InUse { .. }) => {
+                Some("end that program first, or take the session away all the same with --force".to_owned())
             }
             Self::Unconfirmed => Some("--yes deletes without asking, --dry-run shows what".to_owned()),
             Self::Session(SessionError::NoTrash { .. }) => Some("--permanent deletes it for good".to_owned()),

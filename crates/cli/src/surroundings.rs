@@ -164,7 +164,7 @@ impl Surroundings {
     pub(crate) fn open(&self, arg: &SessionArg, err: &mut Screen<'_>) -> Result<SessionManager, Failure> {
         let path = self.find(arg)?;
         // Commands that show something must not change anything.
-        let session = self.sessions.clone().read_only().open(&path, None, None)?;
+        let session = self.sessions.clone().read_only().open_existing(&path)?;
         // An empty file may become a session, as in pi, but it is none yet: what it would show is made up.
         if !session.is_stored() {
             return Err(SessionError::NotASession { path }.into());

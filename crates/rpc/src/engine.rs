@@ -261,7 +261,7 @@ impl Engine {
         if let Some(session) = self.opened(&path) {
             return Ok(session);
         }
-        let manager = self.options.sessions.open(&path, None, None)?;
+        let manager = self.options.sessions.open_existing(&path)?;
         if !manager.is_stored() {
             return Err(Failure::not_found(format!("there is no session {}", path.display())));
         }

@@ -99,6 +99,7 @@ impl From<SessionError> for Failure {
             | SessionError::NoSuchOperation { .. }
             | SessionError::LeafGone { .. } => Code::NotFound,
             SessionError::LeafMoved { .. } => Code::LeafMoved,
+            SessionError::InUse { .. } | SessionError::OperationRunning { .. } => Code::SessionBusy,
             SessionError::ReadOnly | SessionError::NewerVersion { .. } => Code::ReadOnly,
             SessionError::Cancelled => Code::Cancelled,
             SessionError::Changed { .. } | SessionError::Summary { .. } => Code::Io,

@@ -173,6 +173,20 @@ pub enum SessionError {
         /// The id.
         id: String,
     },
+    /// Another program uses the session, so it is not taken away.
+    #[error("{} is in use: {}", path.display(), users.join("; "))]
+    InUse {
+        /// The session.
+        path: PathBuf,
+        /// Who uses it, a sentence each.
+        users: Vec<String>,
+    },
+    /// Another process is carrying out an operation that has to end first.
+    #[error("{what} is under way; try again once it has ended")]
+    OperationRunning {
+        /// The operation.
+        what: String,
+    },
     /// The log has nothing that was not undone.
     #[error("there is nothing to undo")]
     NothingToUndo,

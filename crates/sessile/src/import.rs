@@ -6,11 +6,12 @@ use sessile_core::header::Header;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::location::is_session_file_name;
 use sessile_store::os::{FileKind, Mode};
-use sessile_store::{StoreError, create_copy, create_directory};
+use sessile_store::{StoreError, create_directory, prepare_copy};
 
 use crate::error::SessionError;
 use crate::list::{ListOptions, read_header};
 use crate::manager::Sessions;
+use crate::operations::{OperationKind, Recording, SessionPlace, Step};
 use crate::place::{absolute, default_session_dir, given_dir};
 
 /// How many files of one name are told apart.
@@ -65,10 +66,12 @@ impl Sessions {
             known.push((import.id.clone(), import.from.clone()));
             imports.push(import);
         }
-        if !dry_run {
+        if !dry_run && !imports.is_empty() {
+            let recording = Recording::begin(&self.world, OperationKind::Import, imports.len(), None)?;
             for import in &mut imports {
-                import.size = self.copy_in(import)?;
+                import.size = self.copy_in(&recording, import)?;
             }
+            recording.done();
         }
         Ok(imports)
     }
@@ -104,7 +107,7 @@ impl Sessions {
         named.map_or_else(|| self.environment().current_dir(), |cwd| absolute(self.environment(), Path::new(&cwd)))
     }
 
-    fn copy_in(&self, import: &Imported) -> Result<u64, SessionError> {
+    fn copy_in(&self, recording: &Recording<'_>, import: &Imported) -> Result<u64, SessionError> {
         let os = self.world.os();
         if let Some(directory) = import.path.parent() {
             create_directory(os, directory, true)?;
@@ -112,7 +115,10 @@ impl Sessions {
         let source =
             os.open(&import.from, Mode::Read).map_err(|error| StoreError::io_at("open", &import.from, error))?;
         let length = source.stat().map_err(|error| StoreError::io_at("look at", &import.from, error))?.length;
-        create_copy(os, &import.path, true, b"", source.as_ref(), 0..length)?;
+        let prepared = prepare_copy(os, &import.path, true, b"", source.as_ref(), 0..length)?;
+        let session = SessionPlace { path: import.path.clone(), id: import.id.clone() };
+        let step = Step::Create { session, length, source: Some(import.from.clone()) };
+        recording.step(&step, || Ok(prepared.publish().map(drop)?))?;
         Ok(length)
     }
 }

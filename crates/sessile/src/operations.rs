@@ -12,6 +12,7 @@ mod log;
 mod prune;
 mod relocate;
 mod restore;
+mod settle;
 mod step;
 mod undo;
 
@@ -24,4 +25,4 @@ pub use restore::InTrash;
 pub use step::{SessionPlace, Step, TrashedTo};
 pub use undo::Undone;
 
-pub(crate) use log::moved_paths;
+pub(crate) use log::{Recording, moved_paths, publish, rewriting};

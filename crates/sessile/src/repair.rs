@@ -21,8 +21,9 @@ use sessile_store::{Busy, FileLog, Log, StoreError, Turn, WriteOptions, make_pri
 
 use crate::environment::Environment;
 use crate::error::SessionError;
-use crate::list::identified;
+use crate::list::{identified, read_header};
 use crate::manager::Sessions;
+use crate::operations::{OperationKind, SessionPlace, rewriting};
 use crate::place::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::{Spliced, Stored, Text, write};
 use crate::verify::{Adopted, Examined, Fate, examine, exposure, finding_json, vanished, write_place};
@@ -354,14 +355,18 @@ fn print(line: &[u8], adopted: &HashMap<&EntryId, &EntryId>) -> u64 {
 /// Lets the new text take the file's place, and returns where the original is.
 fn swap(world: &World, path: &Path, log: &dyn Log, old: &dyn Text, new: &dyn Text) -> Result<PathBuf, SessionError> {
     let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
-    let replaced = replace(&world.os, path, old.length(), &stamp, &mut |out| {
-        // If another file stands there by now, this fails, and that file stays.
-        let actual = log.length()?;
-        if actual < old.length() {
-            let (path, expected) = (path.to_path_buf(), old.length());
-            return Err(StoreError::Truncated { path, expected, actual }.into());
-        }
-        write(new, out, path).map_err(SessionError::from)
+    let id = read_header(world, path).map(|header| header.id()).unwrap_or_default();
+    let place = SessionPlace { path: path.to_path_buf(), id };
+    let replaced = rewriting(world, Some(OperationKind::Repair), place, &stamp, || {
+        replace(&world.os, path, old.length(), &stamp, &mut |out| {
+            // If another file stands there by now, this fails, and that file stays.
+            let actual = log.length()?;
+            if actual < old.length() {
+                let (path, expected) = (path.to_path_buf(), old.length());
+                return Err(StoreError::Truncated { path, expected, actual }.into());
+            }
+            write(new, out, path).map_err(SessionError::from)
+        })
     })?;
     Ok(replaced.original)
 }

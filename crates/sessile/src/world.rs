@@ -9,6 +9,7 @@ use sessile_store::{Durability, WriteOptions};
 
 use crate::environment::Environment;
 use crate::event::Handlers;
+use crate::operations::OperationKind;
 
 /// Surroundings, files and wishes, handed to everything that reads or writes.
 #[derive(Clone)]
@@ -22,6 +23,8 @@ pub(crate) struct World {
     pub(crate) state_dir: Option<PathBuf>,
     /// Where it is written down what the owner of sessions does to them, if at all.
     pub(crate) operations_dir: Option<PathBuf>,
+    /// As what kind of operation new files of sessions are written down, if at all.
+    pub(crate) noted_as: Option<OperationKind>,
     /// Where caches are kept, if at all.
     pub(crate) cache_dir: Option<PathBuf>,
     /// Who is told of what happens.
@@ -38,6 +41,7 @@ impl World {
             writing: WriteOptions::default(),
             is_read_only: false,
             state_dir: None,
+            noted_as: None,
             handlers: Handlers::new(),
         }
     }

@@ -33,7 +33,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is no longer there.
-    #[error("{} was deleted while it was open", path.display())]
+    #[error("{} is no longer there: it was deleted or moved", path.display())]
     Gone {
         /// Where it was.
         path: PathBuf,

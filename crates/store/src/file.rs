@@ -24,7 +24,7 @@ use crate::log::{Appended, Expect, Log, Notice, Turn, scan_as_one};
 use crate::options::{Busy, Durability, Durable, WriteOptions};
 use crate::os::{FileKind, Identity, Mode, Os, OsFile, Stat, append_fully, read_upto};
 use crate::parts;
-use crate::place::{create_exclusively, sync_parent};
+use crate::place::{prepare, sync_parent};
 use crate::planted::{self, Bug};
 use crate::sentinel::{Flusher, Sentinel};
 use crate::space::Space;
@@ -101,7 +101,7 @@ impl FileLog {
 
     /// Makes a new file of mode 0600 that holds these bytes. A name that is taken is refused.
     ///
-    /// If writing fails the file is removed again, so that a later attempt finds the name free.
+    /// The file has its name only once it is whole.
     pub fn create(
         os: &Arc<dyn Os>,
         path: impl Into<PathBuf>,
@@ -109,15 +109,11 @@ impl FileLog {
         options: WriteOptions,
     ) -> Result<Self, StoreError> {
         let path = path.into();
-        let file = create_exclusively(os.as_ref(), &path)?;
-        let written = append_fully(file.as_ref(), bytes).map_err(StoreError::io("write", &path));
-        let is_on_disk = options.durability.is_on_disk();
-        let sync = |()| if is_on_disk { sync_new(os.as_ref(), &path, file.as_ref()) } else { Ok(()) };
-        if let Err(error) = written.and_then(sync) {
-            // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
-            drop(os.remove(&path));
-            return Err(error);
-        }
+        let is_durable = options.durability.is_on_disk();
+        let prepared = prepare(os.as_ref(), &path, is_durable, |file, temporary| {
+            append_fully(file, bytes).map_err(StoreError::io("write", temporary))
+        })?;
+        let file = prepared.publish()?;
         let mut log = Self::new(os, path, file, true, options)?;
         log.know_tail(bytes.len() as u64, bytes);
         log.guard_created(bytes);
@@ -244,12 +240,22 @@ impl FileLog {
             busy => busy,
         };
         let lock = self.turn.lock.get_or_insert_with(|| TurnLock::new(Arc::clone(&self.os), &self.path));
-        if lock.is_held() && lock.is_right_one()? {
+        if lock.is_right_one(self.identity)? {
             return Ok(Turn::Ours);
         }
         lock.release();
-        match lock.take(busy) {
-            Ok(true) => Ok(Turn::Ours),
+        match lock.take(busy, Some(self.identity)) {
+            Ok(true) => {
+                if !lock.stayed_here() || lock.identity() != Some(self.identity) {
+                    // Another process of ours may have moved, deleted or replaced the file.
+                    self.known_path.set(None);
+                }
+                let refusal = lock.refusal().map(|error| crate::error::chain(error));
+                if let Some(reason) = refusal.filter(|_| !std::mem::replace(&mut self.guarding.has_told, true)) {
+                    self.notify(Notice::Unguarded { reason });
+                }
+                Ok(Turn::Ours)
+            }
             Ok(false) => {
                 let holder = lock.holder();
                 self.notify(Notice::WithoutLock { holder });
@@ -257,13 +263,6 @@ impl FileLog {
             }
             Err(error) if is_kept && !matches!(error, StoreError::Busy { .. }) => {
                 Err(StoreError::SharedFileSystem { path: self.path.clone(), source: Box::new(error) })
-            }
-            // A session in a directory we may not write to can still be written to, as pi does.
-            Err(error) if error.forbids_sidecars() => {
-                if !std::mem::replace(&mut self.guarding.has_told, true) {
-                    self.notify(Notice::Unguarded { reason: crate::error::chain(&error) });
-                }
-                Ok(Turn::Unlocked)
             }
             Err(error) => Err(error),
         }
@@ -442,12 +441,6 @@ fn opening_for_writing(path: &Path, error: io::Error) -> StoreError {
         return StoreError::Gone { path: path.to_path_buf() };
     }
     StoreError::io("open for writing", path)(error)
-}
-
-/// Makes a new file and its name survive power loss.
-fn sync_new(os: &dyn Os, path: &Path, file: &dyn OsFile) -> Result<(), StoreError> {
-    file.sync_all().map_err(StoreError::io("sync", path))?;
-    sync_parent(os, path)
 }
 
 fn check_expectation(path: &Path, actual: u64, expect: Expect) -> Result<(), StoreError> {

@@ -48,16 +48,18 @@ pub use error::{StoreError, chain};
 pub use file::{FileLog, FileState, file_state};
 pub use guard::has_guard;
 pub use lines::LineReader;
-pub use lock::{Holder, current_writer};
+pub use lock::{HeldTurn, Holder, current_writer, open_elsewhere};
 pub use log::{Appended, Expect, Log, Notice, Turn};
 pub use memory::{MemoryLog, Overlay};
 pub use notes::append_notes;
 pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use permissions::{Permissions, make_private, permissions};
-pub use place::{create_copy, create_directory, create_file, read_whole, replace_file, swap_in};
+pub use place::{
+    Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file, read_whole, replace_file, swap_in,
+};
 pub use recovery::missing_lines;
-pub use relocate::{are_one, relocate};
-pub use rewrite::{Rewritten, keeping_others_out, replace};
+pub use relocate::{are_one, begins_with, is_finished_copy, relocate};
+pub use rewrite::{NewTurn, Rewritten, keeping_others_out, replace};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
 pub use trash::{Trash, TrashKind, TrashPlace};
 pub use watch::{Watch, Woken};

@@ -1,17 +1,26 @@
-//! Whose turn it is to write: a kernel lock on a file beside the session.
+//! Whose turn it is to write: a kernel lock on the session's file itself.
 //!
-//! The lock is on `.<name>.sessile-lock`, not on the session itself, which
-//! others may replace, and the kernel releases it when its holder dies. It
-//! orders what our own processes write; programs that know nothing of it are
+//! The lock belongs to the file, not to a name, so a session has one lock even
+//! while it has two names. After taking it, the writer checks that the name
+//! still leads to the locked file; if another file has the name by now, that
+//! one is locked instead. The kernel releases the lock when its holder dies.
+//! It orders what our own processes do. Programs that do not know it are
 //! caught by the checks around each append.
+//!
+//! The file `.<name>.sessile-lock` beside the session holds no turn. Holders
+//! sign it, which shows the next one whether another process had a turn in
+//! between. Every process that has the session open for writing shares a lock
+//! on it. That shows who uses a session, and it excludes writers of release
+//! 0.1, which want that lock for themselves.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::StoreError;
 use crate::options::Busy;
-use crate::os::{FileKind, Lock, Mode, Os, OsFile};
+use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile};
 use crate::place::beside;
 use crate::planted::{self, Bug};
 
@@ -36,45 +45,98 @@ pub struct Holder {
 #[derive(Debug)]
 pub(crate) struct TurnLock {
     os: Arc<dyn Os>,
+    session: PathBuf,
+    /// The file that is locked, or was last.
+    file: Option<Lockable>,
+    is_held: bool,
+    sidecar: Sidecar,
+    /// Whether another process of ours has had the lock since this one last took in what they did.
+    was_elsewhere: bool,
+}
+
+/// A session's file, opened to be locked.
+#[derive(Debug)]
+struct Lockable {
+    file: Box<dyn OsFile>,
+    identity: Identity,
+}
+
+/// The file that holders sign.
+#[derive(Debug)]
+struct Sidecar {
     path: PathBuf,
     file: Option<Box<dyn OsFile>>,
-    is_held: bool,
-    /// The file's length and time once we had left our details in it; anything else was left by others.
+    /// Its length and time after this process signed it; anything else is from others.
     signed: Option<(u64, i64)>,
-    /// Whether somebody else of ours has had the lock since we last took in what they did.
-    was_elsewhere: bool,
     since_ms: Option<i64>,
+    /// Why there cannot be one.
+    refusal: Option<StoreError>,
+    /// Whether there is to be none.
+    is_unwanted: bool,
+}
+
+/// The turn at a file that is not open for writing, such as one in the trash. Dropping it ends the turn.
+#[derive(Debug)]
+pub struct HeldTurn(#[expect(dead_code, reason = "held for its lock")] TurnLock);
+
+impl HeldTurn {
+    /// Takes the turn at a file, and leaves nothing beside it.
+    pub fn take(os: &Arc<dyn Os>, path: &Path, patience: Duration) -> Result<Self, StoreError> {
+        let mut lock = TurnLock::new(Arc::clone(os), path);
+        lock.sidecar.is_unwanted = true;
+        lock.take(Busy::Fail(patience), None)?;
+        Ok(Self(lock))
+    }
+}
+
+/// What a look at a held lock found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// It is the lock of the file that has the name.
+    Right,
+    /// Another file has the name.
+    OtherFile,
+    /// A process of release 0.1 has its turn.
+    OldRelease,
 }
 
 impl TurnLock {
     pub(crate) fn new(os: Arc<dyn Os>, session: &Path) -> Self {
-        Self {
-            os,
+        let sidecar = Sidecar {
             path: lock_path(session),
             file: None,
-            is_held: false,
             signed: None,
-            was_elsewhere: true,
             since_ms: None,
-        }
+            refusal: None,
+            is_unwanted: false,
+        };
+        Self { os, session: session.to_path_buf(), file: None, is_held: false, sidecar, was_elsewhere: true }
     }
 
     pub(crate) fn is_held(&self) -> bool {
         self.is_held
     }
 
+    /// The file that is locked, or was last.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        self.file.as_ref().map(|lockable| lockable.identity)
+    }
+
     /// Takes the lock, waiting as the caller wishes. False if it goes on without.
-    pub(crate) fn take(&mut self, busy: Busy) -> Result<bool, StoreError> {
+    ///
+    /// `known` is the file that the caller takes for the session. The lock of another one is taken if that has the
+    /// name by now.
+    pub(crate) fn take(&mut self, busy: Busy, known: Option<Identity>) -> Result<bool, StoreError> {
         let mut waited = Duration::ZERO;
         let mut pause = PAUSES.0;
         loop {
-            if self.try_take()? {
+            if self.try_take(known)? {
                 return Ok(true);
             }
             if busy.patience().is_some_and(|patience| waited >= patience) {
                 return match busy {
                     Busy::Continue(_) => Ok(false),
-                    _ => Err(StoreError::Busy { path: self.path.clone(), holder: self.holder() }),
+                    _ => Err(StoreError::Busy { path: self.session.clone(), holder: self.holder() }),
                 };
             }
             self.os.wait(pause);
@@ -84,17 +146,23 @@ impl TurnLock {
     }
 
     /// Takes the lock if it is free now.
-    pub(crate) fn try_take(&mut self) -> Result<bool, StoreError> {
+    pub(crate) fn try_take(&mut self, known: Option<Identity>) -> Result<bool, StoreError> {
         loop {
-            self.open()?;
-            let Some(file) = &self.file else { return Ok(false) };
-            if !file.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &self.path))? {
+            let Lockable { file, .. } = self.opened()?;
+            if !file.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &self.session))? {
                 return Ok(false);
             }
             self.is_held = true;
-            match self.is_right_one() {
-                Ok(true) => return Ok(true),
-                Ok(false) => (self.file, self.is_held) = (None, false),
+            match self.look(known) {
+                Ok(Look::Right) => return Ok(true),
+                Ok(Look::OtherFile) => {
+                    self.release();
+                    self.file = None;
+                }
+                Ok(Look::OldRelease) => {
+                    self.release();
+                    return Ok(false);
+                }
                 Err(error) => {
                     self.release();
                     return Err(error);
@@ -103,23 +171,37 @@ impl TurnLock {
         }
     }
 
-    /// Whether the file we hold still has its name. Leaves our details in it if somebody else's are there.
-    pub(crate) fn is_right_one(&mut self) -> Result<bool, StoreError> {
-        let Some(file) = &self.file else { return Ok(false) };
-        let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
-        // Whoever removed the file has made the lock on it worthless: others lock its successor.
-        if stat.n_links == 0 && !planted::has(Bug::LockOnWrongFile) {
-            return Ok(false);
+    /// Whether the lock that is held still is the lock of the file that has the session's name.
+    pub(crate) fn is_right_one(&mut self, known: Identity) -> Result<bool, StoreError> {
+        Ok(self.is_held && self.look(Some(known))? == Look::Right)
+    }
+
+    /// Looks whether the held lock is the right one, and signs it if the last signature is from another process.
+    ///
+    /// Processes of ours change names only while they hold the lock, so the name is looked up only if another one
+    /// has held it since, or the caller knows another file.
+    fn look(&mut self, known: Option<Identity>) -> Result<Look, StoreError> {
+        let stayed = self.sidecar.is_as_signed(self.was_elsewhere)?;
+        let identity = self.identity();
+        if (!stayed || known.is_some_and(|known| Some(known) != identity)) && !planted::has(Bug::LockOnWrongFile) {
+            match self.os.stat(&self.session) {
+                Ok(there) if Some(there.identity) == identity => {}
+                Ok(_) => return Ok(Look::OtherFile),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(StoreError::Gone { path: self.session.clone() });
+                }
+                Err(error) => return Err(StoreError::io("look at", &self.session)(error)),
+            }
         }
-        if self.signed != Some((stat.length, stat.modified_ms)) {
-            self.was_elsewhere = true;
-            self.sign(stat.length);
+        if stayed {
+            return Ok(Look::Right);
         }
-        Ok(true)
+        self.was_elsewhere = true;
+        Ok(if self.sidecar.sign(self.os.as_ref())? { Look::Right } else { Look::OldRelease })
     }
 
     pub(crate) fn release(&mut self) {
-        if let Some(file) = self.file.as_ref().filter(|_| self.is_held)
+        if let Some(Lockable { file, .. }) = self.file.as_ref().filter(|_| self.is_held)
             && file.unlock().is_err()
         {
             // Closing gives it back as well.
@@ -128,22 +210,53 @@ impl TurnLock {
         self.is_held = false;
     }
 
-    /// Removes the lock's file, which must be held, and gives the lock back.
+    /// Removes the signed file if no other process shares it, and gives the lock back.
     pub(crate) fn remove(mut self) {
-        if self.is_held {
-            drop(self.os.remove(&self.path));
+        let is_alone = |file: &dyn OsFile| file.try_lock(Lock::Exclusive).unwrap_or(false);
+        if self.is_held && self.sidecar.file.as_deref().is_some_and(is_alone) {
+            drop(self.os.remove(&self.sidecar.path));
         }
         self.release();
     }
 
-    fn open(&mut self) -> Result<(), StoreError> {
-        if self.file.is_none() {
-            self.file = Some(open_sidecar(self.os.as_ref(), &self.path)?);
+    /// Removes the signed file of a session that has lost this name, and gives the lock back.
+    pub(crate) fn retire(mut self) {
+        if self.is_held && self.sidecar.file.is_some() {
+            drop(self.os.remove(&self.sidecar.path));
         }
-        Ok(())
+        self.release();
     }
 
-    /// Whether nobody else of ours has had the lock since [`caught_up`](Self::caught_up).
+    fn opened(&mut self) -> Result<&Lockable, StoreError> {
+        if self.file.is_none() {
+            self.file = Some(self.open()?);
+        }
+        match &self.file {
+            Some(lockable) => Ok(lockable),
+            None => Err(StoreError::Gone { path: self.session.clone() }),
+        }
+    }
+
+    fn open(&self) -> Result<Lockable, StoreError> {
+        let path = &self.session;
+        // Some file systems lock only what was opened for writing.
+        let file = match self.os.open(path, Mode::Append) {
+            Err(error) if is_forbidden(&error) => self.os.open(path, Mode::Read),
+            opened => opened,
+        };
+        let file = file.map_err(|error| match error.raw_os_error() {
+            Some(code) if NOT_FILES.contains(&code) => StoreError::NotRegular { path: path.clone() },
+            _ if error.kind() == io::ErrorKind::NotFound => StoreError::Gone { path: path.clone() },
+            _ => StoreError::io("open", path)(error),
+        })?;
+        let stat = file.stat().map_err(StoreError::io("look at", path))?;
+        if stat.kind != FileKind::Regular {
+            return Err(StoreError::NotRegular { path: path.clone() });
+        }
+        Ok(Lockable { file, identity: stat.identity })
+    }
+
+    /// Whether no other process of ours has had the lock since [`caught_up`](Self::caught_up).
     pub(crate) fn stayed_here(&self) -> bool {
         !self.was_elsewhere
     }
@@ -153,28 +266,83 @@ impl TurnLock {
         self.was_elsewhere = false;
     }
 
-    /// Leaves our name in the file. Not being able to is no reason not to write.
-    ///
-    /// Each signature has another length than the one before, so that nobody
-    /// takes it for his own, however fast they follow each other.
-    fn sign(&mut self, length: u64) {
-        let since_ms = *self.since_ms.get_or_insert_with(|| self.os.now_ms());
-        let (pid, host) = self.os.whoami();
-        let mut details = format!("{pid} {since_ms} {host}\n").into_bytes();
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if length >= details.len() && length < MAX_SIGNATURE {
-            details.resize(length + 1, b'\n');
-        }
-        let Some(file) = &self.file else { return };
-        let written = file.set_length(0).and_then(|()| file.write_at(&details, 0));
-        let stat = written.and_then(|_| file.stat());
-        self.signed = stat.ok().map(|stat| (stat.length, stat.modified_ms));
+    /// Why there cannot be files of ours beside the session.
+    pub(crate) fn refusal(&self) -> Option<&StoreError> {
+        self.sidecar.refusal.as_ref()
     }
 
     /// Who last signed the lock.
     pub(crate) fn holder(&self) -> Option<Holder> {
-        signature(self.file.as_deref()?)
+        match self.sidecar.file.as_deref() {
+            Some(file) => signature(file),
+            None => signature(self.os.open(&self.sidecar.path, Mode::Read).ok()?.as_ref()),
+        }
     }
+}
+
+impl Sidecar {
+    /// Whether the last signature is from this process.
+    fn is_as_signed(&mut self, was_elsewhere: bool) -> Result<bool, StoreError> {
+        let Some(file) = &self.file else { return Ok(false) };
+        let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+        if stat.n_links == 0 {
+            // Another process has removed it, and the next one signs its successor.
+            (self.file, self.signed) = (None, None);
+            return Ok(false);
+        }
+        Ok(self.signed == Some((stat.length, stat.modified_ms)) && !was_elsewhere)
+    }
+
+    /// Opens the file if need be and leaves our signature in it. False while a writer of release 0.1 has its turn.
+    ///
+    /// A session in a directory that we may not write to has none.
+    fn sign(&mut self, os: &dyn Os) -> Result<bool, StoreError> {
+        self.refusal = None;
+        while !self.is_unwanted && self.file.is_none() {
+            let file = match open_sidecar(os, &self.path) {
+                Err(error) if error.forbids_sidecars() => {
+                    self.refusal = Some(error);
+                    return Ok(true);
+                }
+                opened => opened?,
+            };
+            if !file.try_lock(Lock::Shared).map_err(StoreError::io("lock", &self.path))? {
+                return Ok(false);
+            }
+            let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+            if stat.n_links > 0 {
+                self.file = Some(file);
+            }
+        }
+        self.write_signature(os);
+        Ok(true)
+    }
+
+    /// Writes who we are. A process that cannot do so writes to the session all the same.
+    ///
+    /// Each signature has another length than the one before, so that no process
+    /// takes it for its own, however fast they follow each other.
+    fn write_signature(&mut self, os: &dyn Os) {
+        let Some(file) = &self.file else { return };
+        let since_ms = *self.since_ms.get_or_insert_with(|| os.now_ms());
+        let (pid, host) = os.whoami();
+        let mut details = format!("{pid} {since_ms} {host}\n").into_bytes();
+        let Ok(stat) = file.stat() else { return };
+        if self.signed == Some((stat.length, stat.modified_ms)) {
+            return;
+        }
+        let length = usize::try_from(stat.length).unwrap_or(usize::MAX);
+        if length >= details.len() && length < MAX_SIGNATURE {
+            details.resize(length + 1, b'\n');
+        }
+        let written = file.set_length(0).and_then(|()| file.write_at(&details, 0));
+        let stat = written.and_then(|_| file.stat());
+        self.signed = stat.ok().map(|stat| (stat.length, stat.modified_ms));
+    }
+}
+
+fn is_forbidden(error: &io::Error) -> bool {
+    [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem].contains(&error.kind())
 }
 
 /// What the last holder left in the lock's file.
@@ -187,13 +355,21 @@ fn signature(file: &dyn OsFile) -> Option<Holder> {
     Some(Holder { pid, since_ms, host: fields.next()?.to_owned() })
 }
 
-/// Who is writing to a session at this moment, if somebody of ours is. Leaves no trace.
+/// The process of ours that is writing to a session at this moment, if there is one. Leaves no trace.
 ///
-/// Asks for a share of the lock, which a writer does not mind for the moment it takes.
+/// Asks for a share of the lock for a moment, which only makes a writer wait that long.
 pub fn current_writer(os: &dyn Os, session: &Path) -> Option<Holder> {
-    let path = lock_path(session);
-    let file = os.open(&path, Mode::Read).ok()?;
-    if file.try_lock(Lock::Shared).unwrap_or(true) {
+    let is_free = |file: &dyn OsFile| file.try_lock(Lock::Shared).unwrap_or(true);
+    if is_free(os.open(session, Mode::Read).ok()?.as_ref()) {
+        return None;
+    }
+    signature(os.open(&lock_path(session), Mode::Read).ok()?.as_ref())
+}
+
+/// The process of ours that has a session open for writing and signed last, if there is one. Leaves no trace.
+pub fn open_elsewhere(os: &dyn Os, session: &Path) -> Option<Holder> {
+    let file = os.open(&lock_path(session), Mode::Read).ok()?;
+    if file.try_lock(Lock::Exclusive).unwrap_or(true) {
         return None;
     }
     signature(file.as_ref())

@@ -100,6 +100,11 @@ pub trait Os: fmt::Debug + Send + Sync {
     /// Gives a file another name, in place of whatever has that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// Gives a file another name, which must be free, in one step.
+    ///
+    /// A system or file system without such a call answers [`io::ErrorKind::Unsupported`].
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
+
     /// Gives a file a second name, which must be free.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
 

@@ -43,40 +43,127 @@ pub fn create_directory(os: &dyn Os, path: &Path, is_durable: bool) -> Result<()
 
 /// Makes a new file of mode 0600 and has it written by `write`. A name that is taken is refused.
 ///
-/// If writing fails, the file is removed again, so that a later attempt finds
-/// the name free. If `is_durable`, the file survives power loss once this returns.
+/// The file has its name only once it is whole: a process that dies before leaves a
+/// temporary file. If `is_durable`, the file survives power loss once this returns.
 pub fn create_file<E: From<StoreError>>(
     os: &dyn Os,
     path: &Path,
     is_durable: bool,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    let file = create_exclusively(os, path)?;
-    let written = write_buffered(file.as_ref(), path, write);
-    finished(os, path, file.as_ref(), is_durable, written)
+    prepare_file(os, path, is_durable, write)?.publish().map(drop).map_err(E::from)
 }
 
-/// What came of writing to a new file: made durable if it is to be, removed if anything failed.
-fn finished<E: From<StoreError>>(
-    os: &dyn Os,
+/// Has a new file of mode 0600 written by `write` that does not have its name yet.
+pub fn prepare_file<'o, E: From<StoreError>>(
+    os: &'o dyn Os,
     path: &Path,
-    file: &dyn OsFile,
     is_durable: bool,
-    written: Result<(), E>,
-) -> Result<(), E> {
-    let sync = || -> Result<(), StoreError> {
-        if is_durable {
-            file.sync_all().map_err(StoreError::io("sync", path))?;
-            sync_parent(os, path)?;
-        }
-        Ok(())
-    };
-    let finished = written.and_then(|()| Ok(sync()?));
-    if finished.is_err() {
-        // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
-        drop(os.remove(path));
+    write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
+) -> Result<Prepared<'o>, E> {
+    prepare(os, path, is_durable, |file, temporary| write_buffered(file, temporary, write))
+}
+
+/// A new file that is whole and has a temporary name. Dropping it removes it.
+#[derive(Debug)]
+pub struct Prepared<'o> {
+    os: &'o dyn Os,
+    path: PathBuf,
+    temporary: PathBuf,
+    /// None once it has its name.
+    file: Option<Box<dyn OsFile>>,
+    is_durable: bool,
+    length: u64,
+}
+
+impl Prepared<'_> {
+    /// How long the file is.
+    pub fn length(&self) -> u64 {
+        self.length
     }
-    finished
+
+    /// Gives the file its name, which must be free.
+    pub fn publish(mut self) -> Result<Box<dyn OsFile>, StoreError> {
+        give_name(self.os, &self.temporary, &self.path)?;
+        let Some(file) = self.file.take() else { return Err(StoreError::Gone { path: self.path.clone() }) };
+        if self.is_durable
+            && let Err(error) = sync_parent(self.os, &self.path)
+        {
+            // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
+            drop(self.os.remove(&self.path));
+            return Err(error);
+        }
+        Ok(file)
+    }
+}
+
+impl Drop for Prepared<'_> {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            drop(self.os.remove(&self.temporary));
+        }
+    }
+}
+
+/// Makes a new file under a temporary name and has it written.
+pub(crate) fn prepare<'o, E: From<StoreError>>(
+    os: &'o dyn Os,
+    path: &Path,
+    is_durable: bool,
+    write: impl FnOnce(&dyn OsFile, &Path) -> Result<(), E>,
+) -> Result<Prepared<'o>, E> {
+    if os.link_stat(path).is_ok() {
+        // Found out before anything large is written. The last step finds out for certain.
+        return Err(StoreError::Exists { path: path.to_path_buf() }.into());
+    }
+    let (temporary, file) = create_temporary(os, path)?;
+    let mut prepared = Prepared { os, path: path.to_path_buf(), temporary, file: Some(file), is_durable, length: 0 };
+    let Prepared { temporary, file: Some(file), .. } = &prepared else { return Ok(prepared) };
+    write(file.as_ref(), temporary)?;
+    if is_durable {
+        file.sync_all().map_err(StoreError::io("sync", path))?;
+    }
+    prepared.length = file.stat().map_err(StoreError::io("look at", path))?.length;
+    Ok(prepared)
+}
+
+/// Makes a file with a temporary name beside a path.
+pub(crate) fn create_temporary(os: &dyn Os, path: &Path) -> Result<(PathBuf, Box<dyn OsFile>), StoreError> {
+    // Two that do this at once must not get hold of each other's half-written file. A process in another container
+    // may have the same number, and one that died has left its files.
+    static N_MADE: AtomicU64 = AtomicU64::new(0);
+    let pid = os.whoami().0;
+    let mut n_tried = 0;
+    loop {
+        let number = N_MADE.fetch_add(1, Ordering::Relaxed);
+        let temporary = beside(path, ".", &format!("{TEMPORARY}{pid}-{number}"));
+        match create_exclusively(os, &temporary) {
+            Err(StoreError::Exists { .. }) if n_tried < MAX_TEMPORARIES => n_tried += 1,
+            created => return created.map(|file| (temporary, file)),
+        }
+    }
+}
+
+/// What the names of temporary files have after the name of the file they are for.
+pub(crate) const TEMPORARY: &str = ".sessile-tmp-";
+
+/// How many temporary names are tried before something must be wrong.
+const MAX_TEMPORARIES: usize = 10_000;
+
+/// Gives a finished temporary file its name, which must be free.
+pub(crate) fn give_name(os: &dyn Os, temporary: &Path, path: &Path) -> Result<(), StoreError> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_path_buf() },
+        _ => StoreError::io("create", path)(error),
+    };
+    match os.rename_new(temporary, path) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+        named => return named.map_err(failed),
+    }
+    os.link(temporary, path).map_err(failed)?;
+    // A second name of a whole file does no harm.
+    drop(os.remove(temporary));
+    Ok(())
 }
 
 /// Makes a new file of mode 0600 from a first line and a part of another file. A name that is taken is refused.
@@ -91,9 +178,22 @@ pub fn create_copy(
     source: &dyn OsFile,
     range: Range<u64>,
 ) -> Result<(), StoreError> {
-    let file = create_exclusively(os, path)?;
-    let written = append_fully(file.as_ref(), first_line).and_then(|()| copy_range(source, range, file.as_ref()));
-    finished(os, path, file.as_ref(), is_durable, written.map_err(StoreError::io("write", path)))
+    prepare_copy(os, path, is_durable, first_line, source, range)?.publish().map(drop)
+}
+
+/// The same for a file that does not have its name yet.
+pub fn prepare_copy<'o>(
+    os: &'o dyn Os,
+    path: &Path,
+    is_durable: bool,
+    first_line: &[u8],
+    source: &dyn OsFile,
+    range: Range<u64>,
+) -> Result<Prepared<'o>, StoreError> {
+    prepare(os, path, is_durable, |file, temporary| {
+        let written = append_fully(file, first_line).and_then(|()| copy_range(source, range, file));
+        written.map_err(StoreError::io("write", temporary))
+    })
 }
 
 /// Appends a part of a file to another one that nobody else knows of yet.
@@ -170,15 +270,10 @@ pub fn replace_file<E: From<StoreError>>(
     path: &Path,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    // Two who do this at once must not get hold of each other's half-written file.
-    static N_REPLACED: AtomicU64 = AtomicU64::new(0);
-    let (pid, number) = (os.whoami().0, N_REPLACED.fetch_add(1, Ordering::Relaxed));
-    let temporary = beside(path, ".", &format!(".sessile-tmp-{pid}-{number}"));
-    create_file(os, &temporary, false, write)?;
-    Ok(os.rename(&temporary, path).map_err(|error| {
-        drop(os.remove(&temporary));
-        StoreError::io("replace", path)(error)
-    })?)
+    let (temporary, file) = create_temporary(os, path)?;
+    let renamed = write_buffered(file.as_ref(), &temporary, write)
+        .and_then(|()| Ok(os.rename(&temporary, path).map_err(StoreError::io("replace", path))?));
+    renamed.inspect_err(|_| drop(os.remove(&temporary)))
 }
 
 pub(crate) fn create_exclusively(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {

@@ -5,30 +5,41 @@ use std::path::Path;
 
 use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
-use crate::os::{FileKind, Mode, Os, OsFile, read_upto};
-use crate::place::{create_copy, sync_parent};
+use crate::os::{FileKind, Mode, Os, OsFile, read_fully, read_upto};
+use crate::place::{prepare_copy, sync_parent};
 
 /// Gives a regular file another name, which must be free, and takes the old one away.
 ///
-/// At every moment, also after a crash, the file has one of the two names, or
-/// both. A call that finds both is the continuation of one that was
-/// interrupted. Where the system cannot do that, because the names are on two
-/// file systems, the file is copied, synced, and only then removed.
+/// The caller holds the file's turn. Where the system has one step for it, the
+/// file has one of the two names at every moment. Elsewhere it may have both
+/// for a moment, and across file systems it is copied under a temporary name,
+/// synced, named, and only then removed. A call that finds both names
+/// finishes what a process that died has begun.
 pub fn relocate(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     let stat = os.link_stat(from).map_err(StoreError::io("look at", from))?;
     if stat.kind != FileKind::Regular {
         return Err(StoreError::NotRegular { path: from.to_path_buf() });
     }
-    match os.link(from, to) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            if !are_one(os, from, to) {
-                return Err(StoreError::Exists { path: to.to_path_buf() });
-            }
+    match os.rename_new(from, to) {
+        Ok(()) => {
+            // After power loss the file has one of the two names, whether or not these succeed.
+            drop(sync_parent(os, to));
+            drop(sync_parent(os, from));
+            Ok(())
         }
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return copy_over(os, from, to),
-        Err(error) if has_no_links(&error) => return rename(os, from, to),
-        Err(error) => return Err(StoreError::io("move", from)(error)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => finish(os, from, to),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy_over(os, from, to),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => link_over(os, from, to),
+        Err(error) => Err(StoreError::io("move", from)(error)),
+    }
+}
+
+/// Takes the old name away from a file that has both, or says that the new name belongs to another file.
+///
+/// A copy on another file system counts as the same file if it begins with everything that the old one holds.
+fn finish(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
+    if !are_one(os, from, to) && !is_finished_copy(os, from, to) {
+        return Err(StoreError::Exists { path: to.to_path_buf() });
     }
     // The new name must be on disk before the old one goes.
     sync_parent(os, to)?;
@@ -38,10 +49,44 @@ pub fn relocate(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The same with two names for a moment.
+fn link_over(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
+    match os.link(from, to) {
+        Ok(()) => finish(os, from, to),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => finish(os, from, to),
+        Err(error) if has_no_links(&error) => rename(os, from, to),
+        Err(error) => Err(StoreError::io("move", from)(error)),
+    }
+}
+
 /// Whether two names lead to one file.
 pub fn are_one(os: &dyn Os, one: &Path, other: &Path) -> bool {
     let identity = |path| os.link_stat(path).ok().map(|stat| stat.identity);
     identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+/// Whether a file on another file system holds everything that a file holds, and perhaps more.
+pub fn is_finished_copy(os: &dyn Os, from: &Path, to: &Path) -> bool {
+    let device = |path| os.link_stat(path).ok().map(|stat| stat.identity.device);
+    let are_apart = device(from).zip(device(to)).is_some_and(|(one, other)| one != other);
+    are_apart && begins_with(os, to, from).unwrap_or(false)
+}
+
+/// Whether a file begins with everything that another one holds.
+pub fn begins_with(os: &dyn Os, path: &Path, other: &Path) -> io::Result<bool> {
+    let (file, other) = (os.open(path, Mode::Read)?, os.open(other, Mode::Read)?);
+    let (mut one, mut two) = (vec![0; 256 << 10], vec![0; 256 << 10]);
+    let mut offset = 0;
+    loop {
+        let n_read = read_fully(other.as_ref(), &mut two, offset)?;
+        if n_read == 0 {
+            return Ok(true);
+        }
+        if read_fully(file.as_ref(), &mut one[..n_read], offset)? != n_read || one[..n_read] != two[..n_read] {
+            return Ok(false);
+        }
+        offset += n_read as u64;
+    }
 }
 
 /// Not every file system has hard links, and not every file may have them.
@@ -50,7 +95,7 @@ fn has_no_links(error: &io::Error) -> bool {
     kinds.contains(&error.kind())
 }
 
-/// Without hard links, somebody who takes the new name in this very moment cannot be noticed.
+/// Without hard links, another program that takes the new name in this very moment cannot be noticed.
 fn rename(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     match os.link_stat(to) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -66,22 +111,22 @@ fn rename(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
 fn copy_over(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     let source = os.open(from, Mode::Read).map_err(StoreError::io("open", from))?;
     let length = source.stat().map_err(StoreError::io("look at", from))?.length;
-    create_copy(os, to, true, b"", source.as_ref(), 0..length)?;
-    if let Err(error) = os.remove(from) {
-        drop(os.remove(to));
-        return Err(StoreError::io("move", from)(error));
-    }
-    carry_over(os, source.as_ref(), length, to)
+    let target = prepare_copy(os, to, true, b"", source.as_ref(), 0..length)?.publish()?;
+    let copied = carry_over(source.as_ref(), length, target.as_ref(), to)?;
+    // If it cannot be removed, the session has two files. The next process finds that and finishes the move.
+    os.remove(from).map_err(StoreError::io("move", from))?;
+    drop(sync_parent(os, from));
+    carry_over(source.as_ref(), copied, target.as_ref(), to).map(drop)
 }
 
-/// Takes along what others appended while the file was copied.
-fn carry_over(os: &dyn Os, source: &dyn OsFile, known: u64, to: &Path) -> Result<(), StoreError> {
+/// Takes along what others appended while the file was copied. Returns how far that was.
+fn carry_over(source: &dyn OsFile, known: u64, target: &dyn OsFile, to: &Path) -> Result<u64, StoreError> {
     let length = source.stat().map_err(StoreError::io("look at", to))?.length;
     if length <= known {
-        return Ok(());
+        return Ok(known);
     }
     let late = read_upto(source, known, length - known).map_err(StoreError::io("read", to))?;
-    let target = os.open(to, Mode::Append).map_err(StoreError::io("open for writing", to))?;
-    append_lines(target.as_ref(), to, &late, Seen { length: Some(known), is_sealed: true })?;
-    target.sync_all().map_err(StoreError::io("sync", to))
+    append_lines(target, to, &late, Seen { length: Some(known), is_sealed: true })?;
+    target.sync_all().map_err(StoreError::io("sync", to))?;
+    Ok(length)
 }

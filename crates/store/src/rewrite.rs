@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
 use crate::guard::Guard;
-use crate::os::{FileKind, Identity, Mode, Os, OsFile, append_fully, read_fully, read_upto};
-use crate::place::{beside, create_exclusively, sync_parent, write_buffered};
+use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto};
+use crate::place::{TEMPORARY, beside, create_exclusively, create_temporary, sync_parent, write_buffered};
 use crate::planted::{self, Bug};
 
 /// How many originals of one instant are kept apart before something must be wrong.
@@ -17,10 +17,18 @@ const MAX_ORIGINALS: usize = 1000;
 const STALE_MS: i64 = 10_000;
 
 /// What a replacement left behind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Rewritten {
     /// The original, under its new name.
     pub original: PathBuf,
+    /// The turn at the new file, to be kept until the operation is over.
+    pub turn: Option<NewTurn>,
+}
+
+/// The turn at a file that has just taken a session's name. Dropping it ends the turn.
+#[derive(Debug)]
+pub struct NewTurn {
+    _file: Box<dyn OsFile>,
 }
 
 /// Swaps in a new version of a file and keeps the original beside it.
@@ -48,9 +56,10 @@ pub fn replace<E: From<StoreError>>(
     if planted::has(Bug::RewriteInPlace) {
         return rewrite_in_place(old.as_ref(), path, write);
     }
-    let temporary = beside(path, ".", &format!(".sessile-tmp-{stamp}"));
     remove_leftovers(os.as_ref(), path);
-    let new = create_exclusively(os.as_ref(), &temporary)?;
+    let (temporary, new) = create_temporary(os.as_ref(), path)?;
+    // Held until the caller's turn is over: the lock goes with the file, and this is the session's file next.
+    new.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &temporary))?;
     let mut write = |out: &mut dyn Write| write(&mut KeptFresh { out, lock: &lock, touched_ms: os.now_ms() });
     let finished = write_buffered(new.as_ref(), &temporary, &mut write)
         .and_then(|()| sync(new.as_ref(), &temporary).map_err(E::from))
@@ -70,7 +79,7 @@ pub fn replace<E: From<StoreError>>(
         // Its writers may have been told that the disk has it, and so it had, in the old file.
         sync(new.as_ref(), path)?;
     }
-    Ok(Rewritten { original })
+    Ok(Rewritten { original, turn: Some(NewTurn { _file: new }) })
 }
 
 /// Does something to a session's name while other tools are kept out by the lock that they use.
@@ -87,7 +96,7 @@ pub fn keeping_others_out<T, E: From<StoreError>>(
 
 /// Removes temporary files that a crash has left behind. They are ours, since we hold the lock.
 fn remove_leftovers(os: &dyn Os, path: &Path) {
-    let prefix = beside(path, ".", ".sessile-tmp-");
+    let prefix = beside(path, ".", TEMPORARY);
     let prefix = prefix.file_name().unwrap_or_default().as_encoded_bytes();
     let is_leftover = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(prefix));
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -196,7 +205,7 @@ fn rewrite_in_place<E: From<StoreError>>(
     write(&mut bytes)?;
     let cut = file.set_length(0).map_err(StoreError::io("shorten", path));
     cut.and_then(|()| append_fully(file, &bytes).map_err(StoreError::io("write", path)))?;
-    Ok(Rewritten { original: path.to_path_buf() })
+    Ok(Rewritten { original: path.to_path_buf(), turn: None })
 }
 
 /// The lock other tools use: a directory named after the file, touched while it is held.

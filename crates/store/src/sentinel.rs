@@ -75,7 +75,7 @@ impl Watched {
 
     fn round(&mut self) -> Result<Round, StoreError> {
         let mut lock = TurnLock::new(Arc::clone(&self.os), &self.path);
-        if !lock.try_take()? {
+        if !lock.try_take(None)? {
             return Ok(Round::Again);
         }
         // While lines are being written, the writer itself looks at the end of the file before each.

@@ -73,7 +73,7 @@ impl Job for ForkJob {
 
 impl Desk {
     fn messages(&self) -> Result<ForkNews, SessionError> {
-        let session = self.sessions.clone().read_only().open(&self.path, None, None)?;
+        let session = self.sessions.clone().read_only().open_existing(&self.path)?;
         session.fork_messages().map(ForkNews::Loaded)
     }
 

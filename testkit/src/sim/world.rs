@@ -303,6 +303,12 @@ impl World {
         Ok(())
     }
 
+    pub(super) fn rename_new(&mut self, from: &Path, to: &Path) -> Result<()> {
+        self.existing(from, false)?;
+        self.free_place(to)?;
+        self.rename(from, to)
+    }
+
     fn may_replace(&self, inode: u64, replaced: u64) -> Result<()> {
         let is_directory = |inode| self.inode(inode).kind == Kind::Directory;
         match (is_directory(inode), is_directory(replaced)) {

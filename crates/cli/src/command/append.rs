@@ -120,7 +120,7 @@ pub(super) fn run(
     if args.durable && !args.dry_run {
         sessions = sessions.writing(WriteOptions { durability: Durability::Sync, ..WriteOptions::default() });
     }
-    let mut session = sessions.open(path, None, None)?;
+    let mut session = sessions.open_existing(path)?;
     let now_ms = surroundings.now_ms();
     let write = |session: &mut SessionManager| {
         if let Some(parent) = &parent {

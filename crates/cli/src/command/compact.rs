@@ -115,7 +115,7 @@ fn settings(
 
 /// A host for a session, so that hooks are asked and told.
 fn host(sessions: Sessions, path: &Path) -> Result<SessionHost, Failure> {
-    let session = sessions.open(path, None, None)?;
+    let session = sessions.open_existing(path)?;
     Ok(SessionHost::new(sessions, session))
 }
 

@@ -157,7 +157,7 @@ fn entries(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> R
     let surroundings = surroundings(environment, said)?;
     let session = said.session.as_ref().map(|session| Path::new(session).to_path_buf());
     let path = surroundings.find(&SessionArg { session, chosen: None, newest: said.is_newest })?;
-    let session = surroundings.sessions.clone().read_only().open(path, None, None)?;
+    let session = surroundings.sessions.clone().read_only().open_existing(path)?;
     let mut found = vec![
         ("@leaf".to_owned(), "where the session stands".to_owned()),
         ("@root".to_owned(), "where it begins".to_owned()),

@@ -6,7 +6,7 @@ use clap::Args;
 use sessile::entry::Payload;
 use sessile::json::ObjectWriter;
 use sessile::message::Message;
-use sessile::{EntryId, ForkPosition, Forked, Outcome, SessionHost, SessionManager, Sessions};
+use sessile::{EntryId, ForkPosition, Forked, OperationKind, Outcome, SessionHost, SessionManager, Sessions};
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -79,7 +79,7 @@ pub(super) fn run(
     drop(look);
     let position = if is_before { ForkPosition::Before } else { ForkPosition::At };
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
-    let (mut session, forked) = forked(sessions, &path, &entry, position)?;
+    let (mut session, forked) = forked(sessions.noting_new_files_as(OperationKind::Fork), &path, &entry, position)?;
     report(&mut session, &forked, (args.dry_run, args.json), out, err)
 }
 
@@ -112,7 +112,7 @@ pub(super) fn forked(
     entry: &EntryId,
     position: ForkPosition,
 ) -> Result<(SessionManager, Forked), Failure> {
-    let session = sessions.open(path, None, None)?;
+    let session = sessions.open_existing(path)?;
     let mut host = SessionHost::new(sessions, session);
     match host.fork(entry, position)? {
         Outcome::Done(forked) => Ok((host.into_session(), forked)),

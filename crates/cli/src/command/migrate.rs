@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use sessile::json::{Json, ObjectWriter};
-use sessile::{Cancel, ListOptions, SessionError};
+use sessile::{Cancel, ListOptions, OperationKind, SessionError};
 
 use crate::Exit;
 use crate::args::{ListFormat, SessionArg};
@@ -87,7 +87,7 @@ pub(super) fn run(
 }
 
 fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Option<Migrated>, SessionError> {
-    let mut session = surroundings.sessions.clone().read_only().open(path, None, None)?;
+    let mut session = surroundings.sessions.clone().read_only().open_existing(path)?;
     if !session.is_stored() {
         return Err(SessionError::NotASession { path: path.to_path_buf() });
     }
@@ -98,7 +98,7 @@ fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Op
     let original = if dry_run {
         None
     } else {
-        session = surroundings.sessions.open(path, None, None)?;
+        session = surroundings.sessions.clone().noting_new_files_as(OperationKind::Migrate).open_existing(path)?;
         session.upgrade()?
     };
     Ok(Some(Migrated { path: path.to_path_buf(), from, original }))

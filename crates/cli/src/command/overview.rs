@@ -35,7 +35,7 @@ fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>
     out.blank()?;
     let place = sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
     heading(out, &format!("the tree of @{place}; • leads to its end; a [label] stands before its entry"))?;
-    let session = sample.sessions.open(&store.richest, None, None)?;
+    let session = sample.sessions.open_existing(&store.richest)?;
     tree::draw(&session, &Choice::usual(), &Clock::new(sample), out)?;
     out.blank()?;
     for (command, what) in SUGGESTIONS {

@@ -87,7 +87,7 @@ pub(super) fn run(
 /// Runs the command that goes on with a session, and waits for its end.
 fn go_on(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     let line = surroundings.settings.resume_command();
-    let cwd = surroundings.sessions.clone().read_only().open(path, None, None)?.header().cwd().map(PathBuf::from);
+    let cwd = surroundings.sessions.clone().read_only().open_existing(path)?.header().cwd().map(PathBuf::from);
     let mut command = Command::new("sh");
     // The path is an argument of its own, so that nothing in it can act on the shell.
     command.args(["-c", &with_path(line), "sh"]).arg(path);

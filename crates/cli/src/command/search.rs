@@ -259,7 +259,7 @@ fn on_path(surroundings: &Surroundings, args: &SearchArgs) -> Result<Option<OnPa
         return Ok(args.active.then_some(OnPath::Leaf));
     };
     let path = surroundings.find_session(session)?;
-    let session = surroundings.sessions.clone().read_only().open(path, None, None)?;
+    let session = surroundings.sessions.clone().read_only().open_existing(path)?;
     Ok(Some(OnPath::Entry(session.find_entry(entry)?)))
 }
 

@@ -128,5 +128,7 @@ fn words(surroundings: &Surroundings, step: &Step) -> String {
         }
         Step::Delete { .. } => format!("delete {path}"),
         Step::Restore { .. } => format!("bring back {path}"),
+        Step::Create { .. } => format!("make {path}"),
+        Step::Rewrite { .. } => format!("rewrite {path}"),
     }
 }

@@ -9,13 +9,14 @@ use sessile_core::head::Role;
 use sessile_core::json::Json;
 use sessile_core::message::Block;
 use sessile_core::outline::Row;
-use sessile_store::{StoreError, create_file};
+use sessile_store::{StoreError, prepare_file};
 
 use super::SessionManager;
 use super::navigate::content_text;
 use super::open::{NewSession, compose_header, new_session, session_path};
 use crate::error::SessionError;
 use crate::event::LeafMove;
+use crate::operations::{SessionPlace, publish};
 use crate::session::{Awaiting, Backing, Session, fresh_id, line_of};
 
 /// Which side of an entry a fork is cut at.
@@ -160,7 +161,10 @@ impl SessionManager {
         let dir = self.session_dir.as_deref().filter(|_| !self.world.is_in_memory());
         let file = dir.map(|dir| session_path(dir, &header));
         if let Some(file) = file.as_ref().filter(|_| has_conversation) {
-            create_file(self.world.os(), file, self.world.is_on_disk(), &mut |out| write(out, file))?;
+            let (os, is_durable) = (self.world.os(), self.world.is_on_disk());
+            let prepared = prepare_file(os, file, is_durable, &mut |out| write(out, file))?;
+            let session = SessionPlace { path: file.clone(), id: header.id() };
+            publish(&self.world, prepared, session, self.session_file().map(Path::to_path_buf))?;
             return Session::open_file(&self.world, file);
         }
         let mut bytes = Vec::new();

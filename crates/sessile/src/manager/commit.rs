@@ -34,6 +34,18 @@ impl<T> Pending<T> {
 }
 
 impl SessionManager {
+    /// Does something to a session while no other process of ours can write to it, after taking in what others wrote.
+    pub(crate) fn in_turn<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
+        self.session.begin_turn()?;
+        let acted = self.session.catch_up(&self.world).and_then(|()| act(self));
+        self.session.end_turn();
+        self.tell();
+        acted
+    }
+
     /// Does something only if the file's last entry is still the expected one, and on top of that entry.
     ///
     /// `None` expects a session without entries. Among programs that take

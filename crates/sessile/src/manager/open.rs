@@ -16,6 +16,7 @@ use crate::environment::{Environment, Migrated, System};
 use crate::error::SessionError;
 use crate::event::{Handlers, LeafMove};
 use crate::list::{self, ListOptions, SessionInfo};
+use crate::operations::{OperationKind, SessionPlace, publish};
 use crate::place::{absolute, default_session_dir, given_dir};
 use crate::remember;
 use crate::session::{Awaiting, Backing, Session, line_of};
@@ -96,6 +97,14 @@ impl Sessions {
         self
     }
 
+    /// The same sessions, with every file that is made from a session (a fork, a clone, an upgraded version) written
+    /// down as an operation of this kind.
+    #[must_use]
+    pub fn noting_new_files_as(mut self, kind: OperationKind) -> Self {
+        self.world.noted_as = Some(kind);
+        self
+    }
+
     /// The same sessions with their caches in this directory; none for no caches at all.
     ///
     /// Caches make reopening, listing and searching cheap. They may be deleted
@@ -162,6 +171,30 @@ impl Sessions {
         let path = absolute(environment, path.as_ref());
         let cwd = cwd.map(|cwd| absolute(environment, cwd));
         let session = load(&self.world, &path, cwd.as_deref())?;
+        self.opened(path, session_dir, cwd, session)
+    }
+
+    /// Opens a session whose file must be there.
+    ///
+    /// A file that another process takes away at this moment is an error, never a new session of that name.
+    pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
+        let path = absolute(self.environment(), path.as_ref());
+        let session = match file_state(self.world.os(), &path)? {
+            // An empty file is to become a session.
+            FileState::Empty => load(&self.world, &path, None)?,
+            _ => Session::open_file(&self.world, &path)?,
+        };
+        self.opened(path, None, None, session)
+    }
+
+    fn opened(
+        &self,
+        path: PathBuf,
+        session_dir: Option<&Path>,
+        cwd: Option<PathBuf>,
+        session: Session,
+    ) -> Result<SessionManager, SessionError> {
+        let environment = self.environment();
         let parent = path.parent().unwrap_or(Path::new("/"));
         let dir = given_dir(environment, session_dir).unwrap_or_else(|| parent.to_path_buf());
         self.make_directory(&dir)?;
@@ -249,7 +282,9 @@ impl Sessions {
         let header = compose_header(environment, &cwd, NewSession { id, parent_session })?;
         self.make_directory(&dir)?;
         let path = session_path(&dir, &header);
-        original.copy_behind(&self.world, &line_of(header.json().raw()), &path)?;
+        let prepared = original.copy_behind(&self.world, &line_of(header.json().raw()), &path)?;
+        publish(&self.world, prepared, SessionPlace { path: path.clone(), id: header.id() }, Some(source))?;
+        original.save_copied_outline(&self.world, &line_of(header.json().raw()), &path);
         self.open(path, Some(&dir), Some(&cwd))
     }
 

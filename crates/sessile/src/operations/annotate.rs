@@ -4,14 +4,12 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter};
-use sessile_store::StoreError;
 
 use super::log::{OperationKind, Recording};
 use super::step::{SessionPlace, Step};
 use crate::error::SessionError;
 use crate::host::{NavigationTask, SessionHost};
 use crate::manager::{BranchSummary, Navigated, SessionManager, Sessions, one_line};
-use crate::place::absolute;
 
 /// A change to one session that was made, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,11 +57,11 @@ impl Sessions {
         if after.as_ref().is_some_and(String::is_empty) {
             return Err(SessionError::BlankName);
         }
-        let mut manager = self.open_existing(path.as_ref())?;
-        let before = manager.session_name()?;
-        let is_change = before != after;
-        let step = Step::Name { session: manager.session_place(), before, after };
-        self.annotate(&mut manager, OperationKind::Name, step, is_change && !dry_run, is_change, None)
+        self.annotate(path.as_ref(), OperationKind::Name, None, dry_run, &|manager| {
+            let before = manager.session_name()?;
+            let is_change = before != after;
+            Ok((Step::Name { session: manager.session_place(), before, after: after.clone() }, is_change))
+        })
     }
 
     /// Labels an entry, or takes its label away.
@@ -74,13 +72,14 @@ impl Sessions {
         label: Option<&str>,
         dry_run: bool,
     ) -> Result<Annotated, SessionError> {
-        let mut manager = self.open_existing(path.as_ref())?;
-        manager.require(entry)?;
-        let before = manager.label(entry)?;
         let after = label.filter(|label| !label.is_empty()).map(str::to_owned);
-        let is_change = before != after;
-        let step = Step::Label { session: manager.session_place(), entry: entry.clone(), before, after };
-        self.annotate(&mut manager, OperationKind::Label, step, is_change && !dry_run, is_change, None)
+        self.annotate(path.as_ref(), OperationKind::Label, None, dry_run, &|manager| {
+            manager.require(entry)?;
+            let before = manager.label(entry)?;
+            let is_change = before != after;
+            let (session, after) = (manager.session_place(), after.clone());
+            Ok((Step::Label { session, entry: entry.clone(), before, after }, is_change))
+        })
     }
 
     /// Moves the leaf of a session to an entry, or to before all entries, and remembers that.
@@ -96,40 +95,43 @@ impl Sessions {
         if summary.is_none() && self.world.state_dir.is_none() {
             return Err(SessionError::LeafForgotten);
         }
-        let mut manager = self.open_existing(path.as_ref())?;
-        to.map(|id| manager.require(id)).transpose()?;
-        let (before, after) = (manager.leaf_id(), to.cloned());
-        let is_change = before != after || summary.is_some();
-        let step = Step::Leaf { session: manager.session_place(), before, after, summary: summary.is_some() };
-        self.annotate(&mut manager, OperationKind::Branch, step, is_change && !dry_run, is_change, summary)
+        self.annotate(path.as_ref(), OperationKind::Branch, summary, dry_run, &|manager| {
+            to.map(|id| manager.require(id)).transpose()?;
+            let (before, after) = (manager.leaf_id(), to.cloned());
+            let is_change = before != after || summary.is_some();
+            let session = manager.session_place();
+            Ok((Step::Leaf { session, before, after, summary: summary.is_some() }, is_change))
+        })
     }
 
+    /// Changes one session. `look` says what there is to change, first before anything is written and then once no
+    /// other process of ours can change it.
     fn annotate(
         &self,
-        manager: &mut SessionManager,
+        path: &Path,
         kind: OperationKind,
-        step: Step,
-        does_it: bool,
-        is_change: bool,
         summary: Option<&BranchSummary>,
+        dry_run: bool,
+        look: &dyn Fn(&SessionManager) -> Result<(Step, bool), SessionError>,
     ) -> Result<Annotated, SessionError> {
-        if !does_it {
-            return Ok(Annotated { operation: None, step, is_change, entry_id: None, original: None });
+        let mut manager = self.open_existing(path)?;
+        let (step, is_change) = look(&manager)?;
+        let unchanged = |step| Annotated { operation: None, step, is_change, entry_id: None, original: None };
+        if dry_run || !is_change {
+            return Ok(unchanged(step));
         }
         // What is refused anyway needs no line in the log.
         manager.check_writable()?;
-        let recording = Recording::begin(&self.world, kind, None)?;
-        let entry_id = recording.step(&step, || apply(manager, &step, summary))?;
+        let recording = Recording::begin(&self.world, kind, 1, None)?;
+        let original = manager.upgrade()?;
+        let (step, entry_id) = manager.in_turn(|manager| {
+            let (step, _) = look(manager)?;
+            let entry_id = recording.step(&step, || apply(manager, &step, summary))?;
+            Ok((step, entry_id))
+        })?;
         let operation = Some(recording.id.clone());
         recording.done();
-        Ok(Annotated { operation, step, is_change, entry_id, original: manager.take_original() })
-    }
-
-    /// Opens a session that must be there.
-    pub(super) fn open_existing(&self, path: &Path) -> Result<SessionManager, SessionError> {
-        let path = absolute(self.environment(), path);
-        self.world.os().stat(&path).map_err(|source| StoreError::io_at("open", &path, source))?;
-        self.open(path, None, None)
+        Ok(Annotated { operation, step, is_change, entry_id, original })
     }
 }
 
@@ -147,7 +149,7 @@ impl SessionHost {
             after: self.session().planned_leaf(task.plan())?,
             summary: task.has_summary(),
         };
-        let recording = Recording::begin(&sessions.world, OperationKind::Branch, None)?;
+        let recording = Recording::begin(&sessions.world, OperationKind::Branch, 1, None)?;
         let navigated = recording.step(&step, || self.finish_navigation(task))?;
         let operation = recording.id.clone();
         recording.done();
@@ -178,6 +180,8 @@ pub(super) fn apply(
                 Ok(None)
             }
         },
-        Step::Move { .. } | Step::Delete { .. } | Step::Restore { .. } => Ok(None),
+        Step::Move { .. } | Step::Delete { .. } | Step::Restore { .. } | Step::Create { .. } | Step::Rewrite { .. } => {
+            Ok(None)
+        }
     }
 }

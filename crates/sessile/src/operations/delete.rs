@@ -10,6 +10,7 @@ use sessile_store::os::FileKind;
 use sessile_store::{Busy, FileLog, Log, StoreError, Trash, TrashKind, WriteOptions, keeping_others_out};
 
 use super::log::{OperationKind, Recording};
+use super::relocate::header_of;
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::event::{EventContext, EventKind, SessionEvent};
@@ -19,7 +20,7 @@ use crate::place::absolute;
 use crate::world::World;
 
 /// How long somebody who takes a session away waits for others to finish.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How sessions are deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,7 +102,7 @@ impl Sessions {
             let sessions = found.into_iter().map(|(session, size)| DeletedSession { session, size, to: None });
             return Ok(Deleted { operation: None, sessions: sessions.collect() });
         }
-        let recording = Recording::begin(&self.world, OperationKind::Delete, None)?;
+        let recording = Recording::begin(&self.world, OperationKind::Delete, found.len(), None)?;
         let sessions = delete_all(&self.world, &recording, found, how)?;
         let operation = Some(recording.id.clone());
         recording.done();
@@ -136,15 +137,31 @@ pub(super) fn delete_all(
     found.into_iter().map(delete).collect()
 }
 
-/// Deletes one session while nobody else of ours writes to it.
+/// Deletes one session while no other process of ours writes to it.
 pub(super) fn delete_one(
     world: &World,
     recording: &Recording<'_>,
     session: &SessionPlace,
     how: Deletion,
 ) -> Result<TrashedTo, SessionError> {
+    delete_if(world, recording, session, how, &|| Ok(()))
+}
+
+/// The same, unless `check` refuses it once no other process of ours can write to it.
+pub(super) fn delete_if(
+    world: &World,
+    recording: &Recording<'_>,
+    session: &SessionPlace,
+    how: Deletion,
+    check: &dyn Fn() -> Result<(), SessionError>,
+) -> Result<TrashedTo, SessionError> {
     let path = &session.path;
     let log = turn_at(world, path)?;
+    let (header, _) = header_of(world, path)?;
+    if header.id() != session.id {
+        return Err(SessionError::OtherSession { path: path.clone(), id: session.id.clone() });
+    }
+    check()?;
     let to = keeping_others_out(&world.os, path, || take_away(world, recording, session, how))?;
     log.retire(None);
     tell_deleted(world, session, &to);
@@ -214,7 +231,6 @@ pub(super) fn turn_at(world: &World, path: &Path) -> Result<FileLog, SessionErro
     let writing = WriteOptions { busy: Busy::Fail(PATIENCE), ..world.writing };
     let mut log = FileLog::open(&world.os, path, writing)?;
     log.resume()?;
-    // Where there is no lock to be had, there is nobody who holds it either.
     log.begin_turn()?;
     Ok(log)
 }

@@ -1,19 +1,22 @@
 //! The log of operations: a line when one begins, one before each of its steps, and one when it is over.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sessile_core::date::{parse_utc_iso, to_iso};
 use sessile_core::json::{Json, ObjectWriter, Raw};
-use sessile_store::{append_notes, read_head};
+use sessile_store::os::{Lock, Mode, OsFile, append_fully, read_upto};
+use sessile_store::{Prepared, StoreError, append_notes, create_directory, read_head, replace_file};
 
-use super::step::Step;
+use super::delete::PATIENCE;
+use super::relocate::with_ending;
+use super::settle::settle_step;
+use super::step::{SessionPlace, Step, TrashedTo, whole_number};
 use crate::error::SessionError;
 use crate::manager::Sessions;
 use crate::world::World;
-
-/// How many short ids are tried before a long one is taken.
-const MAX_DRAWS: usize = 100;
 
 /// What kind of operation it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +37,34 @@ pub enum OperationKind {
     Prune,
     /// An earlier operation was undone.
     Undo,
+    /// Sessions were copied into the store.
+    Import,
+    /// A session was made from a part of another one.
+    Fork,
+    /// A session was made from the current path of another one.
+    Clone,
+    /// A damaged session was repaired.
+    Repair,
+    /// A session was brought to the current version.
+    Migrate,
 }
 
 impl OperationKind {
-    const ALL: [Self; 8] =
-        [Self::Name, Self::Label, Self::Branch, Self::Move, Self::Delete, Self::Restore, Self::Prune, Self::Undo];
+    const ALL: [Self; 13] = [
+        Self::Name,
+        Self::Label,
+        Self::Branch,
+        Self::Move,
+        Self::Delete,
+        Self::Restore,
+        Self::Prune,
+        Self::Undo,
+        Self::Import,
+        Self::Fork,
+        Self::Clone,
+        Self::Repair,
+        Self::Migrate,
+    ];
 
     /// The word for it, which is that of the command.
     pub fn word(self) -> &'static str {
@@ -51,6 +77,11 @@ impl OperationKind {
             Self::Restore => "restore",
             Self::Prune => "prune",
             Self::Undo => "undo",
+            Self::Import => "import",
+            Self::Fork => "fork",
+            Self::Clone => "clone",
+            Self::Repair => "repair",
+            Self::Migrate => "migrate",
         }
     }
 
@@ -62,11 +93,11 @@ impl OperationKind {
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationState {
-    /// Its end is not in the log: it is under way, or its process died. The last of its steps may not have been done.
+    /// It is under way, or its process died before all of its steps were done.
     Unfinished,
     /// It was done.
     Done,
-    /// It could not be done to its end. The last of its steps was not done, or only in part.
+    /// It could not be done to its end. The last of its steps was not done.
     Failed,
 }
 
@@ -97,6 +128,8 @@ pub struct Operation {
     pub undone_by: Option<String>,
     /// What it consists of, in order.
     pub steps: Vec<Step>,
+    /// How many steps it was to have, if that is known.
+    pub(super) n_planned: Option<u64>,
 }
 
 impl Operation {
@@ -156,7 +189,8 @@ fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, places: &mut HashMa
             places.insert(id.clone(), operations.len());
             let time = text("time").and_then(|time| parse_utc_iso(time.as_bytes())).unwrap_or_default();
             let (state, undoes) = (OperationState::Unfinished, text("undoes"));
-            operations.push(Operation { id, time, kind, state, undoes, undone_by: None, steps: Vec::new() });
+            let n_planned = line.get("planned").and_then(Raw::as_number).and_then(whole_number);
+            operations.push(Operation { id, time, kind, state, undoes, undone_by: None, steps: Vec::new(), n_planned });
         }
         return;
     };
@@ -164,16 +198,17 @@ fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, places: &mut HashMa
     match text("state").as_deref() {
         Some("done") => operation.state = OperationState::Done,
         Some("failed") => operation.state = OperationState::Failed,
-        _ => operation.steps.extend(line.get("does").and_then(Step::read)),
+        Some(_) => operation.state = OperationState::Unfinished,
+        None => operation.steps.extend(line.get("does").and_then(Step::read)),
     }
 }
 
-/// Finds out what was undone and not redone: an undo counts as long as it was not undone itself.
+/// Finds out what was undone and not redone: an undo counts if it was done, as long as it was not undone itself.
 fn mark_undone(operations: &mut [Operation], places: &HashMap<String, usize>) {
     // An undo is younger than what it undoes, so from the end on every undo is judged before its target.
     for place in (0..operations.len()).rev() {
         let undo = &operations[place];
-        if undo.undone_by.is_some() || undo.state == OperationState::Failed {
+        if undo.undone_by.is_some() || undo.state != OperationState::Done {
             continue;
         }
         let (id, target) = (undo.id.clone(), undo.undoes.as_ref().and_then(|target| places.get(target).copied()));
@@ -196,24 +231,38 @@ pub(crate) fn moved_paths(world: &World) -> HashMap<PathBuf, PathBuf> {
 }
 
 /// An operation that is being written down.
-pub(super) struct Recording<'w> {
+///
+/// Its process holds a lock on a file in `running` until the outcome is in the
+/// log. A process that finds such a file unlocked knows that the operation's
+/// process has died.
+pub(crate) struct Recording<'w> {
     world: &'w World,
     path: Option<PathBuf>,
-    pub(super) id: String,
+    pub(crate) id: String,
+    running: Option<Running>,
+    has_ended: Cell<bool>,
 }
 
 impl<'w> Recording<'w> {
-    /// Writes down that an operation begins.
-    pub(super) fn begin(world: &'w World, kind: OperationKind, undoes: Option<&str>) -> Result<Self, SessionError> {
-        let known = read_all(world)?;
+    /// Finishes or rolls back what dead processes have left, then writes down that an operation of so many steps begins.
+    pub(crate) fn begin(
+        world: &'w World,
+        kind: OperationKind,
+        n_planned: usize,
+        undoes: Option<&str>,
+    ) -> Result<Self, SessionError> {
+        settle_dead(world);
         // Long enough to be told from all others, and short enough to be typed.
-        let draw = || world.environment().entry_uuid().chars().filter(|digit| *digit != '-').take(12).collect();
-        let mut ids = std::iter::repeat_with(draw).take(MAX_DRAWS);
-        let is_free = |id: &String| known.iter().all(|other| other.id != *id);
-        let id = ids.find(is_free).unwrap_or_else(|| world.environment().entry_uuid());
-        let recording = Self { world, path: log_path(world), id };
+        let id: String = world.environment().entry_uuid().chars().filter(|digit| *digit != '-').take(12).collect();
+        let path = log_path(world);
+        if let Some(path) = &path {
+            shorten(world, path)?;
+        }
+        let running = running_dir(world).map(|directory| Running::start(world, &directory, &id)).transpose()?;
+        let recording = Self { world, path, id, running, has_ended: Cell::new(false) };
         recording.write(&mut |line| {
             line.string("time", &to_iso(world.environment().now_ms())).string("kind", kind.word());
+            line.integer("planned", i64::try_from(n_planned).unwrap_or(i64::MAX));
             if let Some(undoes) = undoes {
                 line.string("undoes", undoes);
             }
@@ -222,7 +271,7 @@ impl<'w> Recording<'w> {
     }
 
     /// Writes down what is about to be done, does it, and writes down if that failed.
-    pub(super) fn step<T>(
+    pub(crate) fn step<T>(
         &self,
         step: &Step,
         act: impl FnOnce() -> Result<T, SessionError>,
@@ -231,27 +280,246 @@ impl<'w> Recording<'w> {
         self.write(&mut |line| {
             line.raw("does", json.raw());
         })?;
-        act().inspect_err(|_| self.end("failed"))
+        act()
     }
 
-    pub(super) fn done(self) {
-        self.end("done");
+    pub(crate) fn done(self) {
+        self.end(OperationState::Done);
     }
 
-    /// Writes down how it ended. If that cannot be, it counts as unfinished, and whoever undoes it looks more closely.
-    fn end(&self, state: &str) {
-        drop(self.write(&mut |line| {
-            line.string("state", state);
-        }));
+    /// Writes down how it ended. If that cannot be, the next process finds out.
+    fn end(&self, state: OperationState) {
+        if self.has_ended.replace(true) {
+            return;
+        }
+        let written = self.write(&mut |line| {
+            line.string("state", state.word());
+        });
+        if let Some(running) = self.running.as_ref().filter(|_| written.is_ok()) {
+            drop(self.world.os().remove(&running.path));
+        }
     }
 
     fn write(&self, put: &mut dyn FnMut(&mut ObjectWriter)) -> Result<(), SessionError> {
-        let Some(path) = &self.path else { return Ok(()) };
-        let mut line = ObjectWriter::new();
-        line.string("operation", &self.id);
-        put(&mut line);
-        let mut line = line.finish().into_bytes();
-        line.push(b'\n');
-        Ok(append_notes(self.world.os(), path, &line)?)
+        self.path.as_ref().map_or(Ok(()), |path| write_line(self.world, path, &self.id, put))
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        // Left early, by an error or by a panic.
+        self.end(OperationState::Failed);
+    }
+}
+
+/// Gives a new session's file its name, as an operation if the caller wants that.
+pub(crate) fn publish(
+    world: &World,
+    prepared: Prepared<'_>,
+    session: SessionPlace,
+    source: Option<PathBuf>,
+) -> Result<(), SessionError> {
+    let Some(kind) = world.noted_as else { return Ok(prepared.publish().map(drop)?) };
+    let recording = Recording::begin(world, kind, 1, None)?;
+    let step = Step::Create { session, length: prepared.length(), source };
+    recording.step(&step, || Ok(prepared.publish().map(drop)?))?;
+    recording.done();
+    Ok(())
+}
+
+/// Replaces a session's file by a new version, as an operation of this kind if there is one.
+///
+/// `stamp` is what the name of the original gets.
+pub(crate) fn rewriting<T>(
+    world: &World,
+    kind: Option<OperationKind>,
+    session: SessionPlace,
+    stamp: &str,
+    act: impl FnOnce() -> Result<T, SessionError>,
+) -> Result<T, SessionError> {
+    let Some(kind) = kind else { return act() };
+    let recording = Recording::begin(world, kind, 1, None)?;
+    let original = with_ending(&session.path, &format!(".orig-{stamp}"));
+    let rewritten = recording.step(&Step::Rewrite { session, original }, act)?;
+    recording.done();
+    Ok(rewritten)
+}
+
+fn write_line(
+    world: &World,
+    path: &Path,
+    id: &str,
+    put: &mut dyn FnMut(&mut ObjectWriter),
+) -> Result<(), SessionError> {
+    let mut line = ObjectWriter::new();
+    line.string("operation", id);
+    put(&mut line);
+    let mut line = line.finish().into_bytes();
+    line.push(b'\n');
+    Ok(append_notes(world.os(), path, &line)?)
+}
+
+/// The mark of an operation that is under way: a file whose lock its process holds.
+struct Running {
+    path: PathBuf,
+    /// Held for its lock.
+    _file: Box<dyn OsFile>,
+}
+
+impl Running {
+    fn start(world: &World, directory: &Path, id: &str) -> Result<Self, SessionError> {
+        let os = world.os();
+        create_directory(os, directory, true)?;
+        let path = directory.join(id);
+        // Locked before it has its name, so that no other process finds it unlocked.
+        let temporary = directory.join(format!(".{id}"));
+        let failed = |source| StoreError::io_at("write", &temporary, source);
+        let file = os.open(&temporary, Mode::New).map_err(failed)?;
+        let (pid, host) = os.whoami();
+        let marked = file
+            .try_lock(Lock::Exclusive)
+            .and_then(|_| append_fully(file.as_ref(), format!("{pid} {host}\n").as_bytes()))
+            .and_then(|()| os.rename(&temporary, &path));
+        if let Err(error) = marked {
+            drop(os.remove(&temporary));
+            return Err(failed(error).into());
+        }
+        Ok(Self { path, _file: file })
+    }
+}
+
+fn running_dir(world: &World) -> Option<PathBuf> {
+    world.operations_dir.as_ref().map(|directory| directory.join("running"))
+}
+
+/// The process that is carrying out an operation, if one is.
+pub(super) fn process_of(world: &World, id: &str) -> Option<String> {
+    let file = world.os().open(&running_dir(world)?.join(id), Mode::Append).ok()?;
+    if file.try_lock(Lock::Exclusive).unwrap_or(true) {
+        return None;
+    }
+    let text = read_upto(file.as_ref(), 0, 256).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let mut words = text.split_whitespace();
+    Some(format!("process {} on {}", words.next().unwrap_or("?"), words.next().unwrap_or("?")))
+}
+
+/// Waits until no other process undoes, and keeps others from it until what this returns is dropped.
+pub(super) fn undo_turn(world: &World) -> Result<Option<Box<dyn OsFile>>, SessionError> {
+    let Some(directory) = &world.operations_dir else { return Ok(None) };
+    create_directory(world.os(), directory, true)?;
+    let path = directory.join("undo.lock");
+    let failed = |source| StoreError::io_at("lock", &path, source);
+    let file = world.os().open(&path, Mode::Sidecar).map_err(failed)?;
+    let pause = Duration::from_millis(5);
+    let mut waited = Duration::ZERO;
+    while !file.try_lock(Lock::Exclusive).map_err(failed)? {
+        if waited >= PATIENCE {
+            return Err(SessionError::OperationRunning { what: "another undo".to_owned() });
+        }
+        world.os().wait(pause);
+        waited += pause;
+    }
+    Ok(Some(file))
+}
+
+/// Finishes or rolls back the operations whose processes have died, and writes down what came of each.
+///
+/// What cannot be settled now, because its session is in use or its disk is full, is left for the next process.
+pub(super) fn settle_dead(world: &World) {
+    let Some((directory, path)) = running_dir(world).zip(log_path(world)) else { return };
+    let Ok(marks) = world.os().list(&directory) else { return };
+    for mark in marks {
+        let Some(id) = mark.file_name().and_then(|name| name.to_str()) else { continue };
+        let Ok(file) = world.os().open(&mark, Mode::Append) else { continue };
+        if !file.try_lock(Lock::Exclusive).unwrap_or(false) || file.stat().map_or(0, |stat| stat.n_links) == 0 {
+            continue;
+        }
+        let Ok(operations) = read_all(world) else { continue };
+        let settled = match operations.iter().find(|operation| operation.id == id) {
+            Some(operation) if operation.state == OperationState::Unfinished => {
+                settle(world, operation).and_then(|state| {
+                    write_line(world, &path, id, &mut |line| {
+                        line.string("state", state.word());
+                    })
+                })
+            }
+            // It ended, or it never began.
+            _ => Ok(()),
+        };
+        if settled.is_ok() {
+            drop(world.os().remove(&mark));
+        }
+    }
+}
+
+/// How an operation ended whose process has died: earlier steps were done before the last one was written down.
+fn settle(world: &World, operation: &Operation) -> Result<OperationState, SessionError> {
+    let Some((last, earlier)) = operation.steps.split_last() else { return Ok(OperationState::Failed) };
+    let n_done = earlier.len() + usize::from(settle_step(world, last)?);
+    Ok(match operation.n_planned {
+        _ if n_done == 0 => OperationState::Failed,
+        Some(n_planned) if (n_done as u64) < n_planned => OperationState::Unfinished,
+        _ => OperationState::Done,
+    })
+}
+
+/// A log longer than this is shortened before the next operation.
+const MAX_LOG: u64 = 4 << 20;
+/// So much of its newest part is kept as it is.
+const KEPT: usize = 2 << 20;
+/// Of what is older, only what is still of use is kept, and so much of it.
+const KEPT_OLD: usize = 1 << 20;
+
+/// Keeps the log from growing without bound: what is old goes, unless a session could not be found without it.
+///
+/// Deletions whose sessions are still in the trash stay, and so do moves, by which forks find their parents.
+fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
+    let os = world.os();
+    let Ok(file) = os.open(path, Mode::Append) else { return Ok(()) };
+    let length = file.stat().map_or(0, |stat| stat.length);
+    if length <= MAX_LOG || !file.try_lock(Lock::Exclusive).unwrap_or(false) {
+        return Ok(());
+    }
+    let mut lines: Vec<(String, Vec<u8>)> = Vec::new();
+    read_head(os, path, &mut |line| {
+        if let Some(bytes) = line.bytes.filter(|_| line.span.end() <= length) {
+            let id = Raw::parse(bytes).ok().and_then(|line| line.get("operation").and_then(Raw::as_string));
+            lines.push((id.unwrap_or_default(), bytes.to_vec()));
+        }
+        true
+    })?;
+    let mut needed: HashSet<&str> = HashSet::new();
+    let (mut n_new, mut n_old) = (0, 0);
+    for (id, line) in lines.iter().rev() {
+        if n_new < KEPT {
+            n_new += line.len() + 1;
+            needed.insert(id);
+        } else if n_old < KEPT_OLD && !needed.contains(id.as_str()) && is_of_use(world, line) {
+            n_old += line.len() + 1;
+            needed.insert(id);
+        }
+    }
+    let kept: Vec<&Vec<u8>> =
+        lines.iter().filter(|(id, _)| needed.contains(id.as_str())).map(|(_, line)| line).collect();
+    let failed = |source| StoreError::io_at("write", path, source);
+    replace_file(os, path, &mut |out| {
+        kept.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n"))).map_err(failed)
+    })?;
+    // What others have written down meanwhile.
+    let late = read_upto(file.as_ref(), length, u64::MAX >> 1).map_err(failed)?;
+    if !late.is_empty() {
+        append_notes(os, path, &late)?;
+    }
+    Ok(())
+}
+
+/// Whether a session could not be found any more without a line of the log.
+fn is_of_use(world: &World, line: &[u8]) -> bool {
+    let step = Raw::parse(line).ok().and_then(|line| line.get("does").and_then(Step::read));
+    match step {
+        Some(Step::Move { session, to, .. }) => session.path != to,
+        Some(Step::Delete { to: TrashedTo::Trash(place), .. }) => world.os().link_stat(&place.file).is_ok(),
+        _ => false,
     }
 }

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
-use sessile_store::append_notes;
+use sessile_store::{StoreError, append_notes};
 
-use super::delete::{Deletion, delete_one};
+use super::delete::{Deletion, delete_if};
 use super::log::{OperationKind, Recording};
 use super::step::{SessionPlace, TrashedTo};
 use crate::error::SessionError;
@@ -51,8 +51,10 @@ pub enum Reason {
     Named,
     /// It has labels.
     Labelled,
-    /// It cannot be read, so nobody knows what would be lost.
+    /// It cannot be read, so what would be lost is not known.
     Unreadable,
+    /// It was written to since it was chosen, or a process is using it.
+    InUse,
 }
 
 impl Reason {
@@ -62,6 +64,7 @@ impl Reason {
             Self::Named => "named",
             Self::Labelled => "labelled",
             Self::Unreadable => "unreadable",
+            Self::InUse => "in-use",
         }
     }
 }
@@ -137,15 +140,40 @@ impl Sessions {
         for (session, _) in &pruned.sessions {
             self.deletable(&session.path)?;
         }
-        let recording = Recording::begin(&self.world, OperationKind::Prune, None)?;
-        for (session, last_used) in &pruned.sessions {
+        let chosen = std::mem::take(&mut pruned.sessions);
+        let recording = Recording::begin(&self.world, OperationKind::Prune, chosen.len(), None)?;
+        for (session, last_used) in chosen {
             let place = SessionPlace { path: session.path.clone(), id: session.id.clone() };
-            let to = delete_one(&self.world, &recording, &place, Deletion::ToTrash)?;
-            write_audit(&self.world, &recording.id, session, *last_used, &to)?;
+            let check = || self.check_unchanged(&session);
+            match delete_if(&self.world, &recording, &place, Deletion::ToTrash, &check) {
+                Ok(to) => {
+                    write_audit(&self.world, &recording.id, &session, last_used, &to)?;
+                    pruned.sessions.push((session, last_used));
+                }
+                // A session that came into use since it was chosen stays, and the others go.
+                Err(
+                    SessionError::Store(StoreError::Busy { .. } | StoreError::Gone { .. }) | SessionError::InUse { .. },
+                ) => {
+                    pruned.kept.push(Kept { session, reason: Reason::InUse });
+                }
+                Err(error) => return Err(error),
+            }
         }
         pruned.operation = Some(recording.id.clone());
         recording.done();
         Ok(pruned)
+    }
+
+    /// Refuses a session whose file is not the one that was chosen to be pruned. To be called in its turn.
+    fn check_unchanged(&self, session: &SessionInfo) -> Result<(), SessionError> {
+        let path = &session.path;
+        let stat = self.world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
+        if stat.length == session.size {
+            return Ok(());
+        }
+        let users =
+            vec![format!("it was written to since it was chosen: it has {} bytes, not {}", stat.length, session.size)];
+        Err(SessionError::InUse { path: path.clone(), users })
     }
 
     fn prunable(&self, pruning: &Pruning) -> Result<Pruned, SessionError> {

@@ -10,7 +10,7 @@ use sessile_core::line::Span;
 use sessile_core::version::CURRENT_VERSION;
 use sessile_store::os::FileKind;
 use sessile_store::{
-    FileLog, Log, StoreError, are_one, create_directory, keeping_others_out, read_head, relocate, replace,
+    FileLog, Log, Rewritten, StoreError, are_one, create_directory, keeping_others_out, read_head, relocate, replace,
 };
 
 use super::delete::turn_at;
@@ -141,10 +141,10 @@ impl Sessions {
         if dry_run || sessions.is_empty() {
             return Ok(Moved { operation: None, sessions });
         }
-        let recording = Recording::begin(&self.world, OperationKind::Move, None)?;
+        let recording = Recording::begin(&self.world, OperationKind::Move, sessions.len(), None)?;
         for moving in &mut sessions {
             let cwd = Json::string(&moving.cwd_after.to_string_lossy());
-            moving.original = move_one(&self.world, &recording, &moving.session, &moving.to, Some(&cwd))?;
+            moving.original = move_one(&self.world, &recording, &moving.session, &moving.to, Some(&cwd), &|_| Ok(()))?;
         }
         let operation = Some(recording.id.clone());
         recording.done();
@@ -152,8 +152,9 @@ impl Sessions {
     }
 }
 
-/// Moves one session while nobody else of ours writes to it. Returns where its original is.
+/// Moves one session while no other process of ours writes to it. Returns where its original is.
 ///
+/// `check` is given the working directory that the header names once no other process can change it.
 /// First the file is replaced where it is by one with the new header, then it
 /// gets its new name and loses the old one. At every moment it has a name.
 pub(super) fn move_one(
@@ -162,12 +163,14 @@ pub(super) fn move_one(
     session: &SessionPlace,
     to: &Path,
     cwd_after: Option<&Json>,
+    check: &dyn Fn(Option<&Json>) -> Result<(), SessionError>,
 ) -> Result<Option<PathBuf>, SessionError> {
     let path = &session.path;
     let log = turn_at(world, path)?;
     let (header, span) = header_of(world, path)?;
     check_header(path, session, &header)?;
     let cwd_before = header.json().raw().get("cwd").map(Raw::to_json);
+    check(cwd_before.as_ref())?;
     let is_rewritten = cwd_before.as_ref() != cwd_after;
     let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
     let expected = is_rewritten.then(|| with_ending(path, &format!(".orig-{stamp}")));
@@ -178,30 +181,31 @@ pub(super) fn move_one(
         cwd_after: cwd_after.cloned(),
         original: expected,
     };
-    let original = recording.step(&step, || {
+    let rewritten = recording.step(&step, || {
         if path != to && are_one(world.os(), path, to) {
-            // Somebody was interrupted between the two names. The one that is not wanted yet goes.
+            // A process died between the two names. The one that is not wanted yet goes.
             world.os().remove(to).map_err(|source| StoreError::io_at("move", to, source))?;
         }
         let new_header = || match cwd_after {
             Some(cwd) => header.json().raw().edited(&[Edit::Set("cwd", cwd.raw())]),
             None => header.json().raw().edited(&[Edit::Remove("cwd")]),
         };
-        let original = if is_rewritten { Some(rewrite(world, path, &log, span, new_header(), &stamp)?) } else { None };
+        let rewritten = if is_rewritten { Some(rewrite(world, path, &log, span, new_header(), &stamp)?) } else { None };
         if path != to {
             let directory = to.parent().unwrap_or(Path::new("/"));
             create_directory(world.os(), directory, true)?;
             keeping_others_out(&world.os, path, || Ok::<_, SessionError>(relocate(world.os(), path, to)?))?;
             remember::follow(world, path, to);
         }
-        Ok(original)
+        Ok(rewritten)
     })?;
     if path == to {
         end(log);
     } else {
         log.retire(Some(to));
     }
-    Ok(original)
+    // Only now does the turn at the new file end.
+    Ok(rewritten.map(|rewritten| rewritten.original))
 }
 
 fn end(mut log: FileLog) {
@@ -216,16 +220,15 @@ fn rewrite(
     span: Span,
     header: Json,
     stamp: &str,
-) -> Result<PathBuf, SessionError> {
+) -> Result<Rewritten, SessionError> {
     let stored = Stored::new(log)?;
     let splices = [Splice { at: span, with: header.into_bytes() }];
     let new = Spliced::new(&stored, &splices);
-    let replaced = replace(&world.os, path, stored.length(), stamp, &mut |out| {
+    replace(&world.os, path, stored.length(), stamp, &mut |out| {
         write(&new, out, path).map_err(SessionError::from)?;
         // If another file stands there by now, this fails, and that file stays.
         log.length().map(drop).map_err(SessionError::from)
-    })?;
-    Ok(replaced.original)
+    })
 }
 
 fn check_header(path: &Path, session: &SessionPlace, header: &Header) -> Result<(), SessionError> {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
-use sessile_store::TrashPlace;
+use sessile_store::{HeldTurn, TrashPlace};
 
+use super::delete::PATIENCE;
 use super::log::{OperationKind, Recording};
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
@@ -62,7 +63,7 @@ impl Sessions {
         if dry_run {
             return Ok((found, None));
         }
-        let recording = Recording::begin(&self.world, OperationKind::Restore, None)?;
+        let recording = Recording::begin(&self.world, OperationKind::Restore, 1, None)?;
         self.restore_one(&recording, &found.session, &found.place)?;
         let operation = recording.id.clone();
         recording.done();
@@ -75,6 +76,8 @@ impl Sessions {
         session: &SessionPlace,
         place: &TrashPlace,
     ) -> Result<(), SessionError> {
+        // The lock belongs to the file, so a process that is deleting this session right now is waited for.
+        let _turn = HeldTurn::take(&self.world.os, &place.file, PATIENCE)?;
         let step = Step::Restore { session: session.clone(), from: place.clone() };
         recording.step(&step, || Ok(place.bring_back(self.world.os(), &session.path)?))
     }

@@ -87,6 +87,22 @@ pub enum Step {
         /// Where it was in the trash.
         from: TrashPlace,
     },
+    /// Its file was made, as a copy or from a part of another session.
+    Create {
+        /// The new session.
+        session: SessionPlace,
+        /// How long its file is.
+        length: u64,
+        /// Where it comes from.
+        source: Option<PathBuf>,
+    },
+    /// Its file was replaced by a new version.
+    Rewrite {
+        /// The session.
+        session: SessionPlace,
+        /// Where its original is kept.
+        original: PathBuf,
+    },
 }
 
 impl Step {
@@ -98,7 +114,9 @@ impl Step {
             | Self::Leaf { session, .. }
             | Self::Move { session, .. }
             | Self::Delete { session, .. }
-            | Self::Restore { session, .. } => session,
+            | Self::Restore { session, .. }
+            | Self::Create { session, .. }
+            | Self::Rewrite { session, .. } => session,
         }
     }
 
@@ -141,6 +159,11 @@ impl Step {
                 }
             },
             Self::Restore { from, .. } => put_place(&mut step, from),
+            Self::Create { length, source, .. } => {
+                step.integer("length", i64::try_from(*length).unwrap_or(i64::MAX));
+                put_path(&mut step, "source", source.as_deref());
+            }
+            Self::Rewrite { original, .. } => put_path(&mut step, "original", Some(original)),
         }
         step.finish()
     }
@@ -153,6 +176,8 @@ impl Step {
             Self::Move { .. } => "move",
             Self::Delete { .. } => "delete",
             Self::Restore { .. } => "restore",
+            Self::Create { .. } => "create",
+            Self::Rewrite { .. } => "rewrite",
         }
     }
 
@@ -162,6 +187,7 @@ impl Step {
         let path = |key| text(key).map(PathBuf::from);
         let id = |key| step.get(key).and_then(Raw::as_text).map(EntryId::from);
         let value = |key| step.get(key).map(Raw::to_json);
+        let whole = |key| step.get(key).and_then(Raw::as_number).and_then(whole_number);
         let session = SessionPlace { path: path("path")?, id: text("sessionId")? };
         let place = || Some(TrashPlace { file: path("trashed")?, info: path("info") });
         let is_set = |key| step.get(key).and_then(Raw::as_bool) == Some(true);
@@ -185,9 +211,16 @@ impl Step {
                 Self::Delete { session, to }
             }
             "restore" => Self::Restore { session, from: place()? },
+            "create" => Self::Create { session, length: whole("length")?, source: path("source") },
+            "rewrite" => Self::Rewrite { session, original: path("original")? },
             _ => return None,
         })
     }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number")]
+pub(super) fn whole_number(number: f64) -> Option<u64> {
+    (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as u64)
 }
 
 /// What is absent is left out.
@@ -238,6 +271,9 @@ mod tests {
             Step::Delete { session: session(), to: TrashedTo::Program },
             Step::Delete { session: session(), to: TrashedTo::Nowhere },
             Step::Restore { session: session(), from: place.clone() },
+            Step::Create { session: session(), length: 1 << 40, source: Some("/s".into()) },
+            Step::Create { session: session(), length: 0, source: None },
+            Step::Rewrite { session: session(), original: "/o".into() },
         ] {
             assert_eq!(Step::read(step.to_json().raw()), Some(step));
         }

@@ -10,12 +10,12 @@ use std::path::Path;
 use sessile_core::EntryId;
 use sessile_core::head::Kind;
 use sessile_core::json::{Json, ObjectWriter, Raw};
-use sessile_store::os::{FileKind, Mode, Os, read_fully};
-use sessile_store::{StoreError, are_one};
+use sessile_store::os::{FileKind, Os};
+use sessile_store::{StoreError, TrashPlace, are_one, begins_with};
 
 use super::annotate::apply;
-use super::delete::{Deletion, delete_one};
-use super::log::{Operation, OperationKind, OperationState, Recording};
+use super::delete::{Deletion, delete_one, trash};
+use super::log::{Operation, OperationKind, OperationState, Recording, process_of, settle_dead, undo_turn};
 use super::relocate::{header_of, move_one};
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
@@ -51,6 +51,11 @@ impl Sessions {
     ///
     /// Refuses, and changes nothing, if somebody else has changed since what the operation had changed.
     pub fn undo(&self, id: Option<&str>, dry_run: bool) -> Result<Undone, SessionError> {
+        // Two that undo at once must not choose the same operation.
+        let _turn = if dry_run { None } else { undo_turn(&self.world)? };
+        if !dry_run {
+            settle_dead(&self.world);
+        }
         let (operation, steps) = match id {
             Some(id) => self.wanted(id)?,
             None => self.last_undoable()?,
@@ -58,9 +63,10 @@ impl Sessions {
         if dry_run {
             return Ok(Undone { operation, id: None, steps });
         }
-        let recording = Recording::begin(&self.world, OperationKind::Undo, Some(&operation.id))?;
+        let recording = Recording::begin(&self.world, OperationKind::Undo, steps.len(), Some(&operation.id))?;
+        let changed = |what: String| SessionError::ChangedSince { id: operation.id.clone(), what };
         for step in &steps {
-            self.undo_step(&recording, step)?;
+            self.undo_step(&recording, step, &changed)?;
         }
         for step in &operation.steps {
             self.drop_original(step);
@@ -84,6 +90,7 @@ impl Sessions {
                 return Err(SessionError::Ambiguous { wanted: id.to_owned(), what: "operations", candidates });
             }
         };
+        self.check_ended(&operation)?;
         if let Some(by) = &operation.undone_by {
             return Err(SessionError::UndoneAlready { id: operation.id.clone(), by: by.clone() });
         }
@@ -95,6 +102,7 @@ impl Sessions {
         let operations = self.operations()?;
         let is_open = |it: &Operation| it.kind != OperationKind::Undo && it.undone_by.is_none();
         for operation in operations.into_iter().rev().filter(is_open) {
+            self.check_ended(&operation)?;
             if operation.state == OperationState::Done {
                 let steps = self.inverse(&operation)?;
                 return Ok((operation, steps));
@@ -107,6 +115,16 @@ impl Sessions {
             }
         }
         Err(SessionError::NothingToUndo)
+    }
+
+    /// Refuses an operation that another process is still carrying out.
+    fn check_ended(&self, operation: &Operation) -> Result<(), SessionError> {
+        let process = match operation.state {
+            OperationState::Unfinished => process_of(&self.world, &operation.id),
+            OperationState::Done | OperationState::Failed => None,
+        };
+        let what = |process| format!("operation {} ({}, by {process})", operation.id, operation.kind.word());
+        process.map_or(Ok(()), |process| Err(SessionError::OperationRunning { what: what(process) }))
     }
 
     /// What has to be done to undo an operation, the last step first.
@@ -126,42 +144,29 @@ impl Sessions {
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<Option<Step>, SessionError> {
         match step {
-            Step::Name { session, before, after } => {
-                let manager = self.looked_at(session, changed)?;
-                let now = manager.session_name()?;
-                let is_as = |name| changed(format!("the session is called {} by now", shown(name)));
-                let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
-                let (before, after) = (after.clone(), before.clone());
-                Ok(needed.then(|| Step::Name { session: session.clone(), before, after }))
-            }
-            Step::Label { session, entry, before, after } => {
-                let manager = self.looked_at(session, changed)?;
-                let now = manager.label(entry)?;
-                let is_as = |label| changed(format!("entry {entry} has the label {} by now", shown(label)));
-                let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
-                let (before, after) = (after.clone(), before.clone());
-                Ok(needed.then(|| Step::Label { session: session.clone(), entry: entry.clone(), before, after }))
-            }
-            Step::Leaf { session, before, after, summary } => {
-                let manager = self.looked_at(session, changed)?;
-                let now = manager.leaf_id();
-                let is_ours = if *summary { is_summary_at(&manager, after.as_ref())? } else { now == *after };
-                if !is_ours && now == *before {
-                    return Ok(None);
-                }
-                if !is_ours {
-                    let now = now.map_or_else(|| "before all entries".to_owned(), |id| format!("at {id}"));
-                    return Err(changed(format!("the session has moved on: its leaf is {now}")));
-                }
-                if let Some(leaf) = before {
-                    manager.require(leaf)?;
-                }
-                Ok(Some(Step::Leaf { session: session.clone(), before: now, after: before.clone(), summary: false }))
+            Step::Name { session, .. } | Step::Label { session, .. } | Step::Leaf { session, .. } => {
+                inverse_annotation(&self.looked_at(session, changed)?, step, changed)
             }
             Step::Move { session, to, cwd_before, cwd_after, .. } => {
                 self.inverse_move(session, to, (cwd_before.as_ref(), cwd_after.as_ref()), changed)
             }
             Step::Delete { session, to } => self.inverse_delete(session, to, changed),
+            Step::Create { session, length, .. } => {
+                let path = &session.path;
+                let Ok(stat) = self.world.os().link_stat(path) else { return Ok(None) };
+                self.looked_at(session, changed)?;
+                if stat.length != *length {
+                    return Err(changed(format!("{} was changed since it was made", path.display())));
+                }
+                let file = trash(&self.world).home.join(path.file_name().unwrap_or_default());
+                let to = TrashedTo::Trash(TrashPlace { file, info: None });
+                Ok(Some(Step::Delete { session: session.clone(), to }))
+            }
+            Step::Rewrite { session, original } => Err(changed(format!(
+                "{} was rewritten, and that is not undone by this command; its original is {}",
+                session.path.display(),
+                original.display()
+            ))),
             Step::Restore { session, from } => {
                 if !is_there(self.world.os(), &session.path) {
                     return if is_there(self.world.os(), &from.file) {
@@ -244,24 +249,42 @@ impl Sessions {
         if !is_there(self.world.os(), &session.path) {
             return Err(changed(format!("{} is no longer there", session.path.display())));
         }
-        let manager = self.clone().read_only().open(&session.path, None, None)?;
+        let manager = self.clone().read_only().open_existing(&session.path)?;
         if manager.session_id() != session.id {
             return Err(changed(format!("{} is another session by now", session.path.display())));
         }
         Ok(manager)
     }
 
-    fn undo_step(&self, recording: &Recording<'_>, step: &Step) -> Result<(), SessionError> {
+    /// Does one step of an undo, after looking again once no other process of ours can change the session.
+    fn undo_step(
+        &self,
+        recording: &Recording<'_>,
+        step: &Step,
+        changed: &dyn Fn(String) -> SessionError,
+    ) -> Result<(), SessionError> {
         match step {
             Step::Name { session, .. } | Step::Label { session, .. } | Step::Leaf { session, .. } => {
                 let mut manager = self.open_existing(&session.path)?;
-                recording.step(step, || apply(&mut manager, step, None)).map(drop)
+                manager.upgrade()?;
+                manager.in_turn(|manager| {
+                    // What undoes the undo is there to be done again as long as nothing has changed.
+                    if inverse_annotation(manager, &reversed(step), changed)?.is_none() {
+                        return Ok(());
+                    }
+                    recording.step(step, || apply(manager, step, None)).map(drop)
+                })
             }
-            Step::Move { session, to, cwd_after, .. } => {
-                move_one(&self.world, recording, session, to, cwd_after.as_ref()).map(drop)
+            Step::Move { session, to, cwd_before, cwd_after, .. } => {
+                let check = |cwd: Option<&Json>| match cwd == cwd_before.as_ref() {
+                    true => Ok(()),
+                    false => Err(changed(format!("{} has another header by now", session.path.display()))),
+                };
+                move_one(&self.world, recording, session, to, cwd_after.as_ref(), &check).map(drop)
             }
             Step::Delete { session, .. } => delete_one(&self.world, recording, session, Deletion::ToTrash).map(drop),
             Step::Restore { session, from } => self.restore_one(recording, session, from),
+            Step::Create { .. } | Step::Rewrite { .. } => Ok(()),
         }
     }
 
@@ -302,19 +325,53 @@ fn is_there(os: &dyn Os, path: &Path) -> bool {
     os.link_stat(path).is_ok_and(|stat| stat.kind == FileKind::Regular)
 }
 
-/// Whether a file begins with all that another one holds.
-fn begins_with(os: &dyn Os, path: &Path, other: &Path) -> std::io::Result<bool> {
-    let (file, other) = (os.open(path, Mode::Read)?, os.open(other, Mode::Read)?);
-    let (mut one, mut two) = (vec![0; 256 << 10], vec![0; 256 << 10]);
-    let mut offset = 0;
-    loop {
-        let n_read = read_fully(other.as_ref(), &mut two, offset)?;
-        if n_read == 0 {
-            return Ok(true);
+/// The step that a step of an undo undoes.
+fn reversed(step: &Step) -> Step {
+    let mut step = step.clone();
+    match &mut step {
+        Step::Name { before, after, .. } | Step::Label { before, after, .. } => std::mem::swap(before, after),
+        Step::Leaf { before, after, .. } => std::mem::swap(before, after),
+        _ => {}
+    }
+    step
+}
+
+/// What undoes a name, a label or a leaf move; none if it was never done, or was undone by hand.
+fn inverse_annotation(
+    manager: &SessionManager,
+    step: &Step,
+    changed: &dyn Fn(String) -> SessionError,
+) -> Result<Option<Step>, SessionError> {
+    match step {
+        Step::Name { session, before, after } => {
+            let now = manager.session_name()?;
+            let is_as = |name| changed(format!("the session is called {} by now", shown(name)));
+            let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
+            let (before, after) = (after.clone(), before.clone());
+            Ok(needed.then(|| Step::Name { session: session.clone(), before, after }))
         }
-        if read_fully(file.as_ref(), &mut one[..n_read], offset)? != n_read || one[..n_read] != two[..n_read] {
-            return Ok(false);
+        Step::Label { session, entry, before, after } => {
+            let now = manager.label(entry)?;
+            let is_as = |label| changed(format!("entry {entry} has the label {} by now", shown(label)));
+            let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
+            let (before, after) = (after.clone(), before.clone());
+            Ok(needed.then(|| Step::Label { session: session.clone(), entry: entry.clone(), before, after }))
         }
-        offset += n_read as u64;
+        Step::Leaf { session, before, after, summary } => {
+            let now = manager.leaf_id();
+            let is_ours = if *summary { is_summary_at(manager, after.as_ref())? } else { now == *after };
+            if !is_ours && now == *before {
+                return Ok(None);
+            }
+            if !is_ours {
+                let now = now.map_or_else(|| "before all entries".to_owned(), |id| format!("at {id}"));
+                return Err(changed(format!("the session has moved on: its leaf is {now}")));
+            }
+            if let Some(leaf) = before {
+                manager.require(leaf)?;
+            }
+            Ok(Some(Step::Leaf { session: session.clone(), before: now, after: before.clone(), summary: false }))
+        }
+        _ => Ok(None),
     }
 }

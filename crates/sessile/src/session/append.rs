@@ -150,9 +150,10 @@ impl Session {
     /// Begins a turn at the file, if there is one.
     pub(crate) fn begin_turn(&mut self) -> Result<Turn, SessionError> {
         let turn = match &mut self.backing {
-            Backing::File { log, .. } => log.begin_turn()?,
-            Backing::Memory(_) | Backing::Awaited { .. } => Turn::Ours,
+            Backing::File { log, .. } => log.begin_turn(),
+            Backing::Memory(_) | Backing::Awaited { .. } => Ok(Turn::Ours),
         };
+        let turn = turn.map_err(|error| self.noticed(error.into()))?;
         self.n_turns += 1;
         Ok(turn)
     }

@@ -7,11 +7,12 @@ use sessile_core::date::to_iso;
 use sessile_core::head::Kind;
 use sessile_core::line::Line;
 use sessile_core::outline::Row;
-use sessile_store::{StoreError, Turn, create_copy, create_file, replace};
+use sessile_store::{Prepared, StoreError, Turn, prepare_copy, prepare_file, replace};
 
 use super::outlined::save_outline;
 use super::{Backing, Session};
 use crate::error::SessionError;
+use crate::operations::{SessionPlace, rewriting};
 use crate::world::World;
 
 impl Session {
@@ -46,10 +47,13 @@ impl Session {
         let Backing::File { log, .. } = &self.backing else { return Ok(()) };
         let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
         let known = self.outline.end();
-        let replaced = replace(&world.os, &path, known, &stamp, &mut |out| {
-            self.write_lines(&path, out, &|_| true)?;
-            // Somebody may have rewritten the file while it was being copied.
-            log.length().map(drop).map_err(SessionError::from)
+        let place = SessionPlace { path: path.clone(), id: self.header.id() };
+        let replaced = rewriting(world, world.noted_as, place, &stamp, || {
+            replace(&world.os, &path, known, &stamp, &mut |out| {
+                self.write_lines(&path, out, &|_| true)?;
+                // Another program may have rewritten the file while it was being copied.
+                log.length().map(drop).map_err(SessionError::from)
+            })
         });
         // Also after an error the new file may be in place already, and then that is the one to go on with.
         if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
@@ -91,20 +95,30 @@ impl Session {
     ///
     /// Where nothing has to change, the bytes are moved without being looked
     /// at, and the outline of the new file is known already.
-    pub(crate) fn copy_behind(&self, world: &World, header: &[u8], path: &Path) -> Result<(), SessionError> {
+    pub(crate) fn copy_behind<'w>(
+        &self,
+        world: &'w World,
+        header: &[u8],
+        path: &Path,
+    ) -> Result<Prepared<'w>, SessionError> {
         let log = self.backing.log();
         if let Some((body, file)) = self.outline.body().zip(log.file()) {
-            create_copy(world.os(), path, world.is_on_disk(), header, file, body)?;
-            if let Some(outline) = self.outline.behind_header(header.trim_ascii_end()) {
-                save_outline(world, path, &outline);
-            }
-            return Ok(());
+            return Ok(prepare_copy(world.os(), path, world.is_on_disk(), header, file, body)?);
         }
-        create_file(world.os(), path, world.is_on_disk(), &mut |out| {
+        prepare_file(world.os(), path, world.is_on_disk(), &mut |out| {
             let failed = |source| StoreError::io_at("write", path, source);
             out.write_all(header).map_err(failed)?;
             self.write_lines(path, out, &|row| self.outline.kind(row) != Kind::Header)
         })
+    }
+
+    /// Saves the outline of a file that [`copy_behind`](Self::copy_behind) made, if it is known.
+    pub(crate) fn save_copied_outline(&self, world: &World, header: &[u8], path: &Path) {
+        if self.outline.body().is_some()
+            && let Some(outline) = self.outline.behind_header(header.trim_ascii_end())
+        {
+            save_outline(world, path, &outline);
+        }
     }
 
     /// Writes every line, entries in the current version's form and all else byte for byte.

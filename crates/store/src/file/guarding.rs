@@ -36,7 +36,7 @@ impl FileLog {
             return Ok(());
         }
         let mut lock = TurnLock::new(Arc::clone(&self.os), &self.path);
-        if !matches!(lock.try_take(), Ok(true)) {
+        if !matches!(lock.try_take(None), Ok(true)) {
             return Ok(());
         }
         self.turn = TurnState { lock: Some(lock), depth: 1, current: Some(Turn::Ours), is_kept: self.turn.is_kept };
@@ -151,6 +151,7 @@ impl FileLog {
             wait_until_still(self.os.as_ref(), &self.path);
         }
         self.reopen()?;
+        self.follow_file()?;
         self.ready_guard();
         let is_ours = self.turn.current == Some(Turn::Ours);
         if let Some(guard) = self.guard.as_mut().filter(|_| is_ours) {
@@ -158,6 +159,16 @@ impl FileLog {
             if !lines.is_empty() {
                 self.notify(Notice::Recovered { lines });
             }
+        }
+        Ok(())
+    }
+
+    /// Takes the lock of the file that has the name by now, in place of the lock of the file that had it.
+    fn follow_file(&mut self) -> Result<(), StoreError> {
+        let is_other = |lock: &TurnLock| lock.identity() != Some(self.identity);
+        if self.turn.current == Some(Turn::Ours) && self.turn.lock.as_ref().is_some_and(is_other) {
+            self.turn.current = Some(self.take_lock()?);
+            self.guarding.is_ready = false;
         }
         Ok(())
     }
@@ -197,7 +208,7 @@ impl FileLog {
             }
             _ => drop(self.os.remove(&guard)),
         }
-        lock.remove();
+        lock.retire();
     }
 
     /// Takes the sidecars away if nobody needs them any more.
@@ -208,7 +219,7 @@ impl FileLog {
         if (0..CONFIRMED_AFTER_MS).contains(&age) && self.guard.is_some() && self.guarding.waiting.is_empty() {
             return;
         }
-        if !(lock.is_held() || lock.try_take().unwrap_or(false)) {
+        if !(lock.is_held() || lock.try_take(None).unwrap_or(false)) {
             return;
         }
         if !self.guarding.waiting.is_empty() {

@@ -58,6 +58,10 @@ impl<L: Layer + 'static> Os for Layered<L> {
         RealOs.rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealOs.rename_new(from, to)
+    }
+
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         RealOs.link(from, to)
     }

@@ -20,6 +20,23 @@ use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Stat};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealOs;
 
+/// Renames a file to a name that must be free, as one step of the kernel.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(|errno| match errno {
+        // What a kernel, or a file system, says that does not know the flag.
+        Errno::INVAL | Errno::NOSYS | Errno::NOTSUP => io::ErrorKind::Unsupported.into(),
+        errno => errno.into(),
+    })
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename_without_replacing(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 impl Os for RealOs {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn OsFile>> {
         let mut options = OpenOptions::new();
@@ -53,6 +70,10 @@ impl Os for RealOs {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        rename_without_replacing(from, to)
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {

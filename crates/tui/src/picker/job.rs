@@ -282,7 +282,7 @@ impl Desk {
     fn export(&self, paths: &[PathBuf], to: &Path, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
         let options = ExportOptions { format: ExportFormat::Markdown, ..ExportOptions::default() };
         for path in paths {
-            let session = self.sessions.clone().read_only().open(path, None, None)?;
+            let session = self.sessions.clone().read_only().open_existing(path)?;
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             session.export_to(&options, &to.join(format!("{stem}.md")), false)?;
         }

@@ -43,7 +43,7 @@ pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], wi
     if n_forks > 0 {
         lines.push(Line::new().ink(Ink::DIM, &format!("{n_forks} forked from it")));
     }
-    match sessions.clone().read_only().open(path, None, None) {
+    match sessions.clone().read_only().open_existing(path) {
         Ok(session) => inside(&session, width, &mut lines).unwrap_or_else(|error| {
             lines.push(Line::new().ink(Ink::BAD, &told(&error)));
         }),

@@ -129,7 +129,7 @@ impl Desk {
     }
 
     fn load(&self) -> Result<ReaderNews, SessionError> {
-        let session = self.sessions.clone().read_only().open(&self.path, None, None)?;
+        let session = self.sessions.clone().read_only().open_existing(&self.path)?;
         if !session.is_stored() {
             return Err(SessionError::NotASession { path: self.path.clone() });
         }

@@ -26,7 +26,7 @@ pub(crate) fn forked(
     entry: &EntryId,
     position: ForkPosition,
 ) -> Result<Outcome<Forked>, SessionError> {
-    let session = sessions.open(path, None, None)?;
+    let session = sessions.open_existing(path)?;
     let mut host = SessionHost::new(sessions.clone(), session);
     let forked = host.fork(entry, position)?;
     if matches!(forked, Outcome::Done(_)) && !host.session().is_stored() {
@@ -73,7 +73,7 @@ impl Desk {
             cancel: cancel.clone(),
             ..NavigateWishes::default()
         };
-        let session = self.sessions.open(&self.path, None, None)?;
+        let session = self.sessions.open_existing(&self.path)?;
         let mut host = SessionHost::new(self.sessions.clone(), session);
         let Some(mut task) = host.begin_navigation(self.id(row)?, wishes)? else {
             let words = "This is where the session goes on already".to_owned();

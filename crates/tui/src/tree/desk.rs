@@ -62,7 +62,7 @@ impl Desk {
 
     /// Opens the session, again if it is open.
     fn open(&self) -> Result<(), SessionError> {
-        let session = self.sessions.clone().read_only().open(&self.path, None, None)?;
+        let session = self.sessions.clone().read_only().open_existing(&self.path)?;
         if !session.is_stored() {
             return Err(SessionError::NotASession { path: self.path.clone() });
         }

@@ -1,0 +1,121 @@
+//! What became of a step whose process died while it was being done.
+//!
+//! Every step is one append, one new file, or one change of names, so it was
+//! done or it was not. Only where a system cannot change a name in one step,
+//! or across file systems, a session may be left with two names. Then the step
+//! is finished.
+
+use std::path::Path;
+
+use sessile_core::json::{Json, Raw};
+use sessile_store::os::FileKind;
+use sessile_store::{HeldTurn, TrashPlace, are_one, is_finished_copy, relocate};
+
+use super::delete::{PATIENCE, turn_at};
+use super::relocate::header_of;
+use super::step::{SessionPlace, Step, TrashedTo};
+use crate::error::SessionError;
+use crate::manager::{SessionManager, Sessions};
+use crate::remember;
+use crate::world::World;
+
+/// Finishes or rolls back a step. Returns whether it is done now.
+pub(super) fn settle_step(world: &World, step: &Step) -> Result<bool, SessionError> {
+    match step {
+        Step::Name { session, after, .. } => Ok(looked_at(world, session)?.session_name()? == *after),
+        Step::Label { session, entry, after, .. } => Ok(looked_at(world, session)?.label(entry)? == *after),
+        Step::Leaf { session, before, .. } => Ok(looked_at(world, session)?.leaf_id() != *before),
+        Step::Move { session, to, cwd_before, cwd_after, .. } => {
+            settle_move(world, session, to, (cwd_before.as_ref(), cwd_after.as_ref()))
+        }
+        Step::Delete { session, to: TrashedTo::Trash(place) } => settle_deletion(world, session, place),
+        Step::Delete { session, .. } => Ok(!is_session(world, session)),
+        Step::Restore { session, from } => settle_restoration(world, session, from),
+        Step::Create { session, .. } => Ok(is_session(world, session)),
+        Step::Rewrite { original, .. } => Ok(is_there(world, original)),
+    }
+}
+
+fn settle_move(
+    world: &World,
+    session: &SessionPlace,
+    to: &Path,
+    (cwd_before, cwd_after): (Option<&Json>, Option<&Json>),
+) -> Result<bool, SessionError> {
+    let path = &session.path;
+    if !is_session(world, session) {
+        return Ok(path != to);
+    }
+    let cwd = header_of(world, path)?.0.json().raw().get("cwd").map(Raw::to_json);
+    if path == to {
+        return Ok(cwd.as_ref() == cwd_after && cwd_before != cwd_after);
+    }
+    let has_both = is_there(world, to);
+    if !has_both && (cwd.as_ref() != cwd_after || cwd_before == cwd_after) {
+        return Ok(false);
+    }
+    if has_both && !is_same(world, path, to) {
+        return Ok(false);
+    }
+    let log = turn_at(world, path)?;
+    relocate(world.os(), path, to)?;
+    remember::follow(world, path, to);
+    log.retire(Some(to));
+    Ok(true)
+}
+
+fn settle_deletion(world: &World, session: &SessionPlace, place: &TrashPlace) -> Result<bool, SessionError> {
+    let path = &session.path;
+    if !is_there(world, &place.file) {
+        let is_back = is_session(world, session);
+        if is_back {
+            place.give_back(world.os());
+        }
+        return Ok(!is_back);
+    }
+    if is_there(world, path) && is_same(world, path, &place.file) {
+        let log = turn_at(world, path)?;
+        relocate(world.os(), path, &place.file)?;
+        log.retire(None);
+    }
+    Ok(true)
+}
+
+fn settle_restoration(world: &World, session: &SessionPlace, place: &TrashPlace) -> Result<bool, SessionError> {
+    let path = &session.path;
+    if !is_session(world, session) {
+        return Ok(false);
+    }
+    if is_there(world, &place.file) {
+        if !is_same(world, &place.file, path) {
+            return Ok(false);
+        }
+        let _turn = HeldTurn::take(&world.os, &place.file, PATIENCE)?;
+        relocate(world.os(), &place.file, path)?;
+    }
+    place.give_back(world.os());
+    Ok(true)
+}
+
+/// Whether a name leads to the same file as another one, or to a finished copy of it on another file system.
+fn is_same(world: &World, from: &Path, to: &Path) -> bool {
+    are_one(world.os(), from, to) || is_finished_copy(world.os(), from, to)
+}
+
+pub(super) fn is_there(world: &World, path: &Path) -> bool {
+    world.os().link_stat(path).is_ok_and(|stat| stat.kind == FileKind::Regular)
+}
+
+/// Whether the session is at its place.
+pub(super) fn is_session(world: &World, session: &SessionPlace) -> bool {
+    is_there(world, &session.path) && header_of(world, &session.path).is_ok_and(|(header, _)| header.id() == session.id)
+}
+
+/// Opens a session only to look at it.
+fn looked_at(world: &World, session: &SessionPlace) -> Result<SessionManager, SessionError> {
+    let manager = Sessions { world: world.clone() }.read_only().open_existing(&session.path)?;
+    if manager.session_id() == session.id {
+        return Ok(manager);
+    }
+    Err(SessionError::OtherSession { path: session.path.clone(), id: session.id.clone() })
+}

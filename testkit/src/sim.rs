@@ -248,6 +248,11 @@ impl SimOs {
         self.change(|world| world.advance(ms));
     }
 
+    /// See [`World::step_clock`].
+    pub fn step_clock(&self, ms: i64) {
+        self.change(|world| world.step_clock(ms));
+    }
+
     /// See [`World::foreign_append`].
     pub fn foreign_append(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
         self.change(|world| world.foreign_append(path.as_ref(), bytes.as_ref()));

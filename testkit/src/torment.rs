@@ -74,13 +74,26 @@ const ROWS: [Row; 10] = [
 /// The rows that run when none is asked for. The others find defects that are known and not mended yet.
 const ENABLED: &[&str] = &["kill", "writers", "rewrites", "powerloss", "limits", "syscalls", "stopped", "symlinks"];
 
-/// The bugs that show in a row of this bench, and in which. The others need the simulated bench.
-const PLANTS: [(Bug, &str); 5] = [
+/// The bugs that show in a row of this bench, and in which, or in which part of it. The others need the simulated bench.
+const PLANTS: &[(Bug, &str)] = &[
     (Bug::NoSeal, "kill"),
     (Bug::NoPostCheck, "kill"),
     (Bug::GuardOff, "rewrites"),
     (Bug::AcknowledgeBeforeSync, "powerloss"),
     (Bug::NoDirectorySync, "syscalls"),
+    (Bug::NoTurnInRestore, "pairs:restore+*"),
+    (Bug::RenameReplaces, "pairs:import+import"),
+    (Bug::NoTemporaryName, "operations:import"),
+    (Bug::FailedUndoCounts, "operations:undo-delete"),
+    (Bug::TwoUndosAtOnce, "pairs:undo-name+undo-name"),
+    (Bug::UndoUnchecked, "pairs:undo-name+name"),
+    (Bug::LogAfterStep, "operations:delete"),
+    (Bug::DoneBeforeStep, "operations:delete"),
+    (Bug::NoSettling, "operations:name"),
+    (Bug::RunningUnlocked, "pairs:move+undo-name"),
+    (Bug::ExistenceApart, "pairs:append+delete"),
+    (Bug::NoRecheckInPrune, "pairs:prune+append"),
+    (Bug::NoTurnInMove, "pairs:move+append"),
 ];
 
 /// Why a row, or a part of it, did not run.
@@ -156,20 +169,22 @@ pub fn run(plan: &Plan, program: &Path) -> bool {
     n_lost == 0 && n_wrong == 0
 }
 
-/// Whether a row runs: the one that was asked for, the one that shows the planted bug, or every one.
+/// Whether a row runs: the one that was asked for, or every one.
 fn is_wanted(plan: &Plan, name: &str) -> bool {
     if let Some(only) = &plan.only {
         return only.split(':').next() == Some(name);
     }
-    match plan.plant {
-        Some(plant) => PLANTS.iter().any(|(bug, row)| *bug == plant && *row == name),
-        None => plan.is_long || ENABLED.contains(&name),
-    }
+    plan.is_long || ENABLED.contains(&name)
 }
 
 /// The bug of this name.
 pub fn bug_named(name: &str) -> Option<Bug> {
     planted::ALL.into_iter().find(|bug| format!("{bug:?}") == name)
+}
+
+/// The row that shows a bug, or the part of it.
+pub fn row_of(bug: Bug) -> Option<String> {
+    PLANTS.iter().find(|(shown, _)| *shown == bug).map(|(_, row)| (*row).to_owned())
 }
 
 /// The bugs whose effect this bench is known to show.

@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use sessile::os::outlive_file_size_limit;
-use sessile_testkit::torment::{self, Plan, bug_named, part, shown_bugs};
+use sessile_testkit::torment::{self, Plan, bug_named, part, row_of, shown_bugs};
 
 const USAGE: &str = "usage: torture [--long] [--only ROW] [--seed N] [--scale F] [--plant BUG|all] [--sessile PROGRAM]";
 
@@ -25,7 +25,8 @@ fn main() -> ExitCode {
     }
     let mut all_noticed = true;
     for bug in plants {
-        let noticed = !torment::run(&Plan { plant: Some(bug), ..plan.clone() }, &program);
+        let only = plan.only.clone().or_else(|| row_of(bug));
+        let noticed = !torment::run(&Plan { plant: Some(bug), only, ..plan.clone() }, &program);
         println!("planted {bug:?}: {}", if noticed { "noticed" } else { "NOT NOTICED" });
         all_noticed &= noticed;
     }

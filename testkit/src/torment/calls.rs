@@ -8,9 +8,27 @@ use super::{Bench, Skipped};
 
 /// Calls that change something others can see, or make it last.
 const CHANGING: [&str; 21] = [
-    "write", "pwrite64", "fdatasync", "fsync", "rename", "renameat", "renameat2", "link", "linkat", "unlink",
-    "unlinkat", "flock", "ftruncate", "mkdir", "mkdirat", "rmdir", "fallocate", "copy_file_range",
-    "utimensat", "fchmodat", "chmod",
+    "write",
+    "pwrite64",
+    "fdatasync",
+    "fsync",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "unlink",
+    "unlinkat",
+    "flock",
+    "ftruncate",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "fallocate",
+    "copy_file_range",
+    "utimensat",
+    "fchmodat",
+    "chmod",
 ];
 
 /// One system call of a command.

@@ -33,6 +33,8 @@ pub(super) enum Undo {
     Last,
     /// `undo` with the id of the undo, which does it again.
     Again,
+    /// `undo`, after which what was made is in the trash.
+    IntoTrash,
     /// Nothing does.
     Never,
 }
@@ -66,10 +68,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         name: "label",
         content: same,
         prepare: |_| {},
-        args: |stage, who| words(&["label", &stage.path(ALPHA), &entry_id(ALPHA, 1), &format!("label of {who}"), "--json"]),
-        request: Some(|stage, who| {
-            json!({"type": "set_label", "sessionPath": stage.path(ALPHA), "entryId": entry_id(ALPHA, 1), "label": format!("label of {who}")})
-        }),
+        args: |stage, who| {
+            words(&["label", &stage.path(ALPHA), &entry_id(ALPHA, 1), &format!("label of {who}"), "--json"])
+        },
+        request: Some(
+            |stage, who| json!({"type": "set_label", "sessionPath": stage.path(ALPHA), "entryId": entry_id(ALPHA, 1), "label": format!("label of {who}")}),
+        ),
         undo: Undo::Last,
         destroys: &[],
     },
@@ -160,7 +164,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         prepare: |_| {},
         args: |stage, _| words(&["import", &import_source(stage), "--json"]),
         request: None,
-        undo: Undo::Never,
+        undo: Undo::IntoTrash,
         destroys: &[],
     },
     Operation {
@@ -169,7 +173,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         prepare: |_| {},
         args: |stage, _| words(&["clone", &stage.path(ALPHA), "--json"]),
         request: Some(|stage, _| json!({"type": "clone", "sessionPath": stage.path(ALPHA)})),
-        undo: Undo::Never,
+        undo: Undo::IntoTrash,
         destroys: &[],
     },
     Operation {
@@ -177,8 +181,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         content: same,
         prepare: |_| {},
         args: |stage, _| words(&["fork", &stage.path(ALPHA), &entry_id(ALPHA, 1), "--at", "--json"]),
-        request: Some(|stage, _| json!({"type": "fork", "sessionPath": stage.path(ALPHA), "entryId": entry_id(ALPHA, 2)})),
-        undo: Undo::Never,
+        request: Some(
+            |stage, _| json!({"type": "fork", "sessionPath": stage.path(ALPHA), "entryId": entry_id(ALPHA, 2)}),
+        ),
+        undo: Undo::IntoTrash,
         destroys: &[],
     },
     Operation {

@@ -3,6 +3,9 @@
 //! While it is stopped the other one runs. What comes of both must be what comes of one after the other, in
 //! either order, or of one alone if the other one says that it failed.
 
+mod agent;
+mod clients;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -35,6 +38,21 @@ struct Outcomes {
 pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     tool("strace", &[&"-V"]).map_err(Skipped)?;
     let mut report = Report::default();
+    match bench.wanted_part() {
+        Some("clients") => clients::run(bench, &mut report).unwrap_or_else(|why| report.skip(why)),
+        Some("pi") => agent::run(bench, &mut report).unwrap_or_else(|why| report.skip(why)),
+        Some(_) => processes(bench, &mut report)?,
+        None => {
+            processes(bench, &mut report)?;
+            clients::run(bench, &mut report).unwrap_or_else(|why| report.skip(why));
+            agent::run(bench, &mut report).unwrap_or_else(|why| report.skip(why));
+        }
+    }
+    Ok(report)
+}
+
+/// Two processes, one of which is stopped.
+fn processes(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let mut pairs = pairs(bench);
     let is_all = bench.plan.is_long || bench.wanted_part().is_some();
     let mut random = bench.random(400);
@@ -47,8 +65,7 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     for (one, other) in pairs {
         let outcomes = outcomes(bench, one, other);
         let stage = stage(bench, one, other);
-        let calls = calls_of(bench, &stage, &(one.args)(&stage, "a"))?;
-        let mut calls: Vec<Call> = calls.into_iter().filter(|call| call.changes).collect();
+        let mut calls = calls_of(bench, &stage, &(one.args)(&stage, "a"))?;
         if !is_all && !calls.is_empty() {
             calls = vec![calls.swap_remove(random.below(calls.len()))];
         }
@@ -56,12 +73,12 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
         for call in calls {
             report.add("races", 1);
             if let Err(problem) = race(bench, one, other, &outcomes, &call) {
-                let name = format!("{}+{}", one.name, other.name);
-                report.blame(format!("{name}, the first stopped after {} {}: {problem}", call.name, call.when));
+                let name = format!("{}+{}, the first stopped after {} {}", one.name, other.name, call.name, call.when);
+                report.accuse(&name, &problem);
             }
         }
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Every operation beside every other one and itself. Those that differ only in what went before count once as second.
@@ -109,13 +126,7 @@ fn outcomes(bench: &Bench, one: &Operation, other: &Operation) -> Outcomes {
     Outcomes { before, allowed }
 }
 
-fn race(
-    bench: &Bench,
-    one: &Operation,
-    other: &Operation,
-    outcomes: &Outcomes,
-    call: &Call,
-) -> Result<(), String> {
+fn race(bench: &Bench, one: &Operation, other: &Operation, outcomes: &Outcomes, call: &Call) -> Result<(), String> {
     let stage = stage(bench, one, other);
     let (first, second) = at_once(bench, &stage, &(one.args)(&stage, "a"), &(other.args)(&stage, "b"), call);
     if first.is_stuck || second.is_stuck {
@@ -186,7 +197,8 @@ pub(super) fn stopped_at(
                 meanwhile();
             }
             for id in &stopped[n_stops..] {
-                drop(kill_process(*id, Signal::CONT));
+                // A thread that has ended needs no signal.
+                let _ = kill_process(*id, Signal::CONT);
             }
             n_stops = stopped.len();
         }

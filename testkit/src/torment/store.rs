@@ -52,13 +52,19 @@ impl Ended {
     /// What it said, in one short line.
     pub(super) fn words(&self) -> String {
         let words = if self.err.trim().is_empty() { self.out.trim() } else { self.err.trim() };
-        let words: String = words.replace('\n', " ").chars().take(300).collect();
+        let words: Vec<&str> = words.split_whitespace().map(short).collect();
+        let words: String = words.join(" ").chars().take(240).collect();
         match self.code {
             Some(code) => format!("exit {code}: {words}"),
             None if self.is_stuck => "stuck".to_owned(),
             None => format!("killed: {words}"),
         }
     }
+}
+
+/// A word without the directories of the path in it.
+fn short(word: &str) -> &str {
+    word.rsplit_once('/').map_or(word, |(_, name)| name)
 }
 
 impl Stage {
@@ -253,14 +259,16 @@ pub(super) fn wait(mut child: std::process::Child) -> Ended {
     let watch = std::thread::spawn(move || {
         let is_stuck = is_over.recv_timeout(STUCK) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
         if is_stuck && let Some(id) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
-            drop(rustix::process::kill_process(id, rustix::process::Signal::KILL));
+            // It may have ended at this very moment.
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
         }
         is_stuck
     });
     let mut said = Vec::new();
     drop(out.read_to_end(&mut said));
     let status = child.wait().unwrap();
-    drop(ended.send(()));
+    // Nobody listens any more if it was stuck.
+    let _ = ended.send(());
     let is_stuck = watch.join().unwrap();
     let complaints = read.join().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -317,6 +325,8 @@ pub(super) struct Seen {
     pub(super) path: PathBuf,
     pub(super) cwd: String,
     pub(super) name: String,
+    /// Every name it ever had.
+    pub(super) names: Vec<String>,
     pub(super) labels: BTreeMap<String, String>,
     /// The texts of all messages, in order.
     pub(super) texts: Vec<String>,
@@ -335,6 +345,7 @@ impl Picture {
             path: path.to_path_buf(),
             cwd: String::new(),
             name: String::new(),
+            names: Vec::new(),
             labels: BTreeMap::new(),
             texts: Vec::new(),
             version: 0,
@@ -430,7 +441,10 @@ impl Seen {
                 self.cwd = text(&line["cwd"]);
                 self.version = line["version"].as_u64().unwrap_or(1);
             }
-            Some("session_info") => self.name = text(&line["name"]),
+            Some("session_info") => {
+                self.name = text(&line["name"]);
+                self.names.push(self.name.clone());
+            }
             Some("label") => {
                 let (entry, label) = (text(&line["targetId"]), text(&line["label"]));
                 if label.is_empty() {

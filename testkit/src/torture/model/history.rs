@@ -1,14 +1,14 @@
 //! Who does what, and what came of it.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sessile::json::Json;
 use sessile::os::Os;
 use sessile::{Deletion, Environment, OperationState, SessionError, Sessions, Step};
-use sessile_store::{StoreError, chain};
+use sessile_store::chain;
 
 use super::observed::Observed;
 use super::order::explains;
@@ -222,12 +222,8 @@ impl Process {
         let pid = u32::try_from(100 + who * 10 + life).unwrap();
         let os = os.process(pid);
         let seed = u64::from(pid);
-        let environment = Surroundings {
-            replay: Replay::new(NOW_MS, seed),
-            os: os.clone(),
-            pid,
-            n_sessions: Arc::default(),
-        };
+        let environment =
+            Surroundings { replay: Replay::new(NOW_MS, seed), os: os.clone(), pid, n_sessions: Arc::default() };
         Self { os, environment, who }
     }
 
@@ -243,8 +239,15 @@ impl Process {
         let words = format!("{} of {}", nth, self.who);
         let done = self.act(planned.op, &words);
         let end = clock.fetch_add(1, Ordering::SeqCst);
-        let event = |effect, id, end, is_optional, refusal| {
-            Event { who: self.who, op: planned.op, begin, end, effect, id, is_optional, refusal }
+        let event = |effect, id, end, is_optional, refusal| Event {
+            who: self.who,
+            op: planned.op,
+            begin,
+            end,
+            effect,
+            id,
+            is_optional,
+            refusal,
         };
         if self.os.crashed() {
             // What it said, nobody has heard.
@@ -263,7 +266,7 @@ impl Process {
         let id = |session: usize| SESSIONS[session].to_owned();
         Ok(match op {
             Op::Append(session) => {
-                let mut manager = open(&sessions, &self.os, &path(session))?;
+                let mut manager = sessions.open_existing(path(session))?;
                 let message = format!(r#"{{"role":"user","content":"{words}","timestamp":1}}"#);
                 manager.append_message(Json::parse(message).unwrap())?;
                 (meant(op, words), None)
@@ -285,7 +288,7 @@ impl Process {
                 (Effect::Undo(undone.operation.id, undone.steps), undone.id)
             }
             Op::Fork(session) => {
-                let mut manager = open(&sessions, &self.os, &path(session))?;
+                let mut manager = sessions.open_existing(path(session))?;
                 manager.clone_session()?;
                 (Effect::Fork(manager.session_id(), id(session)), None)
             }
@@ -311,12 +314,6 @@ fn meant(op: Op, words: &str) -> Effect {
         Op::Import => Effect::Import,
         Op::Undo => Effect::Nothing,
     }
-}
-
-/// Opens a session that must be there, as commands do.
-fn open(sessions: &Sessions, os: &SimOs, path: &Path) -> Result<sessile::SessionManager, SessionError> {
-    os.stat(path).map_err(|source| StoreError::Io { action: "open", path: path.to_path_buf(), source })?;
-    sessions.open(path, None, None)
 }
 
 /// Where a session is now, to somebody who just looked.

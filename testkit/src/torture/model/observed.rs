@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::history::HOME;
+use super::history::{HOME, IMPORTED};
 use crate::sim::{Seen, SimOs};
 
 /// Every file that is a session, by the session's id.
@@ -65,10 +65,16 @@ impl Observed {
         found.iter().find(|found| !found.is_in_trash).map(|found| found.path.clone())
     }
 
+    /// The file of a session: the one that is not in the trash, if there is one.
+    pub(super) fn file(&self, id: &str) -> Option<&Found> {
+        self.sessions.get(id)?.iter().min_by_key(|found| found.is_in_trash)
+    }
+
     /// No entry is there twice, and nothing lies around that is not a session.
     pub(super) fn check(&self) -> Result<(), String> {
         for (id, files) in &self.sessions {
-            if files.len() > 1 {
+            // What is in the trash does not keep a session from being imported again.
+            if files.iter().filter(|found| id != IMPORTED || !found.is_in_trash).count() > 1 {
                 let places: Vec<_> = files.iter().map(|found| &found.path).collect();
                 return Err(format!("{id} is in {} places: {places:?}", files.len()));
             }

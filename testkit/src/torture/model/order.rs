@@ -167,7 +167,7 @@ impl Model {
             // Whoever forked has died; what is there of it is looked at in the end.
             return Some(());
         }
-        let texts: BTreeSet<String> = observed.sessions.get(new)?.first()?.texts.iter().cloned().collect();
+        let texts: BTreeSet<String> = observed.file(new)?.texts.iter().cloned().collect();
         if !texts.is_subset(&source.texts) || texts.len() < 2 {
             return None;
         }
@@ -180,7 +180,7 @@ impl Model {
     /// In what the store differs from the model.
     fn difference(&self, observed: &Observed) -> Option<String> {
         for (id, session) in &self.sessions {
-            let found = observed.sessions.get(id).and_then(|files| files.first());
+            let found = observed.file(id);
             let problem = match (session.place, found) {
                 (Place::Gone, None) => None,
                 (Place::Gone, Some(found)) => Some(format!("{id} was deleted for good, and is at {:?}", found.path)),

@@ -81,7 +81,7 @@ const PLANTS: &[(Bug, &str)] = &[
     (Bug::GuardOff, "rewrites"),
     (Bug::AcknowledgeBeforeSync, "powerloss"),
     (Bug::NoDirectorySync, "syscalls"),
-    (Bug::NoTurnInRestore, "pairs:restore+*"),
+    (Bug::FailureForgotten, "operations:name"),
     (Bug::RenameReplaces, "pairs:import+import"),
     (Bug::NoTemporaryName, "operations:import"),
     (Bug::FailedUndoCounts, "operations:undo-delete"),
@@ -121,6 +121,11 @@ impl Bench {
     /// Random numbers for a part of a row, the same for the same seed.
     fn random(&self, salt: u64) -> SplitMix {
         SplitMix::new(self.plan.seed.wrapping_mul(0x1_0001).wrapping_add(salt))
+    }
+
+    /// Whether there is no need to go on: a planted bug was noticed.
+    fn is_over(&self, report: &Report) -> bool {
+        self.plan.plant.is_some() && report.n_lost() + report.n_wrong() > 0
     }
 
     /// The part of the row that was asked for.

@@ -47,8 +47,8 @@ pub enum Bug {
     NoPoison,
     /// A torn record of the guard is believed.
     GuardBelievesTorn,
-    /// A session is brought back from the trash without its turn.
-    NoTurnInRestore,
+    /// The log does not say that an operation failed.
+    FailureForgotten,
     /// A file takes the place of another one that has its new name.
     RenameReplaces,
     /// A new session has its name before it is whole.
@@ -97,7 +97,24 @@ pub const ALL: [Bug; 33] = [
     Bug::MemoryBeforeWrite,
     Bug::NoPoison,
     Bug::GuardBelievesTorn,
-    Bug::NoTurnInRestore,
+    Bug::FailureForgotten,
+    Bug::RenameReplaces,
+    Bug::NoTemporaryName,
+    Bug::FailedUndoCounts,
+    Bug::TwoUndosAtOnce,
+    Bug::UndoUnchecked,
+    Bug::LogAfterStep,
+    Bug::DoneBeforeStep,
+    Bug::NoSettling,
+    Bug::RunningUnlocked,
+    Bug::ExistenceApart,
+    Bug::NoRecheckInPrune,
+    Bug::NoTurnInMove,
+];
+
+/// Those that show only when operations on sessions are killed, fail, or meet each other.
+pub const OF_OPERATIONS: [Bug; 13] = [
+    Bug::FailureForgotten,
     Bug::RenameReplaces,
     Bug::NoTemporaryName,
     Bug::FailedUndoCounts,

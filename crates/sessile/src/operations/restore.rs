@@ -4,7 +4,6 @@ use std::path::Path;
 
 use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
-use sessile_store::planted::{self, Bug};
 use sessile_store::{HeldTurn, TrashPlace};
 
 use super::delete::PATIENCE;
@@ -78,11 +77,7 @@ impl Sessions {
         place: &TrashPlace,
     ) -> Result<(), SessionError> {
         // The lock belongs to the file, so a process that is deleting this session right now is waited for.
-        let _turn = if planted::has(Bug::NoTurnInRestore) {
-            None
-        } else {
-            Some(HeldTurn::take(&self.world.os, &place.file, PATIENCE)?)
-        };
+        let _turn = HeldTurn::take(&self.world.os, &place.file, PATIENCE)?;
         let step = Step::Restore { session: session.clone(), from: place.clone() };
         recording.step(&step, || Ok(place.bring_back(self.world.os(), &session.path)?))
     }

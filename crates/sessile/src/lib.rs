@@ -134,7 +134,7 @@ pub use manager::{
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, Moved, Moving, Operation, OperationKind,
-    OperationState, Pruned, Pruning, Reason, SessionPlace, Step, TrashedTo, Undone,
+    OperationState, Pruned, Pruning, Reason, Reunited, SessionPlace, Step, Stray, TrashedTo, Undone,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use reference::{EntryCandidate, ReferenceError, is_path};

@@ -12,6 +12,7 @@ mod log;
 mod prune;
 mod relocate;
 mod restore;
+mod reunite;
 mod settle;
 mod step;
 mod undo;
@@ -22,6 +23,7 @@ pub use log::{Operation, OperationKind, OperationState};
 pub use prune::{Kept, Pruned, Pruning, Reason};
 pub use relocate::{Moved, Moving};
 pub use restore::InTrash;
+pub use reunite::{Reunited, Stray};
 pub use step::{SessionPlace, Step, TrashedTo};
 pub use undo::Undone;
 

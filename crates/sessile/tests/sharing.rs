@@ -687,7 +687,7 @@ fn entries_written_without_the_lock_are_guarded_as_well() {
     let options = WriteOptions { busy: Busy::Continue(Duration::ZERO), ..WriteOptions::default() };
     let (mut ours, path) = started(&simulated(&os, 1).writing(options), Path::new("/s"));
     let stale = os.read_file(&path).unwrap();
-    let lock = sidecar(&path, "lock");
+    let lock = path.clone();
     assert!(os.change(|world| world.foreign_lock(&lock, Lock::Exclusive)));
     let unlocked = ours.append_message(user("unlocked")).unwrap();
     os.change(|world| world.foreign_unlock(&lock));

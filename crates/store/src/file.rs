@@ -26,6 +26,7 @@ use crate::os::{FileKind, Identity, Mode, Os, OsFile, Stat, append_fully, read_u
 use crate::parts;
 use crate::place::{prepare, sync_parent};
 use crate::planted::{self, Bug};
+use crate::rewrite::is_being_replaced;
 use crate::sentinel::{Flusher, Sentinel};
 use crate::space::Space;
 
@@ -258,6 +259,10 @@ impl FileLog {
             }
             Ok(false) => {
                 let holder = lock.holder();
+                if is_being_replaced(self.os.as_ref(), &self.path) {
+                    // What is written now would go with the file, to wherever that is going.
+                    return Err(StoreError::Busy { path: self.path.clone(), holder });
+                }
                 self.notify(Notice::WithoutLock { holder });
                 Ok(Turn::Unlocked)
             }

@@ -94,6 +94,16 @@ pub fn keeping_others_out<T, E: From<StoreError>>(
     act()
 }
 
+/// Whether a process is replacing a file or taking its name away, as the lock directory shows.
+pub(crate) fn is_being_replaced(os: &dyn Os, session: &Path) -> bool {
+    is_fresh(os, &beside(session, "", ".lock"))
+}
+
+/// Whether a lock directory shows a process that is alive. A time in the future is not a sign of life.
+fn is_fresh(os: &dyn Os, directory: &Path) -> bool {
+    os.stat(directory).is_ok_and(|stat| (0..STALE_MS).contains(&os.now_ms().saturating_sub(stat.modified_ms)))
+}
+
 /// Removes temporary files that a crash has left behind. They are ours, since we hold the lock.
 fn remove_leftovers(os: &dyn Os, path: &Path) {
     let prefix = beside(path, ".", TEMPORARY);
@@ -226,9 +236,7 @@ impl LockDirectory {
         if let Err(error) = &made
             && error.kind() == io::ErrorKind::AlreadyExists
         {
-            let touched_ms = os.stat(&path).map_or(0, |stat| stat.modified_ms);
-            // A time in the future is no sign of life.
-            if (0..STALE_MS).contains(&os.now_ms().saturating_sub(touched_ms)) {
+            if is_fresh(os.as_ref(), &path) {
                 return Err(StoreError::Busy { path, holder: None });
             }
             // Left behind. It is not ours, so it stays; nobody waits for it any more.

@@ -130,5 +130,6 @@ fn words(surroundings: &Surroundings, step: &Step) -> String {
         Step::Restore { .. } => format!("bring back {path}"),
         Step::Create { .. } => format!("make {path}"),
         Step::Rewrite { .. } => format!("rewrite {path}"),
+        Step::Reunite { .. } => format!("take entries home to {path}"),
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter};
 
-use super::log::{OperationKind, Recording};
+use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionPlace, Step};
 use crate::error::SessionError;
 use crate::host::{NavigationTask, SessionHost};
@@ -114,6 +114,9 @@ impl Sessions {
         dry_run: bool,
         look: &dyn Fn(&SessionManager) -> Result<(Step, bool), SessionError>,
     ) -> Result<Annotated, SessionError> {
+        if !dry_run {
+            settle_dead(&self.world);
+        }
         let mut manager = self.open_existing(path)?;
         let (step, is_change) = look(&manager)?;
         let unchanged = |step| Annotated { operation: None, step, is_change, entry_id: None, original: None };
@@ -180,8 +183,11 @@ pub(super) fn apply(
                 Ok(None)
             }
         },
-        Step::Move { .. } | Step::Delete { .. } | Step::Restore { .. } | Step::Create { .. } | Step::Rewrite { .. } => {
-            Ok(None)
-        }
+        Step::Move { .. }
+        | Step::Delete { .. }
+        | Step::Restore { .. }
+        | Step::Create { .. }
+        | Step::Rewrite { .. }
+        | Step::Reunite { .. } => Ok(None),
     }
 }

@@ -10,7 +10,7 @@ use sessile_store::os::FileKind;
 use sessile_store::planted::{self, Bug};
 use sessile_store::{Busy, FileLog, Log, StoreError, Trash, TrashKind, WriteOptions, keeping_others_out};
 
-use super::log::{OperationKind, Recording};
+use super::log::{OperationKind, Recording, settle_dead};
 use super::relocate::header_of;
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
@@ -92,6 +92,9 @@ impl Sessions {
     /// then nothing else is either. If one cannot be deleted, those before it
     /// are, and the log knows.
     pub fn delete(&self, paths: &[PathBuf], how: Deletion, dry_run: bool) -> Result<Deleted, SessionError> {
+        if !dry_run {
+            settle_dead(&self.world);
+        }
         let mut found: Vec<(SessionPlace, u64)> = Vec::new();
         for path in paths {
             let session = self.deletable(path)?;
@@ -162,8 +165,10 @@ pub(super) fn delete_if(
     if header.id() != session.id {
         return Err(SessionError::OtherSession { path: path.clone(), id: session.id.clone() });
     }
-    check()?;
-    let to = keeping_others_out(&world.os, path, || take_away(world, recording, session, how))?;
+    let to = keeping_others_out(&world.os, path, || {
+        check()?;
+        take_away(world, recording, session, how)
+    })?;
     log.retire(None);
     tell_deleted(world, session, &to);
     Ok(to)

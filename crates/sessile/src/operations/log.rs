@@ -48,10 +48,12 @@ pub enum OperationKind {
     Repair,
     /// A session was brought to the current version.
     Migrate,
+    /// A session got entries that had gone to its old place.
+    Reunite,
 }
 
 impl OperationKind {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Name,
         Self::Label,
         Self::Branch,
@@ -65,6 +67,7 @@ impl OperationKind {
         Self::Clone,
         Self::Repair,
         Self::Migrate,
+        Self::Reunite,
     ];
 
     /// The word for it, which is that of the command.
@@ -83,6 +86,7 @@ impl OperationKind {
             Self::Clone => "clone",
             Self::Repair => "repair",
             Self::Migrate => "migrate",
+            Self::Reunite => "reunite",
         }
     }
 
@@ -454,6 +458,11 @@ pub(super) fn settle_dead(world: &World) {
     let Ok(marks) = world.os().list(&directory) else { return };
     for mark in marks {
         let Some(id) = mark.file_name().and_then(|name| name.to_str()) else { continue };
+        if id.starts_with('.') {
+            // About to be locked and named, or left by a process that died in between.
+            remove_old(world, &mark);
+            continue;
+        }
         let Ok(file) = world.os().open(&mark, Mode::Append) else { continue };
         if !file.try_lock(Lock::Exclusive).unwrap_or(false) || file.stat().map_or(0, |stat| stat.n_links) == 0 {
             continue;
@@ -473,6 +482,14 @@ pub(super) fn settle_dead(world: &World) {
         if settled.is_ok() {
             drop(world.os().remove(&mark));
         }
+    }
+}
+
+/// Removes a mark that never got its name once it is an hour old.
+fn remove_old(world: &World, mark: &Path) {
+    let hour_ago = world.os().now_ms() - 60 * 60 * 1000;
+    if world.os().link_stat(mark).is_ok_and(|stat| stat.modified_ms < hour_ago) {
+        drop(world.os().remove(mark));
     }
 }
 
@@ -530,7 +547,8 @@ fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
         kept.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n"))).map_err(failed)
     })?;
     // What others have written down meanwhile.
-    let late = read_upto(file.as_ref(), length, u64::MAX >> 1).map_err(failed)?;
+    let grown = file.stat().map_err(failed)?.length.saturating_sub(length);
+    let late = read_upto(file.as_ref(), length, grown).map_err(failed)?;
     if !late.is_empty() {
         append_notes(os, path, &late)?;
     }

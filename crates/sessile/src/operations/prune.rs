@@ -13,7 +13,7 @@ use sessile_store::planted::{self, Bug};
 use sessile_store::{StoreError, append_notes};
 
 use super::delete::{Deletion, delete_if};
-use super::log::{OperationKind, Recording};
+use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionPlace, TrashedTo};
 use crate::error::SessionError;
 use crate::group::Who;
@@ -134,6 +134,9 @@ impl Sessions {
     /// Without a criterion nothing is pruned. Of sessions that were asked for
     /// by size or number alone, those of families used in the last seven days stay.
     pub fn prune(&self, pruning: &Pruning, apply: bool) -> Result<Pruned, SessionError> {
+        if apply {
+            settle_dead(&self.world);
+        }
         let mut pruned = self.prunable(pruning)?;
         if !apply || pruned.sessions.is_empty() {
             return Ok(pruned);

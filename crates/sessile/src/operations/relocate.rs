@@ -14,7 +14,7 @@ use sessile_store::{
 };
 
 use super::delete::turn_at;
-use super::log::{OperationKind, Recording};
+use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionPlace, Step};
 use crate::error::SessionError;
 use crate::list::ListOptions;
@@ -89,6 +89,9 @@ impl Sessions {
     ) -> Result<Moved, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         let cwd = absolute(self.environment(), cwd.as_ref());
+        if !dry_run {
+            settle_dead(&self.world);
+        }
         let (header, _) = header_of(&self.world, &path)?;
         let moving = self.moving(path, &header, cwd);
         self.carry_out(vec![moving], dry_run)
@@ -104,6 +107,9 @@ impl Sessions {
     ) -> Result<Moved, SessionError> {
         let environment = self.environment();
         let (from, to) = (absolute(environment, from.as_ref()), absolute(environment, to.as_ref()));
+        if !dry_run {
+            settle_dead(&self.world);
+        }
         let mut moves = Vec::new();
         for session in self.list_all(session_dir, &mut ListOptions::default())? {
             let cwd = (!session.cwd.is_empty()).then(|| absolute(environment, Path::new(&session.cwd)));

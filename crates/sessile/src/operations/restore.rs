@@ -7,7 +7,8 @@ use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::{HeldTurn, TrashPlace};
 
 use super::delete::PATIENCE;
-use super::log::{OperationKind, Recording};
+use super::log::{OperationKind, Recording, settle_dead};
+use super::reunite::clear_place;
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::manager::Sessions;
@@ -59,6 +60,9 @@ impl Sessions {
     ///
     /// `wanted` is its id or the beginning of it, its path or its file's name.
     pub fn restore(&self, wanted: &str, dry_run: bool) -> Result<(InTrash, Option<String>), SessionError> {
+        if !dry_run {
+            settle_dead(&self.world);
+        }
         let found = self.find_in_trash(wanted)?;
         if dry_run {
             return Ok((found, None));
@@ -76,6 +80,12 @@ impl Sessions {
         session: &SessionPlace,
         place: &TrashPlace,
     ) -> Result<(), SessionError> {
+        clear_place(
+            self,
+            recording,
+            &session.path,
+            &SessionPlace { path: place.file.clone(), id: session.id.clone() },
+        )?;
         // The lock belongs to the file, so a process that is deleting this session right now is waited for.
         let _turn = HeldTurn::take(&self.world.os, &place.file, PATIENCE)?;
         let step = Step::Restore { session: session.clone(), from: place.clone() };

@@ -9,10 +9,11 @@ use std::path::Path;
 
 use sessile_core::json::{Json, Raw};
 use sessile_store::os::FileKind;
-use sessile_store::{HeldTurn, TrashPlace, are_one, is_finished_copy, relocate};
+use sessile_store::{HeldTurn, TrashPlace, are_one, create_directory, is_finished_copy, relocate};
 
 use super::delete::{PATIENCE, turn_at};
 use super::relocate::header_of;
+use super::reunite::append_missing;
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::manager::{SessionManager, Sessions};
@@ -33,6 +34,12 @@ pub(super) fn settle_step(world: &World, step: &Step) -> Result<bool, SessionErr
         Step::Restore { session, from } => settle_restoration(world, session, from),
         Step::Create { session, .. } => Ok(is_session(world, session)),
         Step::Rewrite { original, .. } => Ok(is_there(world, original)),
+        Step::Reunite { session, kept, .. } => {
+            if !is_there(world, kept) {
+                return Ok(false);
+            }
+            append_missing(world, kept, &session.path).map(|_| true)
+        }
     }
 }
 
@@ -58,6 +65,7 @@ fn settle_move(
         return Ok(false);
     }
     let log = turn_at(world, path)?;
+    create_directory(world.os(), to.parent().unwrap_or(Path::new("/")), true)?;
     relocate(world.os(), path, to)?;
     remember::follow(world, path, to);
     log.retire(Some(to));

@@ -103,6 +103,15 @@ pub enum Step {
         /// Where its original is kept.
         original: PathBuf,
     },
+    /// It got the lines of a stray file, which another program had made where the session was before.
+    Reunite {
+        /// The session.
+        session: SessionPlace,
+        /// The stray file.
+        stray: PathBuf,
+        /// Where that is kept.
+        kept: PathBuf,
+    },
 }
 
 impl Step {
@@ -116,7 +125,8 @@ impl Step {
             | Self::Delete { session, .. }
             | Self::Restore { session, .. }
             | Self::Create { session, .. }
-            | Self::Rewrite { session, .. } => session,
+            | Self::Rewrite { session, .. }
+            | Self::Reunite { session, .. } => session,
         }
     }
 
@@ -164,6 +174,10 @@ impl Step {
                 put_path(&mut step, "source", source.as_deref());
             }
             Self::Rewrite { original, .. } => put_path(&mut step, "original", Some(original)),
+            Self::Reunite { stray, kept, .. } => {
+                put_path(&mut step, "stray", Some(stray));
+                put_path(&mut step, "kept", Some(kept));
+            }
         }
         step.finish()
     }
@@ -178,6 +192,7 @@ impl Step {
             Self::Restore { .. } => "restore",
             Self::Create { .. } => "create",
             Self::Rewrite { .. } => "rewrite",
+            Self::Reunite { .. } => "reunite",
         }
     }
 
@@ -213,6 +228,7 @@ impl Step {
             "restore" => Self::Restore { session, from: place()? },
             "create" => Self::Create { session, length: whole("length")?, source: path("source") },
             "rewrite" => Self::Rewrite { session, original: path("original")? },
+            "reunite" => Self::Reunite { session, stray: path("stray")?, kept: path("kept")? },
             _ => return None,
         })
     }
@@ -274,6 +290,7 @@ mod tests {
             Step::Create { session: session(), length: 1 << 40, source: Some("/s".into()) },
             Step::Create { session: session(), length: 0, source: None },
             Step::Rewrite { session: session(), original: "/o".into() },
+            Step::Reunite { session: session(), stray: "/s/b".into(), kept: "/s/c".into() },
         ] {
             assert_eq!(Step::read(step.to_json().raw()), Some(step));
         }

@@ -18,6 +18,7 @@ use super::annotate::apply;
 use super::delete::{Deletion, delete_one, trash};
 use super::log::{Operation, OperationKind, OperationState, Recording, process_of, settle_dead, undo_turn};
 use super::relocate::{header_of, move_one};
+use super::reunite::{clear_place, is_stray_of};
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::manager::{SessionManager, Sessions};
@@ -101,7 +102,9 @@ impl Sessions {
 
     fn last_undoable(&self) -> Result<(Operation, Vec<Step>), SessionError> {
         let operations = self.operations()?;
-        let is_open = |it: &Operation| it.kind != OperationKind::Undo && it.undone_by.is_none();
+        // Entries that came home stay there.
+        let is_change = |kind| !matches!(kind, OperationKind::Undo | OperationKind::Reunite);
+        let is_open = |it: &Operation| is_change(it.kind) && it.undone_by.is_none();
         for operation in operations.into_iter().rev().filter(is_open) {
             self.check_ended(&operation)?;
             if operation.state == OperationState::Done {
@@ -168,6 +171,7 @@ impl Sessions {
                 session.path.display(),
                 original.display()
             ))),
+            Step::Reunite { .. } => Ok(None),
             Step::Restore { session, from } => {
                 if !is_there(self.world.os(), &session.path) {
                     return if is_there(self.world.os(), &from.file) {
@@ -193,7 +197,7 @@ impl Sessions {
         let is_back = is_there(os, path);
         match to {
             TrashedTo::Trash(place) if is_there(os, &place.file) => {
-                if is_back && !are_one(os, path, &place.file) {
+                if is_back && !are_one(os, path, &place.file) && !is_stray_of(self, path, &place.file)? {
                     return Err(StoreError::Exists { path: path.clone() }.into());
                 }
                 Ok(Some(Step::Restore { session: session.clone(), from: place.clone() }))
@@ -218,7 +222,8 @@ impl Sessions {
         let os = self.world.os();
         // If it has both names it is one file, and either will do.
         let path = if is_there(os, to) { to } else { &session.path };
-        if path != session.path && is_there(os, &session.path) && !are_one(os, path, &session.path) {
+        let is_other = path != session.path && is_there(os, &session.path) && !are_one(os, path, &session.path);
+        if is_other && !is_stray_of(self, &session.path, path)? {
             return Err(StoreError::Exists { path: session.path.clone() }.into());
         }
         if !is_there(os, path) {
@@ -283,11 +288,12 @@ impl Sessions {
                     true => Ok(()),
                     false => Err(changed(format!("{} has another header by now", session.path.display()))),
                 };
+                clear_place(self, recording, to, session)?;
                 move_one(&self.world, recording, session, to, cwd_after.as_ref(), &check).map(drop)
             }
             Step::Delete { session, .. } => delete_one(&self.world, recording, session, Deletion::ToTrash).map(drop),
             Step::Restore { session, from } => self.restore_one(recording, session, from),
-            Step::Create { .. } | Step::Rewrite { .. } => Ok(()),
+            Step::Create { .. } | Step::Rewrite { .. } | Step::Reunite { .. } => Ok(()),
         }
     }
 

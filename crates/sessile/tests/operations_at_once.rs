@@ -1,0 +1,380 @@
+//! Two operations at once, operations whose process dies, and programs that know nothing of either: a session is in
+//! exactly one place, with every acknowledged entry.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use sessile::draft::UserMessage;
+use sessile::os::{Mode, Os};
+use sessile::{Deletion, ListOptions, OperationKind, OperationState, SessionError, Sessions, StoreError};
+use sessile_testkit::Replay;
+use sessile_testkit::sim::{Errno, SimOs, Tear};
+
+const STORE: &str = "/home/u/.pi/agent/sessions";
+const TRASH: &str = "/home/u/.local/share/Trash/files";
+const NAME: &str = "2025-01-01T00-00-00-000Z_s1.jsonl";
+const NOW: i64 = 1_763_164_800_000;
+const ENTRY: &str = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"hi","timestamp":1735689601000}}"#;
+
+fn place() -> PathBuf {
+    Path::new(STORE).join("--proj--").join(NAME)
+}
+
+fn moved_place() -> PathBuf {
+    Path::new(STORE).join("--new-place--").join(NAME)
+}
+
+fn machine() -> SimOs {
+    let os = SimOs::new();
+    os.make_directories(place().parent().unwrap());
+    let header = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;
+    os.foreign_append(place(), format!("{header}\n{ENTRY}\n"));
+    os.settle();
+    os
+}
+
+fn sessions(os: &SimOs, seed: u64) -> Sessions {
+    let environment = Replay::new(NOW, seed);
+    environment.set_home("/home/u");
+    environment.set_current_dir("/proj");
+    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(Some("/home/u/state".into()))
+}
+
+/// Every place where the session is: files of its name, whatever directory they are in.
+fn places(os: &SimOs) -> Vec<PathBuf> {
+    let directories = [place().parent().unwrap().to_owned(), moved_place().parent().unwrap().to_owned(), TRASH.into()];
+    let is_session = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with(NAME) && !name.contains(".orig-") && !name.ends_with(".lock")
+    };
+    directories.iter().flat_map(|directory| os.list(directory).unwrap_or_default()).filter(is_session).collect()
+}
+
+/// What a process does. Those that append say which entry was acknowledged.
+type Act = (&'static str, fn(&Sessions) -> Result<Option<String>, SessionError>);
+
+const ACTS: [Act; 7] = [
+    ("append", |sessions| append(sessions, &place())),
+    ("name", |sessions| sessions.rename(place(), Some("x"), false).map(|named| Some(named.entry_id?.to_string()))),
+    ("move", |sessions| sessions.move_session(place(), "/new/place", false).map(|_| None)),
+    ("delete", |sessions| sessions.delete(&[place()], Deletion::ToTrash, false).map(|_| None)),
+    ("restore", |sessions| sessions.restore("s1", false).map(|_| None)),
+    ("undo", |sessions| sessions.undo(None, false).map(|_| None)),
+    ("append to where it was moved", |sessions| append(sessions, &moved_place())),
+];
+
+fn append(sessions: &Sessions, path: &Path) -> Result<Option<String>, SessionError> {
+    let mut session = sessions.open_existing(path)?;
+    session.append_message(UserMessage::new("acknowledged", NOW)).map(|id| Some(id.to_string()))
+}
+
+/// What was done before, so that there is something to restore or to undo.
+const BEFORE: [Act; 4] = [
+    ("nothing", |_| Ok(None)),
+    ("a name", |sessions| sessions.rename(place(), Some("old"), false).map(|named| Some(named.entry_id?.to_string()))),
+    ("a move", |sessions| sessions.move_session(place(), "/new/place", false).map(|_| None)),
+    ("a deletion", |sessions| sessions.delete(&[place()], Deletion::ToTrash, false).map(|_| None)),
+];
+
+/// The session is in one place, with every entry that was acknowledged, and no other session was made.
+#[track_caller]
+fn assert_whole(os: &SimOs, acknowledged: &[String], story: &str) {
+    let found = places(os);
+    assert_eq!(found.len(), 1, "{story}: {found:?}");
+    let text = String::from_utf8(os.read_file(&found[0]).unwrap()).unwrap();
+    assert!(text.starts_with(r#"{"type":"session""#) && text.contains("\"id\":\"s1\""), "{story}: {text}");
+    assert_eq!(text.matches(ENTRY).count(), 1, "{story}: {text}");
+    for id in acknowledged {
+        assert_eq!(text.matches(&format!("\"id\":\"{id}\"")).count(), 1, "{story}: {id} in {text}");
+    }
+}
+
+/// Whatever another process does just before any system call of an operation, nothing is lost and nothing is there twice.
+#[test]
+fn two_operations_at_once_keep_the_session_in_one_place() {
+    let (mut n_cases, mut n_both) = (0, 0);
+    for (before, prepare) in BEFORE {
+        for (name, act) in ACTS {
+            for (other_name, other) in ACTS {
+                for n in 1.. {
+                    let os = machine();
+                    let mut acknowledged: Vec<String> = prepare(&sessions(&os, 1)).unwrap().into_iter().collect();
+                    let theirs = Arc::new(Mutex::new(None));
+                    let (there, rival) = (Arc::clone(&theirs), os.process(2000));
+                    os.interleave(n, move |_| *there.lock().unwrap() = Some(other(&sessions(&rival, 3))));
+                    let ours = act(&sessions(&os, 2));
+                    let Some(theirs) = theirs.lock().unwrap().take() else { break };
+                    let story = format!("after {before}, {other_name} before call {n} of {name}: {ours:?}, {theirs:?}");
+                    n_both += usize::from(ours.is_ok() && theirs.is_ok());
+                    acknowledged.extend([ours, theirs].into_iter().flatten().flatten());
+                    assert_whole(&os, &acknowledged, &story);
+                    let next = sessions(&os.process(3000), 4);
+                    let operations = next.operations().unwrap();
+                    let ended = |state| state != OperationState::Unfinished;
+                    assert!(operations.iter().all(|operation| ended(operation.state)), "{story}: {operations:?}");
+                    n_cases += 1;
+                }
+            }
+        }
+    }
+    assert!(n_cases > 5000 && n_both > 500, "{n_cases} cases, {n_both} in which both succeeded");
+}
+
+/// A process that dies at any call of an operation leaves something that the next one finishes or rolls back.
+#[test]
+fn what_a_dead_process_has_left_is_settled_by_the_next_one() {
+    for (before, prepare) in BEFORE {
+        for (name, act) in ACTS {
+            for (n, tear) in (1..).flat_map(|n| [Tear::Nothing, Tear::All].map(|tear| (n, tear))) {
+                let os = machine();
+                let acknowledged: Vec<String> = prepare(&sessions(&os, 1)).unwrap().into_iter().collect();
+                let dying = os.process(2000);
+                dying.crash_at(n, tear);
+                drop(act(&sessions(&dying, 2)));
+                if !dying.crashed() {
+                    break;
+                }
+                os.advance(20_000);
+                let story = format!("after {before}, {name} died at call {n}");
+                let next = sessions(&os.process(3000), 3);
+                let live = || places(&os).into_iter().find(|path| !path.starts_with(TRASH));
+                // Its own work comes after that of the dead, which may have taken the session elsewhere.
+                let go_on = || match live() {
+                    Some(path) => next.rename(path, Some("next"), false).map(drop),
+                    None => next.restore("s1", false).map(drop),
+                };
+                go_on().or_else(|_| go_on()).unwrap();
+                assert_whole(&os, &acknowledged, &story);
+                let running = os.list(Path::new("/home/u/state/running")).unwrap_or_default();
+                let is_mark = |path: &&PathBuf| !path.file_name().unwrap().to_str().unwrap().starts_with('.');
+                assert_eq!(running.iter().filter(is_mark).count(), 0, "{story}");
+            }
+        }
+    }
+}
+
+/// An undo that fails is not done: the next one goes on with the same operation.
+#[test]
+fn an_undo_that_failed_is_undone_by_the_next_one() {
+    for n in 1.. {
+        let os = machine();
+        let ours = sessions(&os, 1);
+        ours.rename(place(), Some("first"), false).unwrap();
+        let deleted = ours.delete(&[place()], Deletion::ToTrash, false).unwrap().operation.unwrap();
+        let failing = os.process(2000);
+        failing.fail_call(n, Errno::NOSPC);
+        let failed = sessions(&failing, 2).undo(None, false);
+        if failing.calls().len() < usize::try_from(n).unwrap() {
+            break;
+        }
+        if failed.is_err() {
+            let undone = sessions(&os.process(3000), 3).undo(None, false).unwrap();
+            assert_eq!(undone.operation.id, deleted, "call {n}");
+        }
+        assert!(os.read_file(place()).is_some());
+        let name = sessions(&os, 4).open_existing(place()).unwrap().session_name().unwrap();
+        assert_eq!(name.as_deref(), Some("first"), "call {n}");
+    }
+}
+
+/// What another process is still doing is not undone half-way.
+#[test]
+fn an_operation_that_is_under_way_is_not_undone() {
+    let os = machine();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (there, rival) = (Arc::clone(&seen), os.process(2000));
+    for n in 1..200 {
+        let (there, rival) = (Arc::clone(&there), rival.clone());
+        os.interleave(n, move |_| there.lock().unwrap().push(sessions(&rival, n).undo(None, false)));
+    }
+    sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap();
+    let seen = seen.lock().unwrap();
+    let is_refused = |undone: &Result<_, SessionError>| matches!(undone, Err(SessionError::OperationRunning { .. }));
+    assert!(seen.iter().filter(|undone| is_refused(undone)).count() > 10, "{seen:?}");
+}
+
+/// What pi writes to the old place of a session comes home, whether the session was moved or deleted.
+#[test]
+fn entries_that_went_to_the_old_place_come_home() {
+    let line = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2025-01-01T00:00:09.000Z","message":{{"role":"user","content":"late"}}}}"#
+        ) + "\n"
+    };
+    for how in ["undo of a move", "undo of a deletion", "restore", "reunite"] {
+        let os = machine();
+        let ours = sessions(&os, 1);
+        if how == "undo of a move" || how == "reunite" {
+            ours.move_session(place(), "/new/place", false).unwrap();
+        } else {
+            ours.delete(&[place()], Deletion::ToTrash, false).unwrap();
+        }
+        os.foreign_append(place(), line("b", "a"));
+        os.foreign_append(place(), line("c", "b"));
+        let stray = ours.stray(place()).unwrap().unwrap();
+        let in_trash = matches!(how, "undo of a deletion" | "restore");
+        assert_eq!((stray.n_entries, stray.session.id.as_str(), stray.in_trash), (2, "s1", in_trash), "{how}");
+        match how {
+            "restore" => drop(ours.restore("s1", false).unwrap()),
+            "reunite" => assert_eq!(ours.reunite(place()).unwrap().unwrap().n_appended, 2),
+            _ => drop(ours.undo(None, false).unwrap()),
+        }
+        let found = places(&os);
+        assert_eq!(found, [if how == "reunite" { moved_place() } else { place() }], "{how}");
+        let text = String::from_utf8(os.read_file(&found[0]).unwrap()).unwrap();
+        assert!(text.ends_with(&(line("b", "a") + &line("c", "b"))), "{how}: {text}");
+        let session = ours.open_existing(&found[0]).unwrap();
+        assert_eq!(session.leaf_id().unwrap().to_string(), "c", "{how}");
+        // Another file without a header stays as it is.
+        os.foreign_append(Path::new(STORE).join("--proj--/other.jsonl"), line("z", "unknown"));
+        assert_eq!(ours.stray(Path::new(STORE).join("--proj--/other.jsonl")).unwrap(), None);
+    }
+}
+
+/// Wherever a process dies while entries come home, the next one brings all of them home once.
+#[test]
+fn a_process_may_die_while_entries_come_home() {
+    let late = r#"{"type":"message","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:09.000Z","message":{"role":"user","content":"late"}}"#;
+    for (n, tear) in (1..).flat_map(|n| [Tear::Nothing, Tear::All].map(|tear| (n, tear))) {
+        let os = machine();
+        sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap();
+        os.foreign_append(place(), format!("{late}\n"));
+        let dying = os.process(2000);
+        dying.crash_at(n, tear);
+        drop(sessions(&dying, 2).restore("s1", false));
+        if !dying.crashed() {
+            break;
+        }
+        os.advance(20_000);
+        let next = sessions(&os.process(3000), 3);
+        match next.restore("s1", false) {
+            Ok(_) => {}
+            // It was there already.
+            Err(SessionError::NotInTrash { .. }) => drop(next.rename(place(), Some("next"), false).unwrap()),
+            Err(error) => panic!("call {n}: {error}"),
+        }
+        assert_eq!(places(&os), [place()], "call {n}");
+        let text = String::from_utf8(os.read_file(place()).unwrap()).unwrap();
+        assert_eq!(text.matches(late).count(), 1, "call {n}: {text}");
+    }
+}
+
+/// A copy that was interrupted is not listed, and making it again works.
+#[test]
+fn new_sessions_have_their_names_only_once_they_are_whole() {
+    let make: [Act; 2] = [
+        ("import", |sessions| sessions.import(&[PathBuf::from("/in/x.jsonl")], None, None, false).map(|_| None)),
+        ("fork", |sessions| {
+            let mut source = sessions.open_existing(place())?;
+            source.create_branched_session("a").map(|_| None)
+        }),
+    ];
+    for (name, act) in make {
+        for tear in Tear::EVERY {
+            for n in 1.. {
+                let os = machine();
+                os.make_directories("/in");
+                let text = String::from_utf8(os.read_file(place()).unwrap()).unwrap().replace("\"s1\"", "\"s2\"");
+                os.foreign_append("/in/x.jsonl", &text);
+                let dying = os.process(2000);
+                dying.crash_at(n, tear);
+                drop(act(&sessions(&dying, 2)));
+                if !dying.crashed() {
+                    break;
+                }
+                let next = sessions(&os.process(3000), 3);
+                let listed = next.list_all(None, &mut ListOptions::default()).unwrap();
+                for session in &listed {
+                    assert_eq!(session.message_count, 1, "{name}, call {n}: {}", session.path.display());
+                }
+                match act(&next) {
+                    Ok(_) => {}
+                    Err(SessionError::SessionExists { .. } | SessionError::Store(StoreError::Exists { .. })) => {
+                        assert_eq!(listed.len(), 2, "{name}, call {n}")
+                    }
+                    Err(error) => panic!("{name}, call {n}: {error}"),
+                }
+            }
+        }
+    }
+}
+
+/// A session that was appended to since it was chosen to be pruned stays.
+#[test]
+fn pruning_looks_again_under_the_lock() {
+    let day = 24 * 60 * 60 * 1000;
+    let pruning = sessile::Pruning { older_than: Some(30 * day), ..sessile::Pruning::default() };
+    let mut n_kept = 0;
+    for n in 1.. {
+        let os = machine();
+        let rival = os.process(2000);
+        let theirs = Arc::new(Mutex::new(None));
+        let there = Arc::clone(&theirs);
+        os.interleave(n, move |_| *there.lock().unwrap() = Some(append(&sessions(&rival, 3), &place())));
+        let pruned = sessions(&os, 1).prune(&pruning, true).unwrap();
+        let Some(theirs) = theirs.lock().unwrap().take() else { break };
+        let Ok(Some(id)) = theirs else { continue };
+        let found = places(&os);
+        assert_eq!(found.len(), 1, "call {n}");
+        let text = String::from_utf8(os.read_file(&found[0]).unwrap()).unwrap();
+        assert!(text.contains(&id), "call {n}");
+        assert!(!found[0].starts_with(TRASH), "call {n}: what was in use was pruned: {pruned:?}");
+        n_kept += 1;
+    }
+    assert!(n_kept > 3, "{n_kept}");
+}
+
+/// A session that lost its name while the command waited is not reported as deleted.
+#[test]
+fn a_deletion_that_comes_too_late_says_so() {
+    let os = machine();
+    let theirs = Arc::new(Mutex::new(None));
+    let (there, rival) = (Arc::clone(&theirs), os.process(2000));
+    os.interleave(1, move |_| {
+        *there.lock().unwrap() = Some(sessions(&rival, 3).move_session(place(), "/new/place", false));
+    });
+    let refused = sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap_err();
+    assert!(matches!(&refused, SessionError::Store(error) if error.is_not_found()), "{refused}");
+    assert_eq!(places(&os), [moved_place()]);
+}
+
+/// A writer of release 0.1 holds the lock file beside the session, and is waited for.
+#[test]
+fn a_turn_of_the_last_release_is_honoured() {
+    let os = machine();
+    let sidecar = place().with_file_name(format!(".{NAME}.sessile-lock"));
+    let old = os.process(2000).open(&sidecar, Mode::Sidecar).unwrap();
+    assert!(old.try_lock(sessile::os::Lock::Exclusive).unwrap());
+    let refused = sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap_err();
+    assert!(matches!(refused, SessionError::Store(StoreError::Busy { .. })), "{refused}");
+    old.unlock().unwrap();
+    // And a session that is open for writing here cannot be taken away by the last release.
+    let mut session = sessions(&os, 2).open_existing(place()).unwrap();
+    session.append_message(UserMessage::new("x", NOW)).unwrap();
+    let sidecar = os.process(2000).open(&sidecar, Mode::Sidecar).unwrap();
+    assert!(!sidecar.try_lock(sessile::os::Lock::Exclusive).unwrap());
+    drop(session);
+    assert!(sidecar.try_lock(sessile::os::Lock::Exclusive).unwrap());
+}
+
+/// The log does not grow without bound, and what is needed to find sessions stays in it.
+#[test]
+fn the_log_is_shortened_and_sessions_are_still_found() {
+    let os = machine();
+    let ours = sessions(&os, 1);
+    ours.delete(&[place()], Deletion::ToTrash, false).unwrap();
+    let log = Path::new("/home/u/state/operations.jsonl");
+    let step = format!(r#"{{"step":"name","path":"{}","sessionId":"s1","after":"{}"}}"#, "/x", "y".repeat(4000));
+    for number in 0..1500 {
+        let id = format!("{number:012}");
+        os.foreign_append(log, format!("{{\"operation\":\"{id}\",\"kind\":\"name\",\"time\":\"2025-01-01T00:00:00.000Z\"}}\n{{\"operation\":\"{id}\",\"does\":{step}}}\n{{\"operation\":\"{id}\",\"state\":\"done\"}}\n"));
+    }
+    assert!(os.stat(log).unwrap().length > 6 << 20);
+    ours.restore("s1", false).unwrap();
+    assert!(os.stat(log).unwrap().length < 4 << 20);
+    let operations = ours.operations().unwrap();
+    assert_eq!((operations[0].kind, operations[0].state), (OperationKind::Delete, OperationState::Done));
+    assert_eq!(operations.last().unwrap().kind, OperationKind::Restore);
+    assert!(operations.len() > 400);
+}

@@ -90,10 +90,8 @@ const PLANTS: &[(Bug, &str)] = &[
     (Bug::LogAfterStep, "operations:delete"),
     (Bug::DoneBeforeStep, "operations:delete"),
     (Bug::NoSettling, "operations:name"),
-    (Bug::RunningUnlocked, "pairs:move+undo-name"),
     (Bug::ExistenceApart, "pairs:append+delete"),
     (Bug::NoRecheckInPrune, "pairs:prune+append"),
-    (Bug::NoTurnInMove, "pairs:move+append"),
 ];
 
 /// Why a row, or a part of it, did not run.

@@ -31,20 +31,23 @@ const CHANGING: [&str; 21] = [
     "chmod",
 ];
 
+/// Calls that look at something by its name.
+const LOOKING: [&str; 5] = ["openat", "statx", "newfstatat", "stat", "lstat"];
+
 /// One system call of a command.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) name: String,
     /// The so-many-th call of this name.
     pub(super) when: u64,
-    /// Whether it changes something; else it opens something to read it.
+    /// Whether it changes something; else it looks at something.
     pub(super) changes: bool,
 }
 
 /// The calls that a command makes on its home, in order, when nothing goes wrong.
 pub(super) fn calls_of(bench: &Bench, stage: &Stage, args: &[String]) -> Result<Vec<Call>, Skipped> {
     let log = bench.path("calls");
-    let names = format!("trace=openat,{}", CHANGING.join(","));
+    let names = format!("trace={},{}", LOOKING.join(","), CHANGING.join(","));
     finish(stage.traced(&["-e", &names, "-s", "256", "-o", &log.to_string_lossy()], args));
     let trace = fs::read_to_string(&log).unwrap_or_default();
     let calls = read(&trace, &stage.home.to_string_lossy());
@@ -67,10 +70,10 @@ fn read(trace: &str, home: &str) -> Vec<Call> {
         let when = counts.entry(name).or_default();
         *when += 1;
         is_at_home |= rest.contains(home);
-        if !is_at_home || (name == "openat" && !rest.contains(home)) {
+        if !is_at_home || (LOOKING.contains(&name) && !rest.contains(home)) {
             continue;
         }
-        let changes = name != "openat" || rest.contains("O_CREAT");
+        let changes = !LOOKING.contains(&name) || rest.contains("O_CREAT");
         calls.push(Call { name: name.to_owned(), when: *when, changes });
     }
     calls

@@ -71,6 +71,7 @@ fn outcomes(bench: &Bench, operation: &Operation) -> Outcomes {
 fn attempt(bench: &Bench, operation: &Operation, outcomes: &Outcomes, inject: &str) -> Result<(), String> {
     let stage = operation.stage(bench, "operations");
     let before = stage.picture();
+    let known: Vec<String> = stage.operations()?.into_iter().map(|(_, _, id)| id).collect();
     let args = (operation.args)(&stage, "a");
     let first = finish(stage.traced(&["-o", "/dev/null", "-e", "trace=all", "-e", inject], &args));
     if first.is_stuck {
@@ -83,6 +84,11 @@ fn attempt(bench: &Bench, operation: &Operation, outcomes: &Outcomes, inject: &s
     let is_prune = operation.name.ends_with("prune");
     if first.is_done() && after.digest() != outcomes.once && !is_prune {
         return Err(format!("says done, but the store is as if it were not: {}", difference(&outcomes.once, &after)));
+    }
+    // What the log says to be done is done.
+    let is_said = stage.operations()?.first().is_some_and(|(_, state, id)| state == "done" && !known.contains(id));
+    if is_said && after.digest() != outcomes.once && !is_prune {
+        return Err(format!("the log says done, but it is not: {}", difference(&outcomes.once, &after)));
     }
     stage.age();
     let again = stage.run(&args);

@@ -24,6 +24,7 @@
 mod content;
 mod names;
 mod process;
+mod schedule;
 #[cfg(test)]
 mod tests;
 mod world;
@@ -38,8 +39,9 @@ use std::time::Duration;
 pub use rustix::io::Errno;
 use sessile_store::os::{Lock, Mode, Os, OsFile, Stat};
 
-pub use self::process::{CallKind, Tear, is_death};
+pub use self::process::{CallKind, Gate, Tear, is_death};
 use self::process::{Process, Verdict, death};
+pub use self::schedule::Schedule;
 pub use self::world::{Seen, Snapshot, World};
 use crate::SplitMix;
 
@@ -177,6 +179,17 @@ impl SimOs {
         self.interleave(n, |os| os.change(act));
     }
 
+    /// Has every call of this process, and every end of a wait, let through by a gate.
+    pub fn set_gate(&self, gate: Gate) {
+        self.plan(|process| process.gate = Some(gate));
+    }
+
+    fn pass_gate(&self, has_waited: bool) {
+        if let Some(gate) = self.plan(|process| process.gate.clone()) {
+            gate(has_waited);
+        }
+    }
+
     /// Runs something just before the `n`-th call from now, such as whole operations of another process.
     pub fn interleave(&self, n: u64, run: impl FnOnce(&Self) + Send + 'static) {
         self.plan(|process| process.plan_hook(n, Box::new(run)));
@@ -233,6 +246,11 @@ impl SimOs {
     /// See [`World::advance`].
     pub fn advance(&self, ms: i64) {
         self.change(|world| world.advance(ms));
+    }
+
+    /// See [`World::step_clock`].
+    pub fn step_clock(&self, ms: i64) {
+        self.change(|world| world.step_clock(ms));
     }
 
     /// See [`World::foreign_append`].
@@ -317,6 +335,7 @@ impl SimOs {
 
     /// Counts a call, writes it down, and runs what is to happen just before it, with the machine free to use.
     fn begin_call(&self, what: &str) -> io::Result<u64> {
+        self.pass_gate(false);
         let (number, hooks) = self.plan(|process| {
             if !process.is_alive {
                 return Err(death());
@@ -420,6 +439,7 @@ impl Os for SimOs {
 
     fn wait(&self, duration: Duration) {
         self.advance(i64::try_from(duration.as_millis()).unwrap());
+        self.pass_gate(true);
     }
 
     fn whoami(&self) -> (u32, String) {

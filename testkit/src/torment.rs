@@ -11,16 +11,21 @@
 #![expect(clippy::print_stdout, reason = "what it prints is what it is for")]
 #![expect(clippy::unnecessary_wraps, reason = "every row has the same shape, also one that runs everywhere")]
 
+mod calls;
 mod crew;
 mod inspect;
 mod kill;
 mod limits;
 mod mount;
+mod operation;
+mod operations;
+mod pairs;
 pub mod part;
 mod powerloss;
 mod report;
 mod rewrites;
 mod stopped;
+mod store;
 mod symlinks;
 mod syscalls;
 mod writers;
@@ -36,9 +41,11 @@ use crate::SplitMix;
 /// What to run, and how much of it.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// The program `sessile` to operate with, instead of this program's own copy of it.
+    pub sessile: Option<PathBuf>,
     /// The long form, for nights.
     pub is_long: bool,
-    /// One row alone.
+    /// One row alone, or one part of it after a colon.
     pub only: Option<String>,
     /// Where the random numbers start.
     pub seed: u64,
@@ -51,7 +58,7 @@ pub struct Plan {
 /// A row: its name and what it does.
 type Row = (&'static str, fn(&Bench) -> Result<Report, Skipped>);
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 10] = [
     ("kill", kill::run),
     ("writers", writers::run),
     ("rewrites", rewrites::run),
@@ -60,15 +67,31 @@ const ROWS: [Row; 8] = [
     ("syscalls", syscalls::run),
     ("stopped", stopped::run),
     ("symlinks", symlinks::run),
+    ("operations", operations::run),
+    ("pairs", pairs::run),
 ];
 
-/// The bugs that show in a row of this bench, and in which. The others need the simulated bench.
-const PLANTS: [(Bug, &str); 5] = [
+/// The rows that run when none is asked for. The others find defects that are known and not mended yet.
+const ENABLED: &[&str] = &["kill", "writers", "rewrites", "powerloss", "limits", "syscalls", "stopped", "symlinks"];
+
+/// The bugs that show in a row of this bench, and in which, or in which part of it. The others need the simulated bench.
+const PLANTS: &[(Bug, &str)] = &[
     (Bug::NoSeal, "kill"),
     (Bug::NoPostCheck, "kill"),
     (Bug::GuardOff, "rewrites"),
     (Bug::AcknowledgeBeforeSync, "powerloss"),
     (Bug::NoDirectorySync, "syscalls"),
+    (Bug::FailureForgotten, "operations:name"),
+    (Bug::RenameReplaces, "pairs:import+import"),
+    (Bug::NoTemporaryName, "operations:import"),
+    (Bug::FailedUndoCounts, "operations:undo-delete"),
+    (Bug::TwoUndosAtOnce, "pairs:undo-name+undo-name"),
+    (Bug::UndoUnchecked, "pairs:undo-name+name"),
+    (Bug::LogAfterStep, "operations:delete"),
+    (Bug::DoneBeforeStep, "operations:delete"),
+    (Bug::NoSettling, "operations:name"),
+    (Bug::ExistenceApart, "pairs:append+delete"),
+    (Bug::NoRecheckInPrune, "pairs:prune+append"),
 ];
 
 /// Why a row, or a part of it, did not run.
@@ -96,6 +119,16 @@ impl Bench {
     /// Random numbers for a part of a row, the same for the same seed.
     fn random(&self, salt: u64) -> SplitMix {
         SplitMix::new(self.plan.seed.wrapping_mul(0x1_0001).wrapping_add(salt))
+    }
+
+    /// Whether there is no need to go on: a planted bug was noticed.
+    fn is_over(&self, report: &Report) -> bool {
+        self.plan.plant.is_some() && report.n_lost() + report.n_wrong() > 0
+    }
+
+    /// The part of the row that was asked for.
+    fn wanted_part(&self) -> Option<&str> {
+        self.plan.only.as_deref().and_then(|only| only.split_once(':')).map(|(_, part)| part)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -139,17 +172,22 @@ pub fn run(plan: &Plan, program: &Path) -> bool {
     n_lost == 0 && n_wrong == 0
 }
 
-/// Whether a row runs: the one that was asked for, the one that shows the planted bug, or every one.
+/// Whether a row runs: the one that was asked for, or every one.
 fn is_wanted(plan: &Plan, name: &str) -> bool {
     if let Some(only) = &plan.only {
-        return only == name;
+        return only.split(':').next() == Some(name);
     }
-    plan.plant.is_none_or(|plant| PLANTS.contains(&(plant, ROWS.iter().find(|row| row.0 == name).unwrap().0)))
+    plan.is_long || ENABLED.contains(&name)
 }
 
 /// The bug of this name.
 pub fn bug_named(name: &str) -> Option<Bug> {
     planted::ALL.into_iter().find(|bug| format!("{bug:?}") == name)
+}
+
+/// The row that shows a bug, or the part of it.
+pub fn row_of(bug: Bug) -> Option<String> {
+    PLANTS.iter().find(|(shown, _)| *shown == bug).map(|(_, row)| (*row).to_owned())
 }
 
 /// The bugs whose effect this bench is known to show.

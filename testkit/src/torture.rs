@@ -6,8 +6,10 @@
 //! everybody go on? Rows return an [`Outcome`]; the same [`Effort`] gives the same
 //! outcome. `planted` shows that the rows would notice if the engine were wrong.
 
+pub mod clock;
 pub mod damage;
 pub mod machine;
+pub mod model;
 pub mod planted;
 pub mod power;
 pub mod race;

@@ -1,7 +1,7 @@
 //! The deterministic torture bench, in a size that suits every run of the tests.
 #![expect(clippy::print_stdout, reason = "counts and seeds are what one wants to know")]
 
-use sessile_testkit::torture::{Effort, Outcome, damage, machine, power, race, sweep};
+use sessile_testkit::torture::{Effort, Outcome, clock, damage, machine, power, race, sweep};
 
 fn check(outcome: &Outcome) {
     println!("{outcome}");
@@ -70,4 +70,11 @@ fn a_file_cut_at_any_byte_can_be_written_to() {
 #[test]
 fn a_file_with_any_bit_flipped_can_be_written_to() {
     check(&damage::bit_flips(&Effort::default()));
+}
+
+/// C12.
+#[test]
+#[ignore = "fails until the guard has a clock that nobody sets"]
+fn whenever_the_clock_is_set_nothing_acknowledged_is_lost() {
+    check(&clock::clocks(&Effort::default()));
 }

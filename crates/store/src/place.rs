@@ -116,7 +116,11 @@ pub(crate) fn prepare<'o, E: From<StoreError>>(
         // Found out before anything large is written. The last step finds out for certain.
         return Err(StoreError::Exists { path: path.to_path_buf() }.into());
     }
-    let (temporary, file) = create_temporary(os, path)?;
+    let (temporary, file) = if planted::has(Bug::NoTemporaryName) {
+        (path.to_path_buf(), create_exclusively(os, path)?)
+    } else {
+        create_temporary(os, path)?
+    };
     let mut prepared = Prepared { os, path: path.to_path_buf(), temporary, file: Some(file), is_durable, length: 0 };
     let Prepared { temporary, file: Some(file), .. } = &prepared else { return Ok(prepared) };
     write(file.as_ref(), temporary)?;
@@ -156,6 +160,13 @@ pub(crate) fn give_name(os: &dyn Os, temporary: &Path, path: &Path) -> Result<()
         io::ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_path_buf() },
         _ => StoreError::io("create", path)(error),
     };
+    if temporary == path {
+        // A planted bug.
+        return Ok(());
+    }
+    if planted::has(Bug::RenameReplaces) {
+        return os.rename(temporary, path).map_err(failed);
+    }
     match os.rename_new(temporary, path) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
         named => return named.map_err(failed),

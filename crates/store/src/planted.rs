@@ -47,10 +47,36 @@ pub enum Bug {
     NoPoison,
     /// A torn record of the guard is believed.
     GuardBelievesTorn,
+    /// The log does not say that an operation failed.
+    FailureForgotten,
+    /// A file takes the place of another one that has its new name.
+    RenameReplaces,
+    /// A new session has its name before it is whole.
+    NoTemporaryName,
+    /// An undo that failed counts as done.
+    FailedUndoCounts,
+    /// Two processes may undo at once.
+    TwoUndosAtOnce,
+    /// An undo does not look again once it has its turn.
+    UndoUnchecked,
+    /// A step is written down after it was done.
+    LogAfterStep,
+    /// An operation is said to be done before its step is.
+    DoneBeforeStep,
+    /// What a dead process left is left.
+    NoSettling,
+    /// A running operation looks like that of a dead process.
+    RunningUnlocked,
+    /// A session is looked for, and then opened or made.
+    ExistenceApart,
+    /// A session that was chosen to be pruned goes even if it was written to since.
+    NoRecheckInPrune,
+    /// A session is moved or deleted without its turn.
+    NoTurnInMove,
 }
 
 /// Every bug there is to plant.
-pub const ALL: [Bug; 20] = [
+pub const ALL: [Bug; 33] = [
     Bug::NoSeal,
     Bug::NoPostCheck,
     Bug::AcknowledgeBeforeSync,
@@ -71,6 +97,36 @@ pub const ALL: [Bug; 20] = [
     Bug::MemoryBeforeWrite,
     Bug::NoPoison,
     Bug::GuardBelievesTorn,
+    Bug::FailureForgotten,
+    Bug::RenameReplaces,
+    Bug::NoTemporaryName,
+    Bug::FailedUndoCounts,
+    Bug::TwoUndosAtOnce,
+    Bug::UndoUnchecked,
+    Bug::LogAfterStep,
+    Bug::DoneBeforeStep,
+    Bug::NoSettling,
+    Bug::RunningUnlocked,
+    Bug::ExistenceApart,
+    Bug::NoRecheckInPrune,
+    Bug::NoTurnInMove,
+];
+
+/// Those that show only when operations on sessions are killed, fail, or meet each other.
+pub const OF_OPERATIONS: [Bug; 13] = [
+    Bug::FailureForgotten,
+    Bug::RenameReplaces,
+    Bug::NoTemporaryName,
+    Bug::FailedUndoCounts,
+    Bug::TwoUndosAtOnce,
+    Bug::UndoUnchecked,
+    Bug::LogAfterStep,
+    Bug::DoneBeforeStep,
+    Bug::NoSettling,
+    Bug::RunningUnlocked,
+    Bug::ExistenceApart,
+    Bug::NoRecheckInPrune,
+    Bug::NoTurnInMove,
 ];
 
 #[cfg(feature = "planted-bugs")]

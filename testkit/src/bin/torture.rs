@@ -1,14 +1,14 @@
 //! The torture bench with real processes.
 //!
-//! `cargo xtask torture [--long] [--only ROW] [--seed N] [--scale F] [--plant BUG]`
+//! `cargo xtask torture [--long] [--only ROW] [--seed N] [--scale F] [--plant BUG] [--sessile PROGRAM]`
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people")]
 
 use std::process::ExitCode;
 
 use sessile::os::outlive_file_size_limit;
-use sessile_testkit::torment::{self, Plan, bug_named, part, shown_bugs};
+use sessile_testkit::torment::{self, Plan, bug_named, part, row_of, shown_bugs};
 
-const USAGE: &str = "usage: torture [--long] [--only ROW] [--seed N] [--scale F] [--plant BUG|all]";
+const USAGE: &str = "usage: torture [--long] [--only ROW] [--seed N] [--scale F] [--plant BUG|all] [--sessile PROGRAM]";
 
 fn main() -> ExitCode {
     if let Err(error) = outlive_file_size_limit() {
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     }
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Some(("part", rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return if part::play(rest) { ExitCode::SUCCESS } else { usage() };
+        return part::play(rest).unwrap_or_else(usage);
     }
     let Some((plan, plants)) = parse(&args) else { return usage() };
     let Ok(program) = std::env::current_exe() else { return usage() };
@@ -25,7 +25,8 @@ fn main() -> ExitCode {
     }
     let mut all_noticed = true;
     for bug in plants {
-        let noticed = !torment::run(&Plan { plant: Some(bug), ..plan.clone() }, &program);
+        let only = plan.only.clone().or_else(|| row_of(bug));
+        let noticed = !torment::run(&Plan { plant: Some(bug), only, ..plan.clone() }, &program);
         println!("planted {bug:?}: {}", if noticed { "noticed" } else { "NOT NOTICED" });
         all_noticed &= noticed;
     }
@@ -39,7 +40,7 @@ fn usage() -> ExitCode {
 
 /// What to run, and with which bugs one after the other.
 fn parse(args: &[String]) -> Option<(Plan, Vec<sessile_store::planted::Bug>)> {
-    let mut plan = Plan { is_long: false, only: None, seed: 1, scale: 1.0, plant: None };
+    let mut plan = Plan { sessile: None, is_long: false, only: None, seed: 1, scale: 1.0, plant: None };
     let mut plants = Vec::new();
     let mut args = args.iter();
     while let Some(name) = args.next() {
@@ -48,6 +49,7 @@ fn parse(args: &[String]) -> Option<(Plan, Vec<sessile_store::planted::Bug>)> {
             "--only" => plan.only = Some(args.next()?.clone()),
             "--seed" => plan.seed = args.next()?.parse().ok()?,
             "--scale" => plan.scale = args.next()?.parse().ok().filter(|scale| *scale > 0.0)?,
+            "--sessile" => plan.sessile = Some(args.next()?.into()),
             "--plant" => match args.next()?.as_str() {
                 "all" => plants.extend(shown_bugs()),
                 bug => plants.push(bug_named(bug)?),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 
@@ -107,6 +108,9 @@ pub fn is_death(error: &io::Error) -> bool {
 
 pub(super) type Hook = Box<dyn FnOnce(&SimOs) + Send>;
 
+/// Who lets a process make its next call, or go on once it has waited (then with true).
+pub type Gate = Arc<dyn Fn(bool) + Send + Sync>;
+
 /// One process.
 pub(super) struct Process {
     pub(super) pid: u32,
@@ -114,6 +118,7 @@ pub(super) struct Process {
     pub(super) is_alive: bool,
     pub(super) has_crashed: bool,
     pub(super) calls: Vec<String>,
+    pub(super) gate: Option<Gate>,
     n_calls: u64,
     hooks: Vec<(u64, Hook)>,
     faults: BTreeMap<u64, Fault>,
@@ -152,6 +157,7 @@ impl Process {
             is_alive: true,
             has_crashed: false,
             calls: Vec::new(),
+            gate: None,
             n_calls: 0,
             hooks: Vec::new(),
             faults: BTreeMap::new(),

@@ -165,6 +165,11 @@ impl World {
         self.now_ms += ms;
     }
 
+    /// Sets the wall clock forward or back, which takes no time.
+    pub fn step_clock(&mut self, ms: i64) {
+        self.now_ms += ms;
+    }
+
     // What foreign programs do.
 
     /// Appends as a program does that opens, writes once and closes. A missing file is made.

@@ -1,7 +1,8 @@
 //! Child processes and what they say was acknowledged.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -119,6 +120,16 @@ impl Bench {
         let plant = self.plan.plant.map_or_else(|| "-".to_owned(), |bug| format!("{bug:?}"));
         command.args(["part", &plant, name]).args(args.iter().map(AsRef::as_ref));
         command
+    }
+
+    /// The program `sessile` and its first arguments: this program's own copy, which may have a planted bug, or
+    /// another one.
+    pub(super) fn command_line(&self) -> (PathBuf, Vec<OsString>) {
+        if let Some(sessile) = &self.plan.sessile {
+            return (sessile.clone(), Vec::new());
+        }
+        let command = self.part("sessile", &[]);
+        (self.program.clone(), command.get_args().map(OsStr::to_os_string).collect())
     }
 }
 

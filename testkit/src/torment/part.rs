@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::Mode;
@@ -11,8 +13,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use sessile::json::Json;
 use sessile::{
     Busy, Durability, ListOptions, NewSession, SessionError, SessionManager, Sessions, SharedSession, StoreError,
-    WriteOptions,
+    System, WriteOptions,
 };
+use sessile_cli::{Stream, run};
 use sessile_store::{chain, planted};
 
 use super::bug_named;
@@ -21,10 +24,13 @@ use crate::SplitMix;
 /// A writer that fails more often than this gives up.
 const MAX_ERRORS: usize = 1000;
 
-/// Plays a part: a planted bug or `-`, the part's name, its arguments. False if there is no such part.
-pub fn play(args: &[String]) -> bool {
-    let [plant, name, args @ ..] = args else { return false };
+/// Plays a part: a planted bug or `-`, the part's name, its arguments. None if there is no such part.
+pub fn play(args: &[String]) -> Option<ExitCode> {
+    let [plant, name, args @ ..] = args else { return None };
     planted::plant(bug_named(plant));
+    if name == "sessile" {
+        return Some(sessile(args));
+    }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match (name.as_str(), &args[..]) {
         ("append", [path, durability, count, smallest, largest, seed]) => {
@@ -44,9 +50,17 @@ pub fn play(args: &[String]) -> bool {
         ("list", [directory]) => list(Path::new(directory)),
         ("umask", [directory, mask]) => create_under(Path::new(directory), mask),
         ("program", [directory]) => program(Path::new(directory)),
-        _ => return false,
+        _ => return None,
     }
-    true
+    Some(ExitCode::SUCCESS)
+}
+
+/// The command line, as the program `sessile` runs it.
+fn sessile(args: &[String]) -> ExitCode {
+    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+    let stream = |writer| Stream { writer, terminal_width: None, terminal_height: None, takes_color: false };
+    let words = std::iter::once("sessile".into()).chain(args.iter().map(Into::into));
+    run(words, Arc::new(System), stream(&mut out), stream(&mut err)).into()
 }
 
 fn number(text: &str) -> u64 {

@@ -38,6 +38,14 @@ impl Report {
         self.tell(format!("WRONG {}", what.into()));
     }
 
+    /// A case has failed: something was lost if the problem says so.
+    pub(super) fn accuse(&mut self, case: &str, problem: &str) {
+        match problem.strip_prefix("LOST ") {
+            Some(problem) => self.lose(format!("{case}: {problem}")),
+            None => self.blame(format!("{case}: {problem}")),
+        }
+    }
+
     /// Blames what does not hold.
     pub(super) fn check(&mut self, holds: bool, what: impl Into<String>) {
         self.add("checks", 1);

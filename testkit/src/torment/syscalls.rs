@@ -114,8 +114,11 @@ fn stage(bench: &Bench) -> PathBuf {
 fn traced(bench: &Bench, directory: &Path, options: &[&str]) -> Command {
     let program = bench.part("program", &[&directory]);
     let mut command = Command::new("strace");
-    // Only these calls stop the program, which keeps the others fast.
-    command.args(["-f", "-qq", "--seccomp-bpf", "-e", &format!("trace={}", CALLS.join(","))]).args(options);
+    command.args(["-f", "-qq", "-e", &format!("trace={}", CALLS.join(","))]).args(options);
+    if !options.iter().any(|option| option.contains("signal=")) {
+        // Only these calls stop the program, which keeps the others fast. Signals would not be sent.
+        command.arg("--seccomp-bpf");
+    }
     command.arg(program.get_program()).args(program.get_args()).stderr(Stdio::null());
     command
 }

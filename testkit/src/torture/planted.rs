@@ -3,9 +3,9 @@
 use std::fmt;
 use std::panic::catch_unwind;
 
-use sessile_store::planted::{ALL, Bug, plant};
+use sessile_store::planted::{ALL, Bug, OF_OPERATIONS, plant};
 
-use super::{Effort, ROWS, words_of};
+use super::{Effort, ROWS, Row, model, words_of};
 
 /// How a planted bug fared.
 #[derive(Clone, Debug)]
@@ -29,21 +29,43 @@ impl fmt::Display for Planted {
 ///
 /// A bug is planted in the whole process, so nothing else may run in it.
 pub fn every_bug() -> Vec<Planted> {
-    let planted = ALL.into_iter().map(|bug| {
-        plant(Some(bug));
-        Planted { bug, caught: first_catch() }
-    });
-    let planted = planted.collect();
+    let effort = Effort { seed: 1, n_cases: 400, n_power_losses: 12, stops_at_first: true };
+    // The last row takes long, and asks what the others ask.
+    let planted =
+        each(&mut ALL.into_iter().filter(|bug| !OF_OPERATIONS.contains(bug)), &ROWS[..ROWS.len() - 1], &effort);
     plant(None);
     planted
 }
 
-fn first_catch() -> Option<(&'static str, u64, String)> {
-    let effort = Effort { seed: 1, n_cases: 400, n_power_losses: 12, stops_at_first: true };
-    // The last row takes long, and asks what the others ask.
-    ROWS[..ROWS.len() - 1].iter().find_map(|(name, row)| {
+/// Plants every bug of operations that the model can show, and runs histories until one fails.
+///
+/// The others need real processes: `cargo xtask torture --plant all` shows all of them.
+pub fn every_bug_of_operations() -> Vec<Planted> {
+    let effort = Effort { seed: 1, n_cases: 1500, stops_at_first: true, ..Effort::default() };
+    let planted = each(
+        &mut OF_OPERATIONS.into_iter().filter(|bug| !IN_PROCESSES.contains(bug)),
+        &[("model", model::histories)],
+        &effort,
+    );
+    plant(None);
+    planted
+}
+
+/// The bugs of operations that no history of the model shows.
+const IN_PROCESSES: [Bug; 2] = [Bug::RenameReplaces, Bug::NoRecheckInPrune];
+
+fn each(bugs: &mut dyn Iterator<Item = Bug>, rows: &[(&'static str, Row)], effort: &Effort) -> Vec<Planted> {
+    let planted = bugs.map(|bug| {
+        plant(Some(bug));
+        Planted { bug, caught: first_catch(rows, effort) }
+    });
+    planted.collect()
+}
+
+fn first_catch(rows: &[(&'static str, Row)], effort: &Effort) -> Option<(&'static str, u64, String)> {
+    rows.iter().find_map(|(name, row)| {
         // Some bugs are so bad that a row cannot even be prepared.
-        let outcome = match catch_unwind(|| row(&effort)) {
+        let outcome = match catch_unwind(|| row(effort)) {
             Ok(outcome) => outcome,
             Err(panic) => return Some((*name, 0, words_of(panic.as_ref()))),
         };

@@ -8,6 +8,7 @@ use std::time::Duration;
 use sessile_core::date::{parse_utc_iso, to_iso};
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_store::os::{Lock, Mode, OsFile, append_fully, read_upto};
+use sessile_store::planted::{self, Bug};
 use sessile_store::{Prepared, StoreError, append_notes, create_directory, read_head, replace_file};
 
 use super::delete::PATIENCE;
@@ -212,7 +213,8 @@ fn mark_undone(operations: &mut [Operation], places: &HashMap<String, usize>) {
     // An undo is younger than what it undoes, so from the end on every undo is judged before its target.
     for place in (0..operations.len()).rev() {
         let undo = &operations[place];
-        if undo.undone_by.is_some() || undo.state != OperationState::Done {
+        let counts = undo.state == OperationState::Done || planted::has(Bug::FailedUndoCounts);
+        if undo.undone_by.is_some() || !counts {
             continue;
         }
         let (id, target) = (undo.id.clone(), undo.undoes.as_ref().and_then(|target| places.get(target).copied()));
@@ -281,9 +283,19 @@ impl<'w> Recording<'w> {
         act: impl FnOnce() -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
         let json = step.to_json();
-        self.write(&mut |line| {
-            line.raw("does", json.raw());
-        })?;
+        let write = || {
+            self.write(&mut |line| {
+                line.raw("does", json.raw());
+            })
+        };
+        if planted::has(Bug::LogAfterStep) {
+            let done = act()?;
+            return write().map(|()| done);
+        }
+        write()?;
+        if planted::has(Bug::DoneBeforeStep) {
+            self.end(OperationState::Done);
+        }
         act()
     }
 
@@ -311,6 +323,12 @@ impl<'w> Recording<'w> {
 
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
+        if planted::has(Bug::FailureForgotten)
+            && let Some(running) = self.running.as_ref().filter(|_| !self.has_ended.get())
+        {
+            drop(self.world.os().remove(&running.path));
+            return;
+        }
         // Left early, by an error or by a panic.
         self.end(OperationState::Failed);
     }
@@ -380,8 +398,8 @@ impl Running {
         let failed = |source| StoreError::io_at("write", &temporary, source);
         let file = os.open(&temporary, Mode::New).map_err(failed)?;
         let (pid, host) = os.whoami();
-        let marked = file
-            .try_lock(Lock::Exclusive)
+        let lock = || if planted::has(Bug::RunningUnlocked) { Ok(true) } else { file.try_lock(Lock::Exclusive) };
+        let marked = lock()
             .and_then(|_| append_fully(file.as_ref(), format!("{pid} {host}\n").as_bytes()))
             .and_then(|()| os.rename(&temporary, &path));
         if let Err(error) = marked {
@@ -410,7 +428,9 @@ pub(super) fn process_of(world: &World, id: &str) -> Option<String> {
 
 /// Waits until no other process undoes, and keeps others from it until what this returns is dropped.
 pub(super) fn undo_turn(world: &World) -> Result<Option<Box<dyn OsFile>>, SessionError> {
-    let Some(directory) = &world.operations_dir else { return Ok(None) };
+    let Some(directory) = world.operations_dir.as_ref().filter(|_| !planted::has(Bug::TwoUndosAtOnce)) else {
+        return Ok(None);
+    };
     create_directory(world.os(), directory, true)?;
     let path = directory.join("undo.lock");
     let failed = |source| StoreError::io_at("lock", &path, source);
@@ -431,7 +451,10 @@ pub(super) fn undo_turn(world: &World) -> Result<Option<Box<dyn OsFile>>, Sessio
 ///
 /// What cannot be settled now, because its session is in use or its disk is full, is left for the next process.
 pub(super) fn settle_dead(world: &World) {
-    let Some((directory, path)) = running_dir(world).zip(log_path(world)) else { return };
+    let Some((directory, path)) = running_dir(world).zip(log_path(world)).filter(|_| !planted::has(Bug::NoSettling))
+    else {
+        return;
+    };
     let Ok(marks) = world.os().list(&directory) else { return };
     for mark in marks {
         let Some(id) = mark.file_name().and_then(|name| name.to_str()) else { continue };

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
+use sessile_store::planted::{self, Bug};
 use sessile_store::{StoreError, append_notes};
 
 use super::delete::{Deletion, delete_if};
@@ -171,7 +172,7 @@ impl Sessions {
     fn check_unchanged(&self, session: &SessionInfo) -> Result<(), SessionError> {
         let path = &session.path;
         let stat = self.world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
-        if stat.length == session.size {
+        if stat.length == session.size || planted::has(Bug::NoRecheckInPrune) {
             return Ok(());
         }
         let users =

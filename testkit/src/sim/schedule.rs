@@ -1,0 +1,122 @@
+//! Several simulated processes at once, of which a seed decides who makes the next system call.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::Gate;
+use crate::SplitMix;
+
+/// So many calls and waits are more than any history needs: somebody waits for ever.
+const MOST_CALLS: u64 = 200_000;
+
+/// Lets one of several threads run at a time. The same seed gives the same order.
+pub struct Schedule {
+    state: Mutex<State>,
+    turns: Vec<Condvar>,
+}
+
+struct State {
+    running: usize,
+    is_over: Vec<bool>,
+    random: SplitMix,
+    /// At one in so many calls another process may go on.
+    stride: usize,
+    n_calls: u64,
+}
+
+impl Schedule {
+    /// A schedule for so many threads, in which at one in `stride` calls another one may go on.
+    pub fn new(n_threads: usize, seed: u64, stride: usize) -> Arc<Self> {
+        let mut random = SplitMix::new(seed);
+        let running = random.below(n_threads);
+        let state = State { running, is_over: vec![false; n_threads], random, stride, n_calls: 0 };
+        Arc::new(Self { state: Mutex::new(state), turns: (0..n_threads).map(|_| Condvar::new()).collect() })
+    }
+
+    /// What lets the calls of a thread's process through.
+    pub fn gate(self: &Arc<Self>, thread: usize) -> Gate {
+        let schedule = Arc::clone(self);
+        Arc::new(move |has_waited| schedule.pass(thread, has_waited))
+    }
+
+    /// Waits until it is this thread's turn for the first time.
+    pub fn begin(&self, thread: usize) {
+        drop(self.wait_for_turn(self.lock(), thread));
+    }
+
+    /// Leaves the rest to the others.
+    pub fn end(&self, thread: usize) {
+        let mut state = self.lock();
+        state.is_over[thread] = true;
+        self.hand_on(&mut state, true);
+    }
+
+    fn pass(&self, thread: usize, has_waited: bool) {
+        let mut state = self.lock();
+        // Once a thread has ended, its process is only used to look around.
+        if state.is_over[thread] {
+            return;
+        }
+        state.n_calls += 1;
+        assert!(state.n_calls < MOST_CALLS, "stuck: somebody waits for ever");
+        let stride = state.stride;
+        if has_waited || state.random.below(stride) == 0 {
+            self.hand_on(&mut state, has_waited);
+            drop(self.wait_for_turn(state, thread));
+        }
+    }
+
+    /// Picks who runs next: another one if it must be, and there is one.
+    fn hand_on(&self, state: &mut State, to_another: bool) {
+        let running = state.running;
+        let candidates: Vec<usize> =
+            (0..self.turns.len()).filter(|next| !state.is_over[*next] && !(to_another && *next == running)).collect();
+        if !candidates.is_empty() {
+            state.running = state.random.pick(&candidates);
+            self.turns[state.running].notify_one();
+        }
+    }
+
+    fn wait_for_turn<'s>(&self, mut state: MutexGuard<'s, State>, thread: usize) -> MutexGuard<'s, State> {
+        while state.running != thread {
+            state = self.turns[thread].wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Whoever is stuck panics with the lock, and everybody else goes on without him.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(seed: u64) -> Vec<usize> {
+        let schedule = Schedule::new(3, seed, 2);
+        let order = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let (schedule, order) = (&schedule, &order);
+                scope.spawn(move || {
+                    schedule.begin(thread);
+                    let gate = schedule.gate(thread);
+                    for call in 0..20 {
+                        gate(call % 7 == 0);
+                        order.lock().unwrap().push(thread);
+                    }
+                    schedule.end(thread);
+                });
+            }
+        });
+        order.into_inner().unwrap()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_order_and_another_one_another() {
+        assert_eq!(order(1), order(1));
+        assert_eq!(order(1).len(), 60);
+        assert_ne!(order(1), order(2));
+    }
+}

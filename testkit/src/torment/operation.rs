@@ -1,0 +1,242 @@
+//! Every operation there is, in one table.
+//!
+//! The rows `operations` and `pairs` do all that they do to each entry of
+//! [`OPERATIONS`]. A new command joins both rows by a new entry and nothing else.
+
+use serde_json::{Value, json};
+
+use super::Bench;
+use super::store::{ALPHA, IOTA, Stage, entry_id};
+
+/// An operation on a store.
+pub(super) struct Operation {
+    /// What it is called in reports, and by `--only operations:NAME`.
+    pub(super) name: &'static str,
+    /// What its session is like, if not as every other one.
+    pub(super) content: fn(&Stage),
+    /// The commands that must have been done to the store before.
+    pub(super) prepare: fn(&Stage),
+    /// The command line. The word tells apart what two processes write.
+    pub(super) args: fn(&Stage, &str) -> Vec<String>,
+    /// The same as a request to a server, if there is one.
+    pub(super) request: Option<fn(&Stage, &str) -> Value>,
+    /// What takes it back.
+    pub(super) undo: Undo,
+    /// The sessions that it takes away for good.
+    pub(super) destroys: &'static [&'static str],
+}
+
+/// What takes an operation back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Undo {
+    /// `undo`.
+    Last,
+    /// `undo` with the id of the undo, which does it again.
+    Again,
+    /// `undo`, after which what was made is in the trash.
+    IntoTrash,
+    /// Nothing does.
+    Never,
+}
+
+/// All of them. To add a command, add an entry here: `archive`, `slim`, `scrub`, `title`, `merge --into`, `pull`.
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "append",
+        content: same,
+        prepare: |_| {},
+        args: |stage, who| words(&["append", &stage.path(ALPHA), &format!("appended by {who}"), "--json"]),
+        request: Some(|stage, who| {
+            let message = json!({"role": "user", "content": format!("appended by {who}"), "timestamp": 1});
+            json!({"type": "append_message", "sessionPath": stage.path(ALPHA), "message": message})
+        }),
+        undo: Undo::Never,
+        destroys: &[],
+    },
+    Operation {
+        name: "name",
+        content: same,
+        prepare: |_| {},
+        args: |stage, who| words(&["name", &stage.path(ALPHA), &format!("named by {who}"), "--json"]),
+        request: Some(
+            |stage, who| json!({"type": "rename_session", "sessionPath": stage.path(ALPHA), "name": format!("named by {who}")}),
+        ),
+        undo: Undo::Last,
+        destroys: &[],
+    },
+    Operation {
+        name: "label",
+        content: same,
+        prepare: |_| {},
+        args: |stage, who| {
+            words(&["label", &stage.path(ALPHA), &entry_id(ALPHA, 1), &format!("label of {who}"), "--json"])
+        },
+        request: Some(
+            |stage, who| json!({"type": "set_label", "sessionPath": stage.path(ALPHA), "entryId": entry_id(ALPHA, 1), "label": format!("label of {who}")}),
+        ),
+        undo: Undo::Last,
+        destroys: &[],
+    },
+    Operation {
+        name: "move",
+        content: same,
+        prepare: |_| {},
+        args: |stage, who| words(&["move", &stage.path(ALPHA), "--to", &elsewhere(stage, who), "--json"]),
+        request: None,
+        undo: Undo::Last,
+        destroys: &[],
+    },
+    Operation {
+        name: "delete",
+        content: same,
+        prepare: |_| {},
+        args: |stage, _| words(&["delete", &stage.path(ALPHA), "--yes", "--json"]),
+        request: Some(|stage, _| json!({"type": "delete_session", "sessionPath": stage.path(ALPHA)})),
+        undo: Undo::Last,
+        destroys: &[],
+    },
+    Operation {
+        name: "delete-permanent",
+        content: same,
+        prepare: |_| {},
+        args: |stage, _| words(&["delete", &stage.path(ALPHA), "--permanent", "--yes", "--json"]),
+        request: None,
+        undo: Undo::Never,
+        destroys: &[ALPHA],
+    },
+    Operation {
+        name: "restore",
+        content: same,
+        prepare: |stage| stage.must(&["delete", &stage.path(ALPHA), "--yes"]),
+        args: |_, _| words(&["restore", ALPHA, "--json"]),
+        request: Some(|stage, _| json!({"type": "restore_session", "sessionPath": stage.path(ALPHA)})),
+        undo: Undo::Last,
+        destroys: &[],
+    },
+    Operation {
+        name: "undo-name",
+        content: same,
+        prepare: |stage| stage.must(&["name", &stage.path(ALPHA), "to be undone"]),
+        args: undo,
+        request: None,
+        undo: Undo::Again,
+        destroys: &[],
+    },
+    Operation {
+        name: "undo-move",
+        content: same,
+        prepare: |stage| stage.must(&["move", &stage.path(ALPHA), "--to", &elsewhere(stage, "before")]),
+        args: undo,
+        request: None,
+        undo: Undo::Again,
+        destroys: &[],
+    },
+    Operation {
+        name: "undo-delete",
+        content: same,
+        prepare: |stage| stage.must(&["delete", &stage.path(ALPHA), "--yes"]),
+        args: undo,
+        request: None,
+        undo: Undo::Again,
+        destroys: &[],
+    },
+    Operation {
+        name: "undo-prune",
+        content: same,
+        prepare: |stage| stage.must(&["prune", "--older-than", "1d", "--apply"]),
+        args: undo,
+        request: None,
+        undo: Undo::Again,
+        destroys: &[],
+    },
+    Operation {
+        name: "prune",
+        content: same,
+        prepare: |_| {},
+        args: |_, _| words(&["prune", "--older-than", "1d", "--apply", "--json"]),
+        request: None,
+        undo: Undo::Last,
+        destroys: &[],
+    },
+    Operation {
+        name: "import",
+        content: same,
+        prepare: |_| {},
+        args: |stage, _| words(&["import", &import_source(stage), "--json"]),
+        request: None,
+        undo: Undo::IntoTrash,
+        destroys: &[],
+    },
+    Operation {
+        name: "clone",
+        content: same,
+        prepare: |_| {},
+        args: |stage, _| words(&["clone", &stage.path(ALPHA), "--json"]),
+        request: Some(|stage, _| json!({"type": "clone", "sessionPath": stage.path(ALPHA)})),
+        undo: Undo::IntoTrash,
+        destroys: &[],
+    },
+    Operation {
+        name: "fork",
+        content: same,
+        prepare: |_| {},
+        args: |stage, _| words(&["fork", &stage.path(ALPHA), &entry_id(ALPHA, 1), "--at", "--json"]),
+        request: Some(
+            |stage, _| json!({"type": "fork", "sessionPath": stage.path(ALPHA), "entryId": entry_id(ALPHA, 2)}),
+        ),
+        undo: Undo::IntoTrash,
+        destroys: &[],
+    },
+    Operation {
+        name: "repair",
+        // Two records on one line, which a repair takes apart.
+        content: |stage| {
+            let text = stage.content(ALPHA);
+            let lines: Vec<&str> = text.lines().collect();
+            let glued = format!("{}\n{}\n{}{}\n{}\n", lines[0], lines[1], lines[2], lines[3], lines[4]);
+            std::fs::write(stage.file(ALPHA), glued).unwrap();
+        },
+        prepare: |_| {},
+        args: |stage, _| words(&["repair", &stage.path(ALPHA), "--json"]),
+        request: None,
+        undo: Undo::Never,
+        destroys: &[],
+    },
+    Operation {
+        name: "migrate",
+        content: |stage| std::fs::write(stage.file(ALPHA), stage.old_content(ALPHA)).unwrap(),
+        prepare: |_| {},
+        args: |stage, _| words(&["migrate", &stage.path(ALPHA), "--json"]),
+        request: None,
+        undo: Undo::Never,
+        destroys: &[],
+    },
+];
+
+impl Operation {
+    /// A store in which it can be done.
+    pub(super) fn stage(&self, bench: &Bench, name: &str) -> Stage {
+        let stage = Stage::new(bench, name);
+        (self.content)(&stage);
+        (self.prepare)(&stage);
+        stage
+    }
+}
+
+fn same(_: &Stage) {}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn undo(_: &Stage, _: &str) -> Vec<String> {
+    words(&["undo", "--json"])
+}
+
+fn elsewhere(stage: &Stage, who: &str) -> String {
+    stage.home.join(format!("to-{who}")).to_string_lossy().into_owned()
+}
+
+fn import_source(stage: &Stage) -> String {
+    stage.outside(IOTA).to_string_lossy().into_owned()
+}

@@ -1,0 +1,187 @@
+//! `operations`: every operation is killed, and fails, at each of its system calls.
+//!
+//! Afterwards every session must be somewhere with all it held, the same command must work or say that it was
+//! done already, the log must agree, and undo must take back exactly that operation.
+
+use super::calls::{Call, calls_of};
+use super::crew::tool;
+use super::operation::{OPERATIONS, Operation, Undo};
+use super::report::Report;
+use super::store::{BETA, Picture, Stage, finish};
+use super::{Bench, Skipped};
+
+const FAULTS: [&str; 3] = ["signal=KILL", "error=ENOSPC", "error=EIO"];
+/// How many faults of each operation the short form tries.
+const SHORT: usize = 6;
+
+/// What a store looks like before an operation, after it, and after it was done twice.
+struct Outcomes {
+    before: String,
+    once: String,
+    twice: String,
+}
+
+pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
+    tool("strace", &[&"-V"]).map_err(Skipped)?;
+    let mut report = Report::default();
+    let wanted = |operation: &&Operation| bench.wanted_part().is_none_or(|part| part == operation.name);
+    for (number, operation) in OPERATIONS.iter().enumerate().filter(|(_, operation)| wanted(operation)) {
+        let outcomes = outcomes(bench, operation);
+        let stage = operation.stage(bench, "operations");
+        let calls = calls_of(bench, &stage, &(operation.args)(&stage, "a"))?;
+        report.add("operations", 1);
+        let mut cases: Vec<(&Call, &str)> = Vec::new();
+        for call in &calls {
+            let faults = FAULTS.iter().filter(|fault| call.changes || **fault != "signal=KILL");
+            cases.extend(faults.map(|fault| (call, *fault)));
+        }
+        if !bench.plan.is_long && bench.wanted_part().is_none() {
+            let mut random = bench.random(300 + number as u64);
+            let n_wanted = usize::try_from(bench.count(u32::try_from(SHORT).unwrap(), 1)).unwrap();
+            while cases.len() > n_wanted {
+                cases.swap_remove(random.below(cases.len()));
+            }
+        }
+        for (call, fault) in cases {
+            if bench.is_over(&report) {
+                return Ok(report);
+            }
+            report.add(if fault == "signal=KILL" { "kills at a call" } else { "failed calls" }, 1);
+            let inject = call.inject(fault);
+            if let Err(problem) = attempt(bench, operation, &outcomes, &inject) {
+                report.accuse(&format!("{} with {inject}", operation.name), &problem);
+            }
+        }
+    }
+    Ok(report)
+}
+
+fn outcomes(bench: &Bench, operation: &Operation) -> Outcomes {
+    let stage = operation.stage(bench, "operations");
+    let before = stage.picture().digest();
+    let args = (operation.args)(&stage, "a");
+    let ended = stage.run(&args);
+    assert!(ended.is_done(), "{} does not even work: {}", operation.name, ended.words());
+    let once = stage.picture().digest();
+    stage.run(&args);
+    Outcomes { before, once, twice: stage.picture().digest() }
+}
+
+/// One fault at one call, and everything that must hold afterwards.
+fn attempt(bench: &Bench, operation: &Operation, outcomes: &Outcomes, inject: &str) -> Result<(), String> {
+    let stage = operation.stage(bench, "operations");
+    let before = stage.picture();
+    let known: Vec<String> = stage.operations()?.into_iter().map(|(_, _, id)| id).collect();
+    let args = (operation.args)(&stage, "a");
+    let first = finish(stage.traced(&["-o", "/dev/null", "-e", "trace=all", "-e", inject], &args));
+    if first.is_stuck {
+        return Err("stuck".to_owned());
+    }
+    let after = stage.picture();
+    after.check_kept(&before, operation.destroys).map_err(|problem| format!("LOST {problem} ({})", first.words()))?;
+    check_new(&after, outcomes)?;
+    // A prune keeps what it cannot read, and says so.
+    let is_prune = operation.name.ends_with("prune");
+    if first.is_done() && after.digest() != outcomes.once && !is_prune {
+        return Err(format!("says done, but the store is as if it were not: {}", difference(&outcomes.once, &after)));
+    }
+    // What the log says to be done is done.
+    let is_said = stage.operations()?.first().is_some_and(|(_, state, id)| state == "done" && !known.contains(id));
+    if is_said && after.digest() != outcomes.once && !is_prune {
+        return Err(format!("the log says done, but it is not: {}", difference(&outcomes.once, &after)));
+    }
+    stage.age();
+    let again = stage.run(&args);
+    let context = |problem: String| format!("{problem} (first {}; again {})", first.words(), again.words());
+    check_again(&stage, &before, operation, outcomes, again.is_done()).map_err(context)?;
+    if !again.is_done() && again.err.trim().is_empty() && again.code != Some(1) {
+        return Err(context("says nothing about why it cannot be done again".to_owned()));
+    }
+    // Of several sessions some may have gone before the process died; then what it did is an operation by itself.
+    let undone = check_undo(&stage, operation, outcomes);
+    let undone = if is_prune && undone.is_err() { check_undo(&stage, operation, outcomes) } else { undone };
+    undone.map_err(context)?;
+    if is_prune { Ok(()) } else { check_log(&stage).map_err(context) }
+}
+
+/// What holds once somebody has tried again.
+fn check_again(
+    stage: &Stage,
+    before: &Picture,
+    operation: &Operation,
+    outcomes: &Outcomes,
+    is_done: bool,
+) -> Result<(), String> {
+    let picture = stage.picture();
+    picture.check_kept(before, operation.destroys).map_err(|problem| format!("LOST {problem}"))?;
+    let digest = picture.digest();
+    if digest != outcomes.once && digest != outcomes.twice {
+        let cannot = if is_done { "done again, the store is wrong" } else { "it cannot be done again" };
+        return Err(format!("{cannot}: {}", difference(&outcomes.once, &picture)));
+    }
+    if operation.name != "append" {
+        picture.check_once()?;
+    }
+    let live = picture.sessions.iter().filter(|seen| !seen.is_in_trash).map(|seen| seen.path.clone()).collect();
+    let listed = stage.listed()?;
+    if listed != live {
+        return Err(format!("{listed:?} is listed, but {live:?} is there"));
+    }
+    Ok(())
+}
+
+/// Once there is another operation, everything that was begun has ended.
+fn check_log(stage: &Stage) -> Result<(), String> {
+    stage.must(&["name", &stage.path(BETA), "another operation"]);
+    match stage.operations()?.iter().find(|(_, state, _)| state == "unfinished") {
+        Some((kind, _, id)) => Err(format!("the log has an unfinished {kind} ({id})")),
+        None => Ok(()),
+    }
+}
+
+/// Undo takes it back, and nothing else.
+fn check_undo(stage: &Stage, operation: &Operation, outcomes: &Outcomes) -> Result<(), String> {
+    let mut args: Vec<String> = ["undo", "--json"].map(str::to_owned).to_vec();
+    match operation.undo {
+        Undo::Never => return Ok(()),
+        Undo::Last | Undo::IntoTrash => {}
+        Undo::Again => {
+            let operations = stage.operations()?;
+            let undo = operations.iter().find(|(kind, state, _)| kind == "undo" && state == "done");
+            let (_, _, id) = undo.ok_or_else(|| format!("no undo that was done is in the log: {operations:?}"))?;
+            args.push(id.clone());
+        }
+    }
+    let undone = stage.run(&args);
+    if !undone.is_done() {
+        return Err(format!("cannot be undone: {}", undone.words()));
+    }
+    let picture = stage.picture();
+    picture.check_once()?;
+    let is_made = |line: &&str| !line.starts_with("new trash") && !line.starts_with("dddd trash");
+    let digest = picture.digest();
+    let left: Vec<&str> = digest.lines().filter(|line| operation.undo != Undo::IntoTrash || is_made(line)).collect();
+    if left.join("\n") == outcomes.before {
+        return Ok(());
+    }
+    Err(format!("undo has left something else: {}", difference(&outcomes.before, &picture)))
+}
+
+/// A session that was not there before is whole, or not there.
+fn check_new(after: &Picture, outcomes: &Outcomes) -> Result<(), String> {
+    let is_new = |line: &&str| line.starts_with("new ") || line.starts_with("stray ") || line.starts_with("dddd ");
+    let known: Vec<&str> = outcomes.once.lines().chain(outcomes.before.lines()).collect();
+    match after.digest().lines().filter(is_new).find(|line| !known.contains(line)) {
+        Some(line) => Err(format!("a session that is not whole, or that nobody asked for: {line}")),
+        None => Ok(()),
+    }
+}
+
+/// The lines in which a store differs from what it should be.
+pub(super) fn difference(wanted: &str, picture: &Picture) -> String {
+    let digest = picture.digest();
+    let (wanted, there): (Vec<&str>, Vec<&str>) = (wanted.lines().collect(), digest.lines().collect());
+    let missing: Vec<_> = wanted.iter().filter(|line| !there.contains(line)).collect();
+    let extra: Vec<_> = there.iter().filter(|line| !wanted.contains(line)).collect();
+    format!("missing {missing:?}, instead {extra:?}")
+}

@@ -1,0 +1,247 @@
+//! `pairs`: two operations at once, one of which is stopped after each of its system calls in turn.
+//!
+//! While it is stopped the other one runs. What comes of both must be what comes of one after the other, in
+//! either order, or of one alone if the other one says that it failed.
+
+mod agent;
+mod clients;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::calls::{Call, calls_of};
+use super::crew::tool;
+use super::operation::{OPERATIONS, Operation};
+use super::operations::difference;
+use super::report::Report;
+use super::store::{Ended, Picture, Stage, wait};
+use super::{Bench, Skipped};
+
+/// How many pairs the short form tries, each at one call.
+const SHORT: usize = 80;
+/// How long the second process gets before it counts as waiting for the first.
+const GRACE: Duration = Duration::from_millis(80);
+/// How long a process may be stopped at a call, or not come to it.
+const STUCK: Duration = Duration::from_mins(1);
+
+/// What may come of two operations.
+struct Outcomes {
+    before: Picture,
+    /// Which of the two were done, and what the store holds then.
+    allowed: Vec<(bool, bool, String)>,
+}
+
+pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
+    tool("strace", &[&"-V"]).map_err(Skipped)?;
+    let mut report = Report::default();
+    match bench.wanted_part() {
+        Some("clients") => clients::run(bench, &mut report).unwrap_or_else(|why| report.skip(why)),
+        Some("pi") => agent::run(bench, &mut report).unwrap_or_else(|why| report.skip(why)),
+        Some(_) => processes(bench, &mut report)?,
+        None => {
+            processes(bench, &mut report)?;
+            clients::run(bench, &mut report).unwrap_or_else(|why| report.skip(why));
+            agent::run(bench, &mut report).unwrap_or_else(|why| report.skip(why));
+        }
+    }
+    Ok(report)
+}
+
+/// Two processes, one of which is stopped.
+fn processes(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
+    let mut pairs = pairs(bench);
+    let is_all = bench.plan.is_long || bench.wanted_part().is_some();
+    let mut random = bench.random(400);
+    if !is_all {
+        let n_wanted = usize::try_from(bench.count(u32::try_from(SHORT).unwrap(), 1)).unwrap();
+        while pairs.len() > n_wanted {
+            pairs.swap_remove(random.below(pairs.len()));
+        }
+    }
+    for (one, other) in pairs {
+        let outcomes = outcomes(bench, one, other);
+        let stage = stage(bench, one, other);
+        let mut calls = calls_of(bench, &stage, &(one.args)(&stage, "a"))?;
+        if !is_all && !calls.is_empty() {
+            calls = vec![calls.swap_remove(random.below(calls.len()))];
+        }
+        report.add("pairs", 1);
+        for call in calls {
+            if bench.is_over(report) {
+                return Ok(());
+            }
+            report.add("races", 1);
+            if let Err(problem) = race(bench, one, other, &outcomes, &call) {
+                let name = format!("{}+{}, the first stopped after {} {}", one.name, other.name, call.name, call.when);
+                report.accuse(&name, &problem);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every operation beside every other one and itself. Those that differ only in what went before count once as second.
+fn pairs(bench: &Bench) -> Vec<(&'static Operation, &'static Operation)> {
+    let mut pairs = Vec::new();
+    let wanted = bench.wanted_part().and_then(|part| part.split_once('+'));
+    for one in OPERATIONS {
+        for other in OPERATIONS.iter().filter(|other| !other.name.starts_with("undo-") || other.name == "undo-name") {
+            let is_wanted = wanted.is_none_or(|(first, second)| {
+                (first == one.name || first == "*") && (second == other.name || second == "*")
+            });
+            if is_wanted {
+                pairs.push((one, other));
+            }
+        }
+    }
+    pairs
+}
+
+/// A store in which the first can be done, and the second is about the same session.
+fn stage(bench: &Bench, one: &Operation, other: &Operation) -> Stage {
+    let stage = Stage::new(bench, "pairs");
+    (other.content)(&stage);
+    (one.content)(&stage);
+    (one.prepare)(&stage);
+    stage
+}
+
+fn outcomes(bench: &Bench, one: &Operation, other: &Operation) -> Outcomes {
+    let before = stage(bench, one, other).picture();
+    let mut allowed = vec![(false, false, before.digest())];
+    let mut add = |order: &[bool]| {
+        let stage = stage(bench, one, other);
+        let mut done = [false, false];
+        for is_first in order {
+            let (operation, who) = if *is_first { (one, "a") } else { (other, "b") };
+            done[usize::from(!is_first)] = stage.run(&(operation.args)(&stage, who)).is_done();
+        }
+        allowed.push((done[0], done[1], stage.picture().digest()));
+    };
+    add(&[true, false]);
+    add(&[false, true]);
+    add(&[true]);
+    add(&[false]);
+    allow_kept(one, other, &mut allowed);
+    Outcomes { before, allowed }
+}
+
+/// A prune may keep a session because it is in use, and then only takes the others.
+fn allow_kept(one: &Operation, other: &Operation, allowed: &mut Vec<(bool, bool, String)>) {
+    let without_gamma = |digest: &str| {
+        let taken = |line: &str| match line.strip_prefix("cccc live ").and_then(|rest| rest.split_once(' ')) {
+            Some((_, rest)) => format!("cccc trash  {rest}"),
+            None => line.to_owned(),
+        };
+        digest.lines().map(taken).collect::<Vec<_>>().join("\n")
+    };
+    for (is_first, operation) in [(true, one), (false, other)] {
+        if operation.name != "prune" {
+            continue;
+        }
+        let kept = |(one, other, digest): &(bool, bool, String)| {
+            (is_first || *one, !is_first || *other, without_gamma(digest))
+        };
+        let kept: Vec<_> = allowed.iter().map(kept).collect();
+        allowed.extend(kept);
+    }
+}
+
+fn race(bench: &Bench, one: &Operation, other: &Operation, outcomes: &Outcomes, call: &Call) -> Result<(), String> {
+    let stage = stage(bench, one, other);
+    let (first, second) = at_once(bench, &stage, &(one.args)(&stage, "a"), &(other.args)(&stage, "b"), call);
+    if first.is_stuck || second.is_stuck {
+        return Err(format!("stuck: {}; {}", first.words(), second.words()));
+    }
+    let picture = stage.picture();
+    judge(&picture, outcomes, first.is_done(), second.is_done(), &[one.destroys, other.destroys].concat())
+        .map_err(|problem| format!("{problem} (first {}; second {})", first.words(), second.words()))
+}
+
+fn judge(
+    picture: &Picture,
+    outcomes: &Outcomes,
+    is_first_done: bool,
+    is_second_done: bool,
+    may_go: &[&str],
+) -> Result<(), String> {
+    picture.check_kept(&outcomes.before, may_go).map_err(|problem| format!("LOST {problem}"))?;
+    picture.check_once()?;
+    let digest = picture.digest();
+    let is_allowed = |(one, other, allowed): &&(bool, bool, String)| {
+        *one == is_first_done && *other == is_second_done && *allowed == digest
+    };
+    if outcomes.allowed.iter().any(|outcome| is_allowed(&outcome)) {
+        return Ok(());
+    }
+    let nearest = outcomes.allowed.iter().find(|(one, other, _)| (*one, *other) == (is_first_done, is_second_done));
+    Err(match nearest {
+        Some((_, _, wanted)) => format!("as in no order: {}", difference(wanted, picture)),
+        None => format!("no order lets it end like this: {}", difference(&outcomes.before.digest(), picture)),
+    })
+}
+
+/// Runs two commands, the second while the first is stopped just after one of its calls.
+pub(super) fn at_once(bench: &Bench, stage: &Stage, one: &[String], other: &[String], call: &Call) -> (Ended, Ended) {
+    let mut other = stage.command(other);
+    let mut second = None;
+    let first = stopped_at(bench, stage, one, call, &mut || {
+        let mut child = other.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let began = Instant::now();
+        while began.elapsed() < GRACE && child.try_wait().is_ok_and(|status| status.is_none()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        second = Some(child);
+    });
+    (first, wait(second.unwrap()))
+}
+
+/// Runs a command, and something else while it is stopped just after one of its calls, or has ended before it.
+pub(super) fn stopped_at(
+    bench: &Bench,
+    stage: &Stage,
+    args: &[String],
+    call: &Call,
+    meanwhile: &mut dyn FnMut(),
+) -> Ended {
+    let log = bench.path("stops");
+    drop(fs::remove_file(&log));
+    let inject = call.inject("signal=SIGSTOP");
+    let mut command = stage.traced(&["-o", &log.to_string_lossy(), "-e", "trace=all", "-e", &inject], args);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut n_stops = 0;
+    let began = Instant::now();
+    while is_running(&mut child) && began.elapsed() < STUCK {
+        let stopped = stops(&log);
+        if stopped.len() > n_stops {
+            if n_stops == 0 {
+                meanwhile();
+            }
+            for id in &stopped[n_stops..] {
+                // A thread that has ended needs no signal.
+                let _ = kill_process(*id, Signal::CONT);
+            }
+            n_stops = stopped.len();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    if n_stops == 0 {
+        meanwhile();
+    }
+    wait(child)
+}
+
+fn is_running(child: &mut Child) -> bool {
+    child.try_wait().is_ok_and(|status| status.is_none())
+}
+
+/// The threads that were stopped, as often as they were.
+fn stops(log: &Path) -> Vec<Pid> {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let stops = text.lines().filter(|line| line.ends_with("--- stopped by SIGSTOP ---"));
+    stops.filter_map(|line| line.split(' ').next()?.parse().ok().and_then(Pid::from_raw)).collect()
+}

@@ -1,0 +1,463 @@
+//! A store to operate on, and what a simple reader sees of it.
+//!
+//! The reader knows nothing of the engine: it walks directories and reads lines
+//! with `serde_json`. What it sees as a whole is a [`Picture`], and two pictures
+//! of stores that hold the same are equal.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Bench;
+
+/// The session that operations are about.
+pub(super) const ALPHA: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+/// A session with a name that operations leave alone.
+pub(super) const BETA: &str = "bbbbbbbb-0000-4000-8000-000000000002";
+/// An old session without a name.
+pub(super) const GAMMA: &str = "cccccccc-0000-4000-8000-000000000003";
+/// A session outside of the store, to be imported.
+pub(super) const IOTA: &str = "dddddddd-0000-4000-8000-000000000004";
+
+/// How long a command may take before it counts as stuck.
+const STUCK: Duration = Duration::from_mins(1);
+
+/// A home with a store in it.
+pub(super) struct Stage {
+    pub(super) home: PathBuf,
+    program: PathBuf,
+    first_args: Vec<OsString>,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug)]
+pub(super) struct Ended {
+    /// Its exit code; none if a signal ended it, or if it was stuck.
+    pub(super) code: Option<i32>,
+    pub(super) out: String,
+    pub(super) err: String,
+    pub(super) is_stuck: bool,
+}
+
+impl Ended {
+    pub(super) fn is_done(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// What it said, in one short line.
+    pub(super) fn words(&self) -> String {
+        let words = if self.err.trim().is_empty() { self.out.trim() } else { self.err.trim() };
+        let words: Vec<&str> = words.split_whitespace().map(short).collect();
+        let words: String = words.join(" ").chars().take(240).collect();
+        match self.code {
+            Some(code) => format!("exit {code}: {words}"),
+            None if self.is_stuck => "stuck".to_owned(),
+            None => format!("killed: {words}"),
+        }
+    }
+}
+
+/// A word without the directories of the path in it.
+fn short(word: &str) -> &str {
+    word.rsplit_once('/').map_or(word, |(_, name)| name)
+}
+
+impl Stage {
+    /// A new home at this place, with the sessions that every stage has.
+    pub(super) fn new(bench: &Bench, name: &str) -> Self {
+        let home = bench.path(name);
+        drop(fs::remove_dir_all(&home));
+        fs::create_dir_all(home.join("proj")).unwrap();
+        let (program, first_args) = bench.command_line();
+        let stage = Self { home, program, first_args };
+        fs::create_dir_all(stage.sessions()).unwrap();
+        for id in [ALPHA, BETA, GAMMA] {
+            fs::write(stage.file(id), stage.content(id)).unwrap();
+        }
+        fs::create_dir(stage.home.join("elsewhere")).unwrap();
+        fs::write(stage.outside(IOTA), stage.content(IOTA)).unwrap();
+        stage
+    }
+
+    /// Where a session is that is not in the store.
+    pub(super) fn outside(&self, id: &str) -> PathBuf {
+        self.home.join(format!("elsewhere/2025-01-01T00-00-00-000Z_{id}.jsonl"))
+    }
+
+    /// Where the sessions of the project are.
+    fn sessions(&self) -> PathBuf {
+        let name = self.home.join("proj").to_string_lossy().trim_start_matches('/').replace('/', "-");
+        self.home.join(".pi/agent/sessions").join(format!("--{name}--"))
+    }
+
+    /// Where a session is in the beginning.
+    pub(super) fn file(&self, id: &str) -> PathBuf {
+        self.sessions().join(format!("2025-01-01T00-00-00-000Z_{id}.jsonl"))
+    }
+
+    /// [`file`](Self::file) as an argument.
+    pub(super) fn path(&self, id: &str) -> String {
+        self.file(id).to_string_lossy().into_owned()
+    }
+
+    /// What a session holds in the beginning.
+    pub(super) fn content(&self, id: &str) -> String {
+        let cwd = self.home.join("proj");
+        let mut text = format!(
+            r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2025-01-01T00:00:00.000Z","cwd":{}}}"#,
+            Value::from(cwd.to_string_lossy())
+        );
+        let mut parent = "null".to_owned();
+        for (number, role) in ["user", "assistant", "user", "assistant"].into_iter().enumerate() {
+            let entry = entry_id(id, number);
+            let message = message(id, number, role);
+            text.push_str(&format!(
+                "\n{{\"type\":\"message\",\"id\":\"{entry}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:0{number}.000Z\",\"message\":{message}}}"
+            ));
+            parent = format!("\"{entry}\"");
+        }
+        if id == BETA {
+            text.push_str(&format!(
+                "\n{{\"type\":\"session_info\",\"id\":\"b00000ff\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:09.000Z\",\"name\":\"kept\"}}"
+            ));
+        }
+        text.push('\n');
+        text
+    }
+
+    /// A session of version 1 with the same messages.
+    pub(super) fn old_content(&self, id: &str) -> String {
+        let cwd = self.home.join("proj");
+        let mut text = format!(
+            r#"{{"type":"session","id":"{id}","timestamp":"2025-01-01T00:00:00.000Z","cwd":{}}}"#,
+            Value::from(cwd.to_string_lossy())
+        );
+        for (number, role) in ["user", "assistant", "user", "assistant"].into_iter().enumerate() {
+            let message = message(id, number, role);
+            text.push_str(&format!(
+                "\n{{\"type\":\"message\",\"timestamp\":\"2025-01-01T00:00:0{number}.000Z\",\"message\":{message}}}"
+            ));
+        }
+        text.push('\n');
+        text
+    }
+
+    /// A command of ours in this home.
+    pub(super) fn command(&self, args: &[String]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.first_args).args(args);
+        self.at_home(&mut command);
+        command
+    }
+
+    /// The same under `strace`, which has options of its own.
+    pub(super) fn traced(&self, options: &[&str], args: &[String]) -> Command {
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq"]).args(options).arg(&self.program).args(&self.first_args).args(args);
+        self.at_home(&mut command);
+        command
+    }
+
+    fn at_home(&self, command: &mut Command) {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.home)
+            .env("TZ", "UTC")
+            .current_dir(self.home.join("proj"))
+            .stdin(Stdio::null());
+    }
+
+    /// Runs a command of ours to its end.
+    pub(super) fn run(&self, args: &[String]) -> Ended {
+        finish(self.command(args))
+    }
+
+    /// Runs a command that must work.
+    pub(super) fn must(&self, args: &[&str]) {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let ended = self.run(&args);
+        assert!(ended.is_done(), "cannot prepare a store: {args:?}: {}", ended.words());
+    }
+
+    /// Lets time pass for what a dead process left to make other programs wait.
+    pub(super) fn age(&self) {
+        let long_ago = std::time::SystemTime::now() - Duration::from_hours(1);
+        for path in files_below(&self.home) {
+            if path.to_string_lossy().ends_with(".jsonl.lock")
+                && let Ok(directory) = fs::File::open(&path)
+            {
+                drop(directory.set_modified(long_ago));
+            }
+        }
+    }
+
+    /// The operations that the log tells, the last first: kind, state, id.
+    pub(super) fn operations(&self) -> Result<Vec<(String, String, String)>, String> {
+        let ended = self.run(&["undo", "--list", "--json"].map(str::to_owned));
+        if ended.code == Some(1) {
+            return Ok(Vec::new());
+        }
+        let list: Value = serde_json::from_str(&ended.out).map_err(|_| format!("undo --list: {}", ended.words()))?;
+        let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+        let rows = list.as_array().cloned().unwrap_or_default();
+        Ok(rows.iter().map(|row| (text(row, "kind"), text(row, "state"), text(row, "id"))).collect())
+    }
+
+    /// What is in the store now.
+    pub(super) fn picture(&self) -> Picture {
+        let root = self.home.join(".pi/agent/sessions");
+        let trash = self.home.join(".local/share/Trash/files");
+        let mut picture = Picture::default();
+        for path in files_below(&root) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.ends_with(".jsonl") && !name.starts_with('.') && path.is_file() {
+                picture.see(&path, &root, false);
+            }
+        }
+        for path in files_below(&trash) {
+            picture.see(&path, &trash, true);
+        }
+        picture.sessions.sort();
+        picture
+    }
+
+    /// The paths that `list` shows.
+    pub(super) fn listed(&self) -> Result<BTreeSet<PathBuf>, String> {
+        let ended = self.run(&["list", "--all", "--json"].map(str::to_owned));
+        if ended.code == Some(1) {
+            return Ok(BTreeSet::new());
+        }
+        let list: Value = serde_json::from_str(&ended.out).map_err(|_| format!("list: {}", ended.words()))?;
+        let rows = list.as_array().cloned().unwrap_or_default();
+        Ok(rows.iter().filter_map(|row| row["path"].as_str()).map(PathBuf::from).collect())
+    }
+}
+
+/// Runs a command to its end; one that does not end is killed and counts as stuck.
+pub(super) fn finish(mut command: Command) -> Ended {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait(child)
+}
+
+/// Waits for a child and reads what it says.
+pub(super) fn wait(mut child: std::process::Child) -> Ended {
+    use std::io::Read;
+    let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    let read = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        drop(err.read_to_end(&mut text));
+        text
+    });
+    let id = child.id();
+    let (ended, is_over) = std::sync::mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        let is_stuck = is_over.recv_timeout(STUCK) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
+        if is_stuck && let Some(id) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
+            // It may have ended at this very moment.
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+        }
+        is_stuck
+    });
+    let mut said = Vec::new();
+    drop(out.read_to_end(&mut said));
+    let status = child.wait().unwrap();
+    // Nobody listens any more if it was stuck.
+    let _ = ended.send(());
+    let is_stuck = watch.join().unwrap();
+    let complaints = read.join().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ended { code: status.code().filter(|_| !is_stuck), out: text(&said), err: text(&complaints), is_stuck }
+}
+
+/// The id of the so-many-th entry of a session.
+pub(super) fn entry_id(session: &str, number: usize) -> String {
+    format!("{}{number:07}", &session[..1])
+}
+
+fn message(session: &str, number: usize, role: &str) -> String {
+    let text = format!("{} says {number}", &session[..4]);
+    let time = 1_735_689_600_000_u64 + number as u64;
+    match role {
+        "user" => format!(r#"{{"role":"user","content":"{text}","timestamp":{time}}}"#),
+        _ => format!(
+            r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],"provider":"p","model":"m","timestamp":{time}}}"#
+        ),
+    }
+}
+
+fn files_below(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut directories = vec![root.to_path_buf()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                directories.push(path.clone());
+            }
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Everything a store holds, in a form that does not depend on fresh ids and times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Picture {
+    /// The sessions, in the order of their ids.
+    pub(super) sessions: Vec<Seen>,
+    /// Files that have the name of a session but no header, and all they say.
+    pub(super) strays: Vec<String>,
+}
+
+/// One file that is a session.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Seen {
+    pub(super) id: String,
+    pub(super) is_in_trash: bool,
+    /// Where it is below the store or the trash.
+    pub(super) place: String,
+    pub(super) path: PathBuf,
+    pub(super) cwd: String,
+    pub(super) name: String,
+    /// Every name it ever had.
+    pub(super) names: Vec<String>,
+    pub(super) labels: BTreeMap<String, String>,
+    /// The texts of all messages, in order.
+    pub(super) texts: Vec<String>,
+    pub(super) version: u64,
+    pub(super) n_malformed: u64,
+}
+
+impl Picture {
+    fn see(&mut self, path: &Path, root: &Path, is_in_trash: bool) {
+        let bytes = fs::read(path).unwrap_or_default();
+        let place = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+        let mut seen = Seen {
+            id: String::new(),
+            is_in_trash,
+            place: if is_in_trash { String::new() } else { place.clone() },
+            path: path.to_path_buf(),
+            cwd: String::new(),
+            name: String::new(),
+            names: Vec::new(),
+            labels: BTreeMap::new(),
+            texts: Vec::new(),
+            version: 0,
+            n_malformed: 0,
+        };
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+            match serde_json::from_slice::<Value>(line) {
+                Ok(line) => seen.take(&line),
+                Err(_) => seen.n_malformed += 1,
+            }
+        }
+        if seen.id.is_empty() {
+            self.strays.push(format!("{place}: {:.300}", String::from_utf8_lossy(&bytes).replace('\n', " ")));
+        } else {
+            self.sessions.push(seen);
+        }
+    }
+
+    /// All files of a session.
+    pub(super) fn of<'p>(&'p self, id: &'p str) -> impl Iterator<Item = &'p Seen> {
+        self.sessions.iter().filter(move |seen| seen.id == id)
+    }
+
+    /// What must be equal in two stores that hold the same. Sessions with fresh ids go by what they hold.
+    pub(super) fn digest(&self) -> String {
+        let known = [ALPHA, BETA, GAMMA, IOTA];
+        let line = |seen: &Seen| {
+            let is_known = known.contains(&seen.id.as_str());
+            let (id, place) = if is_known { (&seen.id[..4], seen.place.as_str()) } else { ("new", "") };
+            let place = place.rsplit('/').nth(1).unwrap_or_default();
+            let labels: Vec<String> = seen.labels.iter().map(|(entry, label)| format!("{entry}={label}")).collect();
+            let mut texts = seen.texts.clone();
+            texts.sort();
+            format!(
+                "{id} {} {place} cwd {} v{} name {:?} labels {labels:?} texts {texts:?} malformed {}",
+                if seen.is_in_trash { "trash" } else { "live" },
+                seen.cwd.rsplit('/').next().unwrap_or_default(),
+                seen.version,
+                seen.name,
+                seen.n_malformed
+            )
+        };
+        let mut lines: Vec<String> = self.sessions.iter().map(line).collect();
+        lines.extend(self.strays.iter().map(|stray| format!("stray {stray}")));
+        lines.sort();
+        lines.join("\n")
+    }
+
+    /// Each session that was there is there, with every text, except those that may go. A session may have two names
+    /// while an operation on it is unfinished, but each of its files must be whole or be finished by the next process.
+    pub(super) fn check_kept(&self, before: &Self, may_go: &[&str]) -> Result<(), String> {
+        for id in before.sessions.iter().map(|seen| seen.id.as_str()).collect::<BTreeSet<_>>() {
+            if may_go.contains(&id) {
+                continue;
+            }
+            let wanted: BTreeSet<&String> = before.of(id).flat_map(|seen| &seen.texts).collect();
+            let there: BTreeSet<&String> = self.of(id).flat_map(|seen| &seen.texts).collect();
+            if self.of(id).next().is_none() {
+                return Err(format!("session {} is nowhere", &id[..4]));
+            }
+            if let Some(lost) = wanted.difference(&there).next() {
+                return Err(format!("session {} has lost {lost:?}", &id[..4]));
+            }
+        }
+        Ok(())
+    }
+
+    /// No text stands twice in a file, and no session is in two files.
+    pub(super) fn check_once(&self) -> Result<(), String> {
+        for seen in &self.sessions {
+            let distinct: BTreeSet<&String> = seen.texts.iter().collect();
+            if distinct.len() != seen.texts.len() {
+                return Err(format!("{} has an entry twice: {:?}", seen.place, seen.texts));
+            }
+            if self.of(&seen.id).count() > 1 {
+                let places: Vec<_> = self.of(&seen.id).map(|seen| seen.path.display().to_string()).collect();
+                return Err(format!("session {} is in {} places: {places:?}", &seen.id[..4], places.len()));
+            }
+        }
+        if let Some(stray) = self.strays.first() {
+            return Err(format!("a file that is not a session: {stray}"));
+        }
+        Ok(())
+    }
+}
+
+impl Seen {
+    fn take(&mut self, line: &Value) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        match line["type"].as_str() {
+            Some("session") if self.id.is_empty() => {
+                self.id = text(&line["id"]);
+                self.cwd = text(&line["cwd"]);
+                self.version = line["version"].as_u64().unwrap_or(1);
+            }
+            Some("session_info") => {
+                self.name = text(&line["name"]);
+                self.names.push(self.name.clone());
+            }
+            Some("label") => {
+                let (entry, label) = (text(&line["targetId"]), text(&line["label"]));
+                if label.is_empty() {
+                    self.labels.remove(&entry);
+                } else {
+                    self.labels.insert(entry, label);
+                }
+            }
+            Some("message") => {
+                let content = &line["message"]["content"];
+                self.texts.push(content.as_str().map_or_else(|| text(&content[0]["text"]), str::to_owned));
+            }
+            _ => {}
+        }
+    }
+}

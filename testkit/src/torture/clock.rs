@@ -1,0 +1,74 @@
+//! The wall clock is set forward or back just before every system call of a whole day's work.
+//!
+//! The work is what a guard is for, and what operations are: entries are appended, another program writes back
+//! what it read before, entries are put back, and the session is named, deleted, restored and gone on with.
+
+use std::path::Path;
+
+use sessile::{Deletion, SessionError, WriteOptions};
+use sessile_store::chain;
+
+use super::scene::{FILE, LONG_MS, Scene};
+use super::{Effort, Outcome};
+
+const SECOND: i64 = 1000;
+const HOUR: i64 = 3600 * SECOND;
+const DAY: i64 = 24 * HOUR;
+/// How far the clock is set, forward and back.
+const STEPS: [i64; 7] = [SECOND, 10 * SECOND, 60 * SECOND, HOUR, DAY, 30 * DAY, 365 * DAY];
+
+/// Every step before every call, or with little effort a few steps before each.
+pub fn clocks(effort: &Effort) -> Outcome {
+    let mut outcome = Outcome::new("clock", effort);
+    let mut scene = Scene::new(WriteOptions::default());
+    if let Err(failure) = work(&mut scene) {
+        outcome.failures.push(format!("without any step: {failure}"));
+        return outcome;
+    }
+    let calls = scene.os.calls();
+    // All of them are some thousands; a tenth of the effort takes a tenth.
+    let stride = usize::try_from(20_000 / effort.n_cases.max(1)).unwrap_or(1).max(1);
+    let cases = calls
+        .iter()
+        .enumerate()
+        .flat_map(|(at, call)| STEPS.iter().flat_map(move |step| [(at, call, *step), (at, call, -*step)]));
+    for (_, (at, call, step)) in cases.enumerate().filter(|(number, _)| number % stride == number / 14 % stride) {
+        let name = || format!("the clock set by {step} ms before call {} \"{call}\"", at + 1);
+        outcome.case(name, || {
+            let mut scene = Scene::new(WriteOptions::default());
+            scene.os.on_call(at as u64 + 1, move |world| world.step_clock(step));
+            work(&mut scene)
+        });
+    }
+    outcome
+}
+
+/// All the work, after each part of which everything acknowledged must be there.
+fn work(scene: &mut Scene) -> Result<(), String> {
+    let told = |what: &'static str| move |error: SessionError| format!("{what}: {}", chain(&error));
+    let path = Path::new(FILE);
+    let mut manager = scene.open(path).map_err(told("opening"))?;
+    scene.append(&mut manager).map_err(told("appending"))?;
+    let stale = scene.os.read_file(FILE).unwrap_or_default();
+    scene.append(&mut manager).map_err(told("appending again"))?;
+    // It is all the same to the one that goes on whether another program destroys something...
+    scene.os.foreign_rewrite(FILE, &stale);
+    scene.append(&mut manager).map_err(told("appending after a rewrite"))?;
+    scene.check_files().map_err(|failure| format!("after a rewrite: {failure}"))?;
+    drop(manager);
+    // ... and to the one that comes next.
+    scene.os.foreign_rewrite(FILE, &stale);
+    drop(scene.open(path).map_err(told("opening after a rewrite"))?);
+    scene.check_files().map_err(|failure| format!("opened after a rewrite: {failure}"))?;
+    let sessions = scene.sessions().noting_operations(Some("/d/state".into()));
+    sessions.rename(path, Some("named"), false).map_err(told("naming"))?;
+    sessions.undo(None, false).map_err(told("undoing"))?;
+    sessions.delete(&[path.to_path_buf()], Deletion::ToTrash, false).map_err(told("deleting"))?;
+    sessions.restore("s1", false).map_err(told("restoring"))?;
+    scene.check_files().map_err(|failure| format!("after it was restored: {failure}"))?;
+    let mut manager = scene.open(path).map_err(told("opening again"))?;
+    scene.append(&mut manager).map_err(told("going on"))?;
+    drop(manager);
+    scene.os.advance(LONG_MS);
+    scene.check_files()
+}

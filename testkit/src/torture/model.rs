@@ -1,0 +1,72 @@
+//! Random operations of three processes on one store, against a simple model of a store.
+//!
+//! A seed decides who does what, and who makes the next system call. Afterwards
+//! there must be an order of all operations that were said to be done, each
+//! between its beginning and its end, in which the model comes to hold what the
+//! store holds. An operation whose process died may be in that order or not. One
+//! that was refused must have changed nothing. What fails is shown as the
+//! shortest history that still does.
+
+mod history;
+mod observed;
+mod order;
+
+use std::sync::Mutex;
+
+use self::history::History;
+use super::{Effort, Outcome};
+
+/// How many schedules of a shorter history are tried before it counts as good.
+const SCHEDULES: u64 = 24;
+
+/// Random histories, each with its seed, on all cores.
+pub fn histories(effort: &Effort) -> Outcome {
+    let mut outcome = Outcome::new("model", effort);
+    outcome.remark(format!("seeds {} to {}", effort.seed, effort.seed + effort.n_cases));
+    let n_workers = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let next = Mutex::new(effort.seed);
+    let work = || {
+        let mut own = Outcome::new("model", effort);
+        loop {
+            let seed = {
+                let mut next = next.lock().unwrap();
+                *next += 1;
+                *next - 1
+            };
+            if seed >= effort.seed + effort.n_cases || own.is_over() {
+                return own;
+            }
+            let history = History::random(seed);
+            own.case(|| format!("seed {seed}: {}", shrunk(&history)), || history.run());
+        }
+    };
+    let found: Vec<Outcome> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..n_workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    for own in found {
+        outcome.cases += own.cases;
+        outcome.failures.extend(own.failures);
+    }
+    outcome.failures.sort();
+    outcome
+}
+
+/// The shortest history that still fails, under one of a few schedules.
+fn shrunk(history: &History) -> History {
+    let fails = |history: &History| {
+        (0..SCHEDULES).map(|nth| history.under(nth)).find(|history| {
+            let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| history.run()));
+            !matches!(run, Ok(Ok(())))
+        })
+    };
+    let mut needed = history.clone();
+    let mut at = 0;
+    while at < needed.n_planned() {
+        match fails(&needed.without(at)) {
+            Some(shorter) => needed = shorter,
+            None => at += 1,
+        }
+    }
+    needed
+}

@@ -1,0 +1,15 @@
+//! Random operations of three processes, against a model of a store.
+#![expect(clippy::print_stdout, reason = "counts and seeds are what one wants to know")]
+
+use sessile_testkit::torture::{Effort, model};
+
+/// H14. `SESSILE_HISTORIES` says how many histories, and `SESSILE_SEED` where they start.
+#[test]
+fn whatever_three_processes_do_there_is_an_order_that_explains_it() {
+    let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let effort =
+        Effort { seed: number("SESSILE_SEED", 1), n_cases: number("SESSILE_HISTORIES", 20_000), ..Effort::default() };
+    let outcome = model::histories(&effort);
+    println!("{outcome}");
+    assert!(outcome.failures.is_empty(), "{} of {} histories failed", outcome.failures.len(), outcome.cases);
+}

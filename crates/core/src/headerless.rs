@@ -59,7 +59,8 @@ mod tests {
         assert_eq!((found.n_entries, found.first_parent), (1, Some("p".into())));
         assert_eq!((found.first_id, found.first_time), ("a".into(), Some(1_735_689_600_000)));
         assert_eq!(headerless(&format!("{{\"type\":\"session\",\"id\":\"s\"}}\n{a}\n")), None);
-        for other in ["", "\n", "{\"id\":\"a\",\"parentId\":null}\n", "{\"type\":\"x\",\"id\":\"a\",\"parentId\":null}"] {
+        for other in ["", "\n", "{\"id\":\"a\",\"parentId\":null}\n", "{\"type\":\"x\",\"id\":\"a\",\"parentId\":null}"]
+        {
             assert_eq!(headerless(other), None, "{other}");
         }
         assert_eq!(headerless(&format!("{a}\n{{\"x\":1}}\n")), None);

@@ -132,7 +132,8 @@ impl<'b> Beginning<'b> {
         while let Some(key) = string_at(bytes, skip_space(bytes, at + 1)) {
             let colon = skip_space(bytes, key.1);
             let start = skip_space(bytes, colon + 1);
-            let Some(end) = Some(start).filter(|_| bytes.get(colon) == Some(&b':')).and_then(|start| value_end(bytes, start))
+            let Some(end) =
+                Some(start).filter(|_| bytes.get(colon) == Some(&b':')).and_then(|start| value_end(bytes, start))
             else {
                 break;
             };
@@ -163,7 +164,8 @@ impl<'b> Beginning<'b> {
     pub fn entry_id(&self) -> Option<EntryId> {
         let kind = self.kind();
         let is_known = !matches!(kind, Kind::Header | Kind::Unknown | Kind::NotObject);
-        let is_linked = self.get("parentId").is_some() && self.get("type").is_some_and(|kind| kind.shape() == Shape::String);
+        let is_linked =
+            self.get("parentId").is_some() && self.get("type").is_some_and(|kind| kind.shape() == Shape::String);
         let id = self.get("id").filter(|_| is_known || (is_linked && kind != Kind::Header))?.as_text()?;
         (!id.is_empty()).then(|| id.into())
     }
@@ -203,7 +205,14 @@ mod tests {
         assert_eq!(beginning.entry_id().unwrap(), "b");
         assert_eq!(beginning.parent(), Some(Some("a".into())));
         assert_eq!(beginning.time(), Some(1_735_689_600_000));
-        for (cut, id, parent) in [(3, false, false), (25, false, false), (26, false, false), (27, true, false), (41, true, false), (42, true, true)] {
+        for (cut, id, parent) in [
+            (3, false, false),
+            (25, false, false),
+            (26, false, false),
+            (27, true, false),
+            (41, true, false),
+            (42, true, true),
+        ] {
             let beginning = Beginning::of(&line[..cut]).unwrap();
             assert_eq!((beginning.entry_id().is_some(), beginning.parent().is_some()), (id, parent), "{cut}");
         }

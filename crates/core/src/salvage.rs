@@ -148,8 +148,7 @@ impl<'l> Apart<'l> {
     /// Takes one damaged line apart, and those after it that turn out to belong to it. Returns where they end.
     fn line(&mut self, number: usize, line: Range<usize>) -> usize {
         let flaw = Flaw::Other;
-        let mut damaged =
-            Damaged { line: number, range: line.clone(), flaw, records: Vec::new(), broken: Vec::new() };
+        let mut damaged = Damaged { line: number, range: line.clone(), flaw, records: Vec::new(), broken: Vec::new() };
         let mut part = line.clone();
         loop {
             let open = self.runs(part.clone(), &mut damaged.records);

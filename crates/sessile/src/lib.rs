@@ -124,7 +124,7 @@ pub use host::{
     SummarisedCompaction,
 };
 pub use import::Imported;
-pub use list::{Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
+pub use list::{Children, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
 pub use manager::{
     BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionPlan, CompactionRecord,
     CompactionReport, ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked,

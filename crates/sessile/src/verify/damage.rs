@@ -1,6 +1,6 @@
 //! Lines that cannot be read, and what of them repair could use.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use sessile_core::EntryId;
@@ -91,6 +91,12 @@ pub(super) struct Damage<'o> {
     /// How many whole entries stand in damaged lines, and the time of the first.
     pub(super) n_entries: usize,
     pub(super) first_time: Option<i64>,
+    /// The parents that records in damaged lines name, as far as they are known beforehand.
+    named: HashSet<EntryId>,
+    /// The same, as they are found.
+    parents: HashSet<EntryId>,
+    /// The ids of records that come back only if another record names them.
+    uncertain: Vec<EntryId>,
     /// The records found so far, by id: the bytes of those that come back.
     found: HashMap<EntryId, Vec<u8>>,
 }
@@ -98,7 +104,17 @@ pub(super) struct Damage<'o> {
 impl<'o> Damage<'o> {
     /// Looks at everything between rows.
     pub(super) fn of(outline: &'o Outline, text: &dyn Text) -> Result<Self, SessionError> {
+        let first = Self::look(outline, text, HashSet::new())?;
+        // What a record in a damaged line names counts only now that all are known.
+        let is_named = first.uncertain.iter().any(|id| first.parents.contains(id));
+        if is_named { Self::look(outline, text, first.parents) } else { Ok(first) }
+    }
+
+    fn look(outline: &'o Outline, text: &dyn Text, named: HashSet<EntryId>) -> Result<Self, SessionError> {
         let mut damage = Self {
+            named,
+            parents: HashSet::new(),
+            uncertain: Vec::new(),
             outline,
             header: outline.header().map(|row| text.read(outline.span(row))).transpose()?,
             wrecks: Vec::new(),
@@ -210,8 +226,10 @@ impl<'o> Damage<'o> {
             self.stray_header.get_or_insert_with(|| bytes.trim_ascii().to_vec());
         } else {
             self.n_entries += 1;
+            self.uncertain.extend((!record.is_certain).then(|| record.id.clone()));
             if let Parsed::Kept(head) = head::read(bytes) {
                 self.first_time = self.first_time.or(head.time);
+                self.parents.extend(named_parent(&head.parent));
             }
         }
     }
@@ -229,10 +247,15 @@ impl<'o> Damage<'o> {
         let found = self.found.get(&record.id).or(on_line.map(|found| &found.bytes));
         Ok(match in_file.as_ref().or(found) {
             // Another entry names it as its parent, so it was an entry and not a part of one.
-            None if record.is_certain || self.outline.mentions(&record.id) => Some(Fate::ComesBack),
+            None if record.is_certain || self.is_named(&record.id) => Some(Fate::ComesBack),
             None => None,
             Some(other) => (other.trim_ascii() == bytes.trim_ascii()).then_some(Fate::IsCopy),
         })
+    }
+
+    /// Whether another record names an id as its parent.
+    fn is_named(&self, id: &EntryId) -> bool {
+        self.outline.mentions(id) || self.named.contains(id)
     }
 
     /// Whether an entry with this id is in the file, or comes back.

@@ -31,7 +31,8 @@ impl Headerless {
         let entries = || outline.rows().filter(is_entry);
         let first = entries().next().filter(|_| !outline.is_session())?;
         let n_entries = entries().count();
-        (2 * n_entries > outline.rows().len()).then_some(Self {
+        // A header further down says nothing against it.
+        (2 * n_entries > outline.entries().count()).then_some(Self {
             n_entries,
             first_id: outline.id(first)?,
             first_parent: outline.parent_id(first),

@@ -246,8 +246,9 @@ impl<'d> Planner<'d> {
         self.units.push(Unit { at: rest.at, with: Some(text.clone()) });
         if stands_for == StandsFor::Record {
             self.done.insert(id.clone());
-            self.before = Some((id.clone(), Some(time)));
         }
+        // It is an entry like any other from now on, so the next repair must find what this one leaves.
+        self.before = Some((id.clone(), Some(time)));
         self.marks.push(Marked { code, line: rest.line, at: rest.at, id, parent, stands_for, text });
     }
 

@@ -242,6 +242,8 @@ fn salvaged(start: usize, text: &[u8], found: Range<usize>, is_first: bool, is_l
     let n_blank = text[found.end..].iter().take_while(|byte| blank(byte)).count();
     let end = found.end + n_blank;
     let is_certain = match text[..found.start].trim_ascii_end().last() {
+        // What follows would follow a part of something larger as well.
+        _ if !stands_alone(text, end) => false,
         None if is_first => true,
         // NUL bytes stand before it: then what comes after it has to show that it is not a part.
         None => (is_last && end == text.len()) || text.get(end) == Some(&b'{'),
@@ -515,6 +517,7 @@ mod tests {
         assert_eq!(certain(format!("\0{b}")), [true]);
         assert_eq!(certain(format!("\0{b}\0")), [false]);
         assert_eq!(certain(format!("{b}\0")), [true]);
+        assert_eq!(certain(format!("{b},\"id\":\"a\"")), [false]);
         // What no program writes is not a record at all.
         assert_eq!(certain(format!("{a}{}", b.replace("\"parentId\"", "\"id\":\"c\",\"parentId\""))), [true]);
         let torn = [a.as_bytes(), &b.as_bytes()[..40], b"\xff", &b.as_bytes()[40..]].concat();

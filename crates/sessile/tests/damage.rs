@@ -143,7 +143,9 @@ impl Case {
             } else if self.has_seam(before, line) {
                 tally.traceless += 1;
             } else {
-                return Err(format!("written, but never a record: {}", show(line)));
+                let at = memchr::memmem::find(before, line).unwrap_or(0);
+                let around = &before[at.saturating_sub(60)..(at + line.len() + 60).min(before.len())];
+                return Err(format!("written, but never a record: {}\n{:?}", show(line), show(around)));
             }
         }
         let counts =

@@ -124,7 +124,7 @@ pub use host::{
     SummarisedCompaction,
 };
 pub use import::Imported;
-pub use list::{Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
+pub use list::{Children, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
 pub use manager::{
     BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionPlan, CompactionRecord,
     CompactionReport, ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked,
@@ -142,13 +142,13 @@ pub use repair::{Change, Closed, Repair, RepairOptions};
 pub use sample::{Sample, open_sample, write_sample};
 pub use search::{Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 pub use sessile_core::cancel::Cancel;
-pub use sessile_core::salvage::How;
+pub use sessile_core::headerless::Headerless;
 pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, compaction, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm,
-    location, message, migrate, nearest, outline, picture, tree, version,
+    EntryId, compaction, context, date, diagnostic, draft, entries, entry, head, header, incomplete, info, json, label,
+    line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;

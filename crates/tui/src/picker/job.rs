@@ -205,6 +205,7 @@ impl Desk {
                 texts,
                 progress: if texts { None } else { Some(&mut progress) },
                 cancel: Some(cancel.clone()),
+                skipped: None,
             };
             match scope {
                 Scope::Here => self.sessions.list(&self.cwd, self.session_dir.as_deref(), &mut options)?,

@@ -38,6 +38,8 @@ pub(crate) enum Failure {
     OutputExists { path: PathBuf },
     #[error("cannot ask to be told of Ctrl-C")]
     NoSignals(#[source] io::Error),
+    #[error("the system gives this process no more threads")]
+    NoThread(#[source] io::Error),
     #[error("cannot listen at {}", path.display())]
     NoSocket { path: PathBuf, source: io::Error },
     #[error(transparent)]

@@ -84,6 +84,11 @@ impl Failure {
         Self::new(Code::NotSupported, message)
     }
 
+    /// The system gives this process no more threads.
+    pub(crate) fn no_thread(error: &std::io::Error) -> Self {
+        Self::new(Code::Io, format!("no thread could be started: {error}"))
+    }
+
     /// The same failure in other words: those that pi's clients know.
     pub(crate) fn in_words(self, message: impl Into<String>) -> Self {
         Self { message: message.into(), ..self }

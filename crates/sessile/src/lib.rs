@@ -152,8 +152,8 @@ pub use sessile_core::{
 };
 pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;
-pub use sessile_store::os;
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, TrashPlace, WriteOptions};
+pub use sessile_store::{os, threads};
 pub use session::Acknowledgement;
 pub use stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions};
 pub use verify::{HiddenRecord, Report, Verified};

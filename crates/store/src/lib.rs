@@ -39,6 +39,7 @@ mod rewrite;
 mod sentinel;
 mod space;
 mod tail;
+pub mod threads;
 mod trash;
 mod watch;
 
@@ -54,7 +55,9 @@ pub use memory::{MemoryLog, Overlay};
 pub use notes::append_notes;
 pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use permissions::{Permissions, make_private, permissions};
-pub use place::{create_copy, create_directory, create_file, read_whole, replace_file, swap_in};
+pub use place::{
+    MOST_NOTES, MOST_SETTINGS, create_copy, create_directory, create_file, read_whole, replace_file, swap_in,
+};
 pub use recovery::missing_lines;
 pub use relocate::{are_one, relocate};
 pub use rewrite::{Rewritten, keeping_others_out, replace};

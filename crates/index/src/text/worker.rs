@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 use sessile_store::StoreError;
 use sessile_store::os::{Mode, OsFile, Stat};
+use sessile_store::threads;
 
 use super::builder::Builder;
 use super::lines::{Heading, Opening, read_lines};
@@ -66,11 +67,9 @@ impl Workers<'_> {
         if self.n_bytes < MANY || self.jobs.len() < 2 || !self.caches.os().has_threads() {
             return Worker::new(self, self.updating.memory).run();
         }
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| Worker::new(self, self.updating.memory / 2).run());
-            let mine = Worker::new(self, self.updating.memory / 2).run();
-            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(mine)
-        })
+        let work = || Worker::new(self, self.updating.memory / 2).run();
+        let (mine, other) = threads::both(work, work);
+        other.and(mine)
     }
 }
 

@@ -9,7 +9,7 @@ use sessile_core::json::Raw;
 use sessile_core::outline::Outline;
 use sessile_store::StoreError;
 
-use super::{Backing, Session, scan, upgrade_header};
+use super::{Backing, ExpectedLeaf, Session, scan, upgrade_header};
 use crate::environment::Migrated;
 use crate::error::SessionError;
 use crate::event::{Event, FileChange};
@@ -104,6 +104,15 @@ impl Session {
         let is_new = |id: &EntryId| known.find(id).is_none();
         self.arrived(world, |session| session.ids_from(0).into_iter().filter(is_new).collect(), false);
         Ok(())
+    }
+
+    /// Ends the turns of whoever panicked in the middle of something, and doubts everything that is known of the file.
+    pub(crate) fn abandon(&mut self) {
+        (self.n_turns, self.expected_leaf, self.deferred) = (0, ExpectedLeaf::Any, None);
+        if let Backing::File { log, .. } = &mut self.backing {
+            log.abandon_turn();
+            self.is_void = true;
+        }
     }
 
     /// Fails if what we know is not about the file that the log reads now.

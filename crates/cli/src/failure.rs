@@ -115,6 +115,11 @@ impl Failure {
         Self::Usage(command.error(kind, what))
     }
 
+    /// Whether what was kept of a session is wrong, and was dropped, so that the command helps when run again.
+    pub(crate) fn is_stale(&self) -> bool {
+        matches!(self, Self::Session(SessionError::Stale { .. }))
+    }
+
     /// How the command ended because of it.
     pub(crate) fn exit(&self) -> Exit {
         match self {

@@ -265,11 +265,14 @@ impl Connection {
             .copied()
             .try_for_each(|field| shape::check(std::slice::from_ref(&field), request.body.raw()));
         let outcome: Outcome = match checked {
-            // Whatever goes wrong in one command, the others are answered.
-            Ok(()) => catch_unwind(AssertUnwindSafe(|| (command.run)(&call))).unwrap_or_else(|_| {
-                self.engine.sessions().iter().for_each(|session| session.clear_up());
-                Err(Failure::new(Code::Io, format!("{} ended unexpectedly", command.name)))
-            }),
+            Ok(()) => match self.run_guarded(command, &call) {
+                // Nothing was done yet, and what was wrong is read again.
+                Err(failure) if failure.is_stale => {
+                    self.engine.sessions().iter().for_each(|session| drop(session.lock_fresh()));
+                    self.run_guarded(command, &call)
+                }
+                outcome => outcome,
+            },
             Err(wrong) => Err(Failure::invalid(format!("{}: {wrong}", command.name))),
         };
         match outcome {
@@ -280,6 +283,14 @@ impl Connection {
             }
             Err(failure) => self.refuse(request, &failure),
         }
+    }
+
+    /// Runs a command. Whatever goes wrong in it, the others are answered.
+    fn run_guarded(&self, command: &'static Command, call: &Call<'_>) -> Outcome {
+        catch_unwind(AssertUnwindSafe(|| (command.run)(call))).unwrap_or_else(|_| {
+            self.engine.sessions().iter().for_each(|session| session.clear_up());
+            Err(Failure::new(Code::Io, format!("{} ended unexpectedly", command.name)))
+        })
     }
 
     fn answer(&self, request: &Request, data: Option<&[u8]>) {

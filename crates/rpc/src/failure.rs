@@ -65,11 +65,13 @@ pub struct Failure {
     pub message: String,
     /// The last entry of the session, if that is not the one that was expected; none in it for no entry at all.
     pub leaf: Option<Option<EntryId>>,
+    /// Whether what was kept of a session is wrong, and was dropped, so that asking again helps.
+    pub(crate) is_stale: bool,
 }
 
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), leaf: None }
+        Self { code, message: message.into(), leaf: None, is_stale: false }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -106,7 +108,7 @@ impl From<SessionError> for Failure {
             SessionError::LeafMoved { .. } => Code::LeafMoved,
             SessionError::ReadOnly | SessionError::NewerVersion { .. } => Code::ReadOnly,
             SessionError::Cancelled => Code::Cancelled,
-            SessionError::Changed { .. } | SessionError::Summary { .. } => Code::Io,
+            SessionError::Changed { .. } | SessionError::Stale { .. } | SessionError::Summary { .. } => Code::Io,
             SessionError::CannotFork { source, .. } => match source.as_ref() {
                 SessionError::Store(error) => store_code(error),
                 _ => Code::InvalidArgument,
@@ -114,6 +116,7 @@ impl From<SessionError> for Failure {
             _ => Code::InvalidArgument,
         };
         let mut failure = Self::new(code, chain(&error));
+        failure.is_stale = matches!(error, SessionError::Stale { .. });
         if let SessionError::LeafMoved { actual, .. } = error {
             failure.leaf = Some(actual);
         }

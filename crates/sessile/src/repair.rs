@@ -121,6 +121,9 @@ impl Sessions {
         let log = FileLog::open(&self.world.os, path.clone(), self.world.writing)?;
         let stored = Stored::new(&log)?;
         let examined = examine(environment, &path, &stored)?;
+        if let Some(caches) = self.world.caches() {
+            caches.check_outline(&path);
+        }
         let salvaged = Spliced::new(&stored, &examined.salvage);
         let mended = Spliced::new(&salvaged, &examined.adoption);
         let checked = || check(environment, &path, (&stored, &examined), &mended);

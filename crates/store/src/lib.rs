@@ -48,7 +48,7 @@ pub use discover::{Found, find_sessions, read_head, subdirectories};
 pub use error::{StoreError, chain};
 pub use file::{FileLog, FileState, file_state};
 pub use guard::has_guard;
-pub use lines::LineReader;
+pub use lines::{LineReader, behind_hole};
 pub use lock::{Holder, current_writer};
 pub use log::{Appended, Expect, Log, Notice, Turn};
 pub use memory::{MemoryLog, Overlay};

@@ -54,7 +54,7 @@ impl LineReader {
 ///
 /// A file of a few bytes may have a length of terabytes, all zeros, which nobody can read through. Only who has
 /// read nothing but zeros asks the system, so that other files cost nothing.
-pub(crate) fn behind_hole(file: &dyn OsFile, read: &[u8], offset: u64) -> io::Result<u64> {
+pub fn behind_hole(file: &dyn OsFile, read: &[u8], offset: u64) -> io::Result<u64> {
     if !is_zero(read) {
         return Ok(offset);
     }

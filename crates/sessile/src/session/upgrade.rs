@@ -95,7 +95,8 @@ impl Session {
         let log = self.backing.log();
         if let Some((body, file)) = self.outline.body().zip(log.file()) {
             create_copy(world.os(), path, world.is_on_disk(), header, file, body)?;
-            if let Some(outline) = self.outline.behind_header(header.trim_ascii_end()) {
+            // What nobody has compared with its lines is not passed on.
+            if let Some(outline) = self.outline.behind_header(header.trim_ascii_end()).filter(|_| self.doubted == 0) {
                 save_outline(world, path, &outline);
             }
             return Ok(());

@@ -188,7 +188,10 @@ fn a_check_finds_what_nobody_has_asked_for_and_drops_it() {
         sessions.search(&Query::parse(word).unwrap(), &options).unwrap().hits.len()
     };
     assert_eq!(search("entry1500"), 1);
-    assert_eq!(sessions.check_caches(&cancel).unwrap(), Some(Vec::new()));
+    // A file that was only just written may be called unproven, but nothing is wrong.
+    let is_right = || sessions.check_caches(&cancel).unwrap().unwrap().iter().all(|dropped| !dropped.is_wrong);
+    assert!(is_right());
+    assert_eq!(search("entry1500"), 1);
     let mut file = OpenOptions::new().write(true).open(&path).unwrap();
     for (edit, number) in [(Edit::Kind, 1500), (Edit::Text, 1600)] {
         let (at, bytes) = put(&edit, number);
@@ -205,5 +208,5 @@ fn a_check_finds_what_nobody_has_asked_for_and_drops_it() {
     assert_eq!(search("other1600"), 1);
     assert_eq!(list()[0].facts.entries, (N_ENTRIES + 1) as u64);
     drop(sessions.open(&path, None, None).unwrap());
-    assert_eq!(sessions.check_caches(&cancel).unwrap(), Some(Vec::new()));
+    assert!(is_right());
 }

@@ -38,6 +38,8 @@ pub(crate) enum Failure {
     OutputExists { path: PathBuf },
     #[error("cannot ask to be told of Ctrl-C")]
     NoSignals(#[source] io::Error),
+    #[error("the system gives this process no more threads")]
+    NoThread(#[source] io::Error),
     #[error("cannot listen at {}", path.display())]
     NoSocket { path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -111,6 +113,11 @@ impl Failure {
             command = command.find_subcommand(word).cloned().unwrap_or(command);
         }
         Self::Usage(command.error(kind, what))
+    }
+
+    /// Whether what was kept of a session is wrong, and was dropped, so that the command helps when run again.
+    pub(crate) fn is_stale(&self) -> bool {
+        matches!(self, Self::Session(SessionError::Stale { .. }))
     }
 
     /// How the command ended because of it.

@@ -79,6 +79,15 @@ pub enum SessionError {
         /// What is wrong with it now.
         source: NotJson,
     },
+    /// What was known of the file from before is wrong: another program has changed it in the middle. What was kept is
+    /// dropped; after a refresh, or opened again, the session is read as it is.
+    #[error("{} was changed in the middle by another program: line {line} is not what it was", path.display())]
+    Stale {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+    },
     /// The file's last entry is not the one the caller expected.
     #[error("the session has moved on: its last entry is {}, not {}", shown(actual.as_ref()), shown(expected.as_ref()))]
     LeafMoved {

@@ -150,10 +150,10 @@ pub use sessile_core::{
     EntryId, compaction, context, date, diagnostic, draft, entries, entry, head, header, incomplete, info, json, label,
     line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
-pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;
-pub use sessile_store::os;
+pub use sessile_index::{Dropped, Usage};
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, TrashPlace, WriteOptions};
+pub use sessile_store::{os, threads};
 pub use session::Acknowledgement;
 pub use stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions};
 pub use verify::{HiddenRecord, Report, Verified};

@@ -120,6 +120,9 @@ impl Sessions {
         let log = FileLog::open(&self.world.os, path.clone(), self.world.writing)?;
         let stored = Stored::new(&log)?;
         let examined = examine(&self.world, &path, &stored)?;
+        if let Some(caches) = self.world.caches() {
+            caches.check_outline(&path);
+        }
         let headed = Spliced::new(&stored, examined.heading_splices());
         let mended = Spliced::new(&headed, &examined.splices);
         let checked = || check(&self.world, &path, (&headed, &examined), &mended);

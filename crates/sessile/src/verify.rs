@@ -176,6 +176,10 @@ impl Sessions {
         let path = absolute(environment, path);
         let log = FileLog::open(&self.world.os, path.clone(), self.world.writing)?;
         let examined = examine(&self.world, &path, &Stored::new(&log)?)?;
+        // All of the file was read, so what is kept of it is compared as well; a wrong cache is dropped.
+        if let Some(caches) = self.world.caches() {
+            caches.check_outline(&path);
+        }
         let mut findings = exposure(&self.world, &path)?;
         findings.extend(vanished(&self.world, &path)?);
         findings.extend(neighbours.collision(&self.world, &path, &examined.cwd));

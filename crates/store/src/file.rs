@@ -327,8 +327,10 @@ impl Log for FileLog {
 
     fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(Part)) -> Result<(), StoreError> {
         let length = self.stat()?.length;
-        if self.os.has_threads() && parts::is_worth_it(length.saturating_sub(from)) {
-            let end = parts::scan_parts(self.file.as_ref(), &self.path, from, length, on_part)?;
+        if self.os.has_threads()
+            && parts::is_worth_it(length.saturating_sub(from))
+            && let Some(end) = parts::scan_parts(self.file.as_ref(), &self.path, from, length, on_part)?
+        {
             return self.look_at_tail(end);
         }
         scan_as_one(self, from, on_part)
@@ -364,6 +366,11 @@ impl Log for FileLog {
         {
             lock.release();
         }
+    }
+
+    fn abandon_turn(&mut self) {
+        self.turn.depth = 1;
+        self.end_turn();
     }
 
     fn ticket(&self) -> Option<Ticket> {

@@ -19,7 +19,7 @@ use sessile_core::location::fingerprint;
 use crate::error::StoreError;
 use crate::lock::open_sidecar;
 use crate::os::{Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto, write_fully};
-use crate::place::beside;
+use crate::place::{beside, read_limited};
 use crate::planted::{self, Bug};
 
 /// How long a line must have stayed in its place to be safe.
@@ -50,6 +50,9 @@ pub(crate) struct Place {
     /// Into which file.
     pub(crate) identity: Identity,
 }
+
+/// The longest guard that is read: far more than anybody appends in five seconds.
+const MOST: u64 = 1 << 30;
 
 /// The smallest and the largest piece by which the file grows.
 const PIECES: (u64, u64) = (32 << 10, 1 << 20);
@@ -320,9 +323,7 @@ impl Guard {
     }
 
     fn read_from(&self, offset: u64) -> Result<Vec<u8>, StoreError> {
-        let failed = StoreError::io("read", &self.path);
-        let length = self.file.stat().map_err(&failed)?.length.saturating_sub(offset);
-        read_upto(self.file.as_ref(), offset, length).map_err(failed)
+        read_limited(self.file.as_ref(), &self.path, offset, MOST)
     }
 }
 
@@ -343,9 +344,7 @@ pub(crate) fn peek(os: &dyn Os, session: &Path) -> Result<Vec<Record>, StoreErro
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(StoreError::io_at("open", &path, error)),
     };
-    let failed = StoreError::io("read", &path);
-    let length = file.stat().map_err(&failed)?.length.saturating_sub(HEAD);
-    Ok(decode(&read_upto(file.as_ref(), HEAD, length).map_err(failed)?).0)
+    Ok(decode(&read_limited(file.as_ref(), &path, HEAD, MOST)?).0)
 }
 
 /// Whether a session has entries that its guard still answers for.

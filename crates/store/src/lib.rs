@@ -39,6 +39,7 @@ mod rewrite;
 mod sentinel;
 mod space;
 mod tail;
+pub mod threads;
 mod trash;
 mod watch;
 
@@ -47,7 +48,7 @@ pub use discover::{Found, find_sessions, read_head, subdirectories};
 pub use error::{StoreError, chain};
 pub use file::{FileLog, FileState, file_state};
 pub use guard::has_guard;
-pub use lines::LineReader;
+pub use lines::{LineReader, behind_hole};
 pub use lock::{HeldTurn, Holder, current_writer, open_elsewhere};
 pub use log::{Appended, Expect, Log, Notice, Turn};
 pub use memory::{MemoryLog, Overlay};
@@ -55,7 +56,8 @@ pub use notes::append_notes;
 pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use permissions::{Permissions, make_private, permissions};
 pub use place::{
-    Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file, read_whole, replace_file, swap_in,
+    MOST_NOTES, MOST_SETTINGS, Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file,
+    read_whole, replace_file, swap_in,
 };
 pub use recovery::missing_lines;
 pub use relocate::{are_one, begins_with, is_finished_copy, relocate};

@@ -97,6 +97,9 @@ pub trait Log: Send {
     /// Ends the turn that was begun last.
     fn end_turn(&mut self) {}
 
+    /// Ends all turns that were begun: whoever began them has panicked.
+    fn abandon_turn(&mut self) {}
+
     /// Promises that the last append will be as durable as the log is asked to make it, once the ticket was waited for.
     fn ticket(&self) -> Option<Ticket> {
         None

@@ -21,7 +21,7 @@ use std::time::Duration;
 pub use layered::{Layer, Layered};
 pub use real::{RealOs, outlive_file_size_limit};
 pub use whole::{append_fully, read_fully, read_upto};
-pub(crate) use whole::{read_some, write_fully};
+pub(crate) use whole::{is_zero, read_some, write_fully};
 
 /// What a path or an open file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,6 +203,13 @@ pub trait OsFile: fmt::Debug + Send + Sync {
 
     /// Reads at an offset; less than asked for at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Where the first byte from an offset on is that takes room on the disk; none if only a hole follows.
+    ///
+    /// In between there are only zeros. A system that cannot tell answers with the offset itself.
+    fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
+        Ok(Some(offset))
+    }
 
     /// Writes behind the last byte in one call, and tells how much was written. Not for sidecars.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;

@@ -115,11 +115,11 @@ fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> 
     let dir = surroundings.session_dir();
     let cancel = Cancel::default();
     let stop = cancel.clone();
-    // Not waited for: the process ends before it does.
-    std::thread::spawn(move || {
+    // Not waited for: the process ends before it does. Without it the list takes as long as it takes.
+    drop(sessile::threads::spawn("patience", move || {
         std::thread::sleep(PATIENCE);
         stop.cancel();
-    });
+    }));
     let mut options = ListOptions { cancel: Some(cancel), ..ListOptions::default() };
     let here = surroundings.sessions.list(surroundings.cwd(), dir.as_deref(), &mut options);
     let mut found = vec![("@latest".to_owned(), "the newest session".to_owned())];

@@ -509,6 +509,15 @@ impl SessionManager {
         refreshed
     }
 
+    /// Clears up after a panic in the middle of a method: other programs are let in, and the file is read again.
+    ///
+    /// For those who catch panics and go on, as a server does.
+    pub fn abandon(&mut self) {
+        self.session.abandon();
+        // What cannot be read now is read with the next look.
+        drop(self.refresh());
+    }
+
     /// Moves the leaf to the last entry of the file, after taking in what others have appended.
     pub fn follow_leaf(&mut self) -> Result<(), SessionError> {
         let leaf = self.leaf_id();

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use sessile_core::EntryId;
 use sessile_core::header::Header;
@@ -9,10 +11,12 @@ use sessile_core::json::Raw;
 use sessile_core::outline::Outline;
 use sessile_store::StoreError;
 
-use super::{Backing, Session, scan, upgrade_header};
+use super::outlined::save_outline;
+use super::{Backing, ExpectedLeaf, Session, scan, upgrade_header};
 use crate::environment::Migrated;
 use crate::error::SessionError;
 use crate::event::{Event, FileChange};
+use crate::place::absolute;
 use crate::world::World;
 
 impl Session {
@@ -31,6 +35,9 @@ impl Session {
 
     fn catch_up_or(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
         self.take_notices();
+        if self.is_stale.load(Relaxed) {
+            self.read_again(world, lost)?;
+        }
         let looked = self.check_current();
         let Backing::File { log, .. } = &self.backing else { return Ok(()) };
         let known = self.outline.end();
@@ -59,6 +66,8 @@ impl Session {
         } else {
             let (outline, mut ids) = (&mut self.outline, Migrated(world.environment()));
             log.scan(known, &mut |line| outline.push(line, &mut ids))?;
+            // Whoever has appended may have changed something before, which a look at the end does not show.
+            self.doubted = known;
         }
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
         self.labels = OnceLock::new();
@@ -66,6 +75,22 @@ impl Session {
             self.arrived(world, |session| session.ids_from(n_known), false);
             self.foreign = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
         }
+        Ok(())
+    }
+
+    /// Reads the whole file again, because a line in it was found to be another one.
+    fn read_again(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
+        let Backing::File { log, path } = &self.backing else { return Ok(()) };
+        let path = absolute(world.environment(), path);
+        let outline = scan(world, log.as_ref())?;
+        save_outline(world, &path, &outline);
+        let leaf = self.leaf_id();
+        self.use_outline(outline, lost)?;
+        self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf)).or_else(|| self.outline.leaf());
+        self.labels = OnceLock::new();
+        self.doubted = 0;
+        self.is_stale = AtomicBool::new(false);
+        self.notice(Event::FileChanged { change: FileChange::Rewritten });
         Ok(())
     }
 
@@ -91,7 +116,7 @@ impl Session {
         let newest = outline.leaf().and_then(|leaf| outline.id(leaf));
         let foreign = newest.filter(|id| self.outline.find(id).is_none());
         let known = self.use_outline(outline, lost)?;
-        self.is_void = false;
+        (self.is_void, self.doubted, self.is_stale) = (false, 0, AtomicBool::new(false));
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
         self.labels = OnceLock::new();
         self.unsettled.clear();
@@ -106,9 +131,22 @@ impl Session {
         Ok(())
     }
 
+    /// Ends the turns of whoever panicked in the middle of something, and doubts everything that is known of the file.
+    pub(crate) fn abandon(&mut self) {
+        (self.n_turns, self.expected_leaf, self.deferred) = (0, ExpectedLeaf::Any, None);
+        if let Backing::File { log, .. } = &mut self.backing {
+            log.abandon_turn();
+            self.is_void = true;
+        }
+    }
+
     /// Fails if what we know is not about the file that the log reads now.
     pub(super) fn check_current(&self) -> Result<(), StoreError> {
-        if self.is_void { Err(StoreError::Rewritten { path: self.backing.shown_path() }) } else { Ok(()) }
+        if self.is_void || self.is_stale.load(Relaxed) {
+            Err(StoreError::Rewritten { path: self.backing.shown_path() })
+        } else {
+            Ok(())
+        }
     }
 
     /// Takes a new outline for the old one, which it returns, unless our leaf is not in it.

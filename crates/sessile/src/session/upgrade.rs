@@ -114,7 +114,9 @@ impl Session {
 
     /// Saves the outline of a file that [`copy_behind`](Self::copy_behind) made, if it is known.
     pub(crate) fn save_copied_outline(&self, world: &World, header: &[u8], path: &Path) {
+        // What was not compared with its lines is not passed on.
         if self.outline.body().is_some()
+            && self.doubted == 0
             && let Some(outline) = self.outline.behind_header(header.trim_ascii_end())
         {
             save_outline(world, path, &outline);

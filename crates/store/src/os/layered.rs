@@ -146,6 +146,10 @@ impl<L: Layer> OsFile for LayeredFile<L> {
         self.file.read_at(buffer, offset)
     }
 
+    fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
+        self.file.next_data(offset)
+    }
+
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
         self.file.append(bytes)
     }

@@ -5,7 +5,7 @@ use std::fs::{self, DirBuilder, File, FileTimes, Metadata, OpenOptions, Permissi
 use std::io::{self, Seek, Write};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -56,6 +56,8 @@ impl Os for RealOs {
         if mode == Mode::New {
             // The umask may have taken away even the owner's rights.
             file.set_permissions(Permissions::from_mode(0o600))?;
+        } else {
+            refuse_odd(&file)?;
         }
         Ok(Box::new(RealFile(file)))
     }
@@ -184,6 +186,22 @@ impl Os for RealOs {
     }
 }
 
+/// Refuses what has no content of its own, as a socket is refused: pipes, devices, and files that the system makes up.
+///
+/// Reading those may wait for ever, never end, or do something. `/dev/null` is an empty file.
+fn refuse_odd(file: &File) -> io::Result<()> {
+    let found = file.metadata()?;
+    let kind = found.file_type();
+    let is_null = || fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev());
+    let is_odd = if kind.is_char_device() {
+        !is_null()
+    } else {
+        // A directory cannot be read, and the system says so.
+        !kind.is_dir() && (!kind.is_file() || (found.blocks() == 0 && is_made_up(file)?))
+    };
+    if is_odd { Err(Errno::NXIO.into()) } else { Ok(()) }
+}
+
 /// A file of the real operating system.
 #[derive(Debug)]
 struct RealFile(File);
@@ -195,6 +213,19 @@ impl OsFile for RealFile {
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.0.read_at(buffer, offset)
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
+        use std::os::fd::AsRawFd;
+        // Asking moves the place of the handle, which an append must find where it left it. So another one is asked.
+        let Ok(other) = File::open(format!("/proc/self/fd/{}", self.0.as_raw_fd())) else { return Ok(Some(offset)) };
+        match rustix::fs::seek(&other, rustix::fs::SeekFrom::Data(offset)) {
+            Ok(data) => Ok(Some(data.max(offset))),
+            Err(Errno::NXIO) => Ok(None),
+            // Not every file system knows.
+            Err(_) => Ok(Some(offset)),
+        }
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
@@ -364,6 +395,33 @@ const SHARED_FILE_SYSTEMS: [u64; 10] = [
     0x0BD0_0BD0, // Lustre
     0x7461_636F, // OCFS2
 ];
+
+/// File systems whose files the kernel makes up: their lengths mean nothing, and reading may wait.
+#[cfg(target_os = "linux")]
+const MADE_UP_FILE_SYSTEMS: [u64; 9] = [
+    0x9FA0,      // proc
+    0x6265_6572, // sys
+    0x6462_6720, // debug
+    0x7472_6163, // trace
+    0x0027_E0EB, // cgroup
+    0x6367_7270, // cgroup2
+    0x7363_6673, // security
+    0x6265_6570, // config
+    0xCAFE_4A11, // bpf
+];
+
+#[cfg(target_os = "linux")]
+fn is_made_up(file: &File) -> io::Result<bool> {
+    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "a number, not a quantity")]
+    let kind = u64::from(rustix::fs::fstatfs(file)?.f_type as u32);
+    Ok(MADE_UP_FILE_SYSTEMS.contains(&kind))
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "it may fail elsewhere")]
+fn is_made_up(_file: &File) -> io::Result<bool> {
+    Ok(false)
+}
 
 #[cfg(target_os = "linux")]
 fn is_shared(path: &Path) -> io::Result<bool> {

@@ -55,7 +55,7 @@ pub use notes::append_notes;
 pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use permissions::{Permissions, make_private, permissions};
 pub use place::{create_copy, create_directory, create_file, read_whole, replace_file, swap_in};
-pub use recovery::missing_lines;
+pub use recovery::{MissingLines, missing_lines};
 pub use relocate::{are_one, relocate};
 pub use rewrite::{Rewritten, keeping_others_out, replace};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};

@@ -161,6 +161,18 @@ pub trait Os: fmt::Debug + Send + Sync {
     /// The time in milliseconds since 1970.
     fn now_ms(&self) -> i64;
 
+    /// Milliseconds since some fixed moment of this boot, suspended time included where the system can tell.
+    ///
+    /// Nothing that sets the clock changes it. Only differences within one boot mean something.
+    fn boot_ms(&self) -> i64 {
+        self.now_ms()
+    }
+
+    /// A number that stands for this boot of this machine; zero where the system cannot tell.
+    fn boot_id(&self) -> u32 {
+        0
+    }
+
     /// Waits.
     fn wait(&self, duration: Duration);
 

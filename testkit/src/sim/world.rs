@@ -17,6 +17,8 @@ const NOBODY: u64 = 0;
 /// How many links a path may lead through, as on Linux.
 const MOST_LINKS: usize = 40;
 const START_MS: i64 = 1_700_000_000_000;
+/// What the clock of the boot shows when the first process starts.
+const BOOT_TAKES_MS: i64 = 9000;
 
 const MAY_READ: u32 = 0o4;
 const MAY_WRITE: u32 = 0o2;
@@ -34,6 +36,8 @@ pub struct World {
     handles: BTreeMap<u64, Handle>,
     last_handle: u64,
     now_ms: i64,
+    boot_ms: i64,
+    boot_id: u32,
     capacity: Option<u64>,
     is_shared: bool,
     lock_error: Option<Errno>,
@@ -101,6 +105,8 @@ impl World {
             handles: BTreeMap::new(),
             last_handle: 0,
             now_ms: START_MS,
+            boot_ms: BOOT_TAKES_MS,
+            boot_id: 1,
             capacity: None,
             is_shared: false,
             lock_error: None,
@@ -160,8 +166,15 @@ impl World {
         self.lock_error = error;
     }
 
-    /// Lets time pass, or jump back.
+    /// Lets time pass.
     pub fn advance(&mut self, ms: i64) {
+        assert!(ms >= 0, "time does not go back; clocks do");
+        self.now_ms += ms;
+        self.boot_ms += ms;
+    }
+
+    /// Sets the wall clock forward or back, which takes no time.
+    pub fn step_clock(&mut self, ms: i64) {
         self.now_ms += ms;
     }
 
@@ -247,6 +260,14 @@ impl World {
 
     pub(super) fn now_ms(&self) -> i64 {
         self.now_ms
+    }
+
+    pub(super) fn boot_ms(&self) -> i64 {
+        self.boot_ms
+    }
+
+    pub(super) fn boot_id(&self) -> u32 {
+        self.boot_id
     }
 
     pub(super) fn is_shared(&self, path: &Path) -> Result<bool> {
@@ -528,7 +549,8 @@ impl World {
         names: impl FnOnce(&Names) -> Names,
         mut content: impl FnMut(&Content) -> Content,
     ) -> Self {
-        let mut world = Self { names: names(&self.names), handles: BTreeMap::new(), ..self.clone() };
+        let (boot_id, boot_ms) = (self.boot_id + 1, BOOT_TAKES_MS);
+        let mut world = Self { names: names(&self.names), handles: BTreeMap::new(), boot_id, boot_ms, ..self.clone() };
         for inode in world.inodes.values_mut() {
             inode.content = content(&inode.content);
             inode.reserved_end = 0;

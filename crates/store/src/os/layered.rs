@@ -99,6 +99,14 @@ impl<L: Layer + 'static> Os for Layered<L> {
         RealOs.now_ms()
     }
 
+    fn boot_ms(&self) -> i64 {
+        RealOs.boot_ms()
+    }
+
+    fn boot_id(&self) -> u32 {
+        RealOs.boot_id()
+    }
+
     fn wait(&self, duration: Duration) {
         RealOs.wait(duration);
     }

@@ -10,7 +10,7 @@
 //! Modes and times are kept as they are. The disk counts bytes, not blocks.
 //!
 //! **Faults.** Every call of [`Os`] and [`OsFile`] counts, except `now_ms`,
-//! `boot_ms`, `boot_id`, `wait`, `whoami` and `has_threads`. Calls are counted for each process on its
+//! `boot_ms`, `boot_id`, `wait`, `whoami`, `processes` and `has_threads`. Calls are counted for each process on its
 //! own; call 1 is the next one. An injected error does nothing, but a file sync
 //! failing with EIO does as Linux does: what was written until then counts as
 //! clean and never reaches the disk, while it can still be read and what is
@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use rustix::io::Errno;
-use sessile_store::os::{Lock, Mode, Os, OsFile, Stat};
+use sessile_store::os::{Lock, Mode, Os, OsFile, Process as Running, Stat};
 
 pub use self::process::{CallKind, Tear, is_death};
 use self::process::{Process, Verdict, death};
@@ -241,6 +241,11 @@ impl SimOs {
         self.change(|world| world.advance(ms));
     }
 
+    /// See [`World::set_running`].
+    pub fn set_running(&self, running: Vec<Running>) {
+        self.change(|world| world.set_running(running));
+    }
+
     /// See [`World::step_clock`].
     pub fn step_clock(&self, ms: i64) {
         self.change(|world| world.step_clock(ms));
@@ -430,6 +435,10 @@ impl Os for SimOs {
 
     fn wait(&self, duration: Duration) {
         self.advance(i64::try_from(duration.as_millis()).unwrap());
+    }
+
+    fn processes(&self) -> Vec<Running> {
+        self.change(|world| world.running())
     }
 
     fn whoami(&self) -> (u32, String) {

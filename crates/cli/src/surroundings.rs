@@ -8,8 +8,8 @@ use sessile::date::{self, LocalZone, When};
 use sessile::os::RealOs;
 use sessile::settings::{Origin, Settings};
 use sessile::{
-    Durability, Environment, EventKind, HOOK_VARIABLE, Handlers, HookFolder, ListOptions, Sample, SessionError, SessionInfo,
-    SessionEvent, SessionManager, Sessions, WriteOptions,
+    Durability, Environment, EventKind, HOOK_VARIABLE, Handlers, HookFolder, ListOptions, Sample, SessionError,
+    SessionEvent, SessionInfo, SessionManager, Sessions, WriteOptions,
 };
 use tempfile::TempDir;
 

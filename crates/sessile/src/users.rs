@@ -255,7 +255,8 @@ fn is_pi(process: &Process) -> bool {
     let title = process.arguments.first().and_then(|title| title.split(' ').next()).unwrap_or_default();
     let is_titled = TITLES.contains(&process.name.as_str()) || TITLES.contains(&title);
     let is_own_program = program.is_some_and(|name| TITLES.contains(&name));
-    is_own_program || (is_runtime && (is_titled || process.arguments.iter().skip(1).take(4).any(|word| is_script(word))))
+    is_own_program
+        || (is_runtime && (is_titled || process.arguments.iter().skip(1).take(4).any(|word| is_script(word))))
 }
 
 /// Whether an argument is the script of pi, as its package or a link to it is called.
@@ -270,7 +271,8 @@ fn is_script(word: &str) -> bool {
 fn names(process: &Process, session: &Used<'_>) -> bool {
     let file = session.path.file_name().unwrap_or_default().to_string_lossy();
     let has = |word: &String| {
-        (!file.is_empty() && word.contains(file.as_ref())) || (session.id.len() >= LEAST_ID && word.contains(session.id))
+        (!file.is_empty() && word.contains(file.as_ref()))
+            || (session.id.len() >= LEAST_ID && word.contains(session.id))
     };
     process.arguments.iter().skip(1).any(has)
 }
@@ -329,7 +331,11 @@ mod tests {
         assert!(named(&["pi", "--session", "/s/2026_0198a1b2-aaaa.jsonl"], "x"));
         assert!(named(&["pi", "--session=2026_0198a1b2-aaaa.jsonl"], "x"));
         assert!(named(&["pi", "--session", "0198a1b2-aaaa"], "0198a1b2-aaaa"));
-        assert!(!named(&["pi", "--session", "other"], "x") && !named(&["pi", "x"], "x") && !named(&["0198a1b2-aaaa"], "0198a1b2-aaaa"));
+        assert!(
+            !named(&["pi", "--session", "other"], "x")
+                && !named(&["pi", "x"], "x")
+                && !named(&["0198a1b2-aaaa"], "0198a1b2-aaaa")
+        );
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod sentinel;
 mod space;
 mod tail;
 mod trash;
+mod users;
 mod watch;
 
 pub use commit::Ticket;
@@ -60,4 +61,5 @@ pub use relocate::{are_one, relocate};
 pub use rewrite::{Rewritten, keeping_others_out, replace};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
 pub use trash::{Trash, TrashKind, TrashPlace};
+pub use users::{ends_with_ours, open_elsewhere};
 pub use watch::{Watch, Woken};

@@ -199,6 +199,11 @@ pub fn current_writer(os: &dyn Os, session: &Path) -> Option<Holder> {
     signature(file.as_ref())
 }
 
+/// Who wrote to a session last, if that was somebody of ours who left a name.
+pub(crate) fn last_writer(os: &dyn Os, session: &Path) -> Option<Holder> {
+    signature(os.open(&lock_path(session), Mode::Read).ok()?.as_ref())
+}
+
 impl Drop for TurnLock {
     fn drop(&mut self) {
         self.release();

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::io::Errno;
-use sessile_store::os::{FileKind, Identity, Lock, Mode, Stat};
+use sessile_store::os::{FileKind, Identity, Lock, Mode, Process, Stat};
 
 use super::content::Content;
 use super::names::{NameChange, Names};
@@ -41,6 +41,7 @@ pub struct World {
     capacity: Option<u64>,
     is_shared: bool,
     lock_error: Option<Errno>,
+    running: Vec<Process>,
 }
 
 #[derive(Clone, Debug)]
@@ -110,6 +111,7 @@ impl World {
             capacity: None,
             is_shared: false,
             lock_error: None,
+            running: Vec::new(),
         }
     }
 
@@ -164,6 +166,11 @@ impl World {
     /// Makes every attempt to lock fail like this.
     pub fn set_lock_error(&mut self, error: Option<Errno>) {
         self.lock_error = error;
+    }
+
+    /// Says which foreign programs run and can be seen.
+    pub fn set_running(&mut self, running: Vec<Process>) {
+        self.running = running;
     }
 
     /// Lets time pass.
@@ -264,6 +271,10 @@ impl World {
 
     pub(super) fn boot_ms(&self) -> i64 {
         self.boot_ms
+    }
+
+    pub(super) fn running(&self) -> Vec<Process> {
+        self.running.clone()
     }
 
     pub(super) fn boot_id(&self) -> u32 {

@@ -109,12 +109,7 @@ impl Session {
     }
 
     /// Reads the whole file again, which must hold the same session, after something was done to it.
-    fn read_again(
-        &mut self,
-        world: &World,
-        change: Option<FileChange>,
-        lost: LostLeaf,
-    ) -> Result<(), SessionError> {
+    fn read_again(&mut self, world: &World, change: Option<FileChange>, lost: LostLeaf) -> Result<(), SessionError> {
         let Backing::File { log, path } = &self.backing else { return Ok(()) };
         let outline = scan(world, log.as_ref())?;
         let is_same = outline.header().is_some_and(|row| {

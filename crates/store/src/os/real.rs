@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
-use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Stat};
+use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Process, Stat};
 
 /// The real operating system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -146,6 +146,10 @@ impl Os for RealOs {
     fn whoami(&self) -> (u32, String) {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         (std::process::id(), host)
+    }
+
+    fn processes(&self) -> Vec<Process> {
+        super::processes::all()
     }
 
     fn user_id(&self) -> u32 {

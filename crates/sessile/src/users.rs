@@ -53,7 +53,7 @@ pub enum SessionUser {
         /// What speaks for it.
         why: AgentSign,
     },
-    /// Something other than Sessile wrote to it a moment ago.
+    /// It was written to a moment ago, as far as is known not by Sessile.
     RecentWrite {
         /// How long ago, in milliseconds.
         age_ms: i64,
@@ -121,7 +121,7 @@ impl fmt::Display for SessionUser {
             Self::RecentWrite { age_ms } => {
                 let seconds = age_ms / 1000;
                 let unit = if seconds == 1 { "second" } else { "seconds" };
-                write!(f, "another program wrote to it {seconds} {unit} ago")
+                write!(f, "it was written to {seconds} {unit} ago, perhaps by another program")
             }
         }
     }
@@ -181,7 +181,7 @@ struct Look<'w> {
 impl<'w> Look<'w> {
     fn new(world: &'w World) -> Self {
         let agents = world.os().processes().into_iter().filter(is_pi).collect();
-        Self { world, agents, now_ms: world.os().now_ms(), real: HashMap::new(), sidecars: HashMap::new() }
+        Self { world, agents, now_ms: world.environment().now_ms(), real: HashMap::new(), sidecars: HashMap::new() }
     }
 
     /// Processes that use a session.

@@ -14,9 +14,11 @@ use sessile_testkit::sim::SimOs;
 use tempfile::TempDir;
 
 const MINUTE: i64 = 60 * 1000;
+const NOW_MS: i64 = 1_735_689_600_000;
 
 fn machine() -> (SimOs, Sessions, PathBuf) {
     let os = SimOs::new();
+    os.step_clock(NOW_MS - os.now_ms());
     os.make_directories("/s");
     let sessions = simulated(&os, 1);
     let mut session = sessions.create("/proj", Some(Path::new("/s")), NewSession::default()).unwrap();
@@ -26,7 +28,7 @@ fn machine() -> (SimOs, Sessions, PathBuf) {
 }
 
 fn simulated(os: &SimOs, seed: u64) -> Sessions {
-    let environment = Replay::new(1_735_689_600_000, seed);
+    let environment = Replay::new(NOW_MS, seed);
     environment.set_home("/home/u");
     environment.set_current_dir("/proj");
     Sessions::new(environment).on(Arc::new(os.clone())).caching(None)
@@ -37,18 +39,20 @@ fn a_write_of_ours_is_nobody_and_one_of_others_is_somebody() {
     let (os, sessions, path) = machine();
     let users = |own_length| sessions.users_of(&path, own_length).unwrap();
     assert_eq!(users(None), [], "the guard knows the last line");
-    os.advance(1000);
-    os.foreign_append(&path, "{\"type\":\"custom\",\"id\":\"x1\",\"parentId\":null}\n");
-    os.advance(1500);
-    assert_eq!(users(None), [SessionUser::RecentWrite { age_ms: 1500 }]);
-    assert_eq!(users(None)[0].to_string(), "another program wrote to it 1 second ago");
-    let length = os.read_file(&path).unwrap().len() as u64;
-    assert_eq!(users(Some(length)), [], "the caller knows better");
-    assert_eq!(users(Some(length - 1)).len(), 1);
-    os.advance(2 * MINUTE - 1500);
-    assert_eq!(users(None).len(), 1);
-    os.advance(1);
-    assert_eq!(users(None), []);
+    let line = "{\"type\":\"custom\",\"id\":\"x1\",\"parentId\":null}\n";
+    // The environment's clock stands still, so others write before that.
+    for (age_ms, is_recent) in [(1500, true), (0, true), (2 * MINUTE, true), (2 * MINUTE + 1, false), (-1000, true)] {
+        os.step_clock(-age_ms);
+        os.foreign_append(&path, line);
+        os.step_clock(age_ms);
+        let expected = is_recent.then_some(SessionUser::RecentWrite { age_ms: age_ms.max(0) });
+        assert_eq!(users(None), Vec::from_iter(expected));
+        let length = os.read_file(&path).unwrap().len() as u64;
+        assert_eq!(users(Some(length)), [], "the caller knows better");
+        assert_eq!(users(Some(length - 1)).len(), usize::from(is_recent));
+    }
+    let sentence = SessionUser::RecentWrite { age_ms: 1500 }.to_string();
+    assert_eq!(sentence, "it was written to 1 second ago, perhaps by another program");
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Sessions {
         if after.as_ref().is_some_and(String::is_empty) {
             return Err(SessionError::BlankName);
         }
-        let mut manager = self.open_existing(path.as_ref())?;
+        let mut manager = self.open_existing(path.as_ref(), dry_run)?;
         let before = manager.session_name()?;
         let is_change = before != after;
         let step = Step::Name { session: manager.session_place(), before, after };
@@ -74,7 +74,7 @@ impl Sessions {
         label: Option<&str>,
         dry_run: bool,
     ) -> Result<Annotated, SessionError> {
-        let mut manager = self.open_existing(path.as_ref())?;
+        let mut manager = self.open_existing(path.as_ref(), dry_run)?;
         manager.require(entry)?;
         let before = manager.label(entry)?;
         let after = label.filter(|label| !label.is_empty()).map(str::to_owned);
@@ -96,7 +96,7 @@ impl Sessions {
         if summary.is_none() && self.world.state_dir.is_none() {
             return Err(SessionError::LeafForgotten);
         }
-        let mut manager = self.open_existing(path.as_ref())?;
+        let mut manager = self.open_existing(path.as_ref(), dry_run)?;
         to.map(|id| manager.require(id)).transpose()?;
         let (before, after) = (manager.leaf_id(), to.cloned());
         let is_change = before != after || summary.is_some();
@@ -126,10 +126,16 @@ impl Sessions {
     }
 
     /// Opens a session that must be there.
-    pub(super) fn open_existing(&self, path: &Path) -> Result<SessionManager, SessionError> {
+    ///
+    /// Unless it is a `dry_run`, entries that were destroyed in it are put back first.
+    pub(super) fn open_existing(&self, path: &Path, dry_run: bool) -> Result<SessionManager, SessionError> {
         let path = absolute(self.environment(), path);
         self.world.os().stat(&path).map_err(|source| StoreError::io_at("open", &path, source))?;
-        self.open(path, None, None)
+        let mut manager = self.open(path, None, None)?;
+        if !dry_run {
+            manager.recover()?;
+        }
+        Ok(manager)
     }
 }
 

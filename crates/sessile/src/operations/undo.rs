@@ -254,7 +254,7 @@ impl Sessions {
     fn undo_step(&self, recording: &Recording<'_>, step: &Step) -> Result<(), SessionError> {
         match step {
             Step::Name { session, .. } | Step::Label { session, .. } | Step::Leaf { session, .. } => {
-                let mut manager = self.open_existing(&session.path)?;
+                let mut manager = self.open_existing(&session.path, false)?;
                 recording.step(step, || apply(&mut manager, step, None)).map(drop)
             }
             Step::Move { session, to, cwd_after, .. } => {

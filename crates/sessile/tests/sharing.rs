@@ -707,7 +707,9 @@ fn entries_written_without_the_lock_are_guarded_as_well() {
     os.change(|world| world.foreign_unlock(&lock));
     drop(ours);
     os.foreign_rewrite(&path, &stale);
-    let seen = simulated(&os.process(3), 3).open(&path, None, None).unwrap();
+    let mut seen = simulated(&os.process(3), 3).open(&path, None, None).unwrap();
+    assert!(seen.entry(&unlocked).unwrap().is_none(), "opening puts nothing back");
+    seen.recover().unwrap();
     assert!(seen.entry(&unlocked).unwrap().is_some());
 }
 
@@ -753,6 +755,7 @@ fn a_missing_last_newline_is_no_missing_entry() {
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
     let mut ours = sessions(2).open(&path, None, None).unwrap();
+    ours.recover().unwrap();
     assert_eq!(fs::read(&path).unwrap(), whole, "its newline is back");
     ours.append_message(user("next")).unwrap();
     assert_eq!(ours.entry_count(), 2);

@@ -72,7 +72,7 @@ impl Session {
     /// Before the first write: puts back what an earlier process had acknowledged and somebody has destroyed since.
     ///
     /// Where we stood at the last entry of the file, we do so afterwards, as if the entries had never been away.
-    pub(super) fn resume(&mut self, world: &World) -> Result<(), SessionError> {
+    pub(crate) fn resume(&mut self, world: &World) -> Result<(), SessionError> {
         let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
         if std::mem::replace(&mut self.is_writer, true) {
             return Ok(());

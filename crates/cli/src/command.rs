@@ -189,6 +189,7 @@ pub(crate) fn run(
     }
     let result = run_in(&surroundings, cli, out, err);
     // Not worth failing for if it cannot be told.
+    drop(surroundings.tell_recovered(err));
     drop(surroundings.tell_failed_hooks(err));
     result
 }

@@ -99,6 +99,7 @@ mod session;
 pub mod settings;
 mod splice;
 mod stats;
+mod users;
 mod verify;
 mod watch;
 mod world;
@@ -156,5 +157,6 @@ pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, 
 pub use sessile_store::{os, threads};
 pub use session::Acknowledgement;
 pub use stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions};
+pub use users::{AgentSign, SessionUser};
 pub use verify::{HiddenRecord, Report, Verified};
 pub use watch::{StoreEvent, StoreWatcher, WatchOptions};

@@ -137,7 +137,8 @@ impl Sessions {
         repair.changes.extend(restored);
         if options.dry_run {
             let vanished = vanished(&self.world, &repair.path)?;
-            repair.changes.extend(vanished.map(|finding| change(finding.code, 1, 0, finding.message)));
+            repair.changes.extend(vanished.restorable.map(|finding| change(finding.code, 1, 0, finding.message)));
+            repair.left.extend(vanished.expired);
         }
         if options.permissions && !repair.left.is_empty() {
             repair.close(&self.world)?;
@@ -249,7 +250,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Puts back entries that were acknowledged and have vanished, and says so.
 fn put_back(world: &World, turn: &mut FileLog) -> Result<Option<Change>, SessionError> {
-    let Some(finding) = vanished(world, turn.path())? else { return Ok(None) };
+    let Some(finding) = vanished(world, turn.path())?.restorable else { return Ok(None) };
     turn.recover()?;
     Ok(Some(change(finding.code, 1, 0, format!("{}: put back", finding.message))))
 }

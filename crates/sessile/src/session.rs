@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use self::append::entry_ids;
 use self::outlined::{Outlined, outline_of, scan};
 use sessile_core::EntryId;
 use sessile_core::head::Kind;
@@ -118,6 +119,8 @@ pub(crate) struct Session {
     pub(crate) n_turns: usize,
     /// Where the file is kept as it was before it was upgraded.
     pub(crate) original: Option<PathBuf>,
+    /// Whether we write to the file, and not only look: only then is anything put back that was destroyed in it.
+    is_writer: bool,
 }
 
 /// What a caller expects of the file's last entry.
@@ -151,26 +154,25 @@ impl Session {
         Self::new(place(log), Outlined::read(outline))
     }
 
-    /// Opens a file that holds a session; anything else is refused and left as it is.
-    ///
-    /// What an earlier process had acknowledged and somebody has destroyed since is put back first.
+    /// Opens a file that holds a session; anything else is refused and left as it is. Writes nothing.
     pub(crate) fn open_file(world: &World, path: &Path) -> Result<Self, SessionError> {
         Self::open_log(world, FileLog::open(&world.os, path, world.writing)?, path)
     }
 
-    fn open_log(world: &World, mut log: FileLog, path: &Path) -> Result<Self, SessionError> {
+    /// The same to go on writing: what an earlier process had acknowledged and somebody has destroyed since is put back.
+    fn open_for_writing(world: &World, path: &Path) -> Result<Self, SessionError> {
+        let mut session = Self::open_file(world, path)?;
+        session.resume(world)?;
+        Ok(session)
+    }
+
+    fn open_log(world: &World, log: FileLog, path: &Path) -> Result<Self, SessionError> {
         if world.is_in_memory() {
             return Self::open_overlay(world, log, path);
         }
-        let resumed = if world.is_read_only { Ok(()) } else { log.resume() };
         let outline = outline_of(world, &log, path)?;
         let mut session = Self::new(Backing::File { log: Box::new(log), path: path.to_path_buf() }, outline)?;
         session.saved = world.caches().map(|caches| (caches, absolute(world.environment(), path)));
-        if let Err(error) = resumed {
-            // Reading is possible all the same, and the next append tries again.
-            session.notice(Event::Unguarded { reason: error.to_string() });
-        }
-        session.take_notices();
         Ok(session)
     }
 
@@ -218,6 +220,7 @@ impl Session {
             happened: Vec::new(),
             n_turns: 0,
             original: None,
+            is_writer: false,
         })
     }
 

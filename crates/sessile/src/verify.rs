@@ -181,7 +181,8 @@ impl Sessions {
             caches.check_outline(&path);
         }
         let mut findings = exposure(&self.world, &path)?;
-        findings.extend(vanished(&self.world, &path)?);
+        let Vanished { restorable, expired } = vanished(&self.world, &path)?;
+        findings.extend(restorable.into_iter().chain(expired));
         findings.extend(neighbours.collision(&self.world, &path, &examined.cwd));
         findings.extend(examined.findings);
         Ok(Report { path, findings })
@@ -203,13 +204,33 @@ pub(crate) fn exposure(world: &World, path: &Path) -> Result<Vec<Finding>, Sessi
     Ok(vec![Finding { severity, ..finding }])
 }
 
-/// Whether entries that were acknowledged are no longer in a file.
-pub(crate) fn vanished(world: &World, path: &Path) -> Result<Option<Finding>, SessionError> {
-    let n_missing = missing_lines(world.os(), path)?.len();
-    let message =
-        format!("{n_missing} acknowledged {} not in the file", if n_missing == 1 { "entry is" } else { "entries are" });
-    let remedy = Remedy::Repair("puts them back at the end".to_owned());
-    Ok((n_missing > 0).then(|| Finding::new(Code::Vanished, 1, 0, message).with(remedy)))
+/// Entries that were acknowledged and are no longer in a file, as its guard knows.
+#[derive(Default)]
+pub(crate) struct Vanished {
+    /// Those that are put back.
+    pub(crate) restorable: Option<Finding>,
+    /// Those that are too old for that.
+    pub(crate) expired: Option<Finding>,
+}
+
+/// Whether entries that were acknowledged are no longer in a file, and what becomes of them.
+pub(crate) fn vanished(world: &World, path: &Path) -> Result<Vanished, SessionError> {
+    let missing = missing_lines(world.os(), path)?;
+    let finding = |n_missing: usize, rest: &str| {
+        let are = if n_missing == 1 { "entry is" } else { "entries are" };
+        let message = format!("{n_missing} acknowledged {are} not in the file{rest}");
+        (n_missing > 0).then(|| Finding::new(Code::Vanished, 1, 0, message))
+    };
+    let back = "puts them back at the end; so does the next command that writes to the session within an hour of their \
+                acknowledgement";
+    let old = ", and more than an hour old: the next command that writes to the session forgets them";
+    let restorable = finding(missing.restorable.len(), "");
+    let expired = finding(missing.expired.len(), old);
+    Ok(Vanished {
+        restorable: restorable.map(|finding| finding.with(Remedy::Repair(back.to_owned()))),
+        // Whether they were destroyed or taken out on purpose cannot be told any more.
+        expired: expired.map(|finding| Finding { severity: Severity::Note, ..finding }),
+    })
 }
 
 /// The working directories whose sessions a directory holds, looked up once.

@@ -41,6 +41,7 @@ mod space;
 mod tail;
 pub mod threads;
 mod trash;
+mod users;
 mod watch;
 
 pub use commit::Ticket;
@@ -49,7 +50,7 @@ pub use error::{StoreError, chain};
 pub use file::{FileLog, FileState, file_state};
 pub use guard::has_guard;
 pub use lines::{LineReader, behind_hole};
-pub use lock::{HeldTurn, Holder, current_writer, open_elsewhere};
+pub use lock::{HeldTurn, Holder, current_writer};
 pub use log::{Appended, Expect, Log, Notice, Turn};
 pub use memory::{MemoryLog, Overlay};
 pub use notes::append_notes;
@@ -59,9 +60,10 @@ pub use place::{
     MOST_NOTES, MOST_SETTINGS, Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file,
     read_whole, replace_file, swap_in,
 };
-pub use recovery::missing_lines;
+pub use recovery::{MissingLines, missing_lines};
 pub use relocate::{are_one, begins_with, is_finished_copy, relocate};
 pub use rewrite::{NewTurn, Rewritten, keeping_others_out, replace};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
 pub use trash::{Trash, TrashKind, TrashPlace};
+pub use users::{ends_with_ours, open_elsewhere};
 pub use watch::{Watch, Woken};

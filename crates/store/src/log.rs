@@ -122,6 +122,22 @@ pub trait Log: Send {
         Ok(Durable::Memory)
     }
 
+    /// Puts back what an earlier process acknowledged and somebody has destroyed since. True if something was.
+    ///
+    /// To be called before the first write, and never to look only: it writes.
+    /// Does nothing if no process has left a guard, or if another one is at
+    /// work. If it is true, the log has to be scanned again.
+    fn resume(&mut self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// Goes on with what others have made of the log, and puts nothing back.
+    ///
+    /// What is known of the log is void afterwards, and it has to be scanned again.
+    fn reread(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Puts back what was acknowledged and has vanished, once whoever rewrites the log has finished.
     ///
     /// What is known of the log is void afterwards, and it has to be scanned anew.

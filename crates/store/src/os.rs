@@ -6,6 +6,7 @@
 //! on which file.
 
 mod layered;
+mod processes;
 mod real;
 mod whole;
 
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use layered::{Layer, Layered};
+pub use processes::Process;
 pub use real::{RealOs, outlive_file_size_limit};
 pub use whole::{append_fully, read_fully, read_upto};
 pub(crate) use whole::{is_zero, read_some, write_fully};
@@ -169,11 +171,28 @@ pub trait Os: fmt::Debug + Send + Sync {
     /// The time in milliseconds since 1970.
     fn now_ms(&self) -> i64;
 
+    /// Milliseconds since some fixed moment of this boot, suspended time included where the system can tell.
+    ///
+    /// Nothing that sets the clock changes it. Only differences within one boot mean something.
+    fn boot_ms(&self) -> i64 {
+        self.now_ms()
+    }
+
+    /// A number that stands for this boot of this machine; zero where the system cannot tell.
+    fn boot_id(&self) -> u32 {
+        0
+    }
+
     /// Waits.
     fn wait(&self, duration: Duration);
 
     /// This process and machine, for people who wonder who holds a lock.
     fn whoami(&self) -> (u32, String);
+
+    /// The other programs that run on this machine, as far as the system shows them: by default none.
+    fn processes(&self) -> Vec<Process> {
+        Vec::new()
+    }
 
     /// The number of the user this process acts for.
     fn user_id(&self) -> u32 {

@@ -488,6 +488,19 @@ impl SessionManager {
         self.session.store_now(&self.world)
     }
 
+    /// Puts back entries that an earlier process wrote and another program has destroyed, as the first append would.
+    ///
+    /// For those who want to know what the session holds, or where its leaf is, before they write. If the leaf was
+    /// the last entry, it is so afterwards.
+    pub fn recover(&mut self) -> Result<(), SessionError> {
+        if self.world.is_read_only {
+            return Err(SessionError::ReadOnly);
+        }
+        let recovered = self.session.resume(&self.world);
+        self.tell();
+        recovered
+    }
+
     /// Brings a file of version 1 or 2 to the current version now, as the first append would.
     ///
     /// Returns where the original is kept; none if there was nothing to do.

@@ -177,7 +177,7 @@ impl Session {
         for notice in log.take_notices() {
             self.notice(match notice {
                 Notice::Recovered { lines } => Event::Recovered {
-                    entry_ids: lines.iter().filter_map(|line| id_of(line)).collect(),
+                    entry_ids: entry_ids(&lines),
                     reason: change.map_or(RecoveryReason::Missing, RecoveryReason::from),
                 },
                 Notice::Unguarded { reason } => Event::Unguarded { reason },
@@ -246,7 +246,8 @@ impl Session {
         self.notice(Event::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
     }
 
-    /// Gets a file ready to be appended to: refuses one that is newer, upgrades one that is older.
+    /// Gets a file ready to be appended to: refuses one that is newer, puts back what was destroyed in it, upgrades
+    /// one that is older.
     ///
     /// The upgrade may give entries other ids, so this comes before anything asks for one.
     pub(crate) fn prepare_write(&mut self, world: &World) -> Result<(), SessionError> {
@@ -254,6 +255,7 @@ impl Session {
             return Err(SessionError::ReadOnly);
         }
         self.check_writable()?;
+        self.resume(world)?;
         self.upgrade_file(world)
     }
 
@@ -304,6 +306,7 @@ impl Session {
                 }
                 created => {
                     self.backing = Backing::File { log: Box::new(created?), path };
+                    self.is_writer = true;
                     break;
                 }
             }
@@ -334,9 +337,10 @@ impl Session {
         // A failed sync later on must not take the header away from entries that come after it.
         stored.make_durable()?;
         drop(stored);
-        let filled = Self::open_file(world, &path)?;
+        let filled = Self::open_for_writing(world, &path)?;
         let (expected_leaf, deferred) = (std::mem::take(&mut self.expected_leaf), self.deferred.take());
-        let (happened, n_turns) = (std::mem::take(&mut self.happened), self.n_turns);
+        let (mut happened, n_turns) = (std::mem::take(&mut self.happened), self.n_turns);
+        happened.extend(filled.happened);
         *self = Self { expected_leaf, deferred, happened, n_turns, ..filled };
         Ok(())
     }
@@ -401,6 +405,11 @@ enum Written {
 
 fn is_conversation(entry: Raw<'_>) -> bool {
     matches!(read(entry.as_bytes()), Parsed::Kept(head) if head.role.is_conversation())
+}
+
+/// The ids in lines that were put back.
+pub(crate) fn entry_ids(lines: &[Vec<u8>]) -> Vec<EntryId> {
+    lines.iter().filter_map(|line| id_of(line)).collect()
 }
 
 /// The id in a line.

@@ -36,7 +36,7 @@ impl Session {
     fn catch_up_or(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
         self.take_notices();
         if self.is_stale.load(Relaxed) {
-            self.read_again(world, lost)?;
+            self.reread_edited(world, lost)?;
         }
         let looked = self.check_current();
         let Backing::File { log, .. } = &self.backing else { return Ok(()) };
@@ -79,7 +79,7 @@ impl Session {
     }
 
     /// Reads the whole file again, because a line in it was found to be another one.
-    fn read_again(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
+    fn reread_edited(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
         let Backing::File { log, path } = &self.backing else { return Ok(()) };
         let path = absolute(world.environment(), path);
         let outline = scan(world, log.as_ref())?;
@@ -94,16 +94,48 @@ impl Session {
         Ok(())
     }
 
-    /// Reads the file anew after another program has changed it other than by appending.
+    /// Before the first write: puts back what an earlier process had acknowledged and somebody has destroyed since.
     ///
-    /// What we had acknowledged and is no longer there is put back first.
+    /// Where we stood at the last entry of the file, we do so afterwards, as if the entries had never been away.
+    pub(crate) fn resume(&mut self, world: &World) -> Result<(), SessionError> {
+        let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
+        if std::mem::replace(&mut self.is_writer, true) {
+            return Ok(());
+        }
+        match log.resume() {
+            Ok(false) => {}
+            Ok(true) => {
+                let is_last = self.leaf == self.outline.leaf();
+                self.is_void = true;
+                self.read_again(world, None, LostLeaf::Refuse)?;
+                if is_last {
+                    (self.leaf, self.foreign) = (self.outline.leaf(), None);
+                }
+            }
+            // Writing is possible all the same.
+            Err(error) => self.notice(Event::Unguarded { reason: error.to_string() }),
+        }
+        self.take_notices();
+        Ok(())
+    }
+
+    /// Reads the file again after another program has changed it other than by appending.
+    ///
+    /// If we write to it, what we had acknowledged and is no longer there is put back first.
     pub(super) fn resync(&mut self, world: &World, error: &StoreError, lost: LostLeaf) -> Result<(), SessionError> {
-        let Backing::File { log, path } = &mut self.backing else { return Ok(()) };
+        let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
         // Whatever happens from here on, what we know is no longer what the log reads.
         self.is_void = true;
-        if let Err(error) = log.recover() {
+        let ready = if self.is_writer { log.recover() } else { log.reread() };
+        if let Err(error) = ready {
             return Err(self.noticed(error.into()));
         }
+        self.read_again(world, change_of(error), lost)
+    }
+
+    /// Reads the whole file again, which must hold the same session, after something was done to it.
+    fn read_again(&mut self, world: &World, change: Option<FileChange>, lost: LostLeaf) -> Result<(), SessionError> {
+        let Backing::File { log, path } = &self.backing else { return Ok(()) };
         let outline = scan(world, log.as_ref())?;
         let is_same = outline.header().is_some_and(|row| {
             let line = log.read(outline.span(row)).unwrap_or_default();
@@ -121,7 +153,6 @@ impl Session {
         self.labels = OnceLock::new();
         self.unsettled.clear();
         self.foreign = foreign.or(self.foreign.take());
-        let change = change_of(error);
         if let Some(change) = change {
             self.notice(Event::FileChanged { change });
         }
@@ -166,7 +197,7 @@ impl Session {
         let (path, n_synced) = (path.clone(), log.n_synced());
         let first_unsettled = self.unsettled.iter().find(|(number, _)| *number > n_synced);
         let leaf = first_unsettled.map_or_else(|| self.leaf_id(), |(_, leaf)| leaf.clone());
-        let mut reopened = Self::open_file(world, &path)?;
+        let mut reopened = Self::open_for_writing(world, &path)?;
         if let Backing::File { log, .. } = &mut reopened.backing {
             log.distrust_end();
         }

@@ -67,7 +67,7 @@ impl Session {
     ///
     /// An upgrade keeps entries and their order, so a place among them stays a place among them.
     fn reload(&mut self, world: &World, path: &Path) -> Result<(), SessionError> {
-        let reloaded = Self::open_file(world, path)?;
+        let reloaded = Self::open_for_writing(world, path)?;
         let is_same = reloaded.header.id() == self.header.id()
             && reloaded.outline.rows().len() >= self.outline.rows().len()
             && self.outline.rows().all(|row| self.outline.kind(row) == reloaded.outline.kind(row));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Lock, Mode, Os, OsFile, RealOs, Stat};
+use super::{Lock, Mode, Os, OsFile, Process, RealOs, Stat};
 
 /// What may be put between the store and the system: to count calls, to slow them down, to change what they tell.
 pub trait Layer: Debug + Send + Sync {
@@ -107,12 +107,24 @@ impl<L: Layer + 'static> Os for Layered<L> {
         RealOs.now_ms()
     }
 
+    fn boot_ms(&self) -> i64 {
+        RealOs.boot_ms()
+    }
+
+    fn boot_id(&self) -> u32 {
+        RealOs.boot_id()
+    }
+
     fn wait(&self, duration: Duration) {
         RealOs.wait(duration);
     }
 
     fn whoami(&self) -> (u32, String) {
         RealOs.whoami()
+    }
+
+    fn processes(&self) -> Vec<Process> {
+        RealOs.processes()
     }
 
     fn user_id(&self) -> u32 {

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
-use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Stat};
+use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Process, Stat};
 
 /// The real operating system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -156,6 +156,17 @@ impl Os for RealOs {
         ms_since_epoch(now())
     }
 
+    fn boot_ms(&self) -> i64 {
+        let time = rustix::time::clock_gettime(BOOT_CLOCK);
+        #[allow(clippy::useless_conversion, reason = "the types differ by system")]
+        let (seconds, nanoseconds) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
+        seconds.saturating_mul(1000).saturating_add(nanoseconds / 1_000_000)
+    }
+
+    fn boot_id(&self) -> u32 {
+        boot_id()
+    }
+
     fn wait(&self, duration: Duration) {
         std::thread::sleep(duration);
     }
@@ -163,6 +174,10 @@ impl Os for RealOs {
     fn whoami(&self) -> (u32, String) {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         (std::process::id(), host)
+    }
+
+    fn processes(&self) -> Vec<Process> {
+        super::processes::all()
     }
 
     fn user_id(&self) -> u32 {
@@ -374,6 +389,28 @@ pub fn outlive_file_size_limit() -> io::Result<()> {
 #[expect(clippy::disallowed_methods, reason = "this is the clock the store is given")]
 fn now() -> SystemTime {
     SystemTime::now()
+}
+
+/// The clock that nothing sets. On Linux it also counts the time in which the machine sleeps.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Boottime;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
+
+/// The number of this boot, asked once: it does not change while this process lives.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn boot_id() -> u32 {
+    static BOOT: OnceLock<u32> = OnceLock::new();
+    *BOOT.get_or_init(|| {
+        let text = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        // Zero means that it is not known, so no boot has that number.
+        if text.is_empty() { 0 } else { crc32fast::hash(&text).max(1) }
+    })
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn boot_id() -> u32 {
+    0
 }
 
 fn ms_since_epoch(time: SystemTime) -> i64 {

@@ -42,6 +42,8 @@ pub struct Stat {
     pub mode: u32,
     /// Whether it belongs to the user this process acts for.
     pub is_own: bool,
+    /// Whether it belongs to the administrator of the system.
+    pub is_roots: bool,
 }
 
 /// What tells an existing file from all others.

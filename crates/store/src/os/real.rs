@@ -271,6 +271,7 @@ fn stat_of(metadata: &Metadata) -> Stat {
         n_links: metadata.nlink(),
         mode: metadata.mode() & 0o7777,
         is_own: metadata.uid() == own_user(),
+        is_roots: metadata.uid() == 0,
     }
 }
 
@@ -294,6 +295,7 @@ fn stat_of_raw(found: &rustix::fs::Stat) -> Stat {
         n_links: found.st_nlink.into(),
         mode: u32::from(found.st_mode) & 0o7777,
         is_own: found.st_uid == own_user(),
+        is_roots: found.st_uid == 0,
     }
 }
 

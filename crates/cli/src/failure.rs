@@ -169,9 +169,10 @@ impl Failure {
             Self::OutputExists { .. } => {
                 Some("name another file, or replace it with --force; a session stays".to_owned())
             }
-            Self::RawToTerminal => {
-                Some("write it to a file with -o FILE, or to a pipe; `--format json` and `--format md` can be shown".to_owned())
-            }
+            Self::RawToTerminal => Some(
+                "write it to a file with -o FILE, or to a pipe; `--format json` and `--format md` can be shown"
+                    .to_owned(),
+            ),
             Self::NoSummarizer(_) | Self::Session(SessionError::Summary { .. }) => Some(
                 "`sessile config set summarizer.use extractive` has summaries written offline, by a rule".to_owned(),
             ),

@@ -231,7 +231,8 @@ mod tests {
     #[test]
     fn the_head_says_what_the_session_is() {
         let header = Header::compose("s1", "2025-01-01T00:00:00.000Z", "/p`q", None);
-        let expected = "# A &lt;b&gt;\n\n- Session: `s1`\n- Directory: ``/p`q``\n- Created: `2025-01-01T00:00:00.000Z`\n";
+        let expected =
+            "# A &lt;b&gt;\n\n- Session: `s1`\n- Directory: ``/p`q``\n- Created: `2025-01-01T00:00:00.000Z`\n";
         assert_eq!(head(&header, Some("A <b>")), expected);
     }
 }

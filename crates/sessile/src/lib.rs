@@ -75,6 +75,7 @@ struct Hooks;
 
 mod begin;
 mod caches;
+mod clean;
 mod compose;
 mod details;
 mod environment;
@@ -105,6 +106,7 @@ mod world;
 
 pub use begin::{Begin, Begun};
 pub use caches::{CacheStatus, Rebuilding};
+pub use clean::{Cleaned, Cleaning, KEPT_MS, LeftOver, Stays, TEMPORARY_MS};
 pub use details::SessionDetails;
 pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
@@ -147,13 +149,15 @@ pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, acting, compaction, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm,
-    location, message, migrate, nearest, outline, picture, tree, version,
+    EntryId, acting, compaction, context, date, diagnostic, draft, entries, entry, head, header, info, json, label,
+    line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;
 pub use sessile_store::os;
-pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, TrashPlace, WriteOptions};
+pub use sessile_store::{
+    Busy, Durability, Durable, Holder, LeftoverKind, Restart, StoreError, TrashPlace, WriteOptions,
+};
 pub use session::Acknowledgement;
 pub use stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions};
 pub use verify::{HiddenRecord, Report, Verified};

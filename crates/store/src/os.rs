@@ -169,6 +169,11 @@ pub trait Os: fmt::Debug + Send + Sync {
     /// This process and machine, for people who wonder who holds a lock.
     fn whoami(&self) -> (u32, String);
 
+    /// Whether a process of this number runs on this machine, as far as that can be told.
+    fn is_running(&self, _pid: u32) -> bool {
+        false
+    }
+
     /// The number of the user this process acts for.
     fn user_id(&self) -> u32 {
         0

@@ -10,7 +10,7 @@ const SPIN: &str = r#"{"cmd":"spin"}"#;
 const STATE: &str = r#"{"cmd":"state"}"#;
 
 #[test]
-fn a_pi_that_never_answers_is_started_again() {
+fn row_28_a_pi_that_never_answers_is_started_again() {
     let home = tempfile::tempdir().unwrap();
     let mut pi = Oracle::start(home.path());
     assert_eq!(pi.ask(STATE).error(), None);

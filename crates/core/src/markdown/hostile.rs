@@ -1,8 +1,4 @@
 //! Texts that mean harm to whoever renders an exported session, and a renderer that looks for it.
-//!
-//! With `SESSILE_HOSTILE_MARKDOWN=FILE` the property test also writes what it made to a file, as a JSON array of strings.
-//! In November 2026 20,000 such documents were given to marked 17, markdown-it 14 (HTML on), showdown 2, remarkable 2
-//! (HTML on), commonmark 0.31, micromark 4 with GFM (dangerous HTML on), snarkdown 2 and markdown 0.5.
 
 use std::fmt::Write;
 
@@ -10,7 +6,7 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::*;
-use crate::json::{Json, ObjectWriter};
+use crate::json::Json;
 
 /// Whole attacks.
 const ATTACKS: &[&str] = &[
@@ -76,9 +72,52 @@ const ATTACKS: &[&str] = &[
 
 /// What random texts are made of.
 const PIECES: &[&str] = &[
-    "[", "]", "](", "]:", "(", ")", "!", "<", ">", "`", "``", "```", "~~~", "\\", "\n", "\n\n", " ", "    ", "\t", "|", "> ",
-    "- ", "# ", "---", "&", "&lt;", "&colon;", "javascript:alert(1)", "https://e.org/", "data:x", "a", "é", "<script>",
-    "</script>", "<b onclick=x>", "\"", "'", "r", "[r]: ", "*", "_", "$", "=", "{", "}", "1. ",
+    "[",
+    "]",
+    "](",
+    "]:",
+    "(",
+    ")",
+    "!",
+    "<",
+    ">",
+    "`",
+    "``",
+    "```",
+    "~~~",
+    "\\",
+    "\n",
+    "\n\n",
+    " ",
+    "    ",
+    "\t",
+    "|",
+    "> ",
+    "- ",
+    "# ",
+    "---",
+    "&",
+    "&lt;",
+    "&colon;",
+    "javascript:alert(1)",
+    "https://e.org/",
+    "data:x",
+    "a",
+    "é",
+    "<script>",
+    "</script>",
+    "<b onclick=x>",
+    "\"",
+    "'",
+    "r",
+    "[r]: ",
+    "*",
+    "_",
+    "$",
+    "=",
+    "{",
+    "}",
+    "1. ",
 ];
 
 /// A document in which the text stands everywhere.
@@ -88,14 +127,16 @@ fn document(text: &str) -> String {
     let line = |shape: &str| shape.replace("TEXT", &string.to_text());
     let lines = [
         line(r#"{"type":"message","id":TEXT,"message":{"role":"user","content":TEXT}}"#),
-        line(r#"{"type":"message","message":{"role":"assistant","model":TEXT,"content":[{"type":"thinking","thinking":TEXT},{"type":"text","text":TEXT},{"type":"toolCall","name":TEXT,"arguments":{"command":TEXT}},{"type":"image","mimeType":TEXT,"data":""}],"stopReason":"error","errorMessage":TEXT}}"#),
-        line(r#"{"type":"message","message":{"role":"toolResult","toolName":TEXT,"content":[{"type":"text","text":TEXT}]}}"#),
+        line(
+            r#"{"type":"message","message":{"role":"assistant","model":TEXT,"content":[{"type":"thinking","thinking":TEXT},{"type":"text","text":TEXT},{"type":"toolCall","name":TEXT,"arguments":{"command":TEXT}},{"type":"image","mimeType":TEXT,"data":""}],"stopReason":"error","errorMessage":TEXT}}"#,
+        ),
+        line(
+            r#"{"type":"message","message":{"role":"toolResult","toolName":TEXT,"content":[{"type":"text","text":TEXT}]}}"#,
+        ),
         line(r#"{"type":"message","message":{"role":"bashExecution","command":TEXT,"output":TEXT}}"#),
         line(r#"{"type":"compaction","summary":TEXT}"#),
         line(r#"{"type":"model_change","modelId":TEXT}"#),
     ];
-    let mut header = ObjectWriter::new();
-    header.string("type", "session").raw("id", string).raw("cwd", string);
     let mut out = head(&Header::compose(text, text, text, None), Some(text));
     for line in &lines {
         let written = entry(&Entry::new(Json::parse(line).unwrap()), Beside { label: Some(text), time: Some(0) });

@@ -7,6 +7,10 @@
 //! what they take for a fence, a code span or an escape, so whatever could be read
 //! in two ways is written as a character reference (`&lt;`), which every renderer
 //! shows as text; backslashes are not, and stay only where nothing depends on them.
+//!
+//! What eight renderers of npm made of 3,000 hostile documents in November 2026: of the former escapes with backslashes,
+//! showdown and snarkdown ran one in two, marked, markdown-it, commonmark, micromark and markdown one in eight. What is
+//! left is snarkdown, which ends every fence at the first three backticks inside it, however long the fence is.
 
 mod link;
 
@@ -152,6 +156,12 @@ fn escape_line(line: &str, out: &mut String) {
         out.push_str(if body.starts_with("#####") { "#" } else { "##" });
         escape_inline(body, out);
         return;
+    } else if let Some(rest) = body.strip_prefix('(') {
+        // Some renderers take it for the target of brackets at the end of the line above.
+        out.push_str(line.get(..line.len() - body.len()).unwrap_or_default());
+        refer('(', out);
+        escape_inline(rest, out);
+        return;
     }
     escape_inline(line, out);
 }
@@ -217,7 +227,8 @@ fn escape_inline(line: &str, out: &mut String) {
 /// Copies a code span that ends on the same line; of one that does not, the backticks become text.
 ///
 /// A bar ends the cell of a table even inside a span, so that what is behind it is not code. A span that holds the end
-/// of a link is not left to renderers that look for links first.
+/// of a link is not left to renderers that look for links first, nor one that is glued to an address, which they take
+/// for a part of it.
 fn code_span<'t>(rest: &'t str, out: &mut String) -> &'t str {
     let behind = rest.trim_start_matches('`');
     let ticks = rest.len() - behind.len();
@@ -227,7 +238,11 @@ fn code_span<'t>(rest: &'t str, out: &mut String) -> &'t str {
         return behind;
     };
     let (inside, rest_of_line) = behind.split_at(end);
-    if ["](", "]:", "![", "|"].iter().any(|mark| inside.contains(mark)) {
+    let is_glued = || {
+        let word = out.rsplit(char::is_whitespace).next().unwrap_or_default();
+        word.contains(['@', ':']) || word.contains("www.")
+    };
+    if ["](", "]:", "![", "|"].iter().any(|mark| inside.contains(mark)) || is_glued() {
         refer_ticks(out);
         inside.chars().for_each(|char| if "\\`[]<>&!".contains(char) { refer(char, out) } else { out.push(char) });
         refer_ticks(out);
@@ -281,6 +296,8 @@ mod tests {
             ("\\` `<b>`", "&#96; `<b>`\n"),
             ("![x](http://e)", "!&#91;x](http://e)\n"),
             ("[a](javascript:x) [ ] [b]", "[a&#93;(javascript:x) [ ] [b]\n"),
+            ("https://e/`<b>` a:`c`", "https://e/&#96;&lt;b&gt;&#96; a:&#96;c&#96;\n"),
+            ("[a] (javascript:x)\n(b)", "[a&#93; (javascript:x)\n&#40;b)\n"),
             ("[`a](javascript:x)`", "[&#96;a&#93;(javascript:x)&#96;\n"),
             ("# One\n##### Five", "### One\n###### Five\n"),
             ("Title\n===\nOther\n---\n-", "Title\n\\===\nOther\n* * *\n\\-\n"),

@@ -137,6 +137,12 @@ impl Os for RealOs {
         (std::process::id(), host)
     }
 
+    fn is_running(&self, pid: u32) -> bool {
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        // A process of another user cannot be sent anything, but it is there.
+        pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+    }
+
     fn user_id(&self) -> u32 {
         rustix::process::getuid().as_raw()
     }

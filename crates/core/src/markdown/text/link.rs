@@ -21,7 +21,8 @@ pub(super) fn harmless(behind: &str) -> Option<usize> {
         let is_whole = rest.get(title..)?.trim_matches([' ', '\t']).is_empty();
         return (is_whole && !target.is_empty() && is_allowed(target)).then_some(1 + space + target.len() + title);
     }
-    Some(0)
+    // Some renderers let a space come between.
+    if behind.trim_start_matches([' ', '\t']).starts_with(['(', ':']) { None } else { Some(0) }
 }
 
 /// How much of a text is the target of a link in its plainest form: no spaces, quotes, brackets or backslashes, and
@@ -99,6 +100,8 @@ mod tests {
             ("(file:///etc/passwd)", None),
             ("(//host/share)", None),
             ("(https://e \"a\" onclick=\"x)", None),
+            (" (javascript:x)", None),
+            (" : javascript:x", None),
             (": javascript:x", None),
             (": <javascript:x>", None),
             (":", None),

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use sessile::json::Json;
+use sessile::json::{Json, ObjectWriter};
 use sessile::{
     BranchSummary, Cancel, Compaction, EntryId, ForkPosition, ListOptions, NewSession, SessionError, SessionManager,
     Sessions, StoreError, WriteOptions, draft,
@@ -631,8 +631,10 @@ fn a_line_that_would_not_be_read_again_is_not_written() {
     // Control characters take six bytes each in a line.
     for text in ["x".repeat(limit), "\u{1}".repeat(limit / 6)] {
         let before = (fs::read(&path).unwrap(), session.leaf_id(), session.outline().n_entries());
-        let message =
-            || Json::from_serialize(&serde_json::json!({"role": "user", "content": text, "timestamp": 1})).unwrap();
+        let message = || {
+            let mut message = ObjectWriter::new();
+            message.string("role", "user").string("content", &text).integer("timestamp", 1).finish()
+        };
         let value = Json::string(&text);
         let compaction = Compaction { summary: text.clone(), ..Compaction::default() };
         let summary = BranchSummary { summary: text.clone(), ..BranchSummary::default() };

@@ -27,6 +27,14 @@ pub enum SessionError {
         /// The id.
         id: EntryId,
     },
+    /// The entry would be a line that no reader takes in.
+    #[error("the entry takes {size} bytes as a line of the session; at most {limit} are read again")]
+    EntryTooLarge {
+        /// How many bytes the line has.
+        size: usize,
+        /// How many it may have.
+        limit: usize,
+    },
     /// The entry is not on the path to the current leaf.
     #[error("entry {id} is not on the active branch")]
     NotOnBranch {

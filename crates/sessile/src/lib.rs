@@ -75,6 +75,7 @@ struct Hooks;
 
 mod begin;
 mod caches;
+mod clean;
 mod compose;
 mod details;
 mod environment;
@@ -106,6 +107,7 @@ mod world;
 
 pub use begin::{Begin, Begun};
 pub use caches::{CacheStatus, Rebuilding};
+pub use clean::{Cleaned, Cleaning, KEPT_MS, LeftOver, Stays, TEMPORARY_MS};
 pub use details::SessionDetails;
 pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
@@ -148,12 +150,15 @@ pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, compaction, context, date, diagnostic, draft, entries, entry, head, header, incomplete, info, json, label,
+    EntryId, acting, compaction, context, date, diagnostic, draft, entries, entry, head, header, incomplete, info, json,
+    label,
     line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::text::Updated;
 pub use sessile_index::{Dropped, Usage};
-pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, TrashPlace, WriteOptions};
+pub use sessile_store::{
+    Busy, Durability, Durable, Holder, LeftoverKind, Restart, StoreError, TrashPlace, WriteOptions,
+};
 pub use sessile_store::{os, threads};
 pub use session::Acknowledgement;
 pub use stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions};

@@ -44,6 +44,8 @@ pub struct Stat {
     pub mode: u32,
     /// Whether it belongs to the user this process acts for.
     pub is_own: bool,
+    /// Whether it belongs to the administrator of the system.
+    pub is_roots: bool,
 }
 
 /// What tells an existing file from all others.
@@ -192,6 +194,11 @@ pub trait Os: fmt::Debug + Send + Sync {
     /// The other programs that run on this machine, as far as the system shows them: by default none.
     fn processes(&self) -> Vec<Process> {
         Vec::new()
+    }
+
+    /// Whether a process of this number runs on this machine, as far as that can be told.
+    fn is_running(&self, _pid: u32) -> bool {
+        false
     }
 
     /// The number of the user this process acts for.

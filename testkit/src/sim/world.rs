@@ -748,6 +748,7 @@ impl World {
             n_links: if number == ROOT { 1 } else { self.names.count(number) },
             mode: inode.mode,
             is_own: inode.is_own,
+            is_roots: false,
         }
     }
 }

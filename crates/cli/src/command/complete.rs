@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, ValueEnum};
+use sessile::acting::acts;
 use sessile::label::Label;
 use sessile::os::RealOs;
 use sessile::settings::{KEYS, Settings, Value};
@@ -81,7 +82,7 @@ pub(super) fn run(
         Wanted::Anything => Vec::new(),
     };
     say(":words", out)?;
-    for (word, about) in found.iter().filter(|(word, _)| word.starts_with(rest) && !word.contains(char::is_control)) {
+    for (word, about) in found.iter().filter(|(word, _)| word.starts_with(rest) && !word.contains(acts)) {
         let word = format!("{kept}{word}");
         let line = match &typed {
             Some(typed) => typed.completed(&word),

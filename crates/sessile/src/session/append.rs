@@ -67,7 +67,7 @@ impl Session {
         compose: &Compose<'_>,
     ) -> Result<Placed, SessionError> {
         let (mut n_races, mut n_changes) = (0, 0);
-        let mut composed = self.compose(world, n_entries, compose);
+        let mut composed = self.compose(world, n_entries, compose)?;
         loop {
             self.check_expected_leaf()?;
             let Composed { ids, lines, has_conversation } = composed;
@@ -92,15 +92,15 @@ impl Session {
             }
             let is_taken = ids.iter().any(|id| self.outline.find(id).is_some());
             composed = if is_taken {
-                self.compose(world, n_entries, compose)
+                self.compose(world, n_entries, compose)?
             } else {
                 Composed { ids, lines, has_conversation }
             };
         }
     }
 
-    /// Makes the lines of new entries.
-    fn compose(&self, world: &World, n_entries: usize, compose: &Compose<'_>) -> Composed {
+    /// Makes the lines of new entries. Refuses a line that is too long to be read again.
+    fn compose(&self, world: &World, n_entries: usize, compose: &Compose<'_>) -> Result<Composed, SessionError> {
         let is_awaited = matches!(self.backing, Backing::Awaited { .. });
         let mut parent = self.leaf_id();
         let mut composed = Composed { ids: Vec::with_capacity(n_entries), lines: Vec::new(), has_conversation: false };
@@ -114,13 +114,19 @@ impl Session {
                 // Room for the others as well, which are probably about as long.
                 composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
             }
+            let start = composed.lines.len();
             put_line(entry, &mut composed.lines);
+            // Without the newline that ends it.
+            let size = composed.lines.len() - start - 1;
+            if size > world.writing.longest_line {
+                return Err(SessionError::EntryTooLarge { size, limit: world.writing.longest_line });
+            }
             if place + 1 < n_entries {
                 parent = Some(id.clone());
             }
             composed.ids.push(id);
         }
-        composed
+        Ok(composed)
     }
 
     /// Remembers that the file has gone, if that is what an error says.

@@ -127,6 +127,10 @@ impl<L: Layer + 'static> Os for Layered<L> {
         RealOs.processes()
     }
 
+    fn is_running(&self, pid: u32) -> bool {
+        RealOs.is_running(pid)
+    }
+
     fn user_id(&self) -> u32 {
         RealOs.user_id()
     }

@@ -180,6 +180,12 @@ impl Os for RealOs {
         super::processes::all()
     }
 
+    fn is_running(&self, pid: u32) -> bool {
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        // A process of another user cannot be sent anything, but it is there.
+        pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+    }
+
     fn user_id(&self) -> u32 {
         rustix::process::getuid().as_raw()
     }
@@ -343,6 +349,7 @@ fn stat_of(metadata: &Metadata) -> Stat {
         n_links: metadata.nlink(),
         mode: metadata.mode() & 0o7777,
         is_own: metadata.uid() == own_user(),
+        is_roots: metadata.uid() == 0,
     }
 }
 
@@ -366,6 +373,7 @@ fn stat_of_raw(found: &rustix::fs::Stat) -> Stat {
         n_links: found.st_nlink.into(),
         mode: u32::from(found.st_mode) & 0o7777,
         is_own: found.st_uid == own_user(),
+        is_roots: found.st_uid == 0,
     }
 }
 

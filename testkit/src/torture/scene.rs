@@ -175,6 +175,9 @@ impl Scene {
         rest: &str,
         write: impl FnOnce(&mut SessionManager) -> Result<EntryId, SessionError>,
     ) -> Result<EntryId, SessionError> {
+        // What was destroyed before comes back with the first write and takes the leaf along. That is not judged here,
+        // and if it fails the write does so, too.
+        drop(manager.recover());
         let (parent, n_entries) = (manager.leaf_id(), manager.entry_count());
         let written = write(manager);
         let Ok(id) = &written else {

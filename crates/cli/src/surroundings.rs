@@ -210,6 +210,11 @@ impl Surroundings {
         path.map_or_else(|| self.cwd(), |path| self.environment.current_dir().join(path))
     }
 
+    /// The sessions, to be moved or deleted; with `force` also those that other programs use.
+    pub(crate) fn sessions_to_take(&self, force: bool) -> Sessions {
+        if force { self.sessions.clone().despite_users() } else { self.sessions.clone() }
+    }
+
     /// The sessions, in which everything that is written stays in memory.
     pub(crate) fn dry_sessions(&self) -> Sessions {
         let writing = WriteOptions { durability: Durability::Memory, ..WriteOptions::default() };

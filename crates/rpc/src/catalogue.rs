@@ -421,7 +421,10 @@ pub const COMMANDS: &[Command] = &[
         .gives(Object(&[Field::new("root", Text), Field::new("nodes", List(&Named("FamilyNode")))]))
         .long(),
     command("delete_session", "Move a session to the trash", store::delete_session)
-        .takes(&[Field::new("sessionPath", Text)])
+        .takes(&[
+            Field::new("sessionPath", Text),
+            Field::optional("force", Flag).about("delete it although other programs use it"),
+        ])
         .gives(Object(&[
             Field::new("trashed", OneOf(&[Text, Flag])).about("where it is now; true if the system's trash took it")
         ])),

@@ -20,7 +20,7 @@ use sessile_store::{Busy, FileLog, Log, StoreError, Turn, WriteOptions, make_pri
 use crate::error::SessionError;
 use crate::list::{identified, read_header};
 use crate::manager::Sessions;
-use crate::operations::{OperationKind, SessionPlace, rewriting};
+use crate::operations::{OperationKind, SessionPlace, Stray, rewriting};
 use crate::place::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::{Spliced, Stored, Text, write};
 use crate::verify::{Examined, Fate, StandsFor, examine, exposure, finding_json, vanished, write_place};
@@ -115,6 +115,9 @@ impl Sessions {
     pub fn repair(&self, path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         refuse_links(&self.world, &path)?;
+        if let Some(stray) = self.stray(&path)? {
+            return self.take_home(stray, options.dry_run);
+        }
         let mut turn = self.turn(&path, options.dry_run)?;
         let restored = turn.as_mut().map(|turn| put_back(&self.world, turn)).transpose()?.flatten();
         let log = FileLog::open(&self.world.os, path.clone(), self.world.writing)?;
@@ -153,6 +156,20 @@ impl Sessions {
             turn.end_turn();
         }
         Ok(repair)
+    }
+
+    /// Appends the entries of a stray file to the session that they belong to.
+    fn take_home(&self, stray: Stray, dry_run: bool) -> Result<Repair, SessionError> {
+        let words = format!("{}: appended to it", stray.words());
+        let reunited = if dry_run { None } else { self.reunite(&stray.path)? };
+        let changes = vec![change(Code::NoHeader, 1, 0, words)];
+        Ok(Repair {
+            path: stray.path,
+            dry_run,
+            changes,
+            left: Vec::new(),
+            original: reunited.map(|reunited| reunited.kept),
+        })
     }
 
     /// Closes the sessions of a working directory, or of all, and their directories to other users. Nothing else is changed.

@@ -185,6 +185,12 @@ impl Sessions {
         findings.extend(restorable.into_iter().chain(expired));
         findings.extend(neighbours.collision(&self.world, &path, &examined.cwd));
         findings.extend(examined.findings);
+        if let Some(lost) = findings.iter_mut().find(|finding| finding.code == Code::NoHeader)
+            && let Some(stray) = self.stray(&path)?
+        {
+            lost.message = format!("there is no header: {}", stray.words());
+            lost.remedy = Remedy::Repair("appends the entries to that session".to_owned());
+        }
         Ok(Report { path, findings })
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct World {
     pub(crate) operations_dir: Option<PathBuf>,
     /// As what kind of operation new files of sessions are written down, if at all.
     pub(crate) noted_as: Option<OperationKind>,
+    /// Whether sessions are moved and deleted although other programs use them.
+    pub(crate) ignores_users: bool,
     /// Where caches are kept, if at all.
     pub(crate) cache_dir: Option<PathBuf>,
     /// Who is told of what happens.
@@ -42,6 +44,7 @@ impl World {
             is_read_only: false,
             state_dir: None,
             noted_as: None,
+            ignores_users: false,
             handlers: Handlers::new(),
         }
     }

@@ -17,8 +17,9 @@ use crate::surroundings::Surroundings;
 ///
 /// They go to the trash of the desktop, or to the program `trash` where there is none. `sessile restore` and
 /// `sessile undo` bring them back, and so does the desktop. On a terminal you are asked first; elsewhere --yes is
-/// needed. Exits with 1 if the answer is no. A session that another program is writing to is not deleted (exit 4). What was forked from a deleted
-/// session is whole by itself.
+/// needed. Exits with 1 if the answer is no. A session that another program uses is not deleted (exit 4): a pi that
+/// runs in its directory or was started with it, another sessile that has it open, or a program that wrote to it in the
+/// last two minutes. --force deletes it all the same. What was forked from a deleted session is whole by itself.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile delete @6 --dry-run
@@ -37,6 +38,10 @@ pub(crate) struct DeleteArgs {
     #[arg(short, long)]
     yes: bool,
 
+    /// Delete them although other programs use them
+    #[arg(long)]
+    force: bool,
+
     /// Tell what would be done, and delete nothing
     #[arg(long)]
     dry_run: bool,
@@ -54,9 +59,10 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let paths: Result<Vec<PathBuf>, Failure> = args.sessions.iter().map(|it| surroundings.find_session(it)).collect();
     let paths = paths?;
+    let sessions = surroundings.sessions_to_take(args.force);
     let how = if args.permanent { Deletion::Permanent } else { Deletion::ToTrash };
     if !args.dry_run && !args.yes {
-        let planned = surroundings.sessions.delete(&paths, how, true)?;
+        let planned = sessions.delete(&paths, how, true)?;
         print(surroundings, &planned, err)?;
         let question = if args.permanent { "Delete for good?" } else { "Move to the trash?" };
         match input::confirm(question, err)? {
@@ -68,7 +74,7 @@ pub(super) fn run(
             None => return Err(Failure::Unconfirmed),
         }
     }
-    let deleted = surroundings.sessions.delete(&paths, how, args.dry_run)?;
+    let deleted = sessions.delete(&paths, how, args.dry_run)?;
     if args.json {
         write_value(out.data(), &deleted.to_json())?;
         return Ok(Exit::Done);

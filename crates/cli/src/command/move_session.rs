@@ -16,8 +16,8 @@ use crate::surroundings::{Surroundings, warn};
 ///
 /// The header of each session names the new directory, and its file goes to that directory's sessions; no other byte
 /// changes, and the original is kept where it was, as NAME.jsonl.orig-TIME. With --from, all sessions of a directory
-/// and of those below it. `sessile undo` moves them back. Exits with 1 if there is nothing to
-/// move.
+/// and of those below it. `sessile undo` moves them back. A session that another program uses is not moved (exit 4;
+/// `sessile delete --help` says what counts), unless --force is given. Exits with 1 if there is nothing to move.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile move --from /home/u/src/tidepool --to /home/u/src/tides --dry-run
@@ -33,6 +33,10 @@ pub(crate) struct MoveArgs {
     /// The new working directory
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
+
+    /// Move them although other programs use them
+    #[arg(long)]
+    force: bool,
 
     /// Tell what would be done, and change nothing
     #[arg(long)]
@@ -50,11 +54,12 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let to = surroundings.directory(Some(&args.to));
+    let sessions = surroundings.sessions_to_take(args.force);
     let moved = match &args.from {
-        None => surroundings.sessions.move_session(surroundings.find(&args.session)?, &to, args.dry_run)?,
+        None => sessions.move_session(surroundings.find(&args.session)?, &to, args.dry_run)?,
         Some(from) => {
             let (from, dir) = (surroundings.directory(Some(from)), surroundings.session_dir());
-            surroundings.sessions.move_directory(from, &to, dir.as_deref(), args.dry_run)?
+            sessions.move_directory(from, &to, dir.as_deref(), args.dry_run)?
         }
     };
     if args.json {

@@ -14,9 +14,10 @@ use crate::table::age;
 
 /// Take back what was done last, or an operation from the list
 ///
-/// Undoes names, labels, moves of the leaf, moves of sessions, deletions and prunings: the last that was not undone
-/// yet, or the one with this id. Names and labels are taken back by appending the old ones. If somebody else has
-/// changed the same thing since, nothing is done. An undo is an operation itself; undoing it does it all again. With
+/// Undoes names, labels, moves of the leaf, moves of sessions, deletions, prunings, imports, forks and clones: the last
+/// that was not undone yet, or the one with this id. Names and labels are taken back by appending the old ones; what was
+/// imported, forked or cloned goes to the trash. If another program has changed the same thing since, nothing is done. An
+/// operation that is still under way is not undone (exit 4). An undo is an operation itself; undoing it does it all again. With
 /// --json, an undo is an object {operation?, undone, steps}, and the list an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -32,6 +33,10 @@ pub(crate) struct UndoArgs {
     #[arg(long, conflicts_with_all = ["id", "dry_run"])]
     list: bool,
 
+    /// Move and delete sessions for it although other programs use them
+    #[arg(long)]
+    force: bool,
+
     /// Tell what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -44,7 +49,7 @@ pub(super) fn run(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen
     if args.list {
         return list(surroundings, args, out);
     }
-    let undone = surroundings.sessions.undo(args.id.as_deref(), args.dry_run)?;
+    let undone = surroundings.sessions_to_take(args.force).undo(args.id.as_deref(), args.dry_run)?;
     if args.format.layout().is_some() {
         write_value(out.data(), &undone.to_json())?;
         return Ok(Exit::Done);

@@ -63,6 +63,9 @@ impl Sessions {
         let log = FileLog::open(&self.world.os, path.to_path_buf(), self.world.writing)?;
         let stored = Stored::new(&log)?;
         *size = Some(stored.length());
+        if let Some(stray) = self.stray(path)? {
+            return Ok((stray.words(), "appends the entries to that session".to_owned()));
+        }
         let examined = examine(&self.world, path, &stored)?;
         let n_entries = examined.outline.n_entries() + examined.hidden().filter(|found| !found.is_header).count();
         let entries = if n_entries == 1 { "1 entry".to_owned() } else { format!("{n_entries} entries") };

@@ -106,6 +106,15 @@ impl Sessions {
         self
     }
 
+    /// The same sessions, moved and deleted although other programs use them.
+    ///
+    /// Without this, [`SessionError::InUse`] names the programs. See [`Sessions::users_of`].
+    #[must_use]
+    pub fn despite_users(mut self) -> Self {
+        self.world.ignores_users = true;
+        self
+    }
+
     /// The same sessions with their caches in this directory; none for no caches at all.
     ///
     /// Caches make reopening, listing and searching cheap. They may be deleted

@@ -107,11 +107,28 @@ impl Sessions {
             let sessions = found.into_iter().map(|(session, size)| DeletedSession { session, size, to: None });
             return Ok(Deleted { operation: None, sessions: sessions.collect() });
         }
+        for (session, _) in &found {
+            self.refuse_users(&session.path)?;
+        }
         let recording = Recording::begin(&self.world, OperationKind::Delete, found.len(), None)?;
         let sessions = delete_all(&self.world, &recording, found, how)?;
         let operation = Some(recording.id.clone());
         recording.done();
         Ok(Deleted { operation, sessions })
+    }
+
+    /// Refuses a session that other programs use, unless the caller takes it away all the same.
+    ///
+    /// A file that is as long as an operation of ours made it was not written to by another program since.
+    pub(super) fn refuse_users(&self, path: &Path) -> Result<(), SessionError> {
+        if self.world.ignores_users {
+            return Ok(());
+        }
+        let users = self.users_of(path, self.length_made(path)?)?;
+        if users.is_empty() {
+            return Ok(());
+        }
+        Err(SessionError::InUse { path: path.to_path_buf(), users: users.iter().map(ToString::to_string).collect() })
     }
 
     /// Makes sure that a session can be deleted, and says how long its file is.

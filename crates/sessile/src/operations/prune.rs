@@ -149,7 +149,10 @@ impl Sessions {
         for (session, last_used) in chosen {
             let place = SessionPlace { path: session.path.clone(), id: session.id.clone() };
             let check = || self.check_unchanged(&session);
-            match delete_if(&self.world, &recording, &place, Deletion::ToTrash, &check) {
+            let deleted = self
+                .refuse_users(&session.path)
+                .and_then(|()| delete_if(&self.world, &recording, &place, Deletion::ToTrash, &check));
+            match deleted {
                 Ok(to) => {
                     write_audit(&self.world, &recording.id, &session, last_used, &to)?;
                     pruned.sessions.push((session, last_used));

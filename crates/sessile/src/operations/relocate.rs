@@ -147,6 +147,9 @@ impl Sessions {
         if dry_run || sessions.is_empty() {
             return Ok(Moved { operation: None, sessions });
         }
+        for moving in &sessions {
+            self.refuse_users(&moving.session.path)?;
+        }
         let recording = Recording::begin(&self.world, OperationKind::Move, sessions.len(), None)?;
         for moving in &mut sessions {
             let cwd = Json::string(&moving.cwd_after.to_string_lossy());

@@ -46,6 +46,14 @@ pub struct Stray {
 }
 
 impl Stray {
+    /// What the file is, in words.
+    pub fn words(&self) -> String {
+        let entries = if self.n_entries == 1 { "1 entry".to_owned() } else { format!("{} entries", self.n_entries) };
+        let place = if self.in_trash { "in the trash as" } else { "at" };
+        let SessionPlace { path, id } = &self.session;
+        format!("it holds {entries} of the session {id}, which is {place} {}", path.display())
+    }
+
     /// The file as JSON: `{path, sessionPath, sessionId, inTrash, entries}`.
     pub fn to_json(&self) -> Json {
         let mut json = ObjectWriter::new();
@@ -157,7 +165,8 @@ pub(super) fn set_aside_name(world: &World, stray: &Path) -> PathBuf {
 pub(super) fn append_missing(world: &World, from: &Path, session: &Path) -> Result<usize, SessionError> {
     let source = world.os().open(from, Mode::Read).map_err(|error| StoreError::io_at("open", from, error))?;
     // What was appended is synced below, so no guard is left, which would be out of place in the trash.
-    let writing = WriteOptions { busy: Busy::Fail(PATIENCE), guard: false, durability: Durability::Sync };
+    let writing =
+        WriteOptions { busy: Busy::Fail(PATIENCE), guard: false, durability: Durability::Sync, ..world.writing };
     let mut log = FileLog::open(&world.os, session, writing)?;
     log.begin_turn()?;
     let mut n_appended = 0;

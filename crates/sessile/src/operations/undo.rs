@@ -65,6 +65,11 @@ impl Sessions {
         if dry_run {
             return Ok(Undone { operation, id: None, steps });
         }
+        for step in &steps {
+            if let Step::Move { session, .. } | Step::Delete { session, .. } = step {
+                self.refuse_users(&session.path)?;
+            }
+        }
         let recording = Recording::begin(&self.world, OperationKind::Undo, steps.len(), Some(&operation.id))?;
         let changed = |what: String| SessionError::ChangedSince { id: operation.id.clone(), what };
         for step in &steps {

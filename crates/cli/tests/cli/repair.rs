@@ -218,7 +218,8 @@ fn files_that_have_lost_their_header_are_told_and_rescued() {
     assert_eq!(damaged[0]["size"], whole.len() - 40);
     let report = home.run(&["verify", "--all", "--json"]);
     report.expect(1, "");
-    assert_eq!(report.json()[1]["findings"][0]["code"], "no-header");
+    let reports: Value = serde_json::from_str(&report.out).unwrap();
+    assert_eq!(reports[1]["findings"][0]["code"], "no-header");
     home.run(&["repair", torn.to_str().unwrap()]).expect(0, "");
     home.run(&["verify", "--all"]).expect(0, "");
     home.run(&["list"]).expect(0, "");

@@ -225,7 +225,7 @@ impl<'o> Damage<'o> {
         if record.is_header {
             self.stray_header.get_or_insert_with(|| bytes.trim_ascii().to_vec());
         } else {
-            self.n_entries += 1;
+            self.n_entries += usize::from(record.is_certain);
             self.uncertain.extend((!record.is_certain).then(|| record.id.clone()));
             if let Parsed::Kept(head) = head::read(bytes) {
                 self.first_time = self.first_time.or(head.time);

@@ -97,9 +97,13 @@ fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
     if line.len() > MOST_KEPT {
         return Ok(Vec::new());
     }
-    let damaged = take_apart(&line);
-    let end =
-        damaged.first().map_or(0, |damaged| damaged.records.first().map_or(line.len(), |record| record.range.start));
+    let end = match take_apart(&line).first().map(|damaged| damaged.records.first().cloned()) {
+        None => 0,
+        Some(None) => line.len(),
+        Some(Some(record)) if record.is_certain => record.range.start,
+        // What stands before the record tells whether it is one, so it stays there.
+        Some(Some(_)) => 0,
+    };
     line.truncate(end);
     let was_entry = Beginning::of(&line).and_then(|beginning| beginning.entry_id()).is_some();
     Ok(if was_entry { Vec::new() } else { line })

@@ -100,6 +100,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// Runs one command line, its name first, and says how it ended.
+#[expect(clippy::needless_pass_by_value, reason = "whoever runs a command has no more use for it")]
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
     environment: Arc<dyn Environment>,

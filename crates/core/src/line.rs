@@ -114,12 +114,11 @@ impl LineSplitter {
     /// Costs memory only while the line stays within the cap, as [`feed`](Self::feed) does.
     pub fn feed_zeros(&mut self, n_bytes: u64) {
         let carried = usize::try_from(n_bytes).ok().and_then(|n_bytes| self.carried.len().checked_add(n_bytes));
-        match carried.filter(|length| self.passed_over == 0 && *length <= self.cap) {
-            Some(length) => self.carried.resize(length, 0),
-            None => {
-                self.passed_over += self.carried.len() as u64 + n_bytes;
-                self.carried = Vec::new();
-            }
+        if let Some(length) = carried.filter(|length| self.passed_over == 0 && *length <= self.cap) {
+            self.carried.resize(length, 0);
+        } else {
+            self.passed_over += self.carried.len() as u64 + n_bytes;
+            self.carried = Vec::new();
         }
     }
 

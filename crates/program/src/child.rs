@@ -139,12 +139,15 @@ impl Waiting {
     }
 }
 
+/// What a program prints on one of its streams, once it is all there.
+type Printed = Receiver<Vec<u8>>;
+
 /// Starts the threads that feed a program and take what it prints.
 fn listen(
     (stdin, stdout, stderr): (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>),
     input: Vec<u8>,
     limits: Limits,
-) -> io::Result<(Receiver<Vec<u8>>, Receiver<Vec<u8>>)> {
+) -> io::Result<(Printed, Printed)> {
     let output = reader(stdout, limits.output.saturating_add(1), false)?;
     let errors = reader(stderr, MAX_ERRORS, true)?;
     if let Some(mut stdin) = stdin {

@@ -26,7 +26,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_
 const HIDDEN: &str = ".sessile-socket-";
 
 /// A directory in which a socket is made is there for less than this, unless its process was killed.
-const LEFT_OVER: Duration = Duration::from_secs(60);
+const LEFT_OVER: Duration = Duration::from_mins(1);
 
 /// A socket in the file system that only its owner can connect to.
 pub struct Socket {

@@ -36,7 +36,7 @@ pub fn read_upto(file: &dyn OsFile, offset: u64, length: u64) -> io::Result<Vec<
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
     // A length comes from a file or from what is kept about one, so it may be anything.
-    bytes.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.try_reserve_exact(length).map_err(|error| io::Error::new(io::ErrorKind::OutOfMemory, error))?;
     bytes.resize(length, 0);
     let n_read = read_fully(file, &mut bytes, offset)?;
     bytes.truncate(n_read);

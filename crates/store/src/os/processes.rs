@@ -39,6 +39,7 @@ const MOST_ARGUMENTS: u64 = 64 << 10;
 
 /// One program; none if it has ended meanwhile, or is a part of the kernel.
 #[cfg(any(target_os = "linux", target_os = "android"))]
+#[expect(clippy::disallowed_methods, reason = "this is what the system is asked through")]
 fn look(pid: u32) -> Option<Process> {
     use std::io::Read;
     let place = PathBuf::from(format!("/proc/{pid}"));

@@ -407,6 +407,7 @@ const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
 
 /// The number of this boot, asked once: it does not change while this process lives.
 #[cfg(any(target_os = "linux", target_os = "android"))]
+#[expect(clippy::disallowed_methods, reason = "this is what the system is asked through")]
 fn boot_id() -> u32 {
     static BOOT: OnceLock<u32> = OnceLock::new();
     *BOOT.get_or_init(|| {

@@ -262,8 +262,8 @@ fn sessions_in_use_are_marked_until_they_are_not() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/w"), ("/s/b", "two", None, 60_000, None, "/w")]);
     let mut driver = over(list.clone(), Vec::new(), None);
     let list = Arc::new(list);
-    let user = SessionUser::Sessile { pid: 7, host: "here".to_owned(), since_ms: NOW_MS };
-    let used = [(PathBuf::from("/s/b"), vec![user])].into();
+    let theirs = SessionUser::Sessile { pid: 7, host: "here".to_owned(), since_ms: NOW_MS };
+    let used = [(PathBuf::from("/s/b"), vec![theirs])].into();
     driver.happen(Event::News(PickerNews::Users { list: Arc::clone(&list), used }));
     let marked: Vec<bool> = rows(&driver.screen()).iter().map(|row| row.contains('●')).collect();
     assert_eq!(marked, [false, true]);

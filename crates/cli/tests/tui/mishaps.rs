@@ -62,6 +62,16 @@ fn a_terminal_may_claim_any_size() {
 }
 
 #[test]
+fn bytes_of_a_session_are_not_exported_to_a_terminal() {
+    let home = Home::new();
+    let mut terminal = home.run(&["export", "@1"]);
+    assert_eq!(terminal.wait_for_end().code(), Some(2));
+    assert!(terminal.text().contains("-o FILE") && !terminal.text().contains("\"type\""), "{}", terminal.text());
+    let mut terminal = home.run(&["export", "@1", "--format", "md"]);
+    assert_eq!(terminal.wait_for_end().code(), Some(0));
+}
+
+#[test]
 fn other_sizes_are_other_pictures() {
     for (columns, rows) in [(40, 10), (80, 24), (200, 60)] {
         let home = Home::new();

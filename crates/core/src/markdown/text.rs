@@ -15,6 +15,8 @@
 
 mod link;
 
+use std::fmt::Write;
+
 use crate::acting::acts;
 
 /// A text that is Markdown, with its headings below ours and everything harmful made text.
@@ -85,7 +87,10 @@ fn refer(char: char, out: &mut String) {
         '<' => out.push_str("&lt;"),
         '>' => out.push_str("&gt;"),
         '&' => out.push_str("&amp;"),
-        char => out.push_str(&format!("&#{};", u32::from(char))),
+        char => {
+            // Writing to a string cannot fail.
+            write!(out, "&#{};", u32::from(char)).ok();
+        }
     }
 }
 
@@ -179,17 +184,12 @@ fn escape_inline(line: &str, out: &mut String) {
     while let Some(char) = rest.chars().next() {
         let behind = rest.get(char.len_utf8()..).unwrap_or_default();
         rest = match char {
-            '\\' => match behind.chars().next().filter(char::is_ascii_punctuation) {
-                Some(escaped) => {
-                    refer(escaped, out);
-                    behind.get(1..).unwrap_or_default()
-                }
-                // It stands for itself before anything else.
-                None => {
-                    refer('\\', out);
-                    behind
-                }
-            },
+            '\\' => {
+                // It stands for itself before anything but punctuation.
+                let escaped = behind.chars().next().filter(char::is_ascii_punctuation);
+                refer(escaped.unwrap_or('\\'), out);
+                behind.get(usize::from(escaped.is_some())..).unwrap_or_default()
+            }
             '`' => code_span(rest, out),
             '<' => {
                 refer('<', out);
@@ -200,18 +200,17 @@ fn escape_inline(line: &str, out: &mut String) {
                 refer('[', out);
                 behind.get(1..).unwrap_or_default()
             }
-            ']' => match link::harmless(behind) {
-                Some(n_bytes) => {
-                    let (target, after) = behind.split_at(n_bytes);
+            ']' => {
+                let harmless = link::harmless(behind);
+                let (target, after) = behind.split_at(harmless.unwrap_or(0));
+                if harmless.is_some() {
                     out.push(']');
-                    out.push_str(target);
-                    after
-                }
-                None => {
+                } else {
                     refer(']', out);
-                    behind
                 }
-            },
+                out.push_str(target);
+                after
+            }
             '~' if rest.starts_with("~~~") => {
                 let after = rest.trim_start_matches('~');
                 (0..rest.len() - after.len()).for_each(|_| refer('~', out));

@@ -387,6 +387,10 @@ const REQUESTS = {
     const { host } = await import("./host.mjs");
     return { ok: true, value: await host(request) };
   },
+  /** Never comes back, as pi does over some files: for tests of what waits for it. */
+  spin() {
+    for (;;);
+  },
   normalise({ text }) {
     return { ok: true, text: JSON.stringify(JSON.parse(text)) };
   },

@@ -34,6 +34,8 @@ pub struct Report {
     pub splits: usize,
     /// How many of pi's answers were errors, which ours never are.
     pub throws: usize,
+    /// How many cases pi never came back from.
+    pub unanswered: usize,
     /// The first case that came out differently, made as small as possible.
     pub failure: Option<String>,
 }
@@ -46,6 +48,7 @@ impl Report {
         self.compactions += other.compactions;
         self.splits += other.splits;
         self.throws += other.throws;
+        self.unanswered += other.unanswered;
         self.failure = self.failure.take().or(other.failure);
     }
 }
@@ -60,6 +63,10 @@ pub fn run_seeds(seeds: impl Iterator<Item = u64>, home: &Path, progress: &mut d
             seeds.by_ref().take(BATCH).map(|seed| (seed, Case::random(&mut SplitMix::new(seed)))).collect();
         let answers = ask(&mut oracle, batch.iter().map(|(_, case)| case));
         for ((seed, case), answer) in batch.iter().zip(&answers) {
+            let Some(answer) = answer else {
+                report.unanswered += 1;
+                continue;
+            };
             if let Some(difference) = compare(case, answer, &mut report) {
                 let (case, difference) = shrink(&mut oracle, case.clone(), difference);
                 report.failure = Some(format!("seed {seed}: {difference}\n{case}"));
@@ -71,11 +78,23 @@ pub fn run_seeds(seeds: impl Iterator<Item = u64>, home: &Path, progress: &mut d
     report
 }
 
-fn ask<'c>(oracle: &mut Oracle, cases: impl Iterator<Item = &'c Case>) -> Vec<serde_json::Value> {
+/// What pi says of each case; none where it never comes back.
+fn ask<'c>(oracle: &mut Oracle, cases: impl Iterator<Item = &'c Case>) -> Vec<Option<serde_json::Value>> {
     let cases: Vec<String> = cases.map(Case::to_request).collect();
+    match ask_at_once(oracle, &cases) {
+        Some(answers) => answers.into_iter().map(Some).collect(),
+        None if cases.len() == 1 => vec![None],
+        None => cases.iter().map(|case| Some(ask_at_once(oracle, std::slice::from_ref(case))?.remove(0))).collect(),
+    }
+}
+
+fn ask_at_once(oracle: &mut Oracle, cases: &[String]) -> Option<Vec<serde_json::Value>> {
     let answer = oracle.ask(format!(r#"{{"cmd":"compaction","cases":[{}]}}"#, cases.join(",")));
+    if oracle.take_silence() {
+        return None;
+    }
     assert_eq!(answer.error(), None, "pi refuses the cases");
-    answer.value().as_array().expect("an answer per case").clone()
+    Some(answer.value().as_array().expect("an answer per case").clone())
 }
 
 /// The first answer that differs, if one does.
@@ -104,7 +123,7 @@ fn shrink(oracle: &mut Oracle, mut case: Case, mut difference: String) -> (Case,
     while place < case.entries.len() {
         let smaller = case.without(place);
         let answer = ask(oracle, std::iter::once(&smaller)).remove(0);
-        match compare(&smaller, &answer, &mut Report::default()) {
+        match answer.and_then(|answer| compare(&smaller, &answer, &mut Report::default())) {
             Some(found) => (case, difference) = (smaller, found),
             None => place += 1,
         }

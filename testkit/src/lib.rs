@@ -26,7 +26,7 @@ mod stage;
 pub mod torment;
 pub mod torture;
 
-pub use oracle::{Answer, Oracle, quoted};
+pub use oracle::{Answer, NO_ANSWER, Oracle, quoted};
 pub use random::SplitMix;
 pub use replay::Replay;
 pub use stage::{Both, Stage, call, statically};

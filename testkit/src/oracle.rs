@@ -1,18 +1,40 @@
 //! The genuine pi as a black box.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::OnceLock;
+mod lines;
 
-use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use lines::Input;
+pub(crate) use lines::{DEADLINE, Lines, NoLine};
 
 /// A running pi that answers one request after the other.
+///
+/// A pi that takes longer than its deadline for an answer, or ends, is replaced by a fresh one that knows nothing of
+/// the requests before; see [`Oracle::take_silence`].
 pub struct Oracle {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    process: Process,
+    home: PathBuf,
+    is_short_of_space: bool,
+    deadline: Duration,
+    /// Whether a request went without an answer.
+    was_silent: bool,
 }
+
+/// One process that runs pi.
+struct Process {
+    child: Child,
+    input: Option<Input>,
+    output: Lines,
+}
+
+/// The error of an [`Answer`] that pi did not give.
+pub const NO_ANSWER: &str = "Driver: no answer";
 
 /// What pi answered.
 #[derive(Clone, Debug)]
@@ -44,18 +66,95 @@ impl Answer {
 impl Oracle {
     /// Starts pi with this home directory, in UTC.
     pub fn start(home: &Path) -> Self {
-        Self::start_by(Command::new(node()), home)
+        Self::start_as(home, false)
     }
 
     /// Starts pi where no file can grow beyond 1024 bytes, as on a disk that is almost full.
     pub fn start_short_of_space(home: &Path) -> Self {
-        let mut shell = Command::new("bash");
-        shell.args(["-c", r#"ulimit -f 1; exec "$0" "$@""#]).arg(oracle_dir().join("node"));
-        Self::start_by(shell, home)
+        Self::start_as(home, true)
     }
 
-    fn start_by(mut node: Command, home: &Path) -> Self {
+    fn start_as(home: &Path, is_short_of_space: bool) -> Self {
+        Self {
+            process: Process::start(home, is_short_of_space),
+            home: home.to_path_buf(),
+            is_short_of_space,
+            deadline: DEADLINE,
+            was_silent: false,
+        }
+    }
+
+    /// Has pi take at most this long for an answer.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// The process that runs pi now.
+    pub fn id(&self) -> u32 {
+        self.process.child.id()
+    }
+
+    /// Sends requests at once and returns their answers. From the first that pi does not answer on, all are
+    /// [`NO_ANSWER`].
+    pub fn ask_all(&mut self, requests: &[String]) -> Vec<Answer> {
+        let mut text = requests.join("\n");
+        text.push('\n');
+        if let Some(input) = &self.process.input {
+            input.send(text.into_bytes());
+        }
+        let mut answers = Vec::with_capacity(requests.len());
+        for request in requests {
+            match self.process.next_line(self.deadline) {
+                Ok(line) => answers.push(answer(&line, request)),
+                Err(_) => {
+                    answers.resize(requests.len(), Answer(json!({"ok": false, "error": NO_ANSWER})));
+                    self.was_silent = true;
+                    let shown: String = request.chars().take(400).collect();
+                    drop(writeln!(std::io::stderr(), "pi does not answer, and is started again: {shown}"));
+                    self.process.kill();
+                    self.process = Process::start(&self.home, self.is_short_of_space);
+                    break;
+                }
+            }
+        }
+        answers
+    }
+
+    /// Sends one request and returns its answer.
+    pub fn ask(&mut self, request: impl Into<String>) -> Answer {
+        self.ask_all(&[request.into()]).remove(0)
+    }
+
+    /// Whether pi did not answer a request since this was last asked. Then it was started again, without its sessions.
+    pub fn take_silence(&mut self) -> bool {
+        std::mem::take(&mut self.was_silent)
+    }
+
+    /// What `JSON.stringify(JSON.parse(text))` gives; none if the text does not parse.
+    pub fn normalise(&mut self, text: &str) -> Option<String> {
+        let answer = self.ask(format!(r#"{{"cmd":"normalise","text":{}}}"#, quoted(text)));
+        answer.text().map(str::to_owned)
+    }
+}
+
+fn answer(line: &[u8], request: &str) -> Answer {
+    let shown = || String::from_utf8_lossy(line);
+    Answer(
+        serde_json::from_slice(line).unwrap_or_else(|error| panic!("{error} in the answer {} to {request}", shown())),
+    )
+}
+
+impl Process {
+    fn start(home: &Path, is_short_of_space: bool) -> Self {
         let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle/driver.mjs");
+        let mut node = node_command();
+        if is_short_of_space {
+            let mut shell = Command::new("bash");
+            shell.args(["-c", r#"ulimit -f 1; exec "$0" "$@""#]).arg(node.get_program()).args(node.get_args());
+            node = shell;
+        }
         let mut child = node
             .arg(driver)
             .env("SESSILE_ORACLE_DIR", oracle_dir())
@@ -70,49 +169,64 @@ impl Oracle {
             .stdout(Stdio::piped())
             .spawn()
             .expect("node starts; `cargo xtask oracle` installs it");
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Self { input: child.stdin.take(), child, output }
+        let input = child.stdin.take().map(Input::of);
+        let output = Lines::of(child.stdout.take().unwrap());
+        Self { child, input, output }
     }
 
-    /// Sends requests at once and returns their answers.
-    pub fn ask_all(&mut self, requests: &[String]) -> Vec<Answer> {
-        let mut text = requests.join("\n");
-        text.push('\n');
-        let input = self.input.as_mut().unwrap();
-        input.write_all(text.as_bytes()).and_then(|()| input.flush()).expect("pi takes requests");
-        requests.iter().map(|request| self.answer(request)).collect()
+    /// The next line of its output. A machine may be busy with other things, so a process that was not given any time
+    /// to speak of is waited for longer.
+    fn next_line(&self, deadline: Duration) -> Result<Vec<u8>, NoLine> {
+        const MOST_WAITS: u32 = 10;
+        let mut outcome = Err(NoLine::Late);
+        for _ in 0..MOST_WAITS {
+            let before = cpu_time(self.child.id());
+            outcome = self.output.next(deadline);
+            let worked = cpu_time(self.child.id()).zip(before).map(|(after, before)| after.saturating_sub(before));
+            if outcome != Err(NoLine::Late) || worked.is_none_or(|worked| worked >= deadline / 10) {
+                break;
+            }
+        }
+        outcome
     }
 
-    /// Sends one request and returns its answer.
-    pub fn ask(&mut self, request: impl Into<String>) -> Answer {
-        self.ask_all(&[request.into()]).remove(0)
-    }
-
-    fn answer(&mut self, request: &str) -> Answer {
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("pi answers in UTF-8");
-        assert!(!line.is_empty(), "pi ended at the request {request}");
-        Answer(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in the answer {line} to {request}")))
-    }
-
-    /// What `JSON.stringify(JSON.parse(text))` gives; none if the text does not parse.
-    pub fn normalise(&mut self, text: &str) -> Option<String> {
-        let answer = self.ask(format!(r#"{{"cmd":"normalise","text":{}}}"#, quoted(text)));
-        answer.text().map(str::to_owned)
+    fn kill(&mut self) {
+        // It may have ended by itself, which is as good. Waiting keeps no zombie.
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 }
 
-impl Drop for Oracle {
+impl Drop for Process {
     fn drop(&mut self) {
-        // Closing its input ends it; waiting keeps no zombie.
+        // Closing its input ends it, and lets it remove what it made; what does not end by that is killed.
         drop(self.input.take());
-        drop(self.child.wait());
+        self.output.wait_for_end(DEADLINE);
+        self.kill();
     }
+}
+
+/// How long a process has computed, where the system tells.
+fn cpu_time(id: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let fields = stat.rsplit(')').next()?.split_whitespace();
+    // Ticks of a hundredth of a second each, in the process itself and for it in the system.
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Some(Duration::from_millis(ticks * 10))
 }
 
 /// The Node that pi runs on.
 pub(crate) fn node() -> PathBuf {
     oracle_dir().join("node")
+}
+
+/// The start of a command that runs a script in Node. The process ends with the one that starts it, whatever it is busy
+/// with.
+pub(crate) fn node_command() -> Command {
+    let guard = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle/parent.mjs");
+    let mut command = Command::new(node());
+    command.arg("--import").arg(format!("file://{}?parent={}", guard.display(), std::process::id()));
+    command
 }
 
 /// A string as JSON, for requests.

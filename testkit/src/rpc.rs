@@ -2,20 +2,20 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use crate::oracle::{node, oracle_dir};
+use crate::oracle::{DEADLINE, Lines, NoLine, node, node_command, oracle_dir};
 
 /// A program that is spoken to in JSON lines, in a home of its own.
 pub struct Peer {
     child: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    output: Lines,
     /// Its home, for files that a test puts there.
     pub home: PathBuf,
 }
@@ -32,7 +32,7 @@ pub struct Answered {
 impl Peer {
     /// Starts pi with these arguments.
     pub fn pi(home: &Path, args: &[&str]) -> Self {
-        let mut command = Command::new(node());
+        let mut command = node_command();
         command.arg(oracle_dir().join("pi/dist/bundle/cli.js")).args(["--mode", "rpc", "--offline"]).args(args);
         Self::start(command, home)
     }
@@ -62,7 +62,7 @@ impl Peer {
             .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
+        let output = Lines::of(child.stdout.take().unwrap());
         Self { input: child.stdin.take(), child, output, home: home.to_path_buf() }
     }
 
@@ -74,9 +74,16 @@ impl Peer {
 
     /// The next record; none at the end.
     pub fn record(&mut self) -> Option<Value> {
-        let mut line = Vec::new();
-        self.output.read_until(b'\n', &mut line).unwrap();
-        (!line.is_empty()).then(|| serde_json::from_slice(&line).unwrap())
+        Some(serde_json::from_slice(&self.line()?).unwrap())
+    }
+
+    /// The next line; none at the end.
+    fn line(&mut self) -> Option<Vec<u8>> {
+        match self.output.next(DEADLINE) {
+            Ok(line) => Some(line),
+            Err(NoLine::Ended) => None,
+            Err(NoLine::Late) => panic!("no record within {DEADLINE:?}"),
+        }
     }
 
     /// Sends a request and waits for its answer.
@@ -115,8 +122,7 @@ impl Peer {
 
     /// Passes over the next record, whatever it is, and asks.
     pub fn ask_after_skip(&mut self, request: &Value) -> Value {
-        let mut line = Vec::new();
-        self.output.read_until(b'\n', &mut line).unwrap();
+        self.line();
         self.ask(request).response
     }
 

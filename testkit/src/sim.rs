@@ -10,7 +10,7 @@
 //! Modes and times are kept as they are. The disk counts bytes, not blocks.
 //!
 //! **Faults.** Every call of [`Os`] and [`OsFile`] counts, except `now_ms`,
-//! `wait`, `whoami` and `has_threads`. Calls are counted for each process on its
+//! `boot_ms`, `boot_id`, `wait`, `whoami`, `processes` and `has_threads`. Calls are counted for each process on its
 //! own; call 1 is the next one. An injected error does nothing, but a file sync
 //! failing with EIO does as Linux does: what was written until then counts as
 //! clean and never reaches the disk, while it can still be read and what is
@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use rustix::io::Errno;
-use sessile_store::os::{Lock, Mode, Os, OsFile, Stat};
+use sessile_store::os::{Lock, Mode, Os, OsFile, Process as Running, Stat};
 
 pub use self::process::{CallKind, Gate, Tear, is_death};
 use self::process::{Process, Verdict, death};
@@ -122,6 +122,12 @@ impl SimOs {
                 |content| content.after_power_loss(&mut random),
             )
         })
+    }
+
+    /// The machine after an orderly reboot, with one new process. This one stays as it is.
+    #[must_use]
+    pub fn reboot(&self) -> Self {
+        self.successor(|world| world.rebooted(Clone::clone, Clone::clone))
     }
 
     /// A copy of the machine, page cache and all, with one new process and nothing open.
@@ -246,6 +252,11 @@ impl SimOs {
     /// See [`World::advance`].
     pub fn advance(&self, ms: i64) {
         self.change(|world| world.advance(ms));
+    }
+
+    /// See [`World::set_running`].
+    pub fn set_running(&self, running: Vec<Running>) {
+        self.change(|world| world.set_running(running));
     }
 
     /// See [`World::step_clock`].
@@ -417,6 +428,10 @@ impl Os for SimOs {
         self.call(CallKind::Touch, &on("touch", path), |world| world.touch(path))
     }
 
+    fn set_modified(&self, path: &Path, modified_ms: i64) -> io::Result<()> {
+        self.call(CallKind::Touch, &on("set_modified", path), |world| world.set_modified(path, modified_ms))
+    }
+
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         self.call(CallKind::SyncDirectory, &on("sync_directory", path), |world| world.sync_directory(path))
     }
@@ -433,9 +448,21 @@ impl Os for SimOs {
         self.change(|world| world.now_ms())
     }
 
+    fn boot_ms(&self) -> i64 {
+        self.change(|world| world.boot_ms())
+    }
+
+    fn boot_id(&self) -> u32 {
+        self.change(|world| world.boot_id())
+    }
+
     fn wait(&self, duration: Duration) {
         self.advance(i64::try_from(duration.as_millis()).unwrap());
         self.pass_gate(true);
+    }
+
+    fn processes(&self) -> Vec<Running> {
+        self.change(|world| world.running())
     }
 
     fn whoami(&self) -> (u32, String) {

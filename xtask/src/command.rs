@@ -48,6 +48,17 @@ impl Task {
         self.check(status)
     }
 
+    /// Becomes it where the system can do that: who ends us ends it. Elsewhere the same as [`run`](Self::run).
+    pub(crate) fn become_it(mut self) -> Outcome {
+        #[cfg(unix)]
+        {
+            let error = std::os::unix::process::CommandExt::exec(&mut self.0);
+            Err(self.cannot_start(&error))
+        }
+        #[cfg(not(unix))]
+        self.run()
+    }
+
     /// Runs it and returns what it wrote to standard output, trimmed; its errors go to ours.
     pub(crate) fn output(mut self) -> Outcome<String> {
         let output = self.0.stderr(Stdio::inherit()).output().map_err(|error| self.cannot_start(&error))?;

@@ -102,7 +102,7 @@ fn run_testkit(program: &str, args: &[String]) -> Outcome {
         .args(["run", "--release", "--package", "sessile-testkit", "--bin", program, "--"])
         .args(args)
         .env(oracle::VARIABLE, folder)
-        .run()
+        .become_it()
 }
 
 /// What can be measured.

@@ -2,6 +2,7 @@
 
 mod append;
 mod branch;
+mod clean;
 mod clone;
 mod compact;
 mod complete;
@@ -84,6 +85,7 @@ pub(crate) enum Command {
     Delete(delete::DeleteArgs),
     Restore(restore::RestoreArgs),
     Prune(prune::PruneArgs),
+    Clean(clean::CleanArgs),
     Undo(undo::UndoArgs),
     Export(export::ExportArgs),
     Verify(verify::VerifyArgs),
@@ -189,6 +191,7 @@ pub(crate) fn run(
     }
     let result = run_in(&surroundings, cli, out, err);
     // Not worth failing for if it cannot be told.
+    drop(surroundings.tell_recovered(err));
     drop(surroundings.tell_failed_hooks(err));
     result
 }
@@ -238,6 +241,7 @@ fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mu
         Some(Command::Delete(args)) => delete::run(surroundings, args, out, err),
         Some(Command::Restore(args)) => restore::run(surroundings, args, out),
         Some(Command::Prune(args)) => prune::run(surroundings, args, out, err),
+        Some(Command::Clean(args)) => clean::run(surroundings, args, out, err),
         Some(Command::Undo(args)) => undo::run(surroundings, args, out),
         Some(Command::Verify(args)) => verify::run(surroundings, args, out, err),
         Some(Command::Repair(args)) => repair::run(surroundings, args, out, err),

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use sessile::json::{Json, Raw};
+use sessile::json::{Json, Raw, harmless};
 
 use crate::args::ListFormat;
 
-/// Prints one value. Bytes that are not UTF-8 become U+FFFD; everything else stays as it is spelled.
+/// Prints one value. Bytes that are not UTF-8 become U+FFFD, and characters that act on a terminal are escaped; the rest
+/// stays as it is spelled.
 pub(crate) fn write_value(out: &mut dyn Write, value: &Json) -> io::Result<()> {
     write_raw(out, value.raw())?;
     out.write_all(b"\n")
@@ -14,7 +15,7 @@ pub(crate) fn write_value(out: &mut dyn Write, value: &Json) -> io::Result<()> {
 
 /// Prints a value without ending the line.
 pub(crate) fn write_raw(out: &mut dyn Write, value: Raw<'_>) -> io::Result<()> {
-    out.write_all(value.to_text().as_bytes())
+    out.write_all(harmless(&value.to_text()).as_bytes())
 }
 
 /// How the values of a list stand side by side.
@@ -93,6 +94,13 @@ mod tests {
         assert_eq!(written(Layout::Lines, &[]), "");
         assert_eq!(written(Layout::Array, &[b"1.0", b"{}"]), "[1.0,{}]\n");
         assert_eq!(written(Layout::Lines, &[b"1.0", b"{}"]), "1.0\n{}\n");
+    }
+
+    #[test]
+    fn output_does_nothing_to_a_terminal() {
+        let value = "\"\u{7f}\u{9b}2J\u{61c}\u{200e}\u{202e}\u{2069}é\"";
+        let expected = "[\"\\u007f\\u009b2J\\u061c\\u200e\\u202e\\u2069é\"]\n";
+        assert_eq!(written(Layout::Array, &[value.as_bytes()]), expected);
     }
 
     #[test]

@@ -36,8 +36,12 @@ pub(crate) enum Failure {
     NoTemporary(#[source] io::Error),
     #[error("{} exists", path.display())]
     OutputExists { path: PathBuf },
+    #[error("an export as jsonl keeps the bytes of the session, which could act on this terminal")]
+    RawToTerminal,
     #[error("cannot ask to be told of Ctrl-C")]
     NoSignals(#[source] io::Error),
+    #[error("the system gives this process no more threads")]
+    NoThread(#[source] io::Error),
     #[error("cannot listen at {}", path.display())]
     NoSocket { path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -113,6 +117,11 @@ impl Failure {
         Self::Usage(command.error(kind, what))
     }
 
+    /// Whether what was kept of a session is wrong, and was dropped, so that the command helps when run again.
+    pub(crate) fn is_stale(&self) -> bool {
+        matches!(self, Self::Session(SessionError::Stale { .. }))
+    }
+
     /// How the command ended because of it.
     pub(crate) fn exit(&self) -> Exit {
         match self {
@@ -128,6 +137,7 @@ impl Failure {
             | Self::UnknownRole { .. }
             | Self::Incomplete { .. }
             | Self::NotContent
+            | Self::RawToTerminal
             | Self::Settings(SettingsError::UnknownKey { .. } | SettingsError::BadGiven { .. })
             | Self::Session(SessionError::BlankName | SessionError::BadSessionId { .. }) => Exit::Usage,
             Self::Session(SessionError::NothingToUndo) => Exit::Nothing,
@@ -171,6 +181,10 @@ impl Failure {
             Self::OutputExists { .. } => {
                 Some("name another file, or replace it with --force; a session stays".to_owned())
             }
+            Self::RawToTerminal => Some(
+                "write it to a file with -o FILE, or to a pipe; `--format json` and `--format md` can be shown"
+                    .to_owned(),
+            ),
             Self::NoSummarizer(_) | Self::Session(SessionError::Summary { .. }) => Some(
                 "`sessile config set summarizer.use extractive` has summaries written offline, by a rule".to_owned(),
             ),

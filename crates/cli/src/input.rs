@@ -2,10 +2,9 @@
 
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
-use sessile::SessionError;
+use sessile::{SessionError, threads};
 
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
@@ -43,11 +42,12 @@ pub(crate) fn confirm(question: &str, err: &mut Screen<'_>) -> Result<Option<boo
     err.ask(&Line::new().text(question).text(" [y/N] "))?;
     let (sender, receiver) = mpsc::channel();
     // Ctrl-C does not end a read, so another thread reads, and is left alone with it if nobody waits for the answer.
-    thread::spawn(move || {
+    let read = move || {
         let mut answer = String::new();
         let read = io::stdin().lock().read_line(&mut answer);
         drop(sender.send(read.map(|_| answer)));
-    });
+    };
+    threads::spawn_or_run("answer", read);
     loop {
         match receiver.recv_timeout(PATIENCE) {
             Ok(answer) => return Ok(Some(matches!(answer.map_err(Failure::Input)?.trim(), "y" | "Y" | "yes"))),

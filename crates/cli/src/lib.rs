@@ -20,6 +20,7 @@ mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod hits;
+mod holding;
 mod input;
 mod interactive;
 mod interrupt;
@@ -42,6 +43,7 @@ use sessile::Environment;
 
 use args::{Cli, Color};
 use failure::Failure;
+use holding::Holding;
 use screen::Screen;
 
 /// A stream to write to, and what it is connected to.
@@ -106,24 +108,37 @@ pub fn run(
 ) -> Exit {
     let args = args::with_mode(args.into_iter().collect());
     let color = args::wanted_color(&args);
-    let mut out = Screen::new(out, color);
+    let Stream { writer, terminal_width, terminal_height, takes_color } = out;
+    let mut held = Holding::new(writer);
     let mut err = Screen::new(err, color);
-    let result = parse(args, color)
-        .and_then(|(cli, words)| {
-            command::run(&cli, environment, &mut out, &mut err).map_err(|failure| failure.of_command(&words))
-        })
-        .and_then(|exit| Ok(out.flush().map(|()| exit)?));
-    // However it ended, what was printed is shown first, and whoever pages through it is waited for.
-    let shown = out.finish();
-    match result.and_then(|exit| Ok(shown.map(|()| exit)?)) {
-        Ok(exit) => exit,
-        Err(failure) => {
-            let exit = failure.exit();
-            // If the reader of our errors is gone, there is nobody to tell.
-            drop(failure.report(&mut out, &mut err));
-            exit
+    let mut attempt = |held: &mut Holding<'_>, is_last: bool| {
+        let has_left = held.begin();
+        let mut out = Screen::new(Stream { writer: held, terminal_width, terminal_height, takes_color }, color);
+        let result = parse(args.clone(), color)
+            .and_then(|(cli, words)| {
+                let environment = Arc::clone(&environment);
+                command::run(&cli, environment, &mut out, &mut err).map_err(|failure| failure.of_command(&words))
+            })
+            .and_then(|exit| Ok(out.flush().map(|()| exit)?));
+        let can_be_taken_back = !has_left.get() && !out.is_paging();
+        if !is_last && can_be_taken_back && result.as_ref().is_err_and(Failure::is_stale) {
+            return None;
         }
-    }
+        // However it ended, what was printed is shown first, and whoever pages through it is waited for.
+        let shown = out.finish();
+        Some(match result.and_then(|exit| Ok(shown.map(|()| exit)?)) {
+            Ok(exit) => exit,
+            Err(failure) => {
+                let exit = failure.exit();
+                // If the reader of our errors is gone, there is nobody to tell.
+                drop(failure.report(&mut out, &mut err));
+                exit
+            }
+        })
+    };
+    // What was kept of a session may turn out to be wrong in the middle of an answer. Then it is dropped, and the answer
+    // is given again from the session itself, unless a part of it has left already.
+    attempt(&mut held, false).or_else(|| attempt(&mut held, true)).unwrap_or(Exit::Error)
 }
 
 /// The arguments, and the words of the command that they are for.

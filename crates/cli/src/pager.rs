@@ -62,6 +62,11 @@ impl Pager {
         }
     }
 
+    /// Whether the program runs.
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.state, State::Piping { .. })
+    }
+
     fn start(&mut self) {
         let State::Collecting { text, .. } = &mut self.state else { return };
         let text = std::mem::take(text);

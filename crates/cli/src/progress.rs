@@ -5,7 +5,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use sessile::threads;
 
 use crate::screen::{ACCENT, DIM, Line, Screen};
 
@@ -85,14 +88,23 @@ impl Meter {
         }
         let (done, is_done) = mpsc::channel();
         let mut bar = Bar::new(unit);
+        let work = Mutex::new(Some(work));
+        // A refused thread takes its work along, so the work is lent and not given.
+        let run = || {
+            let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+            work.map(|work| work())
+        };
         let result = std::thread::scope(|scope| {
-            scope.spawn(move || done.send(work()));
+            if threads::spawn_in(scope, || done.send(run())).is_err() {
+                // Nobody is shown anything, but it is done.
+                return run();
+            }
             loop {
                 match is_done.recv_timeout(STEP) {
                     Err(mpsc::RecvTimeoutError::Timeout) => {
                         bar.show(self.n_done.load(Ordering::Relaxed), self.n_all.load(Ordering::Relaxed), err);
                     }
-                    other => return other.ok(),
+                    other => return other.ok().flatten(),
                 }
             }
         });

@@ -89,6 +89,11 @@ impl<'s> Screen<'s> {
         self.pager = self.height.and_then(|height| Pager::new(command, height, environment));
     }
 
+    /// Whether a pager shows what was printed.
+    pub(crate) fn is_paging(&self) -> bool {
+        self.pager.as_ref().is_some_and(Pager::is_running)
+    }
+
     /// Shows what is left to be shown.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.pager.take().map_or(Ok(()), |pager| pager.finish(self.writer))?;

@@ -1,15 +1,15 @@
 //! Where a command works: on the user's own sessions, or on the sample.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::error::ErrorKind;
 use sessile::date::{self, LocalZone, When};
 use sessile::os::RealOs;
 use sessile::settings::{Origin, Settings};
 use sessile::{
-    Durability, Environment, HOOK_VARIABLE, Handlers, HookFolder, ListOptions, Sample, SessionError, SessionInfo,
-    SessionManager, Sessions, WriteOptions,
+    Durability, Environment, EventKind, HOOK_VARIABLE, Handlers, HookFolder, ListOptions, Sample, SessionError,
+    SessionEvent, SessionInfo, SessionManager, Sessions, WriteOptions,
 };
 use tempfile::TempDir;
 
@@ -26,6 +26,8 @@ pub(crate) struct Surroundings {
     sample: Option<SampleStore>,
     /// What the user has set.
     pub(crate) settings: Settings,
+    /// Into which sessions entries were put back, and how many.
+    recovered: Arc<Mutex<Vec<(PathBuf, usize)>>>,
 }
 
 struct SampleStore {
@@ -52,7 +54,8 @@ impl Surroundings {
             None => sessions,
         };
         let writing = WriteOptions { durability: settings.durability(), ..WriteOptions::default() };
-        Ok(Self { environment, sessions: sessions.writing(writing), sample, settings })
+        let recovered = note_recovered(sessions.handlers());
+        Ok(Self { environment, sessions: sessions.writing(writing), sample, settings, recovered })
     }
 
     /// From now on the user's hooks are told of what is done to sessions.
@@ -71,6 +74,17 @@ impl Surroundings {
     /// Warns of hooks that have failed.
     pub(crate) fn tell_failed_hooks(&self, err: &mut Screen<'_>) -> std::io::Result<()> {
         self.sessions.handlers().take_failures().iter().try_for_each(|failure| warn(err, &failure.error))
+    }
+
+    /// Says that entries were put back that another program had destroyed.
+    pub(crate) fn tell_recovered(&self, err: &mut Screen<'_>) -> std::io::Result<()> {
+        let recovered = std::mem::take(&mut *self.recovered.lock().unwrap_or_else(PoisonError::into_inner));
+        recovered.iter().try_for_each(|(path, n_entries)| {
+            let session = self.short(&path.to_string_lossy());
+            let (entries, them) = if *n_entries == 1 { ("entry", "it") } else { ("entries", "them") };
+            let why = format!("written less than an hour ago, and another program had removed {them}");
+            warn(err, &format!("put {n_entries} {entries} back into {session}: {why}"))
+        })
     }
 
     /// The sample beside the user's own world.
@@ -235,6 +249,19 @@ impl Surroundings {
         let found = self.sessions.most_recent(self.cwd(), self.session_dir().as_deref())?;
         found.ok_or_else(|| Failure::NothingToContinue { cwd: self.short(&self.cwd().to_string_lossy()) })
     }
+}
+
+/// Notes from now on into which sessions entries are put back, and how many.
+fn note_recovered(handlers: &Handlers) -> Arc<Mutex<Vec<(PathBuf, usize)>>> {
+    let recovered: Arc<Mutex<Vec<(PathBuf, usize)>>> = Arc::default();
+    let noted = Arc::clone(&recovered);
+    handlers.on(EventKind::Recovered, "report", move |event, context| {
+        if let (SessionEvent::Recovered { entry_ids, .. }, Some(path)) = (event, &context.session_file) {
+            noted.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), entry_ids.len()));
+        }
+        Ok(None)
+    });
+    recovered
 }
 
 /// The time zone of an environment.

@@ -119,9 +119,8 @@ impl<'t, 's> Transcript<'t, 's> {
     fn system(&mut self, system: SystemMessage<'_>, told: &Told) -> io::Result<()> {
         self.heading(DIM, "system", "", told)?;
         self.dim("", &system.content().text())?;
-        for section in system.sections().into_iter().flat_map(Raw::members) {
-            let name = section.key.as_string().unwrap_or_default();
-            self.dim(&format!("{name}: "), &section.value.as_string().unwrap_or_default())?;
+        for (name, text) in system.sections().into_iter().flat_map(Raw::properties) {
+            self.dim(&format!("{}: ", name.to_str()), &text.as_string().unwrap_or_default())?;
         }
         let names = |tools: Vec<Tool<'_>>| tools.into_iter().filter_map(Tool::name).collect::<Vec<_>>().join(", ");
         for (lead, tools) in [("tools: ", names(system.tools_added())), ("without: ", names(system.tools_removed()))] {

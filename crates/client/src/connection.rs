@@ -79,7 +79,7 @@ impl Client {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(ClientError::Ended);
         };
-        let client = Self::over(output, input);
+        let client = Self::over(output, input)?;
         *lock(&client.child) = Some(child);
         Ok(client)
     }
@@ -89,15 +89,15 @@ impl Client {
     pub fn connect(path: impl AsRef<std::path::Path>) -> Result<Self, ClientError> {
         let stream = std::os::unix::net::UnixStream::connect(path).map_err(ClientError::Unreachable)?;
         let reading = stream.try_clone().map_err(ClientError::Unreachable)?;
-        Ok(Self::over(reading, SocketEnd(stream)))
+        Self::over(reading, SocketEnd(stream))
     }
 
     /// Speaks over two streams.
-    pub fn over(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Self {
+    pub fn over(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Result<Self, ClientError> {
         let waiting: Arc<Mutex<Waiting>> = Arc::default();
         let (tell, told) = sync_channel(MAX_TOLD);
         let answers = Arc::clone(&waiting);
-        std::thread::spawn(move || {
+        let listen = move || {
             for record in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
                 let Ok(record) = Json::parse(&record) else { continue };
                 if record.raw().get("type").and_then(Raw::as_text).is_none_or(|kind| kind != "response") {
@@ -118,8 +118,10 @@ impl Client {
             answers.has_ended = true;
             // Whoever still waits learns that nothing comes.
             answers.by_number.clear();
-        });
-        Self { writer: Mutex::new(Some(Box::new(writer))), waiting, told: Mutex::new(told), child: Mutex::new(None) }
+        };
+        std::thread::Builder::new().spawn(listen).map_err(ClientError::Unreachable)?;
+        let writer: Box<dyn Write + Send> = Box::new(writer);
+        Ok(Self { writer: Mutex::new(Some(writer)), waiting, told: Mutex::new(told), child: Mutex::new(None) })
     }
 
     /// The session that the server is at for us.

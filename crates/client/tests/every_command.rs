@@ -36,7 +36,7 @@ impl World {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let engine = Arc::clone(&self.engine);
         thread::spawn(move || engine.serve(theirs.try_clone().unwrap(), theirs));
-        Client::over(ours.try_clone().unwrap(), ours)
+        Client::over(ours.try_clone().unwrap(), ours).unwrap()
     }
 
     fn path(&self, name: &str) -> String {

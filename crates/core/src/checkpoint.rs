@@ -32,12 +32,11 @@ struct Replay<'m> {
 impl<'m> Replay<'m> {
     fn take(&mut self, message: Raw<'m>) {
         self.texts.extend(system_text(message).filter(|text| !text.is_empty()));
-        for section in message.get("sections").into_iter().flat_map(Raw::members) {
-            let Some(name) = section.key.as_text() else { continue };
-            if section.value.is_null() {
+        for (name, text) in message.get("sections").into_iter().flat_map(Raw::properties) {
+            if text.is_null() {
                 self.sections.remove(&name);
             } else {
-                self.sections.put(name, section.value);
+                self.sections.put(name, text);
             }
         }
         for tool in message.get("toolsRemoved").into_iter().flat_map(Raw::items) {
@@ -145,6 +144,15 @@ mod tests {
         assert_eq!(
             replayed(&[first, second, third]).unwrap(),
             r#"{"role":"system","content":"base\n\nmore\nlines","sections":{"2":"two","b":"B","c":"C","a":"again"},"toolsAdded":[{"name":"t2","new":1}],"timestamp":7}"#
+        );
+    }
+
+    #[test]
+    fn of_sections_with_one_name_the_last_text_stays_at_the_first_place() {
+        let message = r#"{"role":"system","content":"","sections":{"a":null,"b":"B","\u0061":"A","3":"x","b":"C","c":"D","c":null},"timestamp":1}"#;
+        assert_eq!(
+            replayed(&[message]).unwrap(),
+            r#"{"role":"system","content":"","sections":{"3":"x","a":"A","b":"C"},"timestamp":7}"#
         );
     }
 

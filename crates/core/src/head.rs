@@ -70,7 +70,7 @@ fn code_of<T: Copy + PartialEq>(words: &[(T, &str)], wanted: T) -> u8 {
 }
 
 impl Kind {
-    fn of(word: &JsText<'_>) -> Self {
+    pub(crate) fn of(word: &JsText<'_>) -> Self {
         KINDS.iter().find(|(_, name)| *word == **name).map_or(Self::Unknown, |(kind, _)| *kind)
     }
 

@@ -8,13 +8,15 @@
 //! - [`Raw`] is a borrowed piece of valid JSON text with lazy, typed access;
 //! - [`Json`] is the same, owned;
 //! - [`print`](fn@print) gives the text `JSON.stringify(JSON.parse(text))` would give;
-//! - [`ObjectWriter`] and [`Edit`] make and change objects as text.
+//! - [`ObjectWriter`] and [`Edit`] make and change objects as text;
+//! - [`harmless`] gives the same value without characters that act on a terminal.
 //!
 //! Every function here is iterative: depth costs memory, never stack.
 
 mod coerce;
 mod document;
 mod edit;
+mod harmless;
 mod number;
 mod printed;
 mod raw;
@@ -26,6 +28,7 @@ mod write;
 pub(crate) use document::array_index;
 pub use document::{print, print_owned};
 pub use edit::Edit;
+pub use harmless::harmless;
 pub use number::number_text;
 pub(crate) use raw::key_is;
 pub use raw::{Json, Member, NotJson, Raw, Shape};

@@ -50,6 +50,7 @@
 //! - Every walk is a loop with an end, whatever the parents say.
 //! - Where JavaScript and JSON disagree, JavaScript is right, because pi is written in it.
 
+pub mod acting;
 pub mod cancel;
 pub mod checkpoint;
 pub mod compaction;
@@ -62,7 +63,9 @@ pub mod entry;
 pub mod extract;
 pub mod head;
 pub mod header;
+pub mod headerless;
 mod id;
+pub mod incomplete;
 pub mod info;
 pub mod json;
 pub mod label;

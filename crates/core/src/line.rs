@@ -109,6 +109,20 @@ impl LineSplitter {
         self.carry(&rest[start..]);
     }
 
+    /// Takes so many zero bytes, as a hole in a file is made of, without being given them.
+    ///
+    /// Costs memory only while the line stays within the cap, as [`feed`](Self::feed) does.
+    pub fn feed_zeros(&mut self, n_bytes: u64) {
+        let carried = usize::try_from(n_bytes).ok().and_then(|n_bytes| self.carried.len().checked_add(n_bytes));
+        match carried.filter(|length| self.passed_over == 0 && *length <= self.cap) {
+            Some(length) => self.carried.resize(length, 0),
+            None => {
+                self.passed_over += self.carried.len() as u64 + n_bytes;
+                self.carried = Vec::new();
+            }
+        }
+    }
+
     /// Hands on the last line if it lacks its LF; an empty rest is no line.
     pub fn finish(&mut self, on_line: &mut dyn FnMut(Line<'_>)) {
         if !self.carried.is_empty() || self.passed_over > 0 {

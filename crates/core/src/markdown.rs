@@ -193,6 +193,9 @@ fn picture(picture: &Picture) -> String {
 }
 
 #[cfg(test)]
+mod hostile;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::json::Json;
@@ -207,7 +210,7 @@ mod tests {
         for (line, expected) in [
             (
                 r##"{"type":"message","id":"a1","message":{"role":"user","content":"# Hi <b>"}}"##,
-                "\n## User\n\n*2025-01-01 00:00 UTC · `a1`*\n\n### Hi \\<b>\n",
+                "\n## User\n\n*2025-01-01 00:00 UTC · `a1`*\n\n### Hi &lt;b>\n",
             ),
             (
                 r#"{"type":"message","message":{"role":"toolResult","toolName":"read","content":[{"type":"text","text":"```"}]}}"#,
@@ -228,7 +231,8 @@ mod tests {
     #[test]
     fn the_head_says_what_the_session_is() {
         let header = Header::compose("s1", "2025-01-01T00:00:00.000Z", "/p`q", None);
-        let expected = "# A \\<b\\>\n\n- Session: `s1`\n- Directory: ``/p`q``\n- Created: `2025-01-01T00:00:00.000Z`\n";
+        let expected =
+            "# A &lt;b&gt;\n\n- Session: `s1`\n- Directory: ``/p`q``\n- Created: `2025-01-01T00:00:00.000Z`\n";
         assert_eq!(head(&header, Some("A <b>")), expected);
     }
 }

@@ -17,8 +17,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::diagnostic::{Diagnostic, Oddity, Severity};
-use crate::head::{self, Kind, Parsed, Role};
+use crate::head::{self, Kind, ParentRef, Parsed, Role};
 use crate::id::EntryId;
+use crate::json::JsText;
 use crate::line::{Line, Span};
 use crate::version::{FreshIds, Upgrade};
 use ids::{IdTable, NONE, Spelled};
@@ -344,6 +345,27 @@ impl Outline {
     /// The row's time in milliseconds, if it is written the way pi writes times.
     pub fn time(&self, row: Row) -> Option<i64> {
         Some(self.times[row.index()]).filter(|time| *time != ODD_TIME)
+    }
+
+    /// Whether a line is the one that the row stands for: of its kind, role and time, with its id and its parent.
+    ///
+    /// What else the line says may be another text than when the row was made.
+    pub fn is_line_of(&self, row: Row, line: &[u8]) -> bool {
+        let Parsed::Kept(head) = head::read(line) else { return false };
+        let is_same = head.kind == self.kind(row)
+            && self.upgrade.role(head.role) == self.role(row)
+            && head.time == self.time(row);
+        let has_links = !matches!(head.kind, Kind::Header | Kind::NotObject) && self.upgrade != Upgrade::FromV1;
+        let is_id = |known: Option<EntryId>, text: Option<&JsText<'_>>| {
+            known.as_ref().map(EntryId::as_wtf8) == text.map(JsText::as_wtf8)
+        };
+        let has_same_parent = || match &head.parent {
+            ParentRef::Null => self.parents[row.index()] == PARENT_NULL,
+            ParentRef::Absent => self.parents[row.index()] == PARENT_ABSENT,
+            ParentRef::Odd => self.parents[row.index()] == PARENT_ODD,
+            ParentRef::Id(parent) => is_id(self.parent_id(row), Some(parent)),
+        };
+        is_same && (!has_links || (is_id(self.id(row), head.id.as_ref()) && has_same_parent()))
     }
 
     /// The row's id.

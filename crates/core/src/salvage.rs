@@ -2,27 +2,31 @@
 //!
 //! A program that dies while it writes leaves half a line, and the next one
 //! glues its own line to it. A machine that loses power leaves runs of NUL
-//! bytes. A careless writer breaks a line inside a string. In all three cases
-//! records are there in full that no reader sees:
+//! bytes. In both cases records are there in full that no reader sees:
 //!
 //! ```text
 //! {"type":"message","id":"a","mess{"type":"message","id":"b",…}        glued to an unfinished one
 //! {"type":"message","id":"a",…}␀␀␀␀{"type":"message","id":"b",…}        among NUL bytes
-//! {"type":"message","id":"a","message":{…"content":"one⏎
-//! two"}}                                                              broken at a newline
 //! ```
 //!
 //! [`take_apart`] finds them and says where they are. It changes nothing and
-//! decides nothing: until somebody writes them as lines of their own they are
-//! no entries. A record is taken only if it is a whole JSON object that looks
-//! like an entry or a header by itself. Content blocks look similar (`{"type":
-//! "toolCall","id":…}`), so an entry must also have a `parentId`, and must not
-//! be followed by what shows that it is a part of something larger.
+//! decides nothing: until repair writes them as lines of their own they are
+//! not entries. A record is taken only if its bytes stand together, within one
+//! line and without a NUL byte among them, and are a whole JSON object that
+//! looks like an entry or a header by itself. Bytes from both sides of a hole
+//! or of a line's end are never put together: what would come out is text that
+//! no program wrote. A record that a raw newline has broken is told apart from
+//! other damage, and stays damage.
+//!
+//! Content blocks look like records (`{"type": "toolCall","id":…}`), so an entry
+//! must also have a `parentId`, and must not be followed by what shows that it
+//! is a part of something larger. Where a part of a torn record and a record
+//! glued to a torn one look the same, the record is not [certain](Salvaged::is_certain).
 //!
 //! The work grows with the length of the lines, whatever they hold: where
 //! reading from one place fails, everything up to the failure is settled.
 
-use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memmem};
@@ -34,30 +38,17 @@ use crate::json::{Members, NoMembers, Raw, scan_value, skip_space};
 /// How every line begins that pi or we write.
 const START: &[u8] = b"{\"type\":\"";
 
-/// How a record was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum How {
-    /// It stands there whole, beside bytes that do not belong to it.
-    Whole,
-    /// NUL bytes stood inside it. What they may have replaced is lost.
-    WithoutNuls,
-    /// It was spread over several lines; the breaks inside its strings are now escapes.
-    Joined,
-}
-
 /// A record that no reader sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Salvaged {
-    /// Where it lies in the bytes that were taken apart, white space behind it included.
+    /// Where it lies in the bytes that were taken apart, white space after it included.
     pub range: Range<usize>,
-    /// The line it makes: those bytes, less what damaged them.
-    pub line: Vec<u8>,
-    /// How it was found.
-    pub how: How,
     /// Whether it is a header.
     pub is_header: bool,
     /// Its id.
     pub id: EntryId,
+    /// Whether it was certainly a line of its own: what stands before it cannot be the rest of a record that holds it.
+    pub is_certain: bool,
 }
 
 /// What is wrong with a line apart from the records in it.
@@ -67,7 +58,7 @@ pub enum Flaw {
     Torn,
     /// It has NUL bytes.
     Nuls,
-    /// It is something else that is no JSON.
+    /// It is something else that is not JSON.
     Other,
 }
 
@@ -82,6 +73,35 @@ pub struct Damaged {
     pub flaw: Flaw,
     /// The whole records in them, in order.
     pub records: Vec<Salvaged>,
+    /// The records in them that raw newlines have broken, each over several lines, in order.
+    pub broken: Vec<Range<usize>>,
+}
+
+impl Damaged {
+    /// What is left of the lines without some of the records: each piece of a line, and each broken record as a whole.
+    ///
+    /// `taken` are the ranges of those records, in order.
+    pub fn rests(&self, lines: &[u8], taken: &[Range<usize>]) -> Vec<Range<usize>> {
+        let mut rests = Vec::new();
+        let mut cuts: Vec<(Range<usize>, bool)> = taken.iter().map(|range| (range.clone(), false)).collect();
+        cuts.extend(self.broken.iter().map(|range| (range.clone(), true)));
+        cuts.sort_by_key(|(range, _)| range.start);
+        let mut at = self.range.start;
+        let end = self.range.end;
+        for (cut, is_rest) in cuts.into_iter().chain([(end..end, false)]) {
+            let mut from = at;
+            for newline in memchr_iter(b'\n', &lines[at..cut.start]).map(|length| at + length).chain([cut.start]) {
+                rests.push(from..newline);
+                from = newline + 1;
+            }
+            if is_rest {
+                rests.push(cut.clone());
+            }
+            at = cut.end;
+        }
+        rests.retain(|rest| !lines[rest.clone()].trim_ascii().is_empty());
+        rests
+    }
 }
 
 /// Takes apart the damaged ones among some lines that follow each other.
@@ -125,35 +145,55 @@ impl<'l> Apart<'l> {
         apart
     }
 
-    /// Takes one damaged line apart, and those behind it that turn out to belong to it. Returns where they end.
+    /// Takes one damaged line apart, and those after it that turn out to belong to it. Returns where they end.
     fn line(&mut self, number: usize, line: Range<usize>) -> usize {
-        let mut damaged = Damaged { line: number, range: line.clone(), flaw: Flaw::Other, records: Vec::new() };
+        let flaw = Flaw::Other;
+        let mut damaged = Damaged { line: number, range: line.clone(), flaw, records: Vec::new(), broken: Vec::new() };
         let mut part = line.clone();
         loop {
-            let text = Mended::without_nuls(&self.lines[part.clone()]);
-            let search = Search::of(&text.bytes);
-            self.work += search.work;
+            let open = self.runs(part.clone(), &mut damaged.records);
             if part == line {
-                damaged.flaw = flaw(&text, part.len(), search.open.is_some());
+                damaged.flaw = match (memchr(0, &self.lines[line.clone()]), open) {
+                    (Some(_), _) => Flaw::Nuls,
+                    (None, Some(_)) => Flaw::Torn,
+                    (None, None) => Flaw::Other,
+                };
             }
-            damaged.records.extend(search.found.into_iter().filter_map(|it| salvaged(part.start, &text, it, None)));
-            let open = search.open.map(|at| part.start + text.original(at)).filter(|at| *at >= self.joined_up_to);
+            let open = open.filter(|at| *at >= self.joined_up_to);
             let Some(joined) = open.and_then(|open| self.join(open, part.end)) else { break };
-            // Behind the record its last line goes on, perhaps with another one.
-            part = joined.range.end..line_end(self.lines, joined.range.end);
+            // After the record its last line goes on, perhaps with another one.
+            part = joined.end..line_end(self.lines, joined.end);
             damaged.range.end = part.end;
-            damaged.records.push(joined);
+            damaged.broken.push(joined);
         }
         let end = damaged.range.end;
         self.damaged.push(damaged);
         end
     }
 
-    /// Reads on over the ends of lines, from an object that the line ending at `line_end` leaves open.
+    /// Adds the records in the runs of a line between its NUL bytes, and returns where a record begins that is open at its end.
+    fn runs(&mut self, part: Range<usize>, records: &mut Vec<Salvaged>) -> Option<usize> {
+        let mut start = part.start;
+        loop {
+            let end = memchr(0, &self.lines[start..part.end]).map_or(part.end, |length| start + length);
+            let text = &self.lines[start..end];
+            let search = Search::of(text);
+            self.work += search.work;
+            let (is_first, is_last) = (start == part.start, end == part.end);
+            let found = search.found.into_iter();
+            records.extend(found.filter_map(|found| salvaged(start, text, found, is_first, is_last)));
+            if is_last {
+                return search.open.map(|at| start + at);
+            }
+            start = end + 1;
+        }
+    }
+
+    /// Reads on over the ends of lines, from an object that the line ending at `first_end` leaves open.
     ///
     /// Goes twice as far each time, so that the work stays in proportion to
     /// what was read, and never over a line that can be read by itself.
-    fn join(&mut self, open: usize, first_end: usize) -> Option<Salvaged> {
+    fn join(&mut self, open: usize, first_end: usize) -> Option<Range<usize>> {
         let mut end = first_end;
         let mut is_last = false;
         while !is_last {
@@ -164,10 +204,13 @@ impl<'l> Apart<'l> {
                     None => is_last = true,
                 }
             }
-            let text = Mended::joined(&self.lines[open..end]);
+            let text = Joined::new(&self.lines[open..end]);
             self.work += text.bytes.len();
             match scan_value(&text.bytes, 0, &mut NoMembers) {
-                Ok(length) => return salvaged(open, &text, 0..length, Some(How::Joined)),
+                Ok(length) => {
+                    record_head(&text.bytes[..length])?;
+                    return Some(open..open + text.original_end(length));
+                }
                 Err(at) if at < text.bytes.len() || is_last => {
                     self.joined_up_to = open + text.original(at.saturating_sub(2));
                     return None;
@@ -178,7 +221,7 @@ impl<'l> Apart<'l> {
         None
     }
 
-    /// The end of the line behind the one that ends at `end`, unless that line can be read, or there is none.
+    /// The end of the line after the one that ends at `end`, unless that line can be read, or there is none.
     fn next_broken_line(&self, end: usize) -> Option<usize> {
         let start = end + 1;
         if start >= self.lines.len() {
@@ -189,25 +232,38 @@ impl<'l> Apart<'l> {
     }
 }
 
-/// What was found in a mended text that begins at `start`.
-fn salvaged(start: usize, text: &Mended<'_>, found: Range<usize>, how: Option<How>) -> Option<Salvaged> {
-    let (is_header, id) = record_head(&text.bytes[found.clone()])?;
+/// What was found in a run that begins at `start`.
+///
+/// `is_first` says that the run begins where its line or what is left of it begins, `is_last` that it ends with the line.
+fn salvaged(start: usize, text: &[u8], found: Range<usize>, is_first: bool, is_last: bool) -> Option<Salvaged> {
+    let record = &text[found.clone()];
+    let (is_header, id) = record_head(record).filter(|_| !is_doubtful(record))?;
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-    let n_blank = text.bytes[found.end..].iter().take_while(|byte| blank(byte)).count();
-    let found = found.start..found.end + n_blank;
-    let range = start + text.original(found.start)..start + text.original_end(found.end);
-    // Breaks inside strings are escapes by now; those between tokens are as good as spaces.
-    let line: Vec<u8> = text.bytes[found].iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }).collect();
-    let how = how.unwrap_or(if line.len() < range.len() { How::WithoutNuls } else { How::Whole });
-    Some(Salvaged { range, line, how, is_header, id })
+    let n_blank = text[found.end..].iter().take_while(|byte| blank(byte)).count();
+    let end = found.end + n_blank;
+    let is_certain = match text[..found.start].trim_ascii_end().last() {
+        // What follows would follow a part of something larger as well.
+        _ if !stands_alone(text, end) => false,
+        None if is_first => true,
+        // NUL bytes stand before it: then what comes after it has to show that it is not a part.
+        None => (is_last && end == text.len()) || text.get(end) == Some(&b'{'),
+        // An object stands here in a larger one as well.
+        Some(b':' | b',' | b'[') => false,
+        Some(_) => true,
+    };
+    Some(Salvaged { range: start + found.start..start + end, is_header, id, is_certain })
 }
 
-fn flaw(text: &Mended<'_>, original_length: usize, is_torn: bool) -> Flaw {
-    match (text.bytes.len() < original_length, is_torn) {
-        (true, _) => Flaw::Nuls,
-        (false, true) => Flaw::Torn,
-        (false, false) => Flaw::Other,
-    }
+/// Whether something of a record shows that no program wrote it so: two of a key, or bytes that are not UTF-8.
+///
+/// The head of one record with the tail of another has both sometimes.
+fn is_doubtful(record: &[u8]) -> bool {
+    let has_twice = |object: Raw<'_>| {
+        let mut seen = HashSet::new();
+        object.members().any(|member| !seen.insert(member.key.as_bytes()))
+    };
+    let Ok(value) = Raw::parse(record) else { return true };
+    std::str::from_utf8(record).is_err() || has_twice(value) || value.get("message").is_some_and(has_twice)
 }
 
 fn line_end(lines: &[u8], from: usize) -> usize {
@@ -331,56 +387,30 @@ impl Members for Objects<'_> {
     }
 }
 
-/// A text with some bytes taken out or put in, and where the rest was before.
-struct Mended<'t> {
-    bytes: Cow<'t, [u8]>,
+/// An object over several lines as one line, and where its bytes were before: breaks in strings are escapes.
+///
+/// It is read to see where the object ends, and never written.
+struct Joined {
+    bytes: Vec<u8>,
     /// From this offset on, bytes were at that offset; in order.
     moved: Vec<(usize, usize)>,
 }
 
-impl<'t> Mended<'t> {
-    fn without_nuls(text: &'t [u8]) -> Self {
-        if memchr(0, text).is_none() {
-            return Self { bytes: Cow::Borrowed(text), moved: Vec::new() };
-        }
-        let mut mended = Self { bytes: Cow::Owned(Vec::with_capacity(text.len())), moved: Vec::new() };
-        for (at, byte) in text.iter().enumerate() {
-            match byte {
-                0 => mended.moved_to(at + 1),
-                byte => mended.bytes.to_mut().push(*byte),
-            }
-        }
-        mended
-    }
-
-    /// An object over several lines as one line: breaks in strings become escapes.
-    fn joined(text: &'t [u8]) -> Self {
-        let mut mended = Self { bytes: Cow::Owned(Vec::with_capacity(text.len() + 16)), moved: Vec::new() };
+impl Joined {
+    fn new(text: &[u8]) -> Self {
+        let mut joined = Self { bytes: Vec::with_capacity(text.len() + 16), moved: Vec::new() };
         let (mut in_string, mut is_escaped) = (false, false);
         for (at, byte) in text.iter().enumerate() {
-            match byte {
-                0 => mended.moved_to(at + 1),
-                b'\n' if in_string => {
-                    mended.bytes.to_mut().extend_from_slice(b"\\n");
-                    mended.moved_to(at + 1);
-                }
-                byte => {
-                    in_string ^= *byte == b'"' && !is_escaped;
-                    is_escaped = in_string && *byte == b'\\' && !is_escaped;
-                    mended.bytes.to_mut().push(*byte);
-                }
+            if *byte == b'\n' && in_string {
+                joined.bytes.extend_from_slice(b"\\n");
+                joined.moved.push((joined.bytes.len(), at + 1));
+            } else {
+                in_string ^= *byte == b'"' && !is_escaped;
+                is_escaped = in_string && *byte == b'\\' && !is_escaped;
+                joined.bytes.push(*byte);
             }
         }
-        mended
-    }
-
-    /// Notes that what comes next was at this offset before.
-    fn moved_to(&mut self, original: usize) {
-        let here = self.bytes.len();
-        match self.moved.last_mut().filter(|(from, _)| *from == here) {
-            Some(last) => last.1 = original,
-            None => self.moved.push((here, original)),
-        }
+        joined
     }
 
     /// Where the byte at this offset was before.
@@ -454,20 +484,17 @@ mod tests {
     }
 
     #[test]
-    fn nul_bytes_are_taken_out() {
-        let a = entry("a");
-        for (line, how, flaw) in [
-            (format!("\0\0{a}"), How::Whole, Flaw::Nuls),
-            (format!("{a}\0\0"), How::Whole, Flaw::Nuls),
-            (a.replace("text\":\"", "text\":\"\0\0\0"), How::WithoutNuls, Flaw::Nuls),
-            (a.replace("parent", "par\0ent"), How::WithoutNuls, Flaw::Nuls),
-        ] {
-            let damaged = take_apart(line.as_bytes()).remove(0);
-            assert_eq!((damaged.flaw, damaged.records[0].how), (flaw, how), "{line:?}");
-            assert_eq!(damaged.records[0].line, a.as_bytes());
-            let range = &line.as_bytes()[damaged.records[0].range.clone()];
-            assert!(range.first() == Some(&b'{') && range.last() == Some(&b'}'));
-        }
+    fn nul_bytes_part_records_and_are_never_closed() {
+        let (a, b) = (entry("a"), entry("b"));
+        let starts = |line: &str| found(line).into_iter().map(|(_, start)| start).collect::<Vec<_>>();
+        assert_eq!(starts(&format!("\0\0{a}")), [2]);
+        assert_eq!(starts(&format!("{a}\0\0")), [0]);
+        assert_eq!(starts(&format!("{a}\0{b}")), [0, a.len() + 1]);
+        assert_eq!(starts(&a.replace("text\":\"", "text\":\"\0\0\0")), [0; 0]);
+        assert_eq!(starts(&a.replace("parent", "par\0ent")), [0; 0]);
+        // The head of one and the tail of another are two halves.
+        let (head, tail) = (a.split_at(a.len() - 8).0, b.split_at(b.len() - 8).1);
+        assert_eq!(starts(&format!("{head}\0\0\0{tail}")), [0; 0]);
         let only = take_apart(b"\0\0\0\n{}\n\0");
         assert_eq!(
             only.iter().map(|damaged| (damaged.line, damaged.flaw)).collect::<Vec<_>>(),
@@ -477,40 +504,57 @@ mod tests {
     }
 
     #[test]
-    fn broken_strings_are_joined() {
+    fn what_may_be_a_part_is_not_certain() {
+        let (a, b) = (entry("a"), entry("b"));
+        let certain = |line: String| {
+            let records = take_apart(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
+            records.map(|record| record.is_certain).collect::<Vec<_>>()
+        };
+        assert_eq!(certain(format!("{a}{b}")), [true, true]);
+        assert_eq!(certain(format!("{{\"type\":\"custom\",\"data\":{b}")), [false]);
+        assert_eq!(certain(format!("{{\"type\":\"custom\",\"data\":[{b}\0")), [false]);
+        assert_eq!(certain(format!("{{\"type\":\"cust{b}\0")), [true]);
+        assert_eq!(certain(format!("\0{b}")), [true]);
+        assert_eq!(certain(format!("\0{b}\0")), [false]);
+        assert_eq!(certain(format!("{b}\0")), [true]);
+        assert_eq!(certain(format!("{b},\"id\":\"a\"")), [false]);
+        // What no program writes is not a record at all.
+        assert_eq!(certain(format!("{a}{}", b.replace("\"parentId\"", "\"id\":\"c\",\"parentId\""))), [true]);
+        let torn = [a.as_bytes(), &b.as_bytes()[..40], b"\xff", &b.as_bytes()[40..]].concat();
+        assert_eq!(take_apart(&torn)[0].records.len(), 1);
+    }
+
+    #[test]
+    fn broken_records_are_told_and_not_joined() {
         let (a, b) = (entry("one\\\"TWO\n\n5\nthree"), entry("b"));
         let lines = format!("{a}\r\n{b}\n");
         // A line that can be read by itself is never a part of another.
-        assert_eq!(found(&lines), []);
+        assert!(take_apart(lines.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
         let lines = lines.replace("\n5\n", "\n- 5\n");
         let damaged = take_apart(lines.as_bytes());
         assert_eq!(damaged.len(), 1);
         assert_eq!(lines.as_bytes()[damaged[0].range.end..], *format!("\n{b}\n").as_bytes());
-        let record = &damaged[0].records[0];
-        assert_eq!((record.how, record.line.last()), (How::Joined, Some(&b'\r')));
-        let value = Raw::parse(&record.line).unwrap();
-        assert_eq!(value.get("id").unwrap().as_string().unwrap(), "one\\\"TWO\n\n- 5\nthree".replace("\\\"", "\""));
-        assert!(!record.line.contains(&b'\n'));
+        assert_eq!((damaged[0].records.len(), damaged[0].broken.len()), (0, 1));
+        assert_eq!(damaged[0].broken[0], 0..damaged[0].range.end - 1);
+        let rests = damaged[0].rests(lines.as_bytes(), &[]);
+        assert_eq!(rests, damaged[0].broken);
+        // A hole inside keeps it from being one.
+        let holed = lines.replace("- 5", "\05");
+        assert!(take_apart(holed.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
     }
 
     #[test]
     fn what_stands_around_a_broken_record_is_kept_apart() {
         let broken = entry("a").replace("\"text\":\"", "\"text\":\"x\n");
         let lines = format!("torn{broken}{}{{\"type\":\"mess\n", entry("b"));
-        let records = take_apart(lines.as_bytes()).remove(0).records;
-        assert_eq!(records.iter().map(|record| record.how).collect::<Vec<_>>(), [How::Joined, How::Whole]);
-        assert_eq!((records[0].range.start, records[0].range.end), (4, records[1].range.start));
-        // A record over two lines between which somebody wrote one of his own is lost; his is not.
+        let damaged = take_apart(lines.as_bytes()).remove(0);
+        let b = damaged.records[0].range.clone();
+        assert_eq!((damaged.records.len(), damaged.broken.as_slice()), (1, &[4..b.start][..]));
+        assert_eq!(damaged.rests(lines.as_bytes(), &[b.clone()]), [0..4, 4..b.start, b.end..lines.len() - 1]);
+        // Of a record over two lines between which another writer put one of its own, that one is whole.
         let (first, last) = broken.split_once('\n').unwrap();
-        assert_eq!(found(&format!("{first}{}\n{last}", entry("b"))), [("b".to_owned(), first.len())]);
-    }
-
-    #[test]
-    fn tokens_on_several_lines_are_joined() {
-        let lines = entry("a").replace("\"parentId\"", "\n  \"parentId\"");
-        let record = take_apart(lines.as_bytes()).remove(0).records.remove(0);
-        assert_eq!((record.how, record.range), (How::Joined, 0..lines.len()));
-        assert!(!record.line.contains(&b'\n') && Raw::parse(&record.line).is_ok());
+        let lines = format!("{first}{}\n{last}", entry("b"));
+        assert_eq!(found(&lines), [("b".to_owned(), first.len())]);
     }
 
     /// Lines that make every shortcut fail as late as it can.
@@ -577,10 +621,8 @@ mod tests {
                 end = damaged.range.start;
                 for record in damaged.records {
                     prop_assert!(end <= record.range.start && record.range.end <= damaged.range.end);
-                    prop_assert!(Raw::parse(&record.line).is_ok() && !record.line.contains(&b'\n'));
-                    if record.how == How::Whole {
-                        prop_assert_eq!(&bytes[record.range.clone()], &record.line[..]);
-                    }
+                    let line = &bytes[record.range.clone()];
+                    prop_assert!(Raw::parse(line).is_ok() && !line.contains(&b'\n') && !line.contains(&0));
                     end = record.range.end;
                 }
                 end = damaged.range.end;

@@ -14,7 +14,7 @@ use crate::header::Header;
 use crate::id::EntryId;
 use crate::json::{JsText, Raw};
 use crate::outline::{Outline, Row};
-use crate::salvage::{Damaged, Flaw, How};
+use crate::salvage::{Damaged, Flaw};
 use crate::tree;
 use crate::version::Upgrade;
 
@@ -125,19 +125,25 @@ codes! {
         "left as it is: the file has these records already, or the rest of the line would be taken for an entry";
     /// A line with NUL bytes, as power failures leave them.
     NulBytes: "nul-bytes", Error, "nothing on the line is seen",
-        "left as it is: there is no whole record among the NUL bytes";
+        "left as it is: what the NUL bytes replaced is nowhere else; readers skip the line";
     /// A record that is broken by a newline inside a string.
     RawNewline: "raw-newline", Error, "the record is not seen",
-        "left as it is: the file has this record already";
+        "left as it is: the file has this record already, or the line may still be written";
     /// A line that is no JSON for any other reason.
     Malformed: "malformed", Error, "the line is not seen",
-        "left as it is: it holds no whole record; readers skip the line";
+        "left as it is: it does not hold a whole record; readers skip the line";
     /// A line over the line cap.
     TooLong: "too-long", Error, "the line is not looked into",
         "left as it is: it is kept and copied";
     /// A header that is not readable where it should be.
     NoHeader: "no-header", Error, "pi takes the file for something else and does not open it",
-        "left as it is: no header is found in the lines before the first entry";
+        "left as it is: the file has no entries";
+    /// A header that repair has rebuilt.
+    RebuiltHeader: "rebuilt-header", Note, "none",
+        "left as it is: the original header is lost";
+    /// A record that repair has marked as incomplete.
+    Incomplete: "incomplete", Note, "the record is not in the context",
+        "left as it is: what is missing is nowhere else";
     /// A header that is not the first.
     ExtraHeader: "extra-header", Warning, "the line counts for nothing; older programs may start over there",
         "left as it is: which one is right cannot be told";
@@ -258,16 +264,16 @@ pub fn version(outline: &Outline, header: &Header) -> Option<Finding> {
 
 /// What a damaged line is. `line` and `offset` are those of its first byte.
 pub fn damage(damaged: &Damaged, line: u64, offset: u64) -> Finding {
-    let how = damaged.records.iter().map(|record| record.how).max();
-    let (code, what) = match (how, damaged.flaw) {
-        (Some(How::Whole), Flaw::Torn | Flaw::Other) => (Code::Fused, "is not a line of its own"),
-        (Some(How::Whole | How::WithoutNuls), _) => (Code::NulBytes, "stands among NUL bytes"),
-        (Some(How::Joined), _) => (Code::RawNewline, "is broken by a newline inside it"),
-        (None, Flaw::Torn) => (Code::Torn, "the line ends in the middle of a record"),
-        (None, Flaw::Nuls) => (Code::NulBytes, "NUL bytes"),
-        (None, Flaw::Other) => (Code::Malformed, "not valid JSON"),
+    let (code, what) = match (damaged.broken.len(), damaged.flaw, damaged.records.len()) {
+        (1.., _, _) => (Code::RawNewline, "a newline inside a record breaks it"),
+        (_, Flaw::Nuls, 0) => (Code::NulBytes, "NUL bytes"),
+        (_, Flaw::Nuls, _) => (Code::NulBytes, "stands among NUL bytes"),
+        (_, _, 1..) => (Code::Fused, "is not a line of its own"),
+        (_, Flaw::Torn, 0) => (Code::Torn, "the line ends in the middle of a record"),
+        (_, Flaw::Other, 0) => (Code::Malformed, "not valid JSON"),
     };
     let message = match damaged.records.as_slice() {
+        _ if code == Code::RawNewline => what.to_owned(),
         [] => what.to_owned(),
         [record] => format!("record {} {what}", record.id),
         records => format!("{} records ({}) on one damaged line", records.len(), ids(records.iter().map(|it| &it.id))),

@@ -14,6 +14,9 @@ const MAGIC: [u8; 8] = *b"sessile\x1a";
 /// Tells a file that was written in another byte order, or by something that thought it knew better.
 const BYTE_ORDER: u32 = 0x0a0b_0c0d;
 
+/// The longest cache that is read whole. A longer one is as good as none, and made again.
+const MOST: u64 = 1 << 30;
+
 /// Magic, kind, version, byte order, length of the body and checksum.
 const HEAD: usize = 8 + 4 + 4 + 4 + 8 + 4;
 
@@ -60,7 +63,7 @@ impl Caches {
 
     /// What a cache file holds; none if there is none, or none that can be believed.
     pub fn read(&self, kind: Kind, name: &str) -> Option<Cached> {
-        let bytes = read_whole(self.os.as_ref(), &self.path(kind, name)).ok()?;
+        let bytes = read_whole(self.os.as_ref(), &self.path(kind, name), MOST).ok()?;
         check(kind, &bytes)?;
         Some(Cached(bytes))
     }

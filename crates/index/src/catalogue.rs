@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sessile_core::info::{Collected, FirstValue, HeaderInfo};
 use sessile_core::location::fingerprint;
@@ -78,6 +78,26 @@ impl Catalogue {
 
     fn row_at(&self, place: &Place) -> Row<'_> {
         Row { mark: place.mark, state: &self.body[place.state.clone()] }
+    }
+
+    /// The directories of which something is kept.
+    pub(crate) fn directories(caches: &Caches) -> Vec<PathBuf> {
+        let directory = |path: &PathBuf| {
+            let body = caches.read(CATALOGUE, path.file_name()?.to_str()?)?;
+            Some(PathBuf::from(OsStr::from_bytes(Reader::new(&body).bytes()?)))
+        };
+        caches.files(CATALOGUE).iter().filter_map(directory).collect()
+    }
+
+    /// Takes away what is kept of a directory.
+    pub(crate) fn drop_all(caches: &Caches, directory: &Path) {
+        caches.remove(CATALOGUE, &file_name(directory));
+    }
+
+    /// The files that have rows, with their rows.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&OsStr, Row<'_>)> {
+        let name = |place: &Place| OsStr::from_bytes(&self.body[place.name.clone()]);
+        self.places.iter().map(move |place| (name(place), self.row_at(place)))
     }
 
     /// How many files have rows.

@@ -7,6 +7,7 @@
 
 mod cache;
 mod catalogue;
+mod check;
 mod mark;
 mod outlines;
 pub mod text;
@@ -14,5 +15,7 @@ mod upkeep;
 
 pub use cache::{Cached, Caches, Kind};
 pub use catalogue::{CATALOGUE, Catalogue, Gathered, Gatherer, NewRow, Row};
+pub use check::Dropped;
 pub use mark::{Freshness, Mark};
+pub use outlines::SavedOutline;
 pub use upkeep::Usage;

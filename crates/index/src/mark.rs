@@ -7,8 +7,8 @@ use sessile_store::os::{Identity, OsFile, Stat, read_fully};
 /// How much of a file is hashed at one place.
 const BLOCK: u64 = 4 << 10;
 
-/// Files up to this length are hashed as a whole.
-const SMALL: u64 = 1 << 20;
+/// Files up to this length are hashed as a whole, which takes a millisecond or two.
+const SMALL: u64 = 4 << 20;
 
 /// In larger files so many blocks between the first and the last are hashed.
 const N_SAMPLES: u64 = 14;
@@ -27,6 +27,8 @@ pub struct Mark {
     changed_ns: i64,
     /// Whether the file was so new that its time proves nothing.
     is_racy: bool,
+    /// Whether a part of the prefix was believed and not read.
+    is_doubted: bool,
     /// Of the prefix: of all of it, or of a few blocks.
     checksum: u32,
 }
@@ -53,8 +55,22 @@ impl Mark {
             length: stat.length,
             changed_ns: stat.changed_ns,
             is_racy: is_racy(stat, now_ms),
+            is_doubted: false,
             checksum: checksum(file, end)?,
         })
+    }
+
+    /// The same mark of a prefix of which a part was believed, because of what was known before, and not read again.
+    #[must_use]
+    pub fn doubted_if(self, is_doubted: bool) -> Self {
+        Self { is_doubted: is_doubted && self.end > SMALL, ..self }
+    }
+
+    /// Whether a file that was found to be as fresh as this may have been changed within the prefix all the same.
+    ///
+    /// A large file that was added to is compared at a few places only, and so what is between them is believed.
+    pub fn is_doubtful(&self, freshness: Freshness) -> bool {
+        self.is_doubted || (freshness == Freshness::Grown && self.end > SMALL)
     }
 
     /// How many bytes of the file are marked.
@@ -103,7 +119,7 @@ impl Mark {
             place.copy_from_slice(&field.to_le_bytes());
         }
         bytes[40..44].copy_from_slice(&self.checksum.to_le_bytes());
-        bytes[44] = u8::from(self.is_racy);
+        bytes[44] = u8::from(self.is_racy) | u8::from(self.is_doubted) << 1;
         bytes
     }
 
@@ -124,7 +140,8 @@ impl Mark {
             end: field(2),
             length: field(3),
             changed_ns: i64::from_le_bytes(field(4).to_le_bytes()),
-            is_racy: bytes[44] != 0,
+            is_racy: bytes[44] & 1 != 0,
+            is_doubted: bytes[44] & 2 != 0,
             checksum: u32::from_le_bytes(checksum),
         }
     }
@@ -189,7 +206,7 @@ mod tests {
     fn a_file_is_the_same_has_grown_or_is_another() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
-        for length in [0, 10, 100_000, 3_000_000] {
+        for length in [0, 10, 100_000, 3_000_000, 6_000_000] {
             std::fs::write(&path, vec![b'x'; length]).unwrap();
             let known = mark(&path, 10_000);
             assert_eq!(freshness(&known, &path), Freshness::Same);

@@ -64,7 +64,7 @@ impl Caches {
     }
 
     /// The files of a kind. Whatever else somebody has put beside them is not ours to count or remove.
-    fn files(&self, kind: Kind) -> Vec<PathBuf> {
+    pub(crate) fn files(&self, kind: Kind) -> Vec<PathBuf> {
         let there = self.os().list(&self.root().join(kind.directory)).unwrap_or_default();
         let is_own = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

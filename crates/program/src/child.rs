@@ -1,7 +1,7 @@
 //! A program at work, within bounds of time and output.
 
 use std::io::{self, Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -61,13 +61,21 @@ pub fn run(mut command: Command, input: Vec<u8>, limits: Limits, cancel: &Cancel
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn()?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not read to the end is judged by what it prints.
-        thread::spawn(move || stdin.write_all(&input));
-    }
-    let output = reader(child.stdout.take(), limits.output.saturating_add(1), false);
-    let errors = reader(child.stderr.take(), MAX_ERRORS, true);
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (_, output) = channel();
     let mut waiting = Waiting { child, output, limits, since: Instant::now() };
+    let listened = listen(pipes, input, limits);
+    let errors = match listened {
+        Ok((output, errors)) => {
+            waiting.output = output;
+            errors
+        }
+        Err(error) => {
+            // Without threads for its pipes the program would wait for ever.
+            waiting.end_group();
+            return Err(error);
+        }
+    };
     let (ended, output) = waiting.until_end(cancel);
     waiting.end_group();
     let errors = errors.recv_timeout(GRACE).unwrap_or_default();
@@ -131,10 +139,25 @@ impl Waiting {
     }
 }
 
+/// Starts the threads that feed a program and take what it prints.
+fn listen(
+    (stdin, stdout, stderr): (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>),
+    input: Vec<u8>,
+    limits: Limits,
+) -> io::Result<(Receiver<Vec<u8>>, Receiver<Vec<u8>>)> {
+    let output = reader(stdout, limits.output.saturating_add(1), false)?;
+    let errors = reader(stderr, MAX_ERRORS, true)?;
+    if let Some(mut stdin) = stdin {
+        // A program that does not read to the end is judged by what it prints.
+        thread::Builder::new().spawn(move || stdin.write_all(&input))?;
+    }
+    Ok((output, errors))
+}
+
 /// Reads to the end on a thread of its own. Keeps the first `most` bytes and then stops, or the last ones.
-fn reader(pipe: Option<impl Read + Send + 'static>, most: usize, keeps_last: bool) -> Receiver<Vec<u8>> {
+fn reader(pipe: Option<impl Read + Send + 'static>, most: usize, keeps_last: bool) -> io::Result<Receiver<Vec<u8>>> {
     let (sender, receiver) = channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut kept = Vec::new();
         let mut chunk = [0; 8192];
         let Some(mut pipe) = pipe else { return };
@@ -150,8 +173,8 @@ fn reader(pipe: Option<impl Read + Send + 'static>, most: usize, keeps_last: boo
         }
         // Nobody may be waiting any more.
         drop(sender.send(kept));
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 /// The end of a text.

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use sessile::ShutdownReason;
-use sessile::json::Json;
+use sessile::json::{Json, ObjectWriter};
+use sessile::{ShutdownReason, threads};
 
 use crate::catalogue::Command;
 use crate::command::hooks::Hooks;
@@ -91,9 +91,10 @@ impl Connection {
 
     /// Takes requests until there are no more, and waits until all are answered.
     pub(crate) fn run(self: &Arc<Self>, input: impl Read) {
-        std::thread::scope(|scope| {
-            scope.spawn(|| self.handle_all());
-            self.read_all(input);
+        std::thread::scope(|scope| match threads::spawn_in(scope, || self.handle_all()) {
+            Ok(_) => self.read_all(input),
+            // The client learns why it is not served, and the others are served on.
+            Err(error) => self.outbox.send(&[unserved(&Failure::no_thread(&error)).raw().as_bytes()]),
         });
         let mut n_aside = lock(&self.n_aside);
         while *n_aside > 0 {
@@ -233,20 +234,16 @@ impl Connection {
         let me = self.shared().filter(|_| command.takes_long);
         let Some(me) = me else { return self.run_command(command, request) };
         self.wait_for_room_aside();
-        let request = request.clone();
-        let spawned = std::thread::Builder::new().name(command.name.to_owned()).spawn(move || {
+        let theirs = request.clone();
+        let spawned = threads::spawn(command.name, move || {
             let aside = Aside(&me);
-            me.run_command(command, &request);
+            me.run_command(command, &theirs);
             me.outbox.flush();
             drop(aside);
         });
         if let Err(error) = spawned {
             *lock(&self.n_aside) -= 1;
-            // The request went with the thread that could not be had.
-            let mut notice = sessile::json::ObjectWriter::new();
-            notice.string("type", "response").string("command", command.name).bool("success", false);
-            notice.string("error", &format!("no thread could be started: {error}")).string("code", "IO");
-            self.outbox.send(&[notice.finish().raw().as_bytes()]);
+            self.refuse(request, &Failure::no_thread(&error));
         }
     }
 
@@ -268,9 +265,14 @@ impl Connection {
             .copied()
             .try_for_each(|field| shape::check(std::slice::from_ref(&field), request.body.raw()));
         let outcome: Outcome = match checked {
-            // Whatever goes wrong in one command, the others are answered.
-            Ok(()) => catch_unwind(AssertUnwindSafe(|| (command.run)(&call)))
-                .unwrap_or_else(|_| Err(Failure::new(Code::Io, format!("{} ended unexpectedly", command.name)))),
+            Ok(()) => match self.run_guarded(command, &call) {
+                // Nothing was done yet, and what was wrong is read again.
+                Err(failure) if failure.is_stale => {
+                    self.engine.sessions().iter().for_each(|session| drop(session.lock_fresh()));
+                    self.run_guarded(command, &call)
+                }
+                outcome => outcome,
+            },
             Err(wrong) => Err(Failure::invalid(format!("{}: {wrong}", command.name))),
         };
         match outcome {
@@ -281,6 +283,14 @@ impl Connection {
             }
             Err(failure) => self.refuse(request, &failure),
         }
+    }
+
+    /// Runs a command. Whatever goes wrong in it, the others are answered.
+    fn run_guarded(&self, command: &'static Command, call: &Call<'_>) -> Outcome {
+        catch_unwind(AssertUnwindSafe(|| (command.run)(call))).unwrap_or_else(|_| {
+            self.engine.sessions().iter().for_each(|session| session.clear_up());
+            Err(Failure::new(Code::Io, format!("{} ended unexpectedly", command.name)))
+        })
     }
 
     fn answer(&self, request: &Request, data: Option<&[u8]>) {
@@ -321,7 +331,7 @@ impl Connection {
         if !std::mem::replace(&mut later.has_teller, true)
             && let Some(me) = self.shared()
         {
-            let spawned = std::thread::Builder::new().name("teller".to_owned()).spawn(move || me.tell_what_waits());
+            let spawned = threads::spawn("teller", move || me.tell_what_waits());
             later.has_teller = spawned.is_ok();
         }
         drop(later);
@@ -339,6 +349,14 @@ impl Connection {
             self.outbox.send_now(&[event.to_text().as_bytes()]);
         }
     }
+}
+
+/// What a client is told that is not served at all.
+pub(crate) fn unserved(failure: &Failure) -> Json {
+    let mut answer = ObjectWriter::new();
+    answer.string("type", "response").string("command", "connect").bool("success", false);
+    answer.string("error", &failure.message).string("code", failure.code.word());
+    answer.finish()
 }
 
 /// A command on a thread of its own, counted until it is done, also if it panics.

@@ -65,11 +65,13 @@ pub struct Failure {
     pub message: String,
     /// The last entry of the session, if that is not the one that was expected; none in it for no entry at all.
     pub leaf: Option<Option<EntryId>>,
+    /// Whether what was kept of a session is wrong, and was dropped, so that asking again helps.
+    pub(crate) is_stale: bool,
 }
 
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), leaf: None }
+        Self { code, message: message.into(), leaf: None, is_stale: false }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -82,6 +84,11 @@ impl Failure {
 
     pub(crate) fn not_supported(message: impl Into<String>) -> Self {
         Self::new(Code::NotSupported, message)
+    }
+
+    /// The system gives this process no more threads.
+    pub(crate) fn no_thread(error: &std::io::Error) -> Self {
+        Self::new(Code::Io, format!("no thread could be started: {error}"))
     }
 
     /// The same failure in other words: those that pi's clients know.
@@ -102,7 +109,7 @@ impl From<SessionError> for Failure {
             SessionError::InUse { .. } | SessionError::OperationRunning { .. } => Code::SessionBusy,
             SessionError::ReadOnly | SessionError::NewerVersion { .. } => Code::ReadOnly,
             SessionError::Cancelled => Code::Cancelled,
-            SessionError::Changed { .. } | SessionError::Summary { .. } => Code::Io,
+            SessionError::Changed { .. } | SessionError::Stale { .. } | SessionError::Summary { .. } => Code::Io,
             SessionError::CannotFork { source, .. } => match source.as_ref() {
                 SessionError::Store(error) => store_code(error),
                 _ => Code::InvalidArgument,
@@ -110,6 +117,7 @@ impl From<SessionError> for Failure {
             _ => Code::InvalidArgument,
         };
         let mut failure = Self::new(code, chain(&error));
+        failure.is_stale = matches!(error, SessionError::Stale { .. });
         if let SessionError::LeafMoved { actual, .. } = error {
             failure.leaf = Some(actual);
         }

@@ -86,7 +86,20 @@ impl OpenSession {
 
     /// The session, for this thread alone while the guard lives. Nobody waits for a client while holding it.
     pub(crate) fn lock(&self) -> HostGuard<'_> {
-        HostGuard(lock(&self.host))
+        let mut host = lock(&self.host);
+        if self.host.is_poisoned() {
+            // Whoever panicked had the session. It must not keep other programs out, and is read again.
+            host.session_mut().abandon();
+            self.host.clear_poison();
+        }
+        HostGuard(host)
+    }
+
+    /// Gives back what a command that panicked has left behind, if it was at work on this session.
+    pub(crate) fn clear_up(&self) {
+        if self.host.is_poisoned() {
+            drop(self.lock());
+        }
     }
 
     /// The session with what other programs have added. A file that cannot be read right now is as it was.

@@ -1,17 +1,32 @@
 //! A Unix socket that several clients connect to.
 
 use std::fs::{self, Permissions};
-use std::io::{self, ErrorKind};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
+use sessile::threads;
+
+use crate::connection::unserved;
 use crate::engine::Engine;
+use crate::failure::{Code, Failure};
 
 /// How many clients may be connected at once.
 const MAX_CLIENTS: usize = 256;
+
+/// The first and the longest pause after a client could not be taken, as at the limit on open files.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+/// What the directories are called in which sockets are made.
+const HIDDEN: &str = ".sessile-socket-";
+
+/// A directory in which a socket is made is there for less than this, unless its process was killed.
+const LEFT_OVER: Duration = Duration::from_secs(60);
 
 /// A socket in the file system that only its owner can connect to.
 pub struct Socket {
@@ -39,8 +54,10 @@ impl Socket {
             },
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // In a directory of its own, which nobody else can look into, it is never open to others.
-        let hidden = directory.join(format!(".sessile-{}", std::process::id()));
+        remove_left_overs(directory);
+        // In a directory of its own, which nobody else can look into, it is never open to others. Its name is new each
+        // time: in a container every start has the same process id.
+        let hidden = directory.join(format!("{HIDDEN}{:016x}", RandomState::new().build_hasher().finish()));
         fs::create_dir(&hidden)?;
         let bound = bind_in(&hidden, path);
         drop(fs::remove_dir_all(&hidden));
@@ -48,24 +65,25 @@ impl Socket {
         Ok(Self { listener: Arc::new(listener), path: path.to_path_buf(), inode })
     }
 
-    /// Takes clients on threads of their own, until the process ends.
-    pub fn serve(&self, engine: &Arc<Engine>) {
+    /// Takes clients on threads of their own, until the process ends. Fails if there is no thread to take them on.
+    ///
+    /// A client that cannot be served is told why, and the others are served on.
+    pub fn serve(&self, engine: &Arc<Engine>) -> io::Result<()> {
         let (listener, engine) = (Arc::clone(&self.listener), Arc::clone(engine));
-        thread::spawn(move || {
+        let accept = move || {
+            let mut pause = PAUSES.0;
             for stream in listener.incoming() {
-                // Who is gone before being served needs no answer.
-                let Ok(stream) = stream else { continue };
-                if engine.n_clients() >= MAX_CLIENTS {
+                let Ok(stream) = stream else {
+                    // At the limit on open files the client stays in the queue, and the next try fails at once as well.
+                    thread::sleep(pause);
+                    pause = (pause * 2).min(PAUSES.1);
                     continue;
-                }
-                let engine = Arc::clone(&engine);
-                thread::spawn(move || {
-                    if let Ok(reading) = stream.try_clone() {
-                        engine.serve(reading, stream);
-                    }
-                });
+                };
+                pause = PAUSES.0;
+                take(&engine, stream);
             }
-        });
+        };
+        threads::spawn("accept", accept).map(drop)
     }
 
     /// Takes the socket away, unless another one is at its place by now.
@@ -73,6 +91,66 @@ impl Socket {
         if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
             drop(fs::remove_file(&self.path));
         }
+    }
+}
+
+/// Serves a client on a thread of its own, or tells it why it is not served.
+fn take(engine: &Arc<Engine>, stream: UnixStream) {
+    if engine.n_clients() >= MAX_CLIENTS {
+        return refuse(&stream, &Failure::new(Code::Io, format!("there are {MAX_CLIENTS} clients already")));
+    }
+    let reading = match stream.try_clone() {
+        Ok(reading) => reading,
+        Err(error) => return refuse(&stream, &Failure::new(Code::Io, format!("cannot serve a client: {error}"))),
+    };
+    let (engine, stream) = (Arc::clone(engine), Arc::new(stream));
+    let theirs = Arc::clone(&stream);
+    let started = threads::spawn("client", move || {
+        engine.serve(reading, Shared(theirs));
+    });
+    if let Err(error) = started {
+        refuse(&stream, &Failure::no_thread(&error));
+    }
+}
+
+/// Tells a client why it is not served. It is not waited for.
+fn refuse(stream: &UnixStream, failure: &Failure) {
+    let mut line = unserved(failure).into_bytes();
+    line.push(b'\n');
+    let mut writer = stream;
+    drop(stream.set_nonblocking(true).and_then(|()| writer.write_all(&line)));
+}
+
+/// A stream that is kept until it is known that somebody serves it.
+struct Shared(Arc<UnixStream>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.as_ref().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.as_ref().flush()
+    }
+}
+
+/// Removes what killed processes have left of making their sockets: directories of ours in which nobody listens.
+fn remove_left_overs(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let is_name = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with(HIDDEN));
+    for hidden in entries.filter_map(Result::ok).filter(is_name).map(|entry| entry.path()) {
+        let Ok(found) = fs::symlink_metadata(&hidden) else { continue };
+        let is_old = found.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > LEFT_OVER));
+        if !found.is_dir() || !is_old {
+            continue;
+        }
+        let made = hidden.join("s");
+        let is_socket = fs::symlink_metadata(&made).is_ok_and(|found| found.file_type().is_socket());
+        if is_socket && UnixStream::connect(&made).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
+            drop(fs::remove_file(&made));
+        }
+        // Only if it is empty: what else lies there is not ours.
+        drop(fs::remove_dir(&hidden));
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::cancel::Cancel;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_index::text::{TextIndex, Updated, survey};
-use sessile_index::{Catalogue, Usage};
+use sessile_index::{Catalogue, Dropped, Usage};
 use sessile_store::{find_sessions, subdirectories};
 
 use crate::error::SessionError;
@@ -156,6 +156,15 @@ impl Sessions {
             Updated::Cancelled => Err(SessionError::Cancelled),
             updated => Ok(updated),
         }
+    }
+
+    /// Compares all caches with the sessions, every byte of them, and drops those that are wrong.
+    ///
+    /// None if somebody is writing one now. What was found when somebody stops it is dropped all the same.
+    pub fn check_caches(&self, cancel: &Cancel) -> Result<Option<Vec<Dropped>>, SessionError> {
+        let Some(caches) = self.world.caches() else { return Ok(Some(Vec::new())) };
+        let dropped = caches.check(&|| cancel.is_cancelled())?;
+        if cancel.is_cancelled() { Err(SessionError::Cancelled) } else { Ok(dropped) }
     }
 
     fn cached_directories(&self, session_dir: Option<&Path>) -> Result<Vec<PathBuf>, SessionError> {

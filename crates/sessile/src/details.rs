@@ -18,6 +18,7 @@ use crate::list::{SessionInfo, row_of};
 use crate::manager::Sessions;
 use crate::place::absolute;
 use crate::stats::tally_json;
+use crate::users::SessionUser;
 use crate::verify::Report;
 
 /// Everything there is to know about one session.
@@ -47,6 +48,8 @@ pub struct SessionDetails {
     pub context: ProjectedEstimate,
     /// Who is writing to it at this moment.
     pub writer: Option<Holder>,
+    /// Who uses it, or seems to.
+    pub users: Vec<SessionUser>,
     /// Whether entries were written that the file may not hold for good yet.
     pub is_guarded: bool,
     /// What is wrong with it.
@@ -81,6 +84,7 @@ impl Sessions {
             shape: session.branch_statistics(),
             context: session.context_tokens()?,
             writer: current_writer(self.world.os(), &path),
+            users: self.users_of(&path, None)?,
             is_guarded: has_guard(self.world.os(), &path),
             report: self.verify(&path)?,
             info,
@@ -159,7 +163,8 @@ impl SessionDetails {
             object.string("since", &to_iso(writer.since_ms));
             out.raw("writer", object.finish().raw());
         }
-        out.bool("guarded", self.is_guarded);
+        let users: Vec<Json> = self.users.iter().map(SessionUser::to_json).collect();
+        out.array("inUse", users.iter().map(Json::raw)).bool("guarded", self.is_guarded);
         out.bool("sound", self.report.is_sound()).integer("findings", number(self.report.findings.len()));
         out.finish()
     }

@@ -27,6 +27,14 @@ pub enum SessionError {
         /// The id.
         id: EntryId,
     },
+    /// The entry would be a line that no reader takes in.
+    #[error("the entry takes {size} bytes as a line of the session; at most {limit} are read again")]
+    EntryTooLarge {
+        /// How many bytes the line has.
+        size: usize,
+        /// How many it may have.
+        limit: usize,
+    },
     /// The entry is not on the path to the current leaf.
     #[error("entry {id} is not on the active branch")]
     NotOnBranch {
@@ -78,6 +86,15 @@ pub enum SessionError {
         line: u64,
         /// What is wrong with it now.
         source: NotJson,
+    },
+    /// What was known of the file from before is wrong: another program has changed it in the middle. What was kept is
+    /// dropped; after a refresh, or opened again, the session is read as it is.
+    #[error("{} was changed in the middle by another program: line {line} is not what it was", path.display())]
+    Stale {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
     },
     /// The file's last entry is not the one the caller expected.
     #[error("the session has moved on: its last entry is {}, not {}", shown(actual.as_ref()), shown(expected.as_ref()))]

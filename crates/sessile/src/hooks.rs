@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sessile_core::json::{ObjectWriter, Raw};
 use sessile_program::{Ended, Limits, Ran};
-use sessile_store::os::{FileKind, Os};
+use sessile_store::os::{FileKind, Os, Stat};
 
 use crate::environment::Environment;
 use crate::event::{BadReply, EventContext, EventKind, HandlerId, Handlers, Reply, SessionEvent};
@@ -38,13 +38,13 @@ pub struct HookFolder {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HookError {
-    /// It is not run, because of what it is.
-    #[error("{} is not run: {reason}", path.display())]
+    /// It is not run, because of what it is, or because of who could have put it there.
+    #[error("the hook {} is not run: {reason}", path.display())]
     Refused {
-        /// The hook, or its folder.
+        /// The hook.
         path: PathBuf,
-        /// What is wrong with it.
-        reason: &'static str,
+        /// What is wrong with it or with a folder that it lies in, and what mends it.
+        reason: String,
     },
     /// It could not be started.
     #[error("{} cannot be run", path.display())]
@@ -125,24 +125,24 @@ impl HookFolder {
         self.answer(path, ran)
     }
 
-    /// Makes sure that nobody but the user decides what is run; none if the hook is gone.
-    fn check(&self, path: &Path) -> Result<Option<()>, HookError> {
-        let refused = |path: &Path, reason| Err(HookError::Refused { path: path.to_path_buf(), reason });
-        let Ok(stat) = self.os.stat(path) else { return Ok(None) };
-        let Ok(folder) = self.os.stat(&self.folder) else { return Ok(None) };
-        for (path, stat) in [(self.folder.as_path(), folder), (path, stat)] {
-            if !stat.is_own {
-                return refused(path, "it belongs to somebody else");
-            }
-            if stat.mode & 0o002 != 0 {
-                return refused(path, "everybody can write to it");
+    /// Makes sure that only the user or the administrator decides what is run; none if the hook is gone.
+    ///
+    /// That takes the hook, the folder of hooks, and the folder that one lies in, which is that of the settings.
+    fn check(&self, hook: &Path) -> Result<Option<()>, HookError> {
+        let refused = |reason: String| Err(HookError::Refused { path: hook.to_path_buf(), reason });
+        for path in [self.folder.parent(), Some(self.folder.as_path()), Some(hook)].into_iter().flatten() {
+            let Ok(stat) = self.os.stat(path) else { return Ok(None) };
+            if let Some(why) = distrusted(&stat) {
+                let (what, fix) = (path.display(), why.fix());
+                return refused(format!("{what} {}; `{fix} {what}` mends that", why.words()));
             }
         }
+        let Ok(stat) = self.os.stat(hook) else { return Ok(None) };
         if stat.kind != FileKind::Regular {
-            return refused(path, "it is no file");
+            return refused("it is not a file".to_owned());
         }
         if stat.mode & 0o100 == 0 {
-            return refused(path, "it is not executable");
+            return refused(format!("it is not executable; `chmod u+x {}` mends that", hook.display()));
         }
         Ok(Some(()))
     }
@@ -174,6 +174,45 @@ impl HookFolder {
             Ended::TooMuch => format!("printed more than {MAX_OUTPUT} bytes"),
         };
         Err(HookError::Ended { path: path.to_path_buf(), what, errors: ran.errors })
+    }
+}
+
+/// Why a file or folder may have been changed by another user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Distrust {
+    Owner,
+    Group,
+    Everybody,
+}
+
+impl Distrust {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Owner => "belongs to another user",
+            Self::Group => "can be written to by its group",
+            Self::Everybody => "can be written to by every user",
+        }
+    }
+
+    /// The command that mends it, up to the path.
+    fn fix(self) -> &'static str {
+        match self {
+            Self::Owner => "chown \"$USER\"",
+            Self::Group | Self::Everybody => "chmod go-w",
+        }
+    }
+}
+
+/// Whether another user than the administrator may have put there what is there.
+fn distrusted(stat: &Stat) -> Option<Distrust> {
+    // In a sticky folder users can take away only what is theirs.
+    let is_sticky = stat.kind == FileKind::Directory && stat.mode & 0o1000 != 0;
+    match () {
+        () if !stat.is_own && !stat.is_roots => Some(Distrust::Owner),
+        () if is_sticky => None,
+        () if stat.mode & 0o002 != 0 => Some(Distrust::Everybody),
+        () if stat.mode & 0o020 != 0 => Some(Distrust::Group),
+        () => None,
     }
 }
 

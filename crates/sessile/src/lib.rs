@@ -75,6 +75,7 @@ struct Hooks;
 
 mod begin;
 mod caches;
+mod clean;
 mod compose;
 mod details;
 mod environment;
@@ -99,12 +100,14 @@ mod session;
 pub mod settings;
 mod splice;
 mod stats;
+mod users;
 mod verify;
 mod watch;
 mod world;
 
 pub use begin::{Begin, Begun};
 pub use caches::{CacheStatus, Rebuilding};
+pub use clean::{Cleaned, Cleaning, KEPT_MS, LeftOver, Stays, TEMPORARY_MS};
 pub use details::SessionDetails;
 pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
@@ -124,7 +127,7 @@ pub use host::{
     SummarisedCompaction,
 };
 pub use import::Imported;
-pub use list::{Children, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
+pub use list::{Children, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
 pub use manager::{
     BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionPlan, CompactionRecord,
     CompactionReport, ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked,
@@ -142,19 +145,23 @@ pub use repair::{Change, Closed, Repair, RepairOptions};
 pub use sample::{Sample, open_sample, write_sample};
 pub use search::{Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 pub use sessile_core::cancel::Cancel;
-pub use sessile_core::salvage::How;
+pub use sessile_core::headerless::Headerless;
 pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, compaction, context, date, diagnostic, draft, entries, entry, head, header, info, json, label, line, llm,
-    location, message, migrate, nearest, outline, picture, tree, version,
+    EntryId, acting, compaction, context, date, diagnostic, draft, entries, entry, head, header, incomplete, info, json,
+    label,
+    line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
-pub use sessile_index::Usage;
 pub use sessile_index::text::Updated;
-pub use sessile_store::os;
-pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, TrashPlace, WriteOptions};
+pub use sessile_index::{Dropped, Usage};
+pub use sessile_store::{
+    Busy, Durability, Durable, Holder, LeftoverKind, Restart, StoreError, TrashPlace, WriteOptions,
+};
+pub use sessile_store::{os, threads};
 pub use session::Acknowledgement;
 pub use stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions};
+pub use users::{AgentSign, SessionUser};
 pub use verify::{HiddenRecord, Report, Verified};
 pub use watch::{StoreEvent, StoreWatcher, WatchOptions};

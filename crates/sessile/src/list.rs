@@ -1,5 +1,6 @@
 //! Finding and listing sessions.
 
+mod damaged;
 mod find;
 mod load;
 mod select;
@@ -19,6 +20,7 @@ use sessile_store::subdirectories;
 use crate::error::SessionError;
 use crate::place::{CwdFilter, given_dir, sessions_root};
 use crate::world::World;
+pub use damaged::DamagedFile;
 pub use find::SessionCandidate;
 pub(crate) use find::{find_by_id, identified, most_recent, read_header};
 use load::Survey;
@@ -105,6 +107,8 @@ pub struct ListOptions<'o> {
     pub progress: Option<&'o mut dyn FnMut(Progress<'_>)>,
     /// Looked at before each file.
     pub cancel: Option<Cancel>,
+    /// Takes the files that look like sessions by their names and cannot be read as such.
+    pub skipped: Option<&'o mut Vec<PathBuf>>,
 }
 
 /// The sessions of a working directory in one directory.

@@ -1,32 +1,29 @@
-//! Mending a session: records come back, orphans get a parent, and nothing else changes.
+//! Mending a session: records come back, what is not whole is marked, and nothing else changes.
 //!
 //! The new file is thought through to the end before a byte is written: it is
 //! held against the old one entry by entry and examined like any other. Only
 //! then it takes the old one's place, and the old one stays beside it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
 use sessile_core::date::to_iso;
-use sessile_core::head::{Parsed, read};
-use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
+use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::outline::Outline;
 use sessile_core::verify::{Code, Finding};
 use sessile_store::os::FileKind;
 use sessile_store::{Busy, FileLog, Log, StoreError, Turn, WriteOptions, make_private, replace, subdirectories};
 
-use crate::environment::Environment;
 use crate::error::SessionError;
 use crate::list::{identified, read_header};
 use crate::manager::Sessions;
 use crate::operations::{OperationKind, SessionPlace, rewriting};
 use crate::place::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::{Spliced, Stored, Text, write};
-use crate::verify::{Adopted, Examined, Fate, examine, exposure, finding_json, vanished, write_place};
+use crate::verify::{Examined, Fate, StandsFor, examine, exposure, finding_json, vanished, write_place};
 use crate::world::World;
 
 /// How to repair.
@@ -69,9 +66,9 @@ pub struct Closed {
 pub struct Change {
     /// The finding it mends.
     pub code: Code,
-    /// The line, counted from 1: in the old file for what was damaged, in the new one for entries with a new parent.
+    /// The line of the file before the repair, counted from 1.
     pub line: u64,
-    /// The byte offset, in the same file as the line.
+    /// The byte offset in the file before the repair.
     pub offset: u64,
     /// What was done.
     pub message: String,
@@ -109,22 +106,26 @@ impl Sessions {
     /// Mends what can be mended in a session.
     ///
     /// Whole records in damaged lines get lines of their own, where they
-    /// stand; what is left of the damaged lines stays too. Then entries whose
-    /// parent is nowhere in the file are hung on the entry before them. The
-    /// original stays beside the file as `<name>.orig-<stamp>`. A file with
-    /// nothing to repair is not touched, so a second repair does nothing.
+    /// stand, byte for byte. What is left of a record becomes an entry that is
+    /// marked as incomplete and is not in the context; so does a parent that
+    /// entries name and that is nowhere in the file. A file of entries without
+    /// a header gets a new one. The original stays beside the file as
+    /// `<name>.orig-<stamp>`. A file with nothing to repair is not touched, so
+    /// a second repair does nothing.
     pub fn repair(&self, path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair, SessionError> {
-        let environment = self.environment();
-        let path = absolute(environment, path.as_ref());
+        let path = absolute(self.environment(), path.as_ref());
         refuse_links(&self.world, &path)?;
         let mut turn = self.turn(&path, options.dry_run)?;
         let restored = turn.as_mut().map(|turn| put_back(&self.world, turn)).transpose()?.flatten();
         let log = FileLog::open(&self.world.os, path.clone(), self.world.writing)?;
         let stored = Stored::new(&log)?;
-        let examined = examine(environment, &path, &stored)?;
-        let salvaged = Spliced::new(&stored, &examined.salvage);
-        let mended = Spliced::new(&salvaged, &examined.adoption);
-        let checked = || check(environment, &path, (&stored, &examined), &mended);
+        let examined = examine(&self.world, &path, &stored)?;
+        if let Some(caches) = self.world.caches() {
+            caches.check_outline(&path);
+        }
+        let headed = Spliced::new(&stored, examined.heading_splices());
+        let mended = Spliced::new(&headed, &examined.splices);
+        let checked = || check(&self.world, &path, (&headed, &examined), &mended);
         let result = examined.is_repairable().then(checked).transpose()?;
         let mut repair = Repair {
             dry_run: options.dry_run,
@@ -136,7 +137,8 @@ impl Sessions {
         repair.changes.extend(restored);
         if options.dry_run {
             let vanished = vanished(&self.world, &repair.path)?;
-            repair.changes.extend(vanished.map(|finding| change(finding.code, 1, 0, finding.message)));
+            repair.changes.extend(vanished.restorable.map(|finding| change(finding.code, 1, 0, finding.message)));
+            repair.left.extend(vanished.expired);
         }
         if options.permissions && !repair.left.is_empty() {
             repair.close(&self.world)?;
@@ -248,7 +250,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Puts back entries that were acknowledged and have vanished, and says so.
 fn put_back(world: &World, turn: &mut FileLog) -> Result<Option<Change>, SessionError> {
-    let Some(finding) = vanished(world, turn.path())? else { return Ok(None) };
+    let Some(finding) = vanished(world, turn.path())?.restorable else { return Ok(None) };
     turn.recover()?;
     Ok(Some(change(finding.code, 1, 0, format!("{}: put back", finding.message))))
 }
@@ -271,84 +273,81 @@ fn change(code: Code, line: u64, offset: u64, message: String) -> Change {
 
 /// What the splices do, in words.
 fn told(examined: &Examined) -> Vec<Change> {
+    let place = |line, offset| match &examined.heading {
+        Some(heading) => heading.before(line, offset),
+        None => (line, offset),
+    };
+    let heading = examined.heading.as_ref();
+    let heading = heading.map(|heading| change(Code::NoHeader, 1, 0, format!("repair {}", heading.remedy)));
     let mark = examined.drops_mark.then(|| change(Code::ByteOrderMark, 1, 0, "mark taken away".to_owned()));
-    let mended = examined.findings.iter().filter(|finding| {
-        matches!(finding.code, Code::Torn | Code::Fused | Code::NulBytes | Code::RawNewline | Code::Malformed)
-    });
-    let code_at: HashMap<u64, Code> = mended.map(|finding| (finding.line, finding.code)).collect();
-    let hidden = examined.hidden.iter().map(|found| {
-        let code = code_at.get(&found.line).copied().unwrap_or(Code::Fused);
-        let id = &found.record.id;
-        let message = match (found.fate, found.record.is_header) {
+    let hidden = examined.hidden().map(|found| {
+        let id = &found.id;
+        let message = match (found.fate, found.is_header) {
             (Fate::IsCopy, _) => format!("record {id} is in the file once instead of twice"),
             (_, true) => format!("header {id} has a line of its own"),
             (_, false) => format!("record {id} has a line of its own"),
         };
-        change(code, found.line, found.at.offset, message)
+        (examined.code_at(found.line).unwrap_or(Code::Fused), found.line, found.at.offset, message)
     });
-    let adopted = examined.adopted.iter().map(|Adopted { line, offset, id, lost, parent }| {
-        change(Code::MissingParent, *line, *offset, format!("entry {id} hangs on {parent} instead of {lost}"))
+    let marks = examined.marks.iter().map(|mark| {
+        let id = &mark.id;
+        let message = match mark.stands_for {
+            StandsFor::Record => format!("what is left of record {id} is kept as an incomplete record"),
+            StandsFor::Rest => format!("what is left of the line is kept as incomplete record {id}"),
+            StandsFor::Lost => format!("an incomplete record stands for entry {id}, which is lost"),
+        };
+        (mark.code, mark.line, mark.at.offset, message)
     });
-    mark.into_iter().chain(hidden).chain(adopted).collect()
+    let mut changes: Vec<_> = hidden.chain(marks).collect();
+    changes.sort_by_key(|(_, _, offset, _)| *offset);
+    let changes = changes.into_iter().map(|(code, line, offset, message)| {
+        let (line, offset) = place(line, offset);
+        change(code, line, offset, message)
+    });
+    heading.into_iter().chain(mark).chain(changes).collect()
 }
 
-/// Makes sure that the new text has everything the old one has, what was to come back, and nothing left to do.
+/// Makes sure that the new text has everything the old one has, what was to be written, and nothing left to do.
 fn check(
-    environment: &dyn Environment,
+    world: &World,
     path: &Path,
     (old, examined): (&dyn Text, &Examined),
     new: &dyn Text,
 ) -> Result<Examined, SessionError> {
     let wrong = |what| SessionError::RepairFailed { path: path.to_path_buf(), what };
-    let result = examine(environment, path, new)?;
+    let result = examine(world, path, new)?;
     if result.is_repairable() {
         return Err(wrong("there would still be something to repair"));
     }
-    let adopted: HashMap<&EntryId, &EntryId> = examined.adopted.iter().map(|it| (&it.id, &it.parent)).collect();
-    let before = prints(old, &examined.outline, &adopted)?;
-    let back = examined
-        .hidden
-        .iter()
-        .filter(|found| found.fate == Fate::ComesBack)
-        .map(|found| print(&found.record.line, &adopted));
+    let before = prints(old, &examined.outline)?;
+    let back = examined.hidden().filter(|found| found.fate == Fate::ComesBack);
+    let back = back.map(|found| (found.at.offset, 1, print(&found.bytes)));
+    let marks = examined.marks.iter().map(|mark| (mark.at.offset, 0, print(&mark.text)));
+    let mut written: Vec<_> = back.chain(marks).collect();
+    // What stands for a lost parent comes before the record that names it.
+    written.sort_by_key(|(offset, order, _)| (*offset, *order));
     let mut before = before.into_iter().peekable();
-    let mut back = back.peekable();
-    for after in prints(new, &result.outline, &HashMap::new())? {
-        let is_known = before.next_if_eq(&after).is_some() || back.next_if_eq(&after).is_some();
+    let mut written = written.into_iter().map(|(.., print)| print).peekable();
+    for after in prints(new, &result.outline)? {
+        let is_known = before.next_if_eq(&after).is_some() || written.next_if_eq(&after).is_some();
         if !is_known {
             return Err(wrong("an entry would change"));
         }
     }
-    if before.next().is_some() || back.next().is_some() {
+    if before.next().is_some() || written.next().is_some() {
         return Err(wrong("an entry would be missing"));
     }
     Ok(result)
 }
 
-/// A fingerprint of each row, as it is to be.
-fn prints(text: &dyn Text, outline: &Outline, adopted: &HashMap<&EntryId, &EntryId>) -> Result<Vec<u64>, StoreError> {
-    let print_row = |row| {
-        let line = text.read(outline.span(row))?;
-        let none = HashMap::new();
-        // Of several entries of one id only the one that counts gets a new parent.
-        Ok(print(&line, if outline.current(row) == row { adopted } else { &none }))
-    };
-    outline.rows().map(print_row).collect()
+/// A fingerprint of the bytes of each row.
+fn prints(text: &dyn Text, outline: &Outline) -> Result<Vec<u64>, StoreError> {
+    outline.rows().map(|row| text.read(outline.span(row)).map(|line| print(&line))).collect()
 }
 
-/// A fingerprint of a line, with the parent it is to have.
-fn print(line: &[u8], adopted: &HashMap<&EntryId, &EntryId>) -> u64 {
-    let id = match read(line) {
-        Parsed::Kept(head) => head.id.map(EntryId::from),
-        _ => None,
-    };
-    let parent = id.and_then(|id| adopted.get(&id).map(|parent| parent.to_json()));
+fn print(line: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    match (Raw::parse(line), parent) {
-        (Ok(value), Some(parent)) => value.edited(&[Edit::Set("parentId", parent.raw())]).raw().hash(&mut hasher),
-        (Ok(value), None) => value.hash(&mut hasher),
-        (Err(_), _) => line.hash(&mut hasher),
-    }
+    line.trim_ascii().hash(&mut hasher);
     hasher.finish()
 }
 

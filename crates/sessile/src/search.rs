@@ -11,7 +11,7 @@ use sessile_core::location::resolve;
 use sessile_core::search::query::Query;
 use sessile_index::text::{Hit, Progress, Recalled, Region, Request, Surveyed, TextIndex, Updated, Updating, survey};
 use sessile_store::os::FileKind;
-use sessile_store::subdirectories;
+use sessile_store::{subdirectories, threads};
 
 pub use hit::SearchHit;
 pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
@@ -218,15 +218,12 @@ impl Shown<'_> {
             return self.in_order(hits);
         }
         let (first, second) = hits.split_at(hits.len() / 2);
-        std::thread::scope(|scope| {
-            let later = scope.spawn(|| self.in_order(second));
-            let hits = self.in_order(first)?;
-            let later = later.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            Ok(hits.and_then(|mut hits| {
-                hits.append(&mut later?);
-                Ok(hits)
-            }))
-        })
+        let (hits, later) = threads::both(|| self.in_order(first), || self.in_order(second));
+        let later = later?;
+        Ok(hits?.and_then(|mut hits| {
+            hits.append(&mut later?);
+            Ok(hits)
+        }))
     }
 
     fn in_order(self, findings: &[Hit]) -> Result<Result<Vec<SearchHit>, usize>, SessionError> {

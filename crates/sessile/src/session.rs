@@ -9,20 +9,25 @@ mod upgrade;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use self::outlined::{outline_of, scan};
+pub(crate) use self::append::entry_ids;
+use self::outlined::{Outlined, outline_of, scan};
 use sessile_core::EntryId;
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, NotJson, Raw, print};
 use sessile_core::label::Labels;
+use sessile_core::line::Span;
 use sessile_core::migrate::upgrade_value;
 use sessile_core::outline::{Outline, Row};
+use sessile_index::Caches;
 use sessile_store::{Durable, FileLog, Log, MemoryLog, Overlay, Ticket};
 
 use crate::environment::Environment;
 use crate::error::SessionError;
 use crate::event::{Event, Happening};
+use crate::place::absolute;
 use crate::world::World;
 
 /// Where a session's bytes are.
@@ -88,6 +93,13 @@ pub(crate) struct Session {
     pub(crate) outline: Outline,
     /// Whether the file has changed so much that the outline says nothing about it.
     is_void: bool,
+    /// Rows before this offset are compared with their lines when those are read: another program has written to the
+    /// file since they were.
+    doubted: u64,
+    /// Whether a line was found that is not what its row says, so that everything has to be read again.
+    is_stale: AtomicBool,
+    /// Where the outline is saved, so that a wrong one can be dropped.
+    saved: Option<(Caches, PathBuf)>,
     pub(crate) leaf: Option<Row>,
     /// Read when first asked for: opening a session decodes no payload.
     labels: OnceLock<Labels>,
@@ -107,6 +119,8 @@ pub(crate) struct Session {
     pub(crate) n_turns: usize,
     /// Where the file is kept as it was before it was upgraded.
     pub(crate) original: Option<PathBuf>,
+    /// Whether we write to the file, and not only look: only then is anything put back that was destroyed in it.
+    is_writer: bool,
 }
 
 /// What a caller expects of the file's last entry.
@@ -137,28 +151,28 @@ impl Session {
     ) -> Result<Self, SessionError> {
         let log = MemoryLog::new(bytes);
         let outline = scan(world, &log)?;
-        Self::new(place(log), outline)
+        Self::new(place(log), Outlined::read(outline))
     }
 
-    /// Opens a file that holds a session; anything else is refused and left as it is.
-    ///
-    /// What an earlier process had acknowledged and somebody has destroyed since is put back first.
+    /// Opens a file that holds a session; anything else is refused and left as it is. Writes nothing.
     pub(crate) fn open_file(world: &World, path: &Path) -> Result<Self, SessionError> {
         Self::open_log(world, FileLog::open(&world.os, path, world.writing)?, path)
     }
 
-    fn open_log(world: &World, mut log: FileLog, path: &Path) -> Result<Self, SessionError> {
+    /// The same to go on writing: what an earlier process had acknowledged and somebody has destroyed since is put back.
+    fn open_for_writing(world: &World, path: &Path) -> Result<Self, SessionError> {
+        let mut session = Self::open_file(world, path)?;
+        session.resume(world)?;
+        Ok(session)
+    }
+
+    fn open_log(world: &World, log: FileLog, path: &Path) -> Result<Self, SessionError> {
         if world.is_in_memory() {
             return Self::open_overlay(world, log, path);
         }
-        let resumed = if world.is_read_only { Ok(()) } else { log.resume() };
         let outline = outline_of(world, &log, path)?;
         let mut session = Self::new(Backing::File { log: Box::new(log), path: path.to_path_buf() }, outline)?;
-        if let Err(error) = resumed {
-            // Reading is possible all the same, and the next append tries again.
-            session.notice(Event::Unguarded { reason: error.to_string() });
-        }
-        session.take_notices();
+        session.saved = world.caches().map(|caches| (caches, absolute(world.environment(), path)));
         Ok(session)
     }
 
@@ -167,14 +181,17 @@ impl Session {
         let outline = outline_of(world, &log, path)?;
         let overlay = Overlay::new(log)?;
         // What was added meanwhile may have completed the last line.
-        let outline = if outline.end() == overlay.length()? { outline } else { scan(world, &overlay)? };
-        let is_old = outline.upgrade().is_needed();
-        let session = Self::new(Backing::File { log: Box::new(overlay), path: path.to_path_buf() }, outline)?;
+        let outline =
+            if outline.outline.end() == overlay.length()? { outline } else { Outlined::read(scan(world, &overlay)?) };
+        let is_old = outline.outline.upgrade().is_needed();
+        let mut session = Self::new(Backing::File { log: Box::new(overlay), path: path.to_path_buf() }, outline)?;
+        session.saved = world.caches().map(|caches| (caches, absolute(world.environment(), path)));
         // Its upgrade belongs to what must not reach the file.
         if is_old { session.into_memory(world) } else { Ok(session) }
     }
 
-    fn new(backing: Backing, outline: Outline) -> Result<Self, SessionError> {
+    fn new(backing: Backing, outlined: Outlined) -> Result<Self, SessionError> {
+        let Outlined { outline, doubted } = outlined;
         let leaf = outline.leaf();
         let Some(row) = outline.header() else {
             return Err(SessionError::NotASession { path: backing.shown_path() });
@@ -190,6 +207,9 @@ impl Session {
             backing,
             outline,
             is_void: false,
+            doubted,
+            is_stale: AtomicBool::new(false),
+            saved: None,
             leaf,
             labels: OnceLock::new(),
             foreign: None,
@@ -200,6 +220,7 @@ impl Session {
             happened: Vec::new(),
             n_turns: 0,
             original: None,
+            is_writer: false,
         })
     }
 
@@ -219,8 +240,46 @@ impl Session {
 
     fn stored_value(&self, row: Row) -> Result<Json, SessionError> {
         self.check_current()?;
-        let line = self.backing.log().read(self.outline.span(row))?;
-        self.parsed(row, &line).map(Raw::to_json)
+        let (around, n_before) = self.span_around(row);
+        let bytes = self.backing.log().read(around)?;
+        let line = self.checked(row, &bytes, n_before)?;
+        self.parsed(row, line).map(Raw::to_json)
+    }
+
+    /// What has to be read for a row: its line, and if that has to be checked, what stands before and behind it.
+    fn span_around(&self, row: Row) -> (Span, usize) {
+        let span = self.outline.span(row);
+        if span.offset >= self.doubted {
+            return (span, 0);
+        }
+        let n_before = span.offset.min(1);
+        // Saved lines are ended ones.
+        let around = Span { offset: span.offset - n_before, len: n_before + span.len + 1 };
+        (around, usize::from(n_before > 0))
+    }
+
+    /// The line of a row in what was read around it, if it is what the row says.
+    ///
+    /// If not, another program has changed the file in the middle. What was saved of it is dropped at once.
+    fn checked<'l>(&self, row: Row, around: &'l [u8], n_before: usize) -> Result<&'l [u8], SessionError> {
+        let span = self.outline.span(row);
+        let len = usize::try_from(span.len).unwrap_or(usize::MAX);
+        let (before, rest) = around.split_at_checked(n_before).unwrap_or_default();
+        let (line, behind) = rest.split_at_checked(len).unwrap_or_default();
+        if span.offset >= self.doubted {
+            return Ok(line);
+        }
+        // A byte order mark may stand before the first line.
+        let begins = before.is_empty() || before == b"\n" || span.offset == 3;
+        let ends = behind.first() == Some(&b'\n') && memchr::memchr(b'\n', line).is_none();
+        if begins && ends && self.outline.is_line_of(row, line) {
+            return Ok(line);
+        }
+        self.is_stale.store(true, Ordering::Relaxed);
+        if let Some((caches, path)) = &self.saved {
+            caches.drop_outline(path);
+        }
+        Err(SessionError::Stale { path: self.backing.shown_path(), line: self.outline.line_number(row) })
     }
 
     /// The value of a line that was read for a row, which was valid when the file was opened.

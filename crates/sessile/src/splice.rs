@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use sessile_core::line::{Line, LineSplitter, Span};
-use sessile_store::{Log, StoreError};
+use sessile_store::{Log, StoreError, behind_hole};
 
 /// How much is read at a time.
 const CHUNK: u64 = 256 << 10;
@@ -31,12 +31,22 @@ pub(crate) trait Text {
     /// Hands on the lines of a span that begins and ends between lines.
     fn lines(&self, span: Span, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError> {
         let mut splitter = LineSplitter::starting_at(span.offset);
-        self.chunks(span, &mut |chunk| {
-            splitter.feed(chunk, on_line);
-            Ok(())
-        })?;
+        let mut at = span.offset;
+        while at < span.end() {
+            let chunk = self.read(Span { offset: at, len: CHUNK.min(span.end() - at) })?;
+            splitter.feed(&chunk, on_line);
+            at += chunk.len() as u64;
+            let next = self.behind_hole(&chunk, at)?.min(span.end());
+            splitter.feed_zeros(next.saturating_sub(at));
+            at = next.max(at);
+        }
         splitter.finish(on_line);
         Ok(())
+    }
+
+    /// Where to read on after a chunk that ends at an offset: there, or behind the hole that it lies in.
+    fn behind_hole(&self, _chunk: &[u8], at: u64) -> Result<u64, StoreError> {
+        Ok(at)
     }
 
     /// All of it.
@@ -64,6 +74,11 @@ impl Text for Stored<'_> {
 
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
         self.log.read(span)
+    }
+
+    fn behind_hole(&self, chunk: &[u8], at: u64) -> Result<u64, StoreError> {
+        let Some(file) = self.log.file() else { return Ok(at) };
+        behind_hole(file, chunk, at).map_err(|error| StoreError::io_at("read", Path::new("the session"), error))
     }
 }
 

@@ -6,10 +6,10 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use sessile::json::Json;
+use sessile::json::{Json, ObjectWriter};
 use sessile::{
     BranchSummary, Cancel, Compaction, EntryId, ForkPosition, ListOptions, NewSession, SessionError, SessionManager,
-    Sessions, StoreError, draft,
+    Sessions, StoreError, WriteOptions, draft,
 };
 use sessile_testkit::Replay;
 use tempfile::TempDir;
@@ -619,4 +619,52 @@ fn a_file_that_was_cut_is_noticed() {
     assert_eq!(session.leaf_id(), None);
     let id = session.append_message(user("on")).unwrap();
     assert_eq!(place.open(&path).leaf_id(), Some(id));
+}
+
+#[test]
+fn a_line_that_would_not_be_read_again_is_not_written() {
+    let place = Place::new();
+    let limit = 2000;
+    let sessions = place.sessions.clone().writing(WriteOptions { longest_line: limit, ..WriteOptions::default() });
+    let path = place.file("s.jsonl", &[&entry("a", None)]);
+    let mut session = sessions.open(&path, None, None).unwrap();
+    // Control characters take six bytes each in a line.
+    for text in ["x".repeat(limit), "\u{1}".repeat(limit / 6)] {
+        let before = (fs::read(&path).unwrap(), session.leaf_id(), session.outline().n_entries());
+        let message = || {
+            let mut message = ObjectWriter::new();
+            message.string("role", "user").string("content", &text).integer("timestamp", 1).finish()
+        };
+        let value = Json::string(&text);
+        let compaction = Compaction { summary: text.clone(), ..Compaction::default() };
+        let summary = BranchSummary { summary: text.clone(), ..BranchSummary::default() };
+        let small = Json::parse(r#"{"role":"user","content":"small","timestamp":1}"#).unwrap();
+        let refusals: Vec<Result<(), SessionError>> = vec![
+            session.append_message(message()).map(drop),
+            session.append_messages(vec![small, message()]).map(drop),
+            session.append_compaction(&compaction).map(drop),
+            session.append_session_info(&text).map(drop),
+            session.append_label_change("a", Some(&text)).map(drop),
+            session.append_custom_entry("c", Some(&value)).map(drop),
+            session.append_custom_message_entry("c", value.clone(), true, None).map(drop),
+            session.branch_with_summary(Some(&EntryId::from("a")), &summary).map(drop),
+        ];
+        for (place, refused) in refusals.into_iter().enumerate() {
+            let error = refused.unwrap_err();
+            let SessionError::EntryTooLarge { size, limit: told } = error else { panic!("{place}: {error}") };
+            assert!(size > limit && told == limit, "{place}: {size}");
+            assert!(error_words(size, limit).contains(&size.to_string()));
+        }
+        let after = (fs::read(&path).unwrap(), session.leaf_id(), session.outline().n_entries());
+        assert_eq!(before, after, "nothing was written, and nothing is remembered");
+    }
+    session.append_message(Json::parse(r#"{"role":"user","content":"fits","timestamp":1}"#).unwrap()).unwrap();
+    // A session that has no file yet refuses too.
+    let mut awaited = sessions.in_memory("/proj", NewSession::default()).unwrap();
+    assert!(matches!(awaited.append_session_info(&"x".repeat(limit)), Err(SessionError::EntryTooLarge { .. })));
+    assert_eq!(WriteOptions::default().longest_line, sessile::line::LINE_CAP);
+}
+
+fn error_words(size: usize, limit: usize) -> String {
+    SessionError::EntryTooLarge { size, limit }.to_string()
 }

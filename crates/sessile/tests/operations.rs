@@ -3,11 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use sessile::os::{Mode, Os};
 use sessile::{
-    Deletion, EntryId, ListOptions, OperationKind, OperationState, Pruning, Reason, SessionError, Sessions, StoreError,
+    Deletion, EntryId, EventKind, ListOptions, OperationKind, OperationState, Pruning, Reason, SessionError, Sessions,
+    StoreError,
 };
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
@@ -223,13 +224,19 @@ fn sidecars_go_with_the_session() {
     sessions.move_session(place(), "/new/place", false).unwrap();
     assert_eq!(names(place().parent().unwrap()).len(), 1, "the original");
     assert_eq!(names(moved_place().parent().unwrap()), [format!(".{NAME}.sessile-guard"), NAME.to_owned()]);
-    // What vanishes at the new place is put back from the guard that came along.
+    // What vanishes at the new place is put back from the guard that came along, before the session goes.
     let whole = os.read_file(moved_place()).unwrap();
     os.foreign_rewrite(moved_place(), content("/new/place"));
-    assert_eq!(sessions.open(moved_place(), None, None).unwrap().session_name().unwrap().as_deref(), Some("x"));
-    assert_eq!(os.read_file(moved_place()), Some(whole));
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&told);
+    sessions.handlers().on(EventKind::Recovered, "test", move |event, context| {
+        noted.lock().unwrap().push((event.kind(), context.session_file.clone(), context.session_id.clone()));
+        Ok(None)
+    });
     sessions.delete(&[moved_place()], Deletion::ToTrash, false).unwrap();
     assert_eq!(names(moved_place().parent().unwrap()), [""; 0]);
+    assert_eq!(os.read_file(trashed()), Some(whole));
+    assert_eq!(*told.lock().unwrap(), [(EventKind::Recovered, Some(moved_place()), "s1".to_owned())]);
 }
 
 #[test]

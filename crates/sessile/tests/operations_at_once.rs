@@ -378,3 +378,21 @@ fn the_log_is_shortened_and_sessions_are_still_found() {
     assert_eq!(operations.last().unwrap().kind, OperationKind::Restore);
     assert!(operations.len() > 400);
 }
+
+/// A process that has a session open writes to the file that has the name, whatever was done to it meanwhile.
+#[test]
+fn a_writer_follows_a_session_that_was_moved_and_brought_back() {
+    for (before, take_away) in [BEFORE[2], BEFORE[3]] {
+        let os = machine();
+        let mut writer = sessions(&os.process(2000), 1).open_existing(place()).unwrap();
+        let mut acknowledged = vec![writer.append_message(UserMessage::new("first", NOW)).unwrap().to_string()];
+        let ours = sessions(&os, 2);
+        take_away(&ours).unwrap();
+        let refused = writer.append_message(UserMessage::new("lost", NOW)).unwrap_err();
+        assert!(matches!(&refused, SessionError::Store(StoreError::Gone { .. })), "{before}: {refused}");
+        ours.undo(None, false).unwrap();
+        acknowledged.push(writer.append_message(UserMessage::new("second", NOW)).unwrap().to_string());
+        assert_whole(&os, &acknowledged, before);
+        assert_eq!(places(&os), [place()], "{before}");
+    }
+}

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use sessile::incomplete::Mark;
 use sessile::{Code, Finding, Remedy, Repair, RepairOptions, Report, SessionError, Sessions, StoreError};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
@@ -76,6 +77,13 @@ fn user(id: &str, parent: &str) -> String {
     message(id, parent, &format!(r#"{{"role":"user","content":"{id}","timestamp":1}}"#))
 }
 
+/// The mark that stands for what is left of a record, or for one of which nothing is left.
+fn mark(id: &str, parent: &str, reason: &str, bytes: Option<&str>) -> String {
+    let (id, parent) = (id.into(), (!parent.is_empty()).then(|| parent.into()));
+    let bytes = bytes.map(str::as_bytes);
+    Mark { id: &id, parent: parent.as_ref(), time: 1_735_689_601_000, reason, bytes }.to_json().to_text().into_owned()
+}
+
 fn codes(findings: &[Finding]) -> String {
     findings.iter().map(|finding| finding.code.word()).collect::<Vec<_>>().join(" ")
 }
@@ -139,15 +147,25 @@ fn sound_files_are_left_alone() {
 }
 
 #[test]
-fn torn_lines_stay_and_what_they_cut_off_is_hung_up_again() {
+fn torn_lines_are_marked_and_the_tree_stays_connected() {
     let (a, c, torn) = (user("a", ""), user("c", "b"), r#"{"type":"message","id":"b","par"#);
     mends(
         &format!("{a}\n{torn}\n{c}\n"),
         "torn missing-parent",
-        "a<- c<a",
-        &format!("{a}\n{torn}\n{}\n", c.replace("\"parentId\":\"b\"", "\"parentId\":\"a\"")),
-        "torn",
+        "a<- b<a c<b",
+        &format!("{a}\n{}\n{c}\n", mark("b", "a", "torn", Some(torn))),
+        "incomplete",
     );
+    // Without an id nothing is known of the record but that the next entry names another parent.
+    let nameless = r#"{"type":"message","id":"b"#;
+    mends(
+        &format!("{a}\n{nameless}\n{c}\n"),
+        "torn missing-parent",
+        "a<- b<a c<b",
+        &format!("{a}\n{nameless}\n{}\n{c}\n", mark("b", "a", "missing-parent", None)),
+        "torn incomplete",
+    );
+    // The last line may still be written.
     leaves(&format!("{a}\n{torn}"), "torn unterminated");
     leaves(&format!("{a}\nwhat is this\n"), "malformed");
 }
@@ -159,37 +177,66 @@ fn records_glued_together_come_back() {
     let shown = "a<- b<a c<b d<c";
     mends(&format!("{a}{b}\n{c}\n{d}\n"), "fused missing-parent", shown, &format!("{a}\n{b}\n{c}\n{d}\n"), "");
     mends(&format!("{a}{b}{c}\n{d}\n"), "fused missing-parent", shown, &format!("{a}\n{b}\n{c}\n{d}\n"), "");
+    let t = |parent: &str| mark("t", parent, "fused", Some(torn));
     mends(
         &format!("{a}\n{torn}{b}\n{c}\n{d}"),
         "fused missing-parent unterminated",
-        shown,
-        &format!("{a}\n{torn}\n{b}\n{c}\n{d}"),
-        "torn unterminated",
+        "a<- t<a b<a c<b d<c",
+        &format!("{a}\n{}\n{b}\n{c}\n{d}", t("a")),
+        "incomplete unterminated",
     );
     mends(
         &format!("{a}\n{b}{torn}\n{c}\n{d}\n"),
         "fused missing-parent",
-        shown,
-        &format!("{a}\n{b}\n{torn}\n{c}\n{d}\n"),
-        "torn",
+        "a<- b<a t<b c<b d<c",
+        &format!("{a}\n{b}\n{}\n{c}\n{d}\n", t("b")),
+        "incomplete",
     );
+    // Of two rests with one id the first stands for the record.
     mends(
         &format!("{a}\n{torn}{b}{c}{torn}\n{d}\n"),
         "fused missing-parent",
-        shown,
-        &format!("{a}\n{torn}\n{b}\n{c}\n{torn}\n{d}\n"),
-        "torn torn",
+        "a<- t<a b<a c<b d<c",
+        &format!("{a}\n{}\n{b}\n{c}\n{torn}\n{d}\n", t("a")),
+        "incomplete torn",
     );
     // The last line of the file is where the conversation goes on.
-    mends(&format!("{a}\n{b}\n{c}\n{torn}{d}\n"), "fused", shown, &format!("{a}\n{b}\n{c}\n{torn}\n{d}\n"), "torn");
+    mends(
+        &format!("{a}\n{b}\n{c}\n{torn}{d}\n"),
+        "fused",
+        "a<- b<a c<b t<c d<c",
+        &format!("{a}\n{b}\n{c}\n{}\n{d}\n", t("c")),
+        "incomplete",
+    );
+}
+
+/// What stands before a record looks like the rest of one that held it: only a record that names it tells.
+#[test]
+fn what_may_be_a_part_comes_back_only_if_it_is_named() {
+    let (a, b, c) = (user("a", ""), user("b", "a"), user("c", "b"));
+    let torn = r#"{"type":"custom","customType":"x","data":"#;
+    mends(
+        &format!("{a}\n{torn}{b}\n{c}\n"),
+        "fused missing-parent",
+        "a<- b<a c<b",
+        &format!("{a}\n{torn}\n{b}\n{c}\n"),
+        "torn",
+    );
+    leaves(&format!("{a}\n{torn}{b}\n"), "fused");
 }
 
 #[test]
-fn nul_bytes_are_taken_out_of_records_alone() {
+fn holes_are_never_closed() {
     let (a, b, c) = (user("a", ""), user("b", "a"), user("c", "b"));
     let shown = "a<- b<a c<b";
     let inside = b.replace("content\":\"", "content\":\"\0\0\0");
-    mends(&format!("{a}\n{inside}\n{c}\n"), "nul-bytes missing-parent", shown, &format!("{a}\n{b}\n{c}\n"), "");
+    mends(
+        &format!("{a}\n{inside}\n{c}\n"),
+        "nul-bytes missing-parent",
+        shown,
+        &format!("{a}\n{}\n{c}\n", mark("b", "a", "nul-bytes", Some(&inside))),
+        "incomplete",
+    );
     mends(
         &format!("{a}\n\0\0{b}\n{c}\n"),
         "nul-bytes missing-parent",
@@ -201,39 +248,80 @@ fn nul_bytes_are_taken_out_of_records_alone() {
     leaves(&format!("{a}\n\0\0\0\n{b}\n\0\0"), "nul-bytes nul-bytes unterminated");
 }
 
+/// The hole took the end of one order and the beginning of another. Closing it made an order that no user gave.
 #[test]
-fn records_with_raw_newlines_become_one_line() {
+fn a_hole_over_two_records_does_not_make_a_third() {
+    let said = |id: &str, parent: &str, text: &str| {
+        user(id, parent).replace(&format!("\"content\":\"{id}\""), &format!("\"content\":\"{text}\""))
+    };
+    let a = said("a", "", "Hello.");
+    let b = said("b", "a", "Delete the staging database, but first make a copy.");
+    let c = said("c", "b", "Wait until the copy is checked.");
+    let d = said("d", "c", "Never say: Drop production now");
+    let e = said("e", "d", "Thanks.");
+    let mut file = format!("{HEADER}\n{a}\n{b}\n{c}\n{d}\n{e}\n");
+    let from = file.find("but first make").unwrap();
+    let to = file.find("Drop production").unwrap();
+    file.replace_range(from..to, &"\0".repeat(to - from));
+    let place = Place::new();
+    let path = place.file(&file);
+    assert_eq!(codes(&place.verify(&path).findings), "nul-bytes missing-parent");
+    place.repair(&path);
+    let session = place.sessions.open(&path, None, None).unwrap();
+    let context = session.build_session_context().unwrap();
+    let texts = format!("{:?}", context.messages);
+    assert!(texts.contains("Hello.") && texts.contains("Thanks."), "{texts}");
+    assert!(!texts.contains("Delete") && !texts.contains("Drop"), "{texts}");
+    // Both halves are kept, each as it is, and the tree stays connected through what stands for the lost entries.
+    assert_eq!(place.shown(&path), "a<- b<a d<b e<d");
+    let after = String::from_utf8(fs::read(&path).unwrap()).unwrap();
+    assert!(after.contains("Delete the staging database, \",{\"nuls\":") && after.contains("Drop production now"));
+    assert_eq!(codes(&place.verify(&path).findings), "incomplete incomplete");
+}
+
+#[test]
+fn records_with_raw_newlines_are_marked() {
     let (a, c) = (user("a", ""), user("c", "b"));
     let broken = user("b", "a").replace("content\":\"b", "content\":\"one\n\n two");
-    let mended = broken.replace('\n', "\\n");
     mends(
         &format!("{a}\n{broken}\n{c}\n"),
         "raw-newline missing-parent",
         "a<- b<a c<b",
-        &format!("{a}\n{mended}\n{c}\n"),
-        "",
-    );
-    leaves(
-        &format!("{a}\n{}\n{c}\n", broken.split('\n').next().unwrap())
-            .replace("\"parentId\":\"b\"", "\"parentId\":\"a\""),
-        "torn",
+        &format!("{a}\n{}\n{c}\n", mark("b", "a", "raw-newline", Some(&broken))),
+        "incomplete",
     );
 }
 
 #[test]
-fn orphans_are_hung_on_what_comes_back() {
+fn lost_parents_are_stood_in_for() {
     // The parent of c is salvaged; that of b, which is salvaged itself, is nowhere.
     let (a, b, c) = (user("a", ""), user("b", "gone"), user("c", "b"));
-    let hung = b.replace("\"gone\"", "\"a\"");
+    let gone = mark("gone", "a", "missing-parent", None);
     mends(
         &format!("{a}\ntorn{b}\n{c}\n"),
         "fused missing-parent",
-        "a<- b<a c<b",
-        &format!("{a}\ntorn\n{hung}\n{c}\n"),
-        "malformed",
+        "a<- gone<a b<gone c<b",
+        &format!("{a}\ntorn\n{gone}\n{b}\n{c}\n"),
+        "malformed incomplete",
     );
-    mends(&format!("{a}\n{b}\n{c}\n"), "missing-parent", "a<- b<a c<b", &format!("{a}\n{hung}\n{c}\n"), "");
+    mends(
+        &format!("{a}\n{b}\n{c}\n"),
+        "missing-parent",
+        "a<- gone<a b<gone c<b",
+        &format!("{a}\n{gone}\n{b}\n{c}\n"),
+        "incomplete",
+    );
     leaves(&format!("{b}\n{c}\n"), "missing-parent");
+    // Several children of one lost parent have one to stand for it; no loop is closed.
+    let d = user("d", "gone");
+    mends(
+        &format!("{a}\n{b}\n{d}\n"),
+        "missing-parent missing-parent",
+        "a<- gone<a b<gone d<gone",
+        &format!("{a}\n{gone}\n{b}\n{d}\n"),
+        "incomplete",
+    );
+    leaves(&format!("{}\n{}\n", user("a", "b"), user("b", "lost")), "missing-parent");
 }
 
 #[test]
@@ -243,9 +331,16 @@ fn what_the_file_has_already_does_not_come_back_twice() {
     mends(&format!("{a}\ntorn{b}{b}\n"), "fused", "a<- b<a", &format!("{a}\ntorn\n{b}\n\n"), "malformed");
     let c = user("c", "b");
     mends(&format!("{a}\n{b}{c}\n{b}\n"), "fused", "a<- c<b b<a", &format!("{a}\n\n{c}\n{b}\n"), "");
-    // Another content under the same id must not come to light.
+    // Another content under the same id must not come to light; what stands beside it must.
     let other = b.replace("\"content\":\"b\"", "\"content\":\"other\"");
-    leaves(&format!("{a}\n{b}\n{other}{c}\n"), "fused");
+    leaves(&format!("{a}\n{b}\n{other}torn\n"), "fused");
+    let place = Place::new();
+    let path = place.file(format!("{HEADER}\n{a}\n{b}\n{other}{c}\n"));
+    place.repair(&path);
+    let after = String::from_utf8(fs::read(&path).unwrap()).unwrap();
+    let lines: Vec<&str> = after.lines().collect();
+    assert_eq!((lines.len(), lines[2], lines[4]), (5, b.as_str(), c.as_str()));
+    assert!(sessile::incomplete::is_marked(lines[3].as_bytes()) && lines[3].contains("other"), "{}", lines[3]);
 }
 
 #[test]
@@ -284,19 +379,20 @@ fn headers_and_versions() {
     let old = format!("{}\n{a}{a}\n", HEADER.replace("\"version\":3,", ""));
     assert_eq!(check(old.clone(), "older-version fused"), old);
     let second = format!("{}\n{a}\ntorn{b}\n", HEADER.replace(":3,", ":2,"));
-    let mended = second.replace("torn{", "torn\n{").replace("\"lost\"", "\"a\"");
+    let lost = mark("lost", "a", "missing-parent", None);
+    let mended = second.replace("torn{", &format!("torn\n{lost}\n{{"));
     assert_eq!(check(second, "older-version fused"), mended);
     assert_eq!(check(format!("\u{feff}{HEADER}\n{a}\n"), "byte-order-mark"), format!("{HEADER}\n{a}\n"));
     // A header that can be found again, and one that cannot.
     assert_eq!(check(format!("\0\0{HEADER}\n{a}\n"), "nul-bytes no-header"), format!("\0\0\n{HEADER}\n{a}\n"));
     assert_eq!(
         check(format!("{HEADER}{a}\n{b}\n"), "fused no-header missing-parent"),
-        format!("{HEADER}\n{a}\n{b}\n").replace("\"lost\"", "\"a\"")
+        format!("{HEADER}\n{a}\n{lost}\n{b}\n")
     );
     // Nothing may come to stand before the header.
     let early = format!("torn{a}\n{HEADER}\n");
     assert_eq!(check(early.clone(), "fused"), early);
-    for content in ["", "\n", "hello\n", &a, "\0\0\0"] {
+    for content in ["", "\n", "hello\n", "{\"type\":\"message\"}", "{\"id\":\"a\",\"parentId\":null}", "\0\0\0"] {
         let path = place.file(content);
         assert!(matches!(place.sessions.verify(&path), Err(SessionError::NotASession { .. })), "{content:?}");
         assert!(matches!(
@@ -402,9 +498,140 @@ fn links_are_refused_before_anything_else_is_done() {
 #[test]
 fn what_is_left_of_a_line_does_not_become_an_entry() {
     let (a, b) = (user("a", ""), user("b", "a"));
-    leaves(&format!("{a}\n{{\"x\":1}}{b}\n"), "fused");
-    leaves(&format!("{a}\n{b}5\n"), "fused");
     mends(&format!("{a}\n{b}null\n"), "fused", "a<- b<a", &format!("{a}\n{b}\nnull\n"), "empty-value");
+    for (before, after) in [("{\"x\":1}", ""), ("", "5")] {
+        let place = Place::new();
+        let path = place.file(format!("{HEADER}\n{a}\n{before}{b}{after}\n"));
+        place.repair(&path);
+        let lines = String::from_utf8(fs::read(&path).unwrap()).unwrap();
+        let marks: Vec<&str> = lines.lines().filter(|line| line.contains("sessile:incomplete")).collect();
+        assert_eq!((marks.len(), lines.lines().count()), (1, 4), "{lines}");
+        assert!(lines.lines().any(|line| line == b));
+        assert_eq!(codes(&place.verify(&path).findings), "incomplete");
+    }
+}
+
+/// The name of a file whose session has this id.
+const NAMED: &str = "2025-01-01T00-00-00-000Z_0193f5a2-aaaa-7000-8000-000000000001.jsonl";
+
+/// A file without its header in a directory of pi's store.
+fn headerless(place: &Place, name: &str, directory: &str, content: &str) -> PathBuf {
+    let path = place.dir.path().join(".pi/agent/sessions").join(directory).join(name);
+    write_private(&path, content.as_bytes());
+    fs::set_permissions(path.parent().unwrap(), fs::Permissions::from_mode(0o700)).unwrap();
+    path
+}
+
+fn header_of(path: &Path) -> serde_json::Value {
+    serde_json::from_str(fs::read_to_string(path).unwrap().lines().next().unwrap()).unwrap()
+}
+
+#[test]
+fn a_lost_header_is_rebuilt() {
+    let place = Place::new();
+    let (a, b) = (user("a", ""), user("b", "a"));
+    for torn in ["{\"type\":\"session\",\"ver\n", "", "\0\0\0\0\n", "x\"}\n", "{\"type\":\"session\",\"ver"] {
+        let content = format!("{torn}{a}\n{b}\n");
+        let path = headerless(&place, NAMED, "--home-me-proj--", &content);
+        let report = place.verify(&path);
+        assert_eq!(report.findings[0].code, Code::NoHeader, "{torn}: {report:?}");
+        assert!(matches!(report.findings[0].remedy, Remedy::Repair(_)));
+        let repair = place.repair(&path);
+        assert_eq!(fs::read(repair.original.unwrap()).unwrap(), content.as_bytes());
+        assert_eq!(codes(&repair.left), "rebuilt-header", "{torn}");
+        assert_eq!(place.verify(&path).findings, repair.left);
+        assert!(place.verify(&path).is_sound());
+        let header = header_of(&path);
+        assert_eq!(header["id"], "0193f5a2-aaaa-7000-8000-000000000001");
+        assert_eq!(
+            (&header["cwd"], &header["timestamp"]),
+            (&"/home/me/proj".into(), &"2025-01-01T00:00:01.000Z".into())
+        );
+        assert_eq!(header["sessile:rebuilt"]["id"], "the file name");
+        let pieces = header["sessile:rebuilt"]["pieces"].to_string();
+        let pieces = sessile::json::Json::parse(&pieces).unwrap();
+        let kept = sessile::incomplete::bytes_of(pieces.raw()).unwrap_or_default();
+        assert_eq!(kept, torn.trim_end_matches('\n').as_bytes(), "{torn}");
+        assert_eq!(place.shown(&path), "a<- b<a");
+        assert_eq!(place.repair(&path).changes, []);
+        fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn a_header_is_rebuilt_from_what_is_known() {
+    let place = Place::new();
+    let a = user("a", "");
+    // The entries know the directory, which its name spells in two ways.
+    let knowing = a.replace("\"content\":\"a\"", "\"content\":\"look at /home/me/my-proj/src/x.rs\"");
+    let path = headerless(&place, "x.jsonl", "--home-me-my-proj--", &format!("torn\n{knowing}\n"));
+    place.repair(&path);
+    let header = header_of(&path);
+    assert_eq!(
+        (&header["cwd"], &header["sessile:rebuilt"]["cwd"]),
+        (&"/home/me/my-proj".into(), &"the entries".into())
+    );
+    assert_eq!(header["sessile:rebuilt"]["id"], "nothing: it is new");
+    // Another session of the directory knows it as well.
+    write_private(&path, format!("{}\n{a}\n", HEADER.replace("/proj", "/home/me/my-proj")).as_bytes());
+    let other = headerless(&place, "y.jsonl", "--home-me-my-proj--", &format!("{a}\n"));
+    place.repair(&other);
+    assert_eq!(header_of(&other)["cwd"], "/home/me/my-proj");
+    // What is left of the header counts before anything else, but for the id in the name.
+    let torn =
+        r#"{"type":"session","version":3,"id":"old","timestamp":"2024-01-01T00:00:00.000Z","cwd":"/else","paren"#;
+    let path = headerless(&place, "z.jsonl", "--home-me-my-proj--", &format!("{torn}\n{a}\n"));
+    place.repair(&path);
+    let header = header_of(&path);
+    assert_eq!((&header["id"], &header["cwd"]), (&"old".into(), &"/else".into()));
+    assert_eq!(header["timestamp"], "2024-01-01T00:00:00.000Z");
+    // A header further down is the header.
+    let path = headerless(&place, "w.jsonl", "--home-me-my-proj--", &format!("{a}\n{HEADER}\n"));
+    let repair = place.repair(&path);
+    assert_eq!(codes(&repair.left), "extra-header");
+    assert_eq!(fs::read_to_string(&path).unwrap(), format!("{HEADER}\n{a}\n{HEADER}\n"));
+}
+
+#[test]
+fn entries_without_a_header_are_told_apart_from_other_files() {
+    let place = Place::new();
+    let path = place.file(format!("{}\n{}\n", user("b", "a"), user("c", "b")));
+    let found = place.sessions.headerless(&path).unwrap().unwrap();
+    assert_eq!((found.n_entries, found.first_id, found.first_parent), (2, "b".into(), Some("a".into())));
+    let path = place.file(format!("{HEADER}\n{}\n", user("a", "")));
+    assert_eq!(place.sessions.headerless(&path).unwrap(), None);
+    let path = place.file("{\"log\":1}\n{\"log\":2}\n");
+    assert_eq!(place.sessions.headerless(&path).unwrap(), None);
+}
+
+#[test]
+fn a_list_names_the_files_it_passes_over() {
+    let place = Place::new();
+    let a = user("a", "");
+    let torn = headerless(&place, "t.jsonl", "--p--", &format!("{{\"type\":\"sess\n{a}\n"));
+    headerless(&place, "e.jsonl", "--p--", "");
+    headerless(&place, "n.jsonl", "--p--", "notes\n");
+    headerless(&place, "s.jsonl", "--p--", &format!("{HEADER}\n{a}\n"));
+    for _ in 0..2 {
+        let mut skipped = Vec::new();
+        let mut options = sessile::ListOptions { skipped: Some(&mut skipped), ..sessile::ListOptions::default() };
+        assert_eq!(place.sessions.list_all(None, &mut options).unwrap().len(), 1);
+        skipped.sort();
+        let explained: Vec<_> = skipped.iter().map(|path| place.sessions.explain_skipped(path)).collect();
+        let told: Vec<_> = explained.iter().map(|file| (file.reason.as_str(), file.is_repairable)).collect();
+        assert_eq!(
+            told,
+            [
+                ("it is empty", false),
+                ("it has no header and is not made of entries", false),
+                ("it has no header, but 1 entry", true),
+            ]
+        );
+        assert!(explained[2].repair.starts_with("rebuilds the header"), "{explained:?}");
+    }
+    place.repair(&torn);
+    let mut options = sessile::ListOptions::default();
+    assert_eq!(place.sessions.list_all(None, &mut options).unwrap().len(), 2);
 }
 
 /// Sessions in pieces.

@@ -32,6 +32,16 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The file is larger than anything of its kind can be, so it is not read.
+    #[error("{} has {length} bytes, and a file of its kind has at most {limit}", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// How long it is.
+        length: u64,
+        /// How long it may be.
+        limit: u64,
+    },
     /// The file is no longer there.
     #[error("{} is no longer there: it was deleted or moved", path.display())]
     Gone {

@@ -199,10 +199,10 @@ impl FileLog {
         }
         self.open_for_appending()?;
         // Asked once: a clock costs as much as a small system call.
-        let now_ms = self.os.now_ms();
+        let boot_ms = self.os.boot_ms();
         let length = match expect {
             Expect::Length(stale) if planted::has(Bug::StaleLength) => stale,
-            _ => self.current_length(now_ms)?,
+            _ => self.current_length(boot_ms)?,
         };
         check_expectation(&self.path, length, expect)?;
         if self.ready_guard() {
@@ -213,7 +213,7 @@ impl FileLog {
         if !is_sealed && planted::has(Bug::CutTornLine) {
             cut_torn_line(self.file.as_ref(), length);
         }
-        self.space.make_sure(now_ms, self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
+        self.space.make_sure(boot_ms, self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
         let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
         self.distrusts_end = false;
         if self.turn.current == Some(Turn::Unlocked) {
@@ -221,7 +221,7 @@ impl FileLog {
             self.check_path()?;
         }
         self.know_tail(appended.end, lines);
-        self.remember(now_ms, appended.offset, lines);
+        self.remember(boot_ms, appended.offset, lines);
         if planted::has(Bug::WrongOffset) && !is_sealed {
             return Ok(Appended { offset: appended.offset - 1, ..appended });
         }
@@ -301,7 +301,7 @@ impl FileLog {
 
 impl Log for FileLog {
     fn length(&self) -> Result<u64, StoreError> {
-        self.current_length(self.os.now_ms())
+        self.current_length(self.os.boot_ms())
     }
 
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
@@ -327,8 +327,10 @@ impl Log for FileLog {
 
     fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(Part)) -> Result<(), StoreError> {
         let length = self.stat()?.length;
-        if self.os.has_threads() && parts::is_worth_it(length.saturating_sub(from)) {
-            let end = parts::scan_parts(self.file.as_ref(), &self.path, from, length, on_part)?;
+        if self.os.has_threads()
+            && parts::is_worth_it(length.saturating_sub(from))
+            && let Some(end) = parts::scan_parts(self.file.as_ref(), &self.path, from, length, on_part)?
+        {
             return self.look_at_tail(end);
         }
         scan_as_one(self, from, on_part)
@@ -366,6 +368,11 @@ impl Log for FileLog {
         }
     }
 
+    fn abandon_turn(&mut self) {
+        self.turn.depth = 1;
+        self.end_turn();
+    }
+
     fn ticket(&self) -> Option<Ticket> {
         let is_group = self.options.durability == Durability::Group;
         is_group.then(|| Ticket::new(Arc::clone(&self.committer), &self.path))
@@ -393,6 +400,14 @@ impl Log for FileLog {
                 Ticket::new(Arc::clone(&self.committer), &self.path).wait().map(|()| Durable::Disk)
             }
         }
+    }
+
+    fn resume(&mut self) -> Result<bool, StoreError> {
+        self.resume_left()
+    }
+
+    fn reread(&mut self) -> Result<(), StoreError> {
+        self.reopen()
     }
 
     fn recover(&mut self) -> Result<(), StoreError> {

@@ -4,12 +4,20 @@
 //! so destroy what we have appended since. Therefore every appended line is
 //! also put into `.<name>.sessile-guard`, and stays there until it has been in
 //! the session, unchanged and in its place, for [`CONFIRMED_AFTER_MS`]. Lines
-//! that have vanished before are put back, by whichever process of ours looks
-//! next.
+//! that have vanished before are put back by the next process of ours that
+//! writes to the session, within [`RESTORED_WITHIN_MS`] of their
+//! acknowledgement. After that they are dropped: by then their absence is more
+//! likely somebody's wish than an accident.
 //!
 //! The file is a head and then records, each with a checksum, written one after
 //! another under the session's lock. A torn record at the end was never
 //! acknowledged. Deleting the file loses protection, never data.
+//!
+//! Before each record stands a note: a record without lines, whose time and
+//! place hold when the record was made by the clock of the boot. Processes of
+//! earlier releases, which may share the file, see nothing in a note but a
+//! record that is in its place; what they write has none, and then the wall
+//! clock counts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +27,7 @@ use sessile_core::location::fingerprint;
 use crate::error::StoreError;
 use crate::lock::open_sidecar;
 use crate::os::{Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto, write_fully};
-use crate::place::beside;
+use crate::place::{beside, read_limited};
 use crate::planted::{self, Bug};
 
 /// How long a line must have stayed in its place to be safe.
@@ -27,6 +35,9 @@ use crate::planted::{self, Bug};
 /// A program that rewrites a session reads it first; what it will overwrite is
 /// what was appended in between. Reading and rewriting takes less than this.
 pub(crate) const CONFIRMED_AFTER_MS: i64 = 5000;
+
+/// How long after its acknowledgement a line that has vanished is put back.
+pub(crate) const RESTORED_WITHIN_MS: i64 = 60 * 60 * 1000;
 
 /// The guard's file starts with these, and its version.
 const MAGIC: [u8; 8] = *b"sessile\x02";
@@ -40,16 +51,67 @@ const RECORD_HEAD: usize = 4 + 4 + 8 + 8 + 8 + 8 + 4;
 /// So much of what is confirmed may lie around before the guard is written anew without it.
 const MAX_CONFIRMED: u64 = 4 << 20;
 
+/// A moment, by the clock that anybody may set and by the one that nobody can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// In milliseconds since 1970.
+    wall_ms: i64,
+    /// By the clock of the boot, unless an earlier release wrote it down.
+    boot: Option<Boot>,
+}
+
+/// A moment in one boot of one machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Boot {
+    id: u32,
+    ms: i64,
+}
+
+impl Moment {
+    pub(crate) fn now(os: &dyn Os) -> Self {
+        Self::at(os, os.boot_ms())
+    }
+
+    /// This moment, whose time by the clock of the boot was asked for already.
+    pub(crate) fn at(os: &dyn Os, boot_ms: i64) -> Self {
+        Self { wall_ms: os.now_ms(), boot: Some(Boot { id: os.boot_id(), ms: boot_ms }) }
+    }
+
+    /// How long ago that was, in milliseconds.
+    ///
+    /// Within a boot its clock counts. Across boots, and machines, there is
+    /// only the wall clock: a little in the future is now, since two machines
+    /// never agree, and far in the future is a clock that was wrong, so that
+    /// the moment may be as old as anything.
+    fn age(self, now: Self) -> i64 {
+        if let Some((then, now)) = self.boot.zip(now.boot)
+            && then.id == now.id
+            && then.ms <= now.ms
+        {
+            return now.ms - then.ms;
+        }
+        match now.wall_ms.saturating_sub(self.wall_ms) {
+            age if age < -RESTORED_WITHIN_MS => i64::MAX,
+            age => age.max(0),
+        }
+    }
+}
+
 /// When and where lines were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// When, in milliseconds since 1970.
-    pub(crate) time_ms: i64,
+    /// When they were put there.
+    pub(crate) moment: Moment,
+    /// How long before that they were acknowledged, in milliseconds: lines that were put back are older than their place.
+    pub(crate) known_for_ms: u32,
     /// Where their first byte went.
     pub(crate) offset: u64,
     /// Into which file.
     pub(crate) identity: Identity,
 }
+
+/// The longest guard that is read: far more than anybody appends in five seconds.
+const MOST: u64 = 1 << 30;
 
 /// The smallest and the largest piece by which the file grows.
 const PIECES: (u64, u64) = (32 << 10, 1 << 20);
@@ -70,10 +132,31 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Whether it has been there long enough. A clock that was set back does not make it younger for ever.
-    fn is_due(&self, now_ms: i64) -> bool {
-        let age = now_ms.saturating_sub(self.place.time_ms);
-        !(-CONFIRMED_AFTER_MS..CONFIRMED_AFTER_MS).contains(&age) || planted::has(Bug::GuardForgets)
+    /// Whether it has been there long enough.
+    pub(crate) fn is_due(&self, now: Moment) -> bool {
+        self.place.moment.age(now) >= CONFIRMED_AFTER_MS || planted::has(Bug::GuardForgets)
+    }
+
+    /// How long ago its lines were acknowledged, in milliseconds.
+    pub(crate) fn acknowledged_ms_ago(&self, now: Moment) -> i64 {
+        self.place.moment.age(now).saturating_add(i64::from(self.place.known_for_ms))
+    }
+
+    /// Whether its lines were acknowledged so long ago that they are not put back any more.
+    pub(crate) fn is_expired(&self, now: Moment) -> bool {
+        self.acknowledged_ms_ago(now) > RESTORED_WITHIN_MS
+    }
+
+    /// Whether its lines are where they were written.
+    pub(crate) fn is_in_place(&self, session: &dyn OsFile, identity: Identity) -> bool {
+        let there = || read_upto(session, self.place.offset, self.lines.len() as u64);
+        self.place.identity == identity && there().is_ok_and(|bytes| bytes == self.lines)
+    }
+
+    /// How many bytes it takes.
+    fn len(&self) -> u64 {
+        let note = if self.place.moment.boot.is_some() { RECORD_HEAD } else { 0 };
+        (note + RECORD_HEAD + self.lines.len()) as u64
     }
 }
 
@@ -205,17 +288,22 @@ impl Guard {
         Ok(decode(&self.read_from(HEAD)?).0)
     }
 
-    /// Forgets the records for which this says so, which must be the oldest ones.
+    /// Forgets all records but these.
     ///
-    /// If all or many are forgotten the file is written anew. A few are left for later.
-    pub(crate) fn forget(&mut self, records: &[Record], n_confirmed: usize) -> Result<(), StoreError> {
-        let confirmed = records[..n_confirmed].iter().map(|record| (RECORD_HEAD + record.lines.len()) as u64).sum();
+    /// If all or many are forgotten, or some `must` be, the file is written again. A few are left for later.
+    pub(crate) fn keep(&mut self, kept: &[Record], must: bool) -> Result<(), StoreError> {
+        let n_forgotten = self.len().saturating_sub(kept.iter().map(Record::len).sum());
         // Never cut: others, who know where they wrote last, would write behind the end.
-        let is_worth_it = n_confirmed == records.len() && self.end > HEAD;
-        if is_worth_it || self.len().min(confirmed) > MAX_CONFIRMED {
-            self.replace(self.generation, &records[n_confirmed..])?;
+        let is_worth_it = kept.is_empty() && self.end > HEAD;
+        if must || is_worth_it || n_forgotten > MAX_CONFIRMED {
+            self.replace(self.generation, kept)?;
         }
         Ok(())
+    }
+
+    /// What time it is for the records.
+    pub(crate) fn now(&self) -> Moment {
+        Moment::now(self.os.as_ref())
     }
 
     /// Writes the guard anew. At every moment there is a whole one.
@@ -250,22 +338,6 @@ impl Guard {
     /// Removes the guard if it holds nothing and nobody else uses the session.
     pub(crate) fn remove_if_unused(&self) -> bool {
         self.end == HEAD && self.is_ours_alone() && self.os.remove(&self.path).is_ok()
-    }
-
-    /// How many of the records from the first on are safe, or that one of them has vanished.
-    pub(crate) fn confirmed(&self, records: &[Record], session: &dyn OsFile, identity: Identity) -> Confirmed {
-        let now_ms = self.os.now_ms();
-        for (index, record) in records.iter().enumerate() {
-            if !is_in_place(record, session, identity) {
-                return Confirmed::Vanished;
-            }
-            if !record.is_due(now_ms) {
-                let later = &records[index..];
-                let is_whole = later.iter().all(|record| is_in_place(record, session, identity));
-                return if is_whole { Confirmed::First(index) } else { Confirmed::Vanished };
-            }
-        }
-        Confirmed::First(records.len())
     }
 
     /// Finds out what is in the file. What is no guard of ours is started anew.
@@ -320,19 +392,8 @@ impl Guard {
     }
 
     fn read_from(&self, offset: u64) -> Result<Vec<u8>, StoreError> {
-        let failed = StoreError::io("read", &self.path);
-        let length = self.file.stat().map_err(&failed)?.length.saturating_sub(offset);
-        read_upto(self.file.as_ref(), offset, length).map_err(failed)
+        read_limited(self.file.as_ref(), &self.path, offset, MOST)
     }
-}
-
-/// What became of the guarded lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Confirmed {
-    /// All are there, and so many, from the oldest on, are safe.
-    First(usize),
-    /// Some are no longer where they were.
-    Vanished,
 }
 
 /// The records a guard's file holds, without opening it for writing. For looking only.
@@ -343,9 +404,7 @@ pub(crate) fn peek(os: &dyn Os, session: &Path) -> Result<Vec<Record>, StoreErro
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(StoreError::io_at("open", &path, error)),
     };
-    let failed = StoreError::io("read", &path);
-    let length = file.stat().map_err(&failed)?.length.saturating_sub(HEAD);
-    Ok(decode(&read_upto(file.as_ref(), HEAD, length).map_err(failed)?).0)
+    Ok(decode(&read_limited(file.as_ref(), &path, HEAD, MOST)?).0)
 }
 
 /// Whether a session has entries that its guard still answers for.
@@ -356,12 +415,6 @@ pub fn has_guard(os: &dyn Os, session: &Path) -> bool {
 /// Where a session's guard is.
 pub(crate) fn guard_path(session: &Path) -> PathBuf {
     beside(session, ".", ".sessile-guard")
-}
-
-/// Whether a record's lines are where they were written.
-fn is_in_place(record: &Record, session: &dyn OsFile, identity: Identity) -> bool {
-    let there = || read_upto(session, record.place.offset, record.lines.len() as u64);
-    record.place.identity == identity && there().is_ok_and(|bytes| bytes == record.lines)
 }
 
 fn head(generation: u64, owner: u64) -> Vec<u8> {
@@ -377,13 +430,23 @@ pub(crate) fn owner_of(session_id: &[u8]) -> u64 {
     fingerprint(session_id)
 }
 
+/// Adds a record, and before it the note that says when it was made by the clock of the boot.
 fn encode(place: Place, lines: &[u8], out: &mut Vec<u8>) {
+    let Place { moment, known_for_ms, offset, identity } = place;
+    if let Some(boot) = moment.boot {
+        let time = (u64::from(boot.id) << 32 | u64::from(known_for_ms)).cast_signed();
+        encode_one(time, boot.ms.cast_unsigned(), identity, b"", out);
+    }
+    encode_one(moment.wall_ms, offset, identity, lines, out);
+}
+
+fn encode_one(time: i64, offset: u64, identity: Identity, lines: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend(RECORD);
     // A record holds what one append wrote, which the line cap keeps far below this.
     out.extend(u32::try_from(lines.len()).unwrap_or(u32::MAX).to_le_bytes());
-    out.extend(place.time_ms.to_le_bytes());
-    for field in [place.offset, place.identity.device, place.identity.inode] {
+    out.extend(time.to_le_bytes());
+    for field in [offset, identity.device, identity.inode] {
         out.extend(field.to_le_bytes());
     }
     let mut checksum = crc32fast::Hasher::new();
@@ -393,15 +456,31 @@ fn encode(place: Place, lines: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(lines);
 }
 
-/// The whole records at the start of these bytes, and how many bytes they are.
+/// The whole records at the start of these bytes, and how many bytes they and their notes are.
 fn decode(bytes: &[u8]) -> (Vec<Record>, usize) {
     let mut records = Vec::new();
     let mut rest = bytes;
-    while let Some((record, length)) = decode_one(rest) {
-        records.push(record);
+    let mut note = None;
+    while let Some((mut record, length)) = decode_one(rest) {
         rest = &rest[length..];
+        if record.lines.is_empty() {
+            note = Some(record.place);
+            continue;
+        }
+        if let Some(noted) = note.take() {
+            let time = noted.moment.wall_ms.cast_unsigned();
+            let [id, known_for_ms] = [time >> 32, time & u64::from(u32::MAX)].map(half);
+            record.place.moment.boot = Some(Boot { id, ms: noted.offset.cast_signed() });
+            record.place.known_for_ms = known_for_ms;
+        }
+        records.push(record);
     }
     (records, bytes.len() - rest.len())
+}
+
+/// One half of a number, which has been shifted or cut to that length.
+fn half(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn decode_one(bytes: &[u8]) -> Option<(Record, usize)> {
@@ -423,7 +502,8 @@ fn decode_one(bytes: &[u8]) -> Option<(Record, usize)> {
         return None;
     }
     let identity = Identity { device: number(fixed, 24), inode: number(fixed, 32) };
-    let place = Place { time_ms: number(fixed, 8).cast_signed(), offset: number(fixed, 16), identity };
+    let moment = Moment { wall_ms: number(fixed, 8).cast_signed(), boot: None };
+    let place = Place { moment, known_for_ms: 0, offset: number(fixed, 16), identity };
     Some((Record { place, lines: lines.to_vec() }, RECORD_HEAD + lines.len()))
 }
 
@@ -437,8 +517,13 @@ fn number(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::*;
 
+    fn moment(wall_ms: i64, id: u32, ms: i64) -> Moment {
+        Moment { wall_ms, boot: Some(Boot { id, ms }) }
+    }
+
     fn record(lines: &[u8]) -> Record {
-        let place = Place { time_ms: 7, offset: 9, identity: Identity { device: 1, inode: 2 } };
+        let identity = Identity { device: 1, inode: 2 };
+        let place = Place { moment: moment(7, 3, 11), known_for_ms: u32::MAX - 1, offset: 9, identity };
         Record { place, lines: lines.to_vec() }
     }
 
@@ -450,20 +535,80 @@ mod tests {
         let first = bytes.len();
         encode(two.place, &two.lines, &mut bytes);
         assert_eq!(decode(&bytes), (vec![one.clone(), two], bytes.len()));
+        // The second one's note is whole before its record is.
+        let whole = |at| if at < first + RECORD_HEAD { first } else { first + RECORD_HEAD };
         for cut in first..bytes.len() {
-            assert_eq!(decode(&bytes[..cut]), (vec![one.clone()], first));
+            assert_eq!(decode(&bytes[..cut]), (vec![one.clone()], whole(cut)));
         }
         for flipped in first..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[flipped] ^= 4;
-            assert_eq!(decode(&damaged), (vec![one.clone()], first));
+            assert_eq!(decode(&damaged), (vec![one.clone()], whole(flipped)));
+        }
+    }
+
+    /// A record as the last release writes it, byte for byte.
+    #[test]
+    fn records_of_earlier_releases_are_read() {
+        let mut bytes = b"\nrec".to_vec();
+        bytes.extend(2_u32.to_le_bytes());
+        for field in [7_u64, 9, 1, 2] {
+            bytes.extend(field.to_le_bytes());
+        }
+        let checksum = crc32fast::hash(&[&bytes[..], b"x\n"].concat());
+        bytes.extend(checksum.to_le_bytes());
+        bytes.extend(b"x\n");
+        let place = Place { moment: Moment { wall_ms: 7, boot: None }, known_for_ms: 0, ..record(b"").place };
+        let old = Record { place, lines: b"x\n".to_vec() };
+        assert_eq!(decode(&bytes), (vec![old.clone()], bytes.len()));
+        let mut again = Vec::new();
+        encode(old.place, &old.lines, &mut again);
+        assert_eq!(again, bytes, "and stays as it is");
+        let now = moment(7 + 6000, 3, 0);
+        assert!(old.is_due(now) && !old.is_expired(now), "by the wall clock");
+    }
+
+    /// For the last release a note is a record that is in its place, whatever it says.
+    #[test]
+    fn a_note_is_a_record_without_lines_in_the_same_file() {
+        let mut bytes = Vec::new();
+        encode(record(b"x\n").place, b"x\n", &mut bytes);
+        let (note, length) = decode_one(&bytes).unwrap();
+        assert_eq!((note.lines, note.place.identity), (Vec::new(), record(b"").place.identity));
+        assert_eq!((length, record(b"x\n").len()), (RECORD_HEAD, bytes.len() as u64));
+    }
+
+    const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1000;
+
+    #[test]
+    fn within_a_boot_its_clock_decides_whatever_the_wall_clock_says() {
+        let then = moment(YEAR_MS, 3, 1000);
+        for wall_ms in [0, YEAR_MS - 10_000, YEAR_MS, YEAR_MS + 10_000, 2 * YEAR_MS] {
+            assert_eq!(then.age(moment(wall_ms, 3, 5999)), 4999);
         }
     }
 
     #[test]
-    fn a_clock_that_was_set_back_does_not_keep_records_for_ever() {
-        let record = record(b"x\n");
-        assert!(!record.is_due(7) && !record.is_due(7 + 4999) && record.is_due(7 + 5000));
-        assert!(!record.is_due(7 - 5000) && record.is_due(7 - 5001));
+    fn after_a_reboot_the_wall_clock_decides_unless_it_is_absurd() {
+        let then = moment(YEAR_MS, 3, 1000);
+        for (wall_ms, age) in [
+            (YEAR_MS + 7000, 7000),
+            (YEAR_MS - 7000, 0),
+            (YEAR_MS - RESTORED_WITHIN_MS, 0),
+            (YEAR_MS - RESTORED_WITHIN_MS - 1, i64::MAX),
+            (0, i64::MAX),
+        ] {
+            assert_eq!(then.age(moment(wall_ms, 4, 5999)), age, "another boot");
+            assert_eq!(then.age(moment(wall_ms, 3, 999)), age, "a clock of the boot that went back");
+        }
+    }
+
+    #[test]
+    fn lines_that_were_put_back_stay_as_old_as_they_are() {
+        let place = Place { known_for_ms: 1000, ..record(b"").place };
+        let record = Record { place, ..record(b"x\n") };
+        let hour = 11 + RESTORED_WITHIN_MS;
+        assert!(!record.is_expired(moment(0, 3, hour - 1000)) && record.is_expired(moment(0, 3, hour - 999)));
+        assert!(!record.is_due(moment(0, 3, 11 + 4999)), "but they have to stay where they are as long as others");
     }
 }

@@ -22,6 +22,7 @@ mod discover;
 mod error;
 mod file;
 mod guard;
+mod leftover;
 mod lines;
 mod lock;
 mod log;
@@ -39,7 +40,9 @@ mod rewrite;
 mod sentinel;
 mod space;
 mod tail;
+pub mod threads;
 mod trash;
+mod users;
 mod watch;
 
 pub use commit::Ticket;
@@ -47,19 +50,22 @@ pub use discover::{Found, find_sessions, read_head, subdirectories};
 pub use error::{StoreError, chain};
 pub use file::{FileLog, FileState, file_state};
 pub use guard::has_guard;
-pub use lines::LineReader;
-pub use lock::{HeldTurn, Holder, current_writer, open_elsewhere};
+pub use leftover::{Leftover, LeftoverKind, find_leftovers};
+pub use lines::{LineReader, behind_hole};
+pub use lock::{HeldTurn, Holder, current_writer};
 pub use log::{Appended, Expect, Log, Notice, Turn};
 pub use memory::{MemoryLog, Overlay};
 pub use notes::append_notes;
 pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use permissions::{Permissions, make_private, permissions};
 pub use place::{
-    Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file, read_whole, replace_file, swap_in,
+    MOST_NOTES, MOST_SETTINGS, Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file,
+    read_whole, replace_file, swap_in,
 };
-pub use recovery::missing_lines;
+pub use recovery::{MissingLines, missing_lines};
 pub use relocate::{are_one, begins_with, is_finished_copy, relocate};
 pub use rewrite::{NewTurn, Rewritten, keeping_others_out, replace};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
 pub use trash::{Trash, TrashKind, TrashPlace};
+pub use users::{ends_with_ours, open_elsewhere};
 pub use watch::{Watch, Woken};

@@ -1,12 +1,13 @@
 //! Reading files line by line, in memory bounded by the longest line.
 
 use std::cell::Cell;
+use std::io;
 use std::path::Path;
 
 use sessile_core::line::{Line, LineSplitter};
 
 use crate::error::StoreError;
-use crate::os::{OsFile, read_some};
+use crate::os::{OsFile, is_zero, read_some};
 
 /// How much is read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
 pub(crate) const CHUNK: usize = 256 << 10;
@@ -41,8 +42,25 @@ impl LineReader {
             }
             offset += n_read as u64;
             splitter.feed(&self.buffer[..n_read], &mut relay);
+            let next = behind_hole(file, &self.buffer[..n_read], offset).map_err(StoreError::io("read", path))?;
+            splitter.feed_zeros(next - offset);
+            offset = next;
         }
         Ok(offset)
+    }
+}
+
+/// Where to read on after these bytes, which end at an offset: there, or behind the hole that they lie in.
+///
+/// A file of a few bytes may have a length of terabytes, all zeros, which nobody can read through. Only who has
+/// read nothing but zeros asks the system, so that other files cost nothing.
+pub fn behind_hole(file: &dyn OsFile, read: &[u8], offset: u64) -> io::Result<u64> {
+    if !is_zero(read) {
+        return Ok(offset);
+    }
+    match file.next_data(offset)? {
+        Some(data) => Ok(data.max(offset)),
+        None => Ok(file.stat()?.length.max(offset)),
     }
 }
 

@@ -366,8 +366,8 @@ pub fn current_writer(os: &dyn Os, session: &Path) -> Option<Holder> {
     signature(os.open(&lock_path(session), Mode::Read).ok()?.as_ref())
 }
 
-/// The process of ours that has a session open for writing and signed last, if there is one. Leaves no trace.
-pub fn open_elsewhere(os: &dyn Os, session: &Path) -> Option<Holder> {
+/// The process of ours that signed last, if one has the session open for writing. Leaves no trace.
+pub(crate) fn open_for_writing(os: &dyn Os, session: &Path) -> Option<Holder> {
     let file = os.open(&lock_path(session), Mode::Read).ok()?;
     if file.try_lock(Lock::Exclusive).unwrap_or(true) {
         return None;

@@ -97,6 +97,9 @@ pub trait Log: Send {
     /// Ends the turn that was begun last.
     fn end_turn(&mut self) {}
 
+    /// Ends all turns that were begun: whoever began them has panicked.
+    fn abandon_turn(&mut self) {}
+
     /// Promises that the last append will be as durable as the log is asked to make it, once the ticket was waited for.
     fn ticket(&self) -> Option<Ticket> {
         None
@@ -117,6 +120,22 @@ pub trait Log: Send {
     /// Called after the turn has ended, because a disk takes its time.
     fn make_durable(&mut self) -> Result<Durable, StoreError> {
         Ok(Durable::Memory)
+    }
+
+    /// Puts back what an earlier process acknowledged and somebody has destroyed since. True if something was.
+    ///
+    /// To be called before the first write, and never to look only: it writes.
+    /// Does nothing if no process has left a guard, or if another one is at
+    /// work. If it is true, the log has to be scanned again.
+    fn resume(&mut self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// Goes on with what others have made of the log, and puts nothing back.
+    ///
+    /// What is known of the log is void afterwards, and it has to be scanned again.
+    fn reread(&mut self) -> Result<(), StoreError> {
+        Ok(())
     }
 
     /// Puts back what was acknowledged and has vanished, once whoever rewrites the log has finished.

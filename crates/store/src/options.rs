@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sessile_core::line::LINE_CAP;
+
 /// What has to have happened before an entry counts as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -82,10 +84,12 @@ pub struct WriteOptions {
     pub busy: Busy,
     /// Whether acknowledged lines are remembered beside the file until they are safe from rewrites by others.
     pub guard: bool,
+    /// The longest line that is written, in bytes without its end: readers pass over what is longer.
+    pub longest_line: usize,
 }
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { durability: Durability::default(), busy: Busy::default(), guard: true }
+        Self { durability: Durability::default(), busy: Busy::default(), guard: true, longest_line: LINE_CAP }
     }
 }

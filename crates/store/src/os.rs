@@ -6,6 +6,7 @@
 //! on which file.
 
 mod layered;
+mod processes;
 mod real;
 mod whole;
 
@@ -19,9 +20,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use layered::{Layer, Layered};
+pub use processes::Process;
 pub use real::{RealOs, outlive_file_size_limit};
 pub use whole::{append_fully, read_fully, read_upto};
-pub(crate) use whole::{read_some, write_fully};
+pub(crate) use whole::{is_zero, read_some, write_fully};
 
 /// What a path or an open file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub struct Stat {
     pub mode: u32,
     /// Whether it belongs to the user this process acts for.
     pub is_own: bool,
+    /// Whether it belongs to the administrator of the system.
+    pub is_roots: bool,
 }
 
 /// What tells an existing file from all others.
@@ -123,6 +127,9 @@ pub trait Os: fmt::Debug + Send + Sync {
     /// Sets a file's or directory's time of last change to now.
     fn touch(&self, path: &Path) -> io::Result<()>;
 
+    /// Sets a file's time of last change, in milliseconds since 1970.
+    fn set_modified(&self, path: &Path, modified_ms: i64) -> io::Result<()>;
+
     /// Makes the names in a directory survive power loss.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 
@@ -166,11 +173,33 @@ pub trait Os: fmt::Debug + Send + Sync {
     /// The time in milliseconds since 1970.
     fn now_ms(&self) -> i64;
 
+    /// Milliseconds since some fixed moment of this boot, suspended time included where the system can tell.
+    ///
+    /// Nothing that sets the clock changes it. Only differences within one boot mean something.
+    fn boot_ms(&self) -> i64 {
+        self.now_ms()
+    }
+
+    /// A number that stands for this boot of this machine; zero where the system cannot tell.
+    fn boot_id(&self) -> u32 {
+        0
+    }
+
     /// Waits.
     fn wait(&self, duration: Duration);
 
     /// This process and machine, for people who wonder who holds a lock.
     fn whoami(&self) -> (u32, String);
+
+    /// The other programs that run on this machine, as far as the system shows them: by default none.
+    fn processes(&self) -> Vec<Process> {
+        Vec::new()
+    }
+
+    /// Whether a process of this number runs on this machine, as far as that can be told.
+    fn is_running(&self, _pid: u32) -> bool {
+        false
+    }
 
     /// The number of the user this process acts for.
     fn user_id(&self) -> u32 {
@@ -200,6 +229,13 @@ pub trait OsFile: fmt::Debug + Send + Sync {
 
     /// Reads at an offset; less than asked for at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Where the first byte from an offset on is that takes room on the disk; none if only a hole follows.
+    ///
+    /// In between there are only zeros. A system that cannot tell answers with the offset itself.
+    fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
+        Ok(Some(offset))
+    }
 
     /// Writes behind the last byte in one call, and tells how much was written. Not for sidecars.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
 use memchr::memchr;
@@ -14,8 +14,9 @@ use sessile_core::line::LineSplitter;
 use sessile_core::outline::Part;
 
 use crate::error::StoreError;
-use crate::lines::CHUNK;
+use crate::lines::{CHUNK, behind_hole};
 use crate::os::{OsFile, read_some};
+use crate::threads;
 
 /// How many bytes make a part: enough that starting on one is nothing, few enough that every core gets some.
 const PART: u64 = 4 << 20;
@@ -35,7 +36,8 @@ fn n_threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
 }
 
-/// Reads a file from an offset where a line begins to its end, and hands on its lines in parts. Returns where it ends.
+/// Reads a file from an offset where a line begins to its end, and hands on its lines in parts. Returns where it ends;
+/// none, and nothing was read, if the system has no threads for this.
 ///
 /// `length` is how long the file was a moment ago; what was added since is read
 /// as well. If it was changed meanwhile, so that the parts do not fit together,
@@ -46,7 +48,7 @@ pub(crate) fn scan_parts(
     from: u64,
     length: u64,
     on_part: &mut dyn FnMut(Part),
-) -> Result<u64, StoreError> {
+) -> Result<Option<u64>, StoreError> {
     scan_parts_of(PART, file, path, from..length, on_part)
 }
 
@@ -56,17 +58,19 @@ fn scan_parts_of(
     path: &Path,
     range: Range<u64>,
     on_part: &mut dyn FnMut(Part),
-) -> Result<u64, StoreError> {
+) -> Result<Option<u64>, StoreError> {
     let from = range.start;
     let next = AtomicU64::new(0);
     let is_over = AtomicBool::new(false);
+    let hole = Hole::default();
     let n_parts = range.end.saturating_sub(from).div_ceil(part_size).max(1);
     let (sender, receiver) = mpsc::sync_channel(MAX_AHEAD * n_threads());
     thread::scope(|scope| {
+        let mut n_started = 0;
         for _ in 0..n_threads() {
             let sender = sender.clone();
-            let (next, is_over) = (&next, &is_over);
-            scope.spawn(move || {
+            let (next, is_over, hole) = (&next, &is_over, &hole);
+            let started = threads::spawn_in(scope, move || {
                 let mut buffer = vec![0; CHUNK];
                 while !is_over.load(Ordering::Relaxed) {
                     let number = next.fetch_add(1, Ordering::Relaxed);
@@ -76,19 +80,45 @@ fn scan_parts_of(
                     let start = from + number * part_size;
                     // What was added since is the last part's.
                     let end = if number + 1 == n_parts { u64::MAX } else { start + part_size };
-                    if sender.send((number, read_part(file, from, start..end, &mut buffer))).is_err() {
+                    if sender.send((number, read_part(file, from, start..end, &mut buffer, hole))).is_err() {
                         break;
                     }
                 }
             });
+            n_started += usize::from(started.is_ok());
         }
         drop(sender);
+        if n_started == 0 {
+            return Ok(None);
+        }
         let merged = merge(&receiver, from, path, on_part);
         is_over.store(true, Ordering::Relaxed);
         // Whoever is about to send must not wait for ever.
         drop(receiver);
-        merged
+        merged.map(Some)
     })
+}
+
+/// The hole in the file that was found last. Parts that lie in it need not be read.
+#[derive(Default)]
+struct Hole(Mutex<Range<u64>>);
+
+impl Hole {
+    /// Where to read on instead of at an offset.
+    fn behind(&self, offset: u64) -> u64 {
+        let hole = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if hole.contains(&offset) { hole.end } else { offset }
+    }
+
+    /// Where to read on after bytes that begin at an offset, as [`behind_hole`] has it.
+    fn look(&self, file: &dyn OsFile, read: &[u8], start: u64) -> io::Result<u64> {
+        let offset = start + read.len() as u64;
+        let next = behind_hole(file, read, offset)?;
+        if next > offset {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = start..next;
+        }
+        Ok(next)
+    }
 }
 
 /// Hands on parts in the order of their numbers.
@@ -119,10 +149,10 @@ fn merge(
 }
 
 /// Reads the lines that begin between two offsets.
-fn read_part(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8]) -> io::Result<Part> {
+fn read_part(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8], hole: &Hole) -> io::Result<Part> {
     let mut part = Part::new();
     let end = range.end;
-    let Some(start) = line_start(file, from, range, buffer)? else { return Ok(part) };
+    let Some(start) = line_start(file, from, range, buffer, hole)? else { return Ok(part) };
     let mut splitter = LineSplitter::starting_at(start);
     let mut offset = start;
     loop {
@@ -136,17 +166,21 @@ fn read_part(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8])
             return Ok(part);
         }
         let bytes = &buffer[..n_read];
-        offset += n_read as u64;
+        let next = hole.look(file, bytes, offset)?;
+        let n_skipped = next - offset - n_read as u64;
+        offset = next;
         if is_beyond {
             // Only the line that is under way is still ours.
             let Some(newline) = memchr(b'\n', bytes) else {
                 splitter.feed(bytes, &mut |line| part.push(line));
+                splitter.feed_zeros(n_skipped);
                 continue;
             };
             splitter.feed(&bytes[..=newline], &mut |line| part.push(line));
             return Ok(part);
         }
         splitter.feed(bytes, &mut |line| part.push(line));
+        splitter.feed_zeros(n_skipped);
         if offset == end && bytes.ends_with(b"\n") {
             return Ok(part);
         }
@@ -154,13 +188,19 @@ fn read_part(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8])
 }
 
 /// Where the first line begins that begins between two offsets.
-fn line_start(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8]) -> io::Result<Option<u64>> {
+fn line_start(
+    file: &dyn OsFile,
+    from: u64,
+    range: Range<u64>,
+    buffer: &mut [u8],
+    hole: &Hole,
+) -> io::Result<Option<u64>> {
     let Range { start, end } = range;
     if start == from {
         return Ok(Some(start));
     }
     // A line begins behind a newline, which may be the last byte of the part before.
-    let mut offset = start - 1;
+    let mut offset = hole.behind(start - 1);
     while offset + 1 < end {
         let wanted = usize::try_from(end - 1 - offset).unwrap_or(usize::MAX).min(buffer.len());
         let n_read = read_some(file, &mut buffer[..wanted], offset)?;
@@ -170,7 +210,7 @@ fn line_start(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8]
         if let Some(newline) = memchr(b'\n', &buffer[..n_read]) {
             return Ok(Some(offset + newline as u64 + 1));
         }
-        offset += n_read as u64;
+        offset = hole.look(file, &buffer[..n_read], offset)?;
     }
     Ok(None)
 }
@@ -209,12 +249,12 @@ mod tests {
             let end = scan_parts_of(part_size, file.as_ref(), &path, 0..length, &mut |part| {
                 in_parts.push_part(&part, &mut StableIds);
             });
-            prop_assert_eq!(end.unwrap(), length);
+            prop_assert_eq!(end.unwrap(), Some(length));
             prop_assert_eq!(in_parts.save(), pushed.save());
             prop_assert_eq!(in_parts.n_lines(), pushed.n_lines());
             let mut buffer = vec![0; buffer_size];
             for start in (0..length.max(1)).step_by(usize::try_from(part_size).unwrap()) {
-                let part = read_part(file.as_ref(), 0, start..start + part_size, &mut buffer).unwrap();
+                let part = read_part(file.as_ref(), 0, start..start + part_size, &mut buffer, &Hole::default()).unwrap();
                 one_by_one.push_part(&part, &mut StableIds);
             }
             prop_assert_eq!(one_by_one.save(), pushed.save());

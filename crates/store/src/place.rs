@@ -264,10 +264,30 @@ impl Write for Appending<'_> {
     }
 }
 
-/// All bytes of a small file, whatever it is about. For notes and caches, never for sessions.
-pub fn read_whole(os: &dyn Os, path: &Path) -> Result<Vec<u8>, StoreError> {
-    let read = |file: Box<dyn OsFile>| read_upto(file.as_ref(), 0, file.stat()?.length);
-    os.open(path, Mode::Read).and_then(read).map_err(StoreError::io("read", path))
+/// The longest settings file that is read.
+pub const MOST_SETTINGS: u64 = 16 << 20;
+
+/// The longest note that is read: pins, the last list, remembered leaves.
+pub const MOST_NOTES: u64 = 64 << 20;
+
+/// All bytes of a small file, whatever it is about. For notes, settings and caches, never for sessions.
+///
+/// A file that is longer than `limit` is refused, before anything of it is read.
+pub fn read_whole(os: &dyn Os, path: &Path, limit: u64) -> Result<Vec<u8>, StoreError> {
+    let failed = StoreError::io("read", path);
+    let file = os.open(path, Mode::Read).map_err(&failed)?;
+    read_limited(file.as_ref(), path, 0, limit)
+}
+
+/// The bytes of an open file from an offset on, if they are not more than `limit`.
+pub(crate) fn read_limited(file: &dyn OsFile, path: &Path, offset: u64, limit: u64) -> Result<Vec<u8>, StoreError> {
+    let failed = StoreError::io("read", path);
+    let length = file.stat().map_err(&failed)?.length;
+    let wanted = length.saturating_sub(offset);
+    if wanted > limit {
+        return Err(StoreError::TooLarge { path: path.to_path_buf(), length, limit: limit.saturating_add(offset) });
+    }
+    read_upto(file, offset, wanted).map_err(failed)
 }
 
 /// Lets new content take a small file's place, whole or not at all. For notes, never for sessions.

@@ -150,3 +150,26 @@ pub fn has(bug: Bug) -> bool {
 pub const fn has(_bug: Bug) -> bool {
     false
 }
+
+/// Whether the system gives this process no more threads, as at the limit on processes. For tests.
+#[cfg(feature = "planted-bugs")]
+static REFUSES_THREADS: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+/// Makes the whole process get no more threads, or get them again.
+#[cfg(feature = "planted-bugs")]
+pub fn refuse_threads(refuses: bool) {
+    REFUSES_THREADS.store(refuses, std::sync::atomic::Ordering::SeqCst);
+}
+
+/// Whether this process gets no more threads.
+#[cfg(feature = "planted-bugs")]
+pub(crate) fn refuses_threads() -> bool {
+    REFUSES_THREADS.load(std::sync::atomic::Ordering::Relaxed)
+}
+
+/// Whether this process gets no more threads: the system decides.
+#[cfg(not(feature = "planted-bugs"))]
+#[inline]
+pub(crate) const fn refuses_threads() -> bool {
+    false
+}

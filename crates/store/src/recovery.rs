@@ -9,7 +9,7 @@ use sessile_core::line::Line;
 
 use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
-use crate::guard::{self, Confirmed, Guard, Record, peek};
+use crate::guard::{self, Guard, Moment, RESTORED_WITHIN_MS, Record, peek};
 use crate::lines::scan_file;
 use crate::os::{Identity, Mode, Os, OsFile, Stat};
 use crate::planted::{self, Bug};
@@ -23,16 +23,20 @@ const MAX_HEADER_OFFSET: u64 = 64 << 10;
 /// A file that never comes to rest is recovered all the same after so many looks.
 const MAX_LOOKS: u32 = 30;
 
-/// Forgets what is safe by now. True if something has vanished.
+/// Forgets what is safe by now, and what is too old to be put back. True if something has vanished that is not.
 pub(crate) fn settle(guard: &mut Guard, session: &dyn OsFile, identity: Identity) -> Result<bool, StoreError> {
     if guard.len() == 0 {
         return Ok(false);
     }
-    let records = guard.records()?;
-    match guard.confirmed(&records, session, identity) {
-        Confirmed::First(n_confirmed) => guard.forget(&records, n_confirmed).map(|()| false),
-        Confirmed::Vanished => Ok(true),
+    let mut records = guard.records()?;
+    let (now, n_all) = (guard.now(), records.len());
+    records.retain(|record| !record.is_expired(now));
+    let has_expired = records.len() < n_all;
+    if !records.iter().all(|record| record.is_in_place(session, identity)) {
+        return Ok(true);
     }
+    records.retain(|record| !record.is_due(now));
+    guard.keep(&records, has_expired).map(|()| false)
 }
 
 /// Lets a guard know whose lines it holds: those of the session that the file holds.
@@ -62,28 +66,63 @@ pub(crate) fn wait_until_still(os: &dyn Os, path: &Path) {
     }
 }
 
-/// The lines that were acknowledged and are no longer in a session, oldest first. Only looks.
-pub fn missing_lines(os: &dyn Os, path: &Path) -> Result<Vec<Vec<u8>>, StoreError> {
+/// Lines that were acknowledged and are no longer in a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MissingLines {
+    /// Those that the next process of ours that writes to the session puts back, oldest first.
+    pub restorable: Vec<Vec<u8>>,
+    /// Those that were acknowledged so long ago that it drops them, oldest first.
+    pub expired: Vec<Vec<u8>>,
+}
+
+/// The lines that were acknowledged and are no longer in a session. Only looks.
+pub fn missing_lines(os: &dyn Os, path: &Path) -> Result<MissingLines, StoreError> {
     let records = peek(os, path)?;
+    let mut missing = MissingLines::default();
     if records.is_empty() {
-        return Ok(Vec::new());
+        return Ok(missing);
     }
     let file = os.open(path, Mode::Read).map_err(StoreError::io("open", path))?;
-    let guarded: Vec<&[u8]> = records.iter().flat_map(|record| lines_of(&record.lines)).collect();
-    let found = Found::look(file.as_ref(), path, &guarded)?;
-    Ok(found.missing(&guarded, false).into_iter().map(|index| guarded[index].to_vec()).collect())
+    let guarded = Guarded::new(&records, Moment::now(os));
+    let found = Found::look(file.as_ref(), path, &guarded.lines)?;
+    for index in found.missing(&guarded.lines, false) {
+        let is_expired = guarded.known_for_ms[index] > RESTORED_WITHIN_MS;
+        let lines = if is_expired { &mut missing.expired } else { &mut missing.restorable };
+        lines.push(guarded.lines[index].to_vec());
+    }
+    Ok(missing)
+}
+
+/// All guarded lines, oldest first, without their newlines.
+struct Guarded<'r> {
+    lines: Vec<&'r [u8]>,
+    /// How long ago each was acknowledged.
+    known_for_ms: Vec<i64>,
+}
+
+impl<'r> Guarded<'r> {
+    fn new(records: &'r [Record], now: Moment) -> Self {
+        let mut guarded = Self { lines: Vec::new(), known_for_ms: Vec::new() };
+        for record in records {
+            guarded.lines.extend(lines_of(&record.lines));
+            guarded.known_for_ms.resize(guarded.lines.len(), record.acknowledged_ms_ago(now));
+        }
+        guarded
+    }
 }
 
 /// Appends the guarded lines that are no longer in the session, in their old order, and returns them.
 ///
-/// The last line that was acknowledged becomes the last line of the file
+/// Those that were acknowledged too long ago are dropped from the guard instead. The last line that was acknowledged becomes the last line of the file
 /// again, because that is where pi goes on. A file that holds something but no
 /// header is left alone: it is not the session any more.
 pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Vec<Vec<u8>>, StoreError> {
-    let records = guard.records()?;
+    let mut records = guard.records()?;
+    let now = guard.now();
+    records.retain(|record| !record.is_expired(now));
     let file = os.open(path, Mode::Append).map_err(StoreError::io("open for writing", path))?;
     let stat = file.stat().map_err(StoreError::io("look at", path))?;
-    let guarded: Vec<&[u8]> = records.iter().flat_map(|record| lines_of(&record.lines)).collect();
+    let Guarded { lines: guarded, known_for_ms } = Guarded::new(&records, now);
     let mut found = Found::look(file.as_ref(), path, &guarded)?;
     let missing = found.missing(&guarded, stat.length == 0);
     if !missing.is_empty() && !is_the_session(guard, &found, &guarded, &missing) {
@@ -109,7 +148,7 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
             offset += guarded[index].len() as u64 + 1;
         }
     }
-    let kept = found.records(&guarded, os.now_ms(), stat.identity);
+    let kept = found.records(&guarded, &known_for_ms, guard.now(), stat.identity);
     let lines = missing.iter().map(|index| guarded[*index].to_vec()).collect();
     guard.replace(guard.generation(), &kept)?;
     Ok(lines)
@@ -201,13 +240,15 @@ impl<'g> Found<'g> {
     }
 
     /// What is to be guarded from now on.
-    fn records(&self, guarded: &[&[u8]], time_ms: i64, identity: Identity) -> Vec<Record> {
+    fn records(&self, guarded: &[&[u8]], known_for_ms: &[i64], moment: Moment, identity: Identity) -> Vec<Record> {
         let is_last = |index: &usize| self.by_bytes.get(guarded[*index]) == Some(index);
-        let record = |place: &Place| {
-            let lines = [&place.line[..], b"\n"].concat();
-            Record { place: guard::Place { time_ms, offset: place.offset, identity }, lines }
+        let record = |index: usize| {
+            let Place { offset, line } = self.places[index].as_ref()?;
+            let known_for_ms = u32::try_from(known_for_ms[index]).unwrap_or(u32::MAX);
+            let place = guard::Place { moment, known_for_ms, offset: *offset, identity };
+            Some(Record { place, lines: [&line[..], b"\n"].concat() })
         };
-        (0..guarded.len()).filter(is_last).filter_map(|index| self.places[index].as_ref().map(record)).collect()
+        (0..guarded.len()).filter(is_last).filter_map(record).collect()
     }
 }
 

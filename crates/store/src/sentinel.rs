@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::commit::Committer;
@@ -12,6 +12,7 @@ use crate::lock::TurnLock;
 use crate::log::Notice;
 use crate::os::{Mode, Os};
 use crate::recovery::{put_back, settle, wait_until_still};
+use crate::threads;
 
 /// How often guarded lines are looked after.
 const ROUND: Duration = Duration::from_millis(500);
@@ -146,7 +147,7 @@ impl Worker {
         let stop = Arc::new(Stop::default());
         let theirs = Arc::clone(&stop);
         let work = move || while !theirs.is_wanted_within(pause) && round() == Round::Again {};
-        let thread = Builder::new().name(name.to_owned()).spawn(work).ok()?;
+        let thread = threads::spawn(name, work).ok()?;
         Some(Self { stop, thread: Some(thread) })
     }
 

@@ -33,8 +33,8 @@ use memchr::{memchr, memrchr};
 use sessile_core::line::{LINE_CAP, Line, LineSplitter};
 
 use crate::error::StoreError;
-use crate::lines::CHUNK;
-use crate::os::{FileKind, Mode, Os, OsFile, Stat, read_fully, read_upto};
+use crate::lines::{CHUNK, behind_hole};
+use crate::os::{FileKind, Mode, Os, OsFile, Stat, is_zero, read_fully, read_upto};
 use fingerprint::Fingerprint;
 
 /// How long a file must not have changed until its time of change tells every later one.
@@ -271,7 +271,7 @@ impl Followed {
             if let Some(at) = memrchr(b'\n', &bytes) {
                 return Ok(start + at as u64 + 1);
             }
-            end = start;
+            end = if is_zero(&bytes) { hole_start(self.file.as_ref(), start)? } else { start };
         }
         Ok(0)
     }
@@ -377,6 +377,9 @@ impl Followed {
             }
             at += n_bytes as u64;
             splitter.feed(&buffer[..n_bytes], &mut |line| self.hand_on(line, on));
+            let next = behind_hole(self.file.as_ref(), &buffer[..n_bytes], at)?.min(length);
+            splitter.feed_zeros(next.saturating_sub(at));
+            at = next.max(at);
         }
         if at < length {
             self.searched = self.next;
@@ -400,7 +403,8 @@ impl Followed {
             if memchr(b'\n', &buffer[..n_bytes]).is_some() {
                 return Ok(true);
             }
-            self.searched += n_bytes as u64;
+            let next = self.searched + n_bytes as u64;
+            self.searched = behind_hole(self.file.as_ref(), &buffer[..n_bytes], next)?.min(length).max(next);
         }
         Ok(false)
     }
@@ -416,6 +420,17 @@ impl Followed {
         }
         on(TailEvent::Line(line));
     }
+}
+
+/// Where the hole begins that reaches to an offset; the offset itself if there is none.
+fn hole_start(file: &dyn OsFile, end: u64) -> io::Result<u64> {
+    // The next data is never before that of an earlier place, so halving finds the first place whose data is behind us.
+    let (mut low, mut high) = (0, end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if file.next_data(middle)?.is_none_or(|data| data >= end) { high = middle } else { low = middle + 1 }
+    }
+    Ok(high)
 }
 
 /// The start of a buffer, at most so much of it.

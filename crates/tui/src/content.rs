@@ -304,12 +304,12 @@ impl Page {
     fn raw(&mut self, entry: &Entry) {
         let kind = entry.raw().get("type").and_then(Raw::as_string).unwrap_or_else(|| "?".to_owned());
         self.head(Ink::DIM, &start(&kind, 100), "");
-        for member in entry.raw().members() {
-            let key = member.key.as_string().unwrap_or_default();
-            if ["type", "id", "parentId", "timestamp"].contains(&key.as_str()) {
+        for (key, value) in entry.raw().properties() {
+            let key = key.to_str();
+            if ["type", "id", "parentId", "timestamp"].contains(&key.as_ref()) {
                 continue;
             }
-            let value = member.value.as_string().unwrap_or_else(|| member.value.to_text().into_owned());
+            let value = value.as_string().unwrap_or_else(|| value.to_text().into_owned());
             self.plain(Ink::DIM, &format!("{key}: {}", start(&value, 2000)));
         }
     }

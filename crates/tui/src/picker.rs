@@ -8,12 +8,12 @@ mod preview;
 mod tests;
 pub(crate) mod view;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile::text::excerpt::Excerpt;
-use sessile::{SessionInfo, StoreEvent};
+use sessile::{SessionInfo, SessionUser, StoreEvent};
 
 use crate::help::Help;
 use crate::input::Input;
@@ -113,6 +113,8 @@ pub(crate) struct Picker {
     groups: bool,
     searches_text: bool,
     pins: HashSet<String>,
+    /// Who used which session when the list was last read.
+    users: HashMap<PathBuf, Vec<SessionUser>>,
     hits: Vec<(PathBuf, Excerpt)>,
     is_searching: bool,
     /// The list that the rows are about, which may be an older one than the last that was loaded.
@@ -150,6 +152,7 @@ impl Picker {
             groups: false,
             searches_text: true,
             pins: HashSet::new(),
+            users: HashMap::new(),
             hits: Vec::new(),
             is_searching: false,
             shown: Arc::default(),
@@ -302,9 +305,13 @@ impl Picker {
                 listed.list = Arc::new(list);
                 (listed.loading, listed.is_complete) = (None, true);
                 listed.has_texts |= with_texts;
+                let loaded = Arc::clone(&listed.list);
                 let mut effects = Vec::new();
                 if scope == self.scope {
                     effects = if with_texts || self.query.is_empty() { self.arrange() } else { self.ask() };
+                }
+                if !with_texts {
+                    effects.push(Effect::Do(PickerJob::Users(loaded)));
                 }
                 effects
             }
@@ -336,6 +343,13 @@ impl Picker {
                 Vec::new()
             }
             PickerNews::Store(event) => self.store(&event),
+            PickerNews::Users { list, used } => {
+                for session in list.iter() {
+                    self.users.remove(&session.path);
+                }
+                self.users.extend(used);
+                Vec::new()
+            }
             PickerNews::Pins(pins) => {
                 self.pins = pins;
                 self.arrange()

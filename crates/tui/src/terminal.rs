@@ -40,6 +40,16 @@ static OUTPUT: Mutex<()> = Mutex::new(());
 /// How much is handed to the clipboard at most; many terminals take no more.
 const MOST_COPIED: usize = 100_000;
 
+/// The most columns and rows that are used. More than any screen has; a terminal may claim 65535 of each, whose cells
+/// would not fit into memory.
+const MOST_CELLS: (u16, u16) = (2000, 1000);
+
+/// The part of a terminal of this size that is used.
+fn usable((width, height): (u16, u16)) -> (u16, u16) {
+    let (width, height) = (if width == 0 { 80 } else { width }, if height == 0 { 24 } else { height });
+    (width.min(MOST_CELLS.0), height.min(MOST_CELLS.1))
+}
+
 /// The terminal while it is ours.
 ///
 /// It is never asked anything: one that does not answer would keep us waiting.
@@ -87,8 +97,7 @@ impl Terminal {
 
     pub(crate) fn size() -> io::Result<(u16, u16)> {
         // Some terminals do not know their size, and say so.
-        let (width, height) = terminal::size()?;
-        Ok((if width == 0 { 80 } else { width }, if height == 0 { 24 } else { height }))
+        Ok(usable(terminal::size()?))
     }
 
     pub(crate) fn draw(&mut self, theme: Theme, render: impl FnOnce(&mut Canvas<'_>)) -> io::Result<()> {

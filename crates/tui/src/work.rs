@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use sessile::Cancel;
+use sessile::{Cancel, threads};
 
 use crate::part::{CHANGES, Job, Lane};
 
@@ -55,8 +55,9 @@ impl<J: Job, M: Send + 'static> Crew<J, M> {
             });
             sender.send(wrap(Told::Ended { is_brief })).ok();
         };
-        if let Ok(thread) = thread::Builder::new().name("sessile-work".to_owned()).spawn(work) {
-            self.n_brief += usize::from(is_brief);
+        self.n_brief += usize::from(is_brief);
+        // Without a thread the work is done here, which holds up the screen and loses nothing.
+        if let Some(thread) = threads::spawn_or_run("sessile-work", work) {
             self.changes.retain(|change| !change.is_finished());
             if is_change {
                 self.changes.push(thread);

@@ -80,14 +80,16 @@ fn compactions(options: &Options) -> ExitCode {
         all.add(report);
     }
     println!(
-        "{} cases of seeds from {} in {:.0?}: {} answers compared, {} compactions, {} turns split, {} errors of pi's",
+        "{} cases of seeds from {} in {:.0?}: {} answers compared, {} compactions, {} turns split, {} errors of pi's, {} \
+         without an answer of pi's",
         all.cases,
         options.first_seed,
         started.elapsed(),
         all.answers,
         all.compactions,
         all.splits,
-        all.throws
+        all.throws,
+        all.unanswered
     );
     match all.failure {
         Some(failure) => {

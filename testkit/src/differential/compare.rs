@@ -40,11 +40,13 @@ pub enum Explained {
     ByteOrderMark,
     /// pi fails on, or breaks the chain at, a value that is no object in a version 1 file; we pass it over.
     OddUpgrade,
+    /// pi never comes back from what it was asked, or ends over it; we answer.
+    NoAnswer,
 }
 
 impl Explained {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Loop,
         Self::NoIdLeaf,
         Self::OddEntry,
@@ -58,6 +60,7 @@ impl Explained {
         Self::NewerVersion,
         Self::ByteOrderMark,
         Self::OddUpgrade,
+        Self::NoAnswer,
     ];
 }
 
@@ -77,6 +80,9 @@ pub(crate) fn compare_sessions(
     was_copied: bool,
 ) -> Result<Vec<Explained>, String> {
     let seen = oracle.ask(r#"{"cmd":"observe"}"#);
+    if let Some(error) = seen.error() {
+        return Err(format!("pi shows nothing: {error}"));
+    }
     if seen.observation("leafDefined") == Ok("false") {
         return Ok(vec![Explained::NoIdLeaf]);
     }

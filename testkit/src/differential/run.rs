@@ -30,14 +30,25 @@ pub(super) fn run(
     let mut pair = Pair::new(oracle, directory, seed);
     for (index, step) in steps.iter().enumerate() {
         let is_last = index + 1 == steps.len();
-        match pair.step(step, is_last, tally) {
+        let outcome = pair.step(step, is_last, tally);
+        // Whatever was seen after it was seen in another pi.
+        if pair.oracle.take_silence() {
+            *tally.entry(Explained::NoAnswer).or_default() += 1;
+            return Ok(index + 1);
+        }
+        match outcome {
             Ok(Goes::On) => {}
             Ok(Goes::NoFurther) => return Ok(index + 1),
             Err(what) => return Err(Failure { step: index, what }),
         }
     }
     let last = steps.len().saturating_sub(1);
-    pair.compare_crosswise().map_err(|what| Failure { step: last, what })?;
+    let outcome = pair.compare_crosswise();
+    if pair.oracle.take_silence() {
+        *tally.entry(Explained::NoAnswer).or_default() += 1;
+    } else {
+        outcome.map_err(|what| Failure { step: last, what })?;
+    }
     Ok(steps.len())
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::io::Errno;
-use sessile_store::os::{FileKind, Identity, Lock, Mode, Stat};
+use sessile_store::os::{FileKind, Identity, Lock, Mode, Process, Stat};
 
 use super::content::Content;
 use super::names::{NameChange, Names};
@@ -17,6 +17,8 @@ const NOBODY: u64 = 0;
 /// How many links a path may lead through, as on Linux.
 const MOST_LINKS: usize = 40;
 const START_MS: i64 = 1_700_000_000_000;
+/// What the clock of the boot shows when the first process starts.
+const BOOT_TAKES_MS: i64 = 9000;
 
 const MAY_READ: u32 = 0o4;
 const MAY_WRITE: u32 = 0o2;
@@ -34,9 +36,12 @@ pub struct World {
     handles: BTreeMap<u64, Handle>,
     last_handle: u64,
     now_ms: i64,
+    boot_ms: i64,
+    boot_id: u32,
     capacity: Option<u64>,
     is_shared: bool,
     lock_error: Option<Errno>,
+    running: Vec<Process>,
 }
 
 #[derive(Clone, Debug)]
@@ -101,9 +106,12 @@ impl World {
             handles: BTreeMap::new(),
             last_handle: 0,
             now_ms: START_MS,
+            boot_ms: BOOT_TAKES_MS,
+            boot_id: 1,
             capacity: None,
             is_shared: false,
             lock_error: None,
+            running: Vec::new(),
         }
     }
 
@@ -160,9 +168,16 @@ impl World {
         self.lock_error = error;
     }
 
-    /// Lets time pass, or jump back.
+    /// Says which foreign programs run and can be seen.
+    pub fn set_running(&mut self, running: Vec<Process>) {
+        self.running = running;
+    }
+
+    /// Lets time pass.
     pub fn advance(&mut self, ms: i64) {
+        assert!(ms >= 0, "time does not go back; clocks do");
         self.now_ms += ms;
+        self.boot_ms += ms;
     }
 
     /// Sets the wall clock forward or back, which takes no time.
@@ -252,6 +267,18 @@ impl World {
 
     pub(super) fn now_ms(&self) -> i64 {
         self.now_ms
+    }
+
+    pub(super) fn boot_ms(&self) -> i64 {
+        self.boot_ms
+    }
+
+    pub(super) fn running(&self) -> Vec<Process> {
+        self.running.clone()
+    }
+
+    pub(super) fn boot_id(&self) -> u32 {
+        self.boot_id
     }
 
     pub(super) fn is_shared(&self, path: &Path) -> Result<bool> {
@@ -380,6 +407,13 @@ impl World {
             return Err(Errno::PERM);
         }
         self.mark_modified(inode);
+        Ok(())
+    }
+
+    pub(super) fn set_modified(&mut self, path: &Path, modified_ms: i64) -> Result<()> {
+        self.touch(path)?;
+        let inode = self.existing(path, true)?;
+        self.inode_mut(inode).modified_ms = modified_ms;
         Ok(())
     }
 
@@ -539,7 +573,8 @@ impl World {
         names: impl FnOnce(&Names) -> Names,
         mut content: impl FnMut(&Content) -> Content,
     ) -> Self {
-        let mut world = Self { names: names(&self.names), handles: BTreeMap::new(), ..self.clone() };
+        let (boot_id, boot_ms) = (self.boot_id + 1, BOOT_TAKES_MS);
+        let mut world = Self { names: names(&self.names), handles: BTreeMap::new(), boot_id, boot_ms, ..self.clone() };
         for inode in world.inodes.values_mut() {
             inode.content = content(&inode.content);
             inode.reserved_end = 0;
@@ -713,6 +748,7 @@ impl World {
             n_links: if number == ROOT { 1 } else { self.names.count(number) },
             mode: inode.mode,
             is_own: inode.is_own,
+            is_roots: false,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Bench;
-use crate::oracle::node;
+use crate::oracle::node_command;
 
 /// How long any child may take to say something.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -135,7 +135,7 @@ impl Bench {
 
 /// The command for a script that Node runs, as programs do that know nothing of Sessile.
 pub(super) fn script(text: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
-    let mut command = Command::new(node());
+    let mut command = node_command();
     command.args(["--input-type=module", "-e", text, "--"]).args(args.iter().map(AsRef::as_ref));
     command
 }

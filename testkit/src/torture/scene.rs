@@ -175,6 +175,9 @@ impl Scene {
         rest: &str,
         write: impl FnOnce(&mut SessionManager) -> Result<EntryId, SessionError>,
     ) -> Result<EntryId, SessionError> {
+        // What was destroyed before comes back with the first write and takes the leaf along. That is not judged here,
+        // and if it fails the write does so, too.
+        drop(manager.recover());
         let (parent, n_entries) = (manager.leaf_id(), manager.entry_count());
         let written = write(manager);
         let Ok(id) = &written else {
@@ -284,9 +287,12 @@ impl Scene {
     pub(super) fn check_going_on(&mut self) -> Result<(), String> {
         let own = self.os.clone();
         for path in self.paths() {
-            // Each session is looked after by whoever opens it, so all are opened before any is judged.
+            // Each session is looked after by its next writer, so all are written to before any is judged.
             self.os = own.process(1999);
-            self.open(&path).map_err(|error| format!("opening {}: {}", path.display(), chain(&error)))?;
+            let mut manager =
+                self.open(&path).map_err(|error| format!("opening {}: {}", path.display(), chain(&error)))?;
+            let appended = self.append_unless_busy(&mut manager);
+            appended.map_err(|error| format!("appending to {}: {}", path.display(), chain(&error)))?;
         }
         for path in self.paths() {
             self.os = own.process(2000);
@@ -313,8 +319,15 @@ impl Scene {
         drop(manager);
         self.check_files()?;
         self.os.advance(LONG_MS);
-        let manager = self.open(path).map_err(|error| chain(&error))?;
+        // Opening changes nothing; a writer that has nothing left to guard takes the sidecars away.
+        let before = self.os.snapshot();
+        let mut manager = self.open(path).map_err(|error| chain(&error))?;
         self.check_view(&manager)?;
+        if self.os.snapshot() != before {
+            return Err("opening has changed something".to_owned());
+        }
+        self.append(&mut manager).map_err(|error| format!("appending again: {}", chain(&error)))?;
+        self.os.advance(LONG_MS);
         drop(manager);
         self.check_files()
     }

@@ -47,6 +47,7 @@ fn shown_by(explained: Explained) -> &'static str {
         Explained::LinesKept | Explained::NewerVersion => "row_68_pi_appends_to_newer_versions_and_rewrites_odd_ones",
         Explained::SpellingKept => "row_39_pi_respells_what_it_copies",
         Explained::ByteOrderMark => "row_22_pi_refuses_a_byte_order_mark",
+        Explained::NoAnswer => "row_28_a_pi_that_never_answers_is_started_again",
     }
 }
 

@@ -19,6 +19,7 @@ mod listing;
 mod loading;
 mod location;
 mod migration;
+mod oracle;
 mod real_session;
 mod rpc;
 mod rpc_clients;

@@ -473,6 +473,31 @@ fn row_56_a_compaction_sums_up_the_system_messages() {
 }
 
 #[test]
+fn of_duplicate_keys_the_last_value_stays_at_the_first_place() {
+    let sections = r#"{"a":null,"é":"x","__proto__":"p","12":"n","a":"A","b":"B","\u0062":null,"é":"y","7":"m","c":5}"#;
+    let tool = r#"{"name":"t0","description":"d","b":{"x":1,"y":2,"x":3},"name":"t","2":0}"#;
+    let system = format!(
+        r#"{{"type":"message","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:02.000Z","message":{{"role":"user","content":"no","role":"system","sections":{{"z":"no"}},"content":"base","sections":{sections},"toolsAdded":[{tool}],"timestamp":5}}}}"#
+    );
+    let call = r#"{"type":"message","id":"c","parentId":"b","timestamp":"2025-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"x","name":"read","arguments":{"p":1,"q":2,"p":[{"k":1,"l":2,"k":3}]}}],"api":"a","provider":"p","model":"m","stopReason":"toolUse","timestamp":6,"provider":"q"}}"#;
+    let mut stage = Stage::new();
+    stage.start(&file(&[HEADER, &user("a", None), &system, call]));
+    stage.act(&Op::Compaction(
+        "sum".to_owned(),
+        Some(Target::At(2)),
+        "10".to_owned(),
+        Some(r#"{"d":1,"e":2,"d":3}"#.to_owned()),
+        None,
+        Some(r#"{"input":1,"output":2,"input":3}"#.to_owned()),
+    ));
+    stage.act(&Op::ContextEdit(Target::At(0), r#"{"content":"old","extra":1,"content":"new"}"#.to_owned()));
+    stage.assert_same();
+    let text = String::from_utf8(stage.our_session()).unwrap();
+    let kept = r#""sections":{"7":"m","12":"n","a":"A","é":"y""#;
+    assert!(text.contains(kept), "{text}");
+}
+
+#[test]
 fn row_57_a_compaction_may_keep_nothing() {
     let mut stage = Stage::new();
     stage.create();

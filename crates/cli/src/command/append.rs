@@ -121,6 +121,7 @@ pub(super) fn run(
         sessions = sessions.writing(WriteOptions { durability: Durability::Sync, ..WriteOptions::default() });
     }
     let mut session = sessions.open_existing(path)?;
+    session.recover()?;
     let now_ms = surroundings.now_ms();
     let write = |session: &mut SessionManager| {
         if let Some(parent) = &parent {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, ValueEnum};
+use sessile::acting::acts;
 use sessile::label::Label;
 use sessile::os::RealOs;
 use sessile::settings::{KEYS, Settings, Value};
@@ -81,7 +82,7 @@ pub(super) fn run(
         Wanted::Anything => Vec::new(),
     };
     say(":words", out)?;
-    for (word, about) in found.iter().filter(|(word, _)| word.starts_with(rest) && !word.contains(char::is_control)) {
+    for (word, about) in found.iter().filter(|(word, _)| word.starts_with(rest) && !word.contains(acts)) {
         let word = format!("{kept}{word}");
         let line = match &typed {
             Some(typed) => typed.completed(&word),
@@ -115,11 +116,11 @@ fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> 
     let dir = surroundings.session_dir();
     let cancel = Cancel::default();
     let stop = cancel.clone();
-    // Not waited for: the process ends before it does.
-    std::thread::spawn(move || {
+    // Not waited for: the process ends before it does. Without it the list takes as long as it takes.
+    drop(sessile::threads::spawn("patience", move || {
         std::thread::sleep(PATIENCE);
         stop.cancel();
-    });
+    }));
     let mut options = ListOptions { cancel: Some(cancel), ..ListOptions::default() };
     let here = surroundings.sessions.list(surroundings.cwd(), dir.as_deref(), &mut options);
     let mut found = vec![("@latest".to_owned(), "the newest session".to_owned())];

@@ -16,7 +16,8 @@ use crate::surroundings::Surroundings;
 ///
 /// Prints the active branch, or with --all every branch. As jsonl it is what pi's /export writes: a session of its own,
 /// with the same id, the time of the export and entries that follow each other. As md it is a document to read, in
-/// which nothing of the session can act as HTML. As json it is one object of header, entries and leafId.
+/// which nothing of the session can act as HTML. As json it is one object of header, entries and leafId. Only jsonl keeps
+/// the bytes of the session, which could act on a terminal, so it is not written to one: name a file or use a pipe.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct ExportArgs {
@@ -83,6 +84,9 @@ pub(super) fn run(
     let n_entries = if args.all { session.outline().n_entries() } else { session.path(leaf.as_ref()).len() };
     let options = ExportOptions { format, all_branches: args.all, leaf };
     let Some(output) = args.output.as_ref().filter(|output| output.as_os_str() != "-") else {
+        if args.format == FormatArg::Jsonl && out.is_terminal() {
+            return Err(Failure::RawToTerminal);
+        }
         let data = out.data();
         session.export::<Failure>(&options, &mut |bytes| Ok(data.write_all(bytes)?))?;
         return Ok(Exit::Done);

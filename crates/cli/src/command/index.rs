@@ -1,8 +1,8 @@
 //! `sessile index`
 
 use clap::{Args, Subcommand};
-use sessile::json::ObjectWriter;
-use sessile::{CacheStatus, Rebuilding, Updated, Usage};
+use sessile::json::{Json, ObjectWriter};
+use sessile::{CacheStatus, Dropped, Rebuilding, Updated, Usage};
 
 use crate::Exit;
 use crate::data::write_value;
@@ -34,6 +34,15 @@ enum Action {
     /// Show what is kept, how much of the sessions that covers, and what it takes
     Status {
         /// Print JSON: an object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compare it with the sessions, every byte of them, and drop what is wrong
+    ///
+    /// Other programs may change a large session in the middle, and only reading all of it shows that. Ends with 1 if
+    /// something was wrong.
+    Check {
+        /// Print JSON: an object with an array of what was dropped
         #[arg(long)]
         json: bool,
     },
@@ -69,6 +78,7 @@ pub(super) fn run(
     let before = surroundings.sessions.cache_status(dir.as_deref())?;
     match *args.action.as_ref().unwrap_or(&Action::Status { json: args.json }) {
         Action::Status { json } => print_status(surroundings, &before, json, out),
+        Action::Check { json } => check(surroundings, json, out, err),
         Action::Rebuild { json: false, .. } | Action::Clear { json: false, .. } if before.root.is_none() => {
             let whose = if surroundings.sample().is_some() { "the sample keeps" } else { "here are" };
             out.print_whole(&Line::new().styled(NAMED, &format!("{whose} no caches; nothing was changed")))?;
@@ -102,6 +112,37 @@ pub(super) fn run(
             Ok(print_cleared(&before, dry_run, json, out)?)
         }
     }
+}
+
+fn check(surroundings: &Surroundings, json: bool, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let cancel = on_interrupt()?;
+    let Some(dropped) = surroundings.sessions.check_caches(&cancel)? else { return Ok(say_busy(err)) };
+    let exit = if dropped.iter().any(|dropped| dropped.is_wrong) { Exit::Nothing } else { Exit::Done };
+    if json {
+        let rows: Vec<Json> = dropped.iter().map(dropped_json).collect();
+        let mut object = ObjectWriter::new();
+        object.array("dropped", rows.iter().map(Json::raw));
+        write_value(out.data(), &object.finish())?;
+        return Ok(exit);
+    }
+    for Dropped { cache, path, is_wrong } in &dropped {
+        let why = if *is_wrong { "was wrong" } else { "could not be proven" };
+        let path = surroundings.short(&path.to_string_lossy());
+        out.print_whole(&Line::new().styled(DIM, cache).pad(NAME).text(&path).text(" ").styled(NAMED, why))?;
+    }
+    let words = match dropped.len() {
+        0 => "everything that is kept is right".to_owned(),
+        n_dropped => format!("{n_dropped} {} dropped, to be made again when needed", noun(n_dropped, "was", "were")),
+    };
+    out.print_whole(&Line::new().styled(NAMED, &words))?;
+    Ok(exit)
+}
+
+fn dropped_json(dropped: &Dropped) -> Json {
+    let mut object = ObjectWriter::new();
+    object.string("cache", dropped.cache).string("path", &dropped.path.to_string_lossy());
+    object.string("reason", if dropped.is_wrong { "wrong" } else { "unproven" });
+    object.finish()
 }
 
 fn rebuild(surroundings: &Surroundings, err: &mut Screen<'_>) -> Result<Updated, Failure> {

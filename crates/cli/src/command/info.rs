@@ -18,7 +18,7 @@ use crate::surroundings::Surroundings;
 /// Say everything about one session
 ///
 /// What it is and where, what was said in it and what that took, how its tree looks and who its relatives are, how
-/// large its context is, who is writing to it, and whether its file is sound.
+/// large its context is, who uses it, and whether its file is sound.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct InfoArgs {
@@ -103,6 +103,9 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     row("context", &format!("{} tokens{estimated}", super::stats::number(details.context.tokens)))?;
     if let Some(writer) = &details.writer {
         row("writer", &format!("process {} on {}", writer.pid, writer.host))?;
+    }
+    for user in &details.users {
+        row("in use", &user.to_string())?;
     }
     if details.is_guarded {
         row("guard", "holds entries that were written a moment ago")?;

@@ -1,6 +1,6 @@
 //! `sessile list`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use sessile::{Children, ListOptions, Progress, Selection, SessionInfo, SortBy, Who};
@@ -11,7 +11,7 @@ use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::progress::{Bar, Unit};
-use crate::screen::{ACCENT, Line, Screen};
+use crate::screen::{ACCENT, BOLD, DIM, Line, PERSON, Screen};
 use crate::surroundings::Surroundings;
 use crate::table::{self, Column, Row};
 
@@ -69,6 +69,10 @@ pub(crate) struct ListArgs {
     /// Add the texts of all messages to the JSON
     #[arg(long)]
     text: bool,
+
+    /// List the files that cannot be read as sessions instead, with the reason and what `sessile repair` would do
+    #[arg(long, conflicts_with_all = ["repo", "tree", "named", "children", "since", "until", "sort", "columns", "text"])]
+    damaged: bool,
 
     #[command(flatten)]
     format: ListFormat,
@@ -152,11 +156,30 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let sessions = find(surroundings, args, err)?;
+    let mut skipped = Vec::new();
+    let sessions = find_noting(surroundings, args, &mut skipped, err)?;
+    if args.damaged {
+        return list_damaged(surroundings, args, &skipped, out, err);
+    }
+    let shown = print_sessions(surroundings, args, &sessions, out, err);
+    if args.format.layout().is_none() && !skipped.is_empty() {
+        // What goes to standard error is for people, who may not be there.
+        drop(err.print_whole(&say_skipped(surroundings, args, skipped.len())));
+    }
+    shown
+}
+
+fn print_sessions(
+    surroundings: &Surroundings,
+    args: &ListArgs,
+    sessions: &[SessionInfo],
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     match args.format.layout() {
-        Some(layout) => print_data(&sessions, args.text, layout, out)?,
+        Some(layout) => print_data(sessions, args.text, layout, out)?,
         None if sessions.is_empty() => {}
-        None => print_table(surroundings, args, &sessions, out)?,
+        None => print_table(surroundings, args, sessions, out)?,
     }
     if !sessions.is_empty() {
         return Ok(Exit::Done);
@@ -169,6 +192,48 @@ pub(super) fn run(
         drop(say_no_sessions(surroundings, "list", is_wide, err));
     }
     Ok(Exit::Nothing)
+}
+
+/// Says how many files are not in the list, and which command tells more.
+fn say_skipped(surroundings: &Surroundings, args: &ListArgs, n_skipped: usize) -> Line {
+    let all = if args.all || args.repo { " --all" } else { "" };
+    let command = format!("`sessile list --damaged{all}{}`", surroundings.given_dir_words());
+    Line::new().text(&match n_skipped {
+        1 => format!("1 file could not be read as a session; {command} says why and what `sessile repair` would do"),
+        n => format!("{n} files could not be read as sessions; {command} says why and what `sessile repair` would do"),
+    })
+}
+
+/// Lists the files that are not sessions although they are named like some.
+fn list_damaged(
+    surroundings: &Surroundings,
+    args: &ListArgs,
+    skipped: &[PathBuf],
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+    let files = skipped.iter().take(limit).map(|path| surroundings.sessions.explain_skipped(path));
+    if let Some(layout) = args.format.layout() {
+        let mut list = ListWriter::new(out.data(), layout);
+        for file in files {
+            list.push(file.to_json().raw())?;
+        }
+        list.finish()?;
+    } else {
+        for file in files {
+            let path = surroundings.short(&file.path.to_string_lossy());
+            let size =
+                file.size.map(|size| format!("  {}", sessile_display::measure::size_words(size))).unwrap_or_default();
+            out.print_whole(&Line::new().styled(BOLD, &path).styled(DIM, &size))?;
+            out.print_whole(&Line::new().text("  ").text(&file.reason))?;
+            out.print_whole(&Line::new().text("  ").styled(PERSON, "repair ").text(&file.repair))?;
+        }
+        if skipped.is_empty() {
+            drop(err.print_whole(&Line::new().text("every file can be read")));
+        }
+    }
+    Ok(if skipped.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
 /// Prints sessions for people, and notes their places.
@@ -251,12 +316,22 @@ pub(super) fn find(
     args: &ListArgs,
     err: &mut Screen<'_>,
 ) -> Result<Vec<SessionInfo>, Failure> {
+    find_noting(surroundings, args, &mut Vec::new(), err)
+}
+
+/// The sessions that are asked for, and the files beside them that are not sessions.
+fn find_noting(
+    surroundings: &Surroundings,
+    args: &ListArgs,
+    skipped: &mut Vec<PathBuf>,
+    err: &mut Screen<'_>,
+) -> Result<Vec<SessionInfo>, Failure> {
     let selection = args.selection(surroundings)?;
     let dir = surroundings.session_dir();
     let mut bar = Bar::new(Unit::Sessions);
     let mut show = |progress: Progress<'_>| bar.show(progress.loaded as u64, progress.total as u64, err);
     let cancel = Some(on_interrupt()?);
-    let mut options = ListOptions { texts: args.text, progress: Some(&mut show), cancel };
+    let mut options = ListOptions { texts: args.text, progress: Some(&mut show), cancel, skipped: Some(skipped) };
     let everything = args.all || (surroundings.sample().is_some() && !surroundings.has_given_dir());
     let found = if args.repo {
         surroundings.sessions.list_project(surroundings.cwd(), dir.as_deref(), &mut options)

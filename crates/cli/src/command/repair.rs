@@ -14,9 +14,10 @@ use crate::surroundings::Surroundings;
 
 /// Mend what can be mended in a session
 ///
-/// Whole records in damaged lines get lines of their own, and entries whose parent is nowhere in the file are hung on
-/// the entry before them. What cannot be placed stays where it is. The original is kept beside the file, as
-/// NAME.jsonl.orig-TIME. A second run finds nothing more to do.
+/// Whole records in damaged lines get lines of their own, byte for byte. What is left of a record that is not whole, and
+/// a parent that is nowhere in the file, become entries that are marked as incomplete and are not in the context. A file
+/// that has lost its header gets a new one. What cannot be placed stays where it is. The original is kept beside the
+/// file, as NAME.jsonl.orig-TIME. A second run finds nothing more to do.
 ///
 /// Permissions alone can be mended for many: --permissions without a SESSION is about this directory, with --all about
 /// all, and leaves everything else as it is.

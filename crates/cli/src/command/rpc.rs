@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
 
 use clap::Args;
 use sessile::compaction::CompactionSettings;
 use sessile::json::ObjectWriter;
 use sessile::os::RealOs;
 use sessile::settings::SettingsError;
+use sessile::threads;
 use sessile_rpc::{Engine, Options, Start};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -93,11 +93,12 @@ pub(super) fn run(surroundings: &Surroundings, args: &RpcArgs) -> Result<Exit, F
         return listen(&engine, &surroundings.directory(None).join(path), &ended);
     }
     let serving = Arc::clone(&engine);
-    thread::spawn(move || {
+    let serve = move || {
         serving.serve(io::stdin(), crate::plain_stdout());
         // If nobody listens, a signal was first.
         drop(told.send(Ended::Input));
-    });
+    };
+    threads::spawn("client", serve).map_err(Failure::NoThread)?;
     Ok(finish(&engine, &ended))
 }
 
@@ -113,11 +114,12 @@ fn finish(engine: &Engine, ended: &Receiver<Ended>) -> Exit {
 
 fn watch_signals(told: Sender<Ended>) -> Result<(), Failure> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT]).map_err(Failure::NoSignals)?;
-    thread::spawn(move || {
+    let watch = move || {
         for signal in signals.forever() {
             drop(told.send(Ended::Signal(signal)));
         }
-    });
+    };
+    threads::spawn("signals", watch).map_err(Failure::NoThread)?;
     Ok(())
 }
 
@@ -130,7 +132,7 @@ fn listen(engine: &Arc<Engine>, path: &Path, ended: &Receiver<Ended>) -> Result<
     ready.string("type", "listening").string("socket", &path.to_string_lossy());
     let mut out = crate::plain_stdout();
     writeln!(out, "{}", ready.finish()).and_then(|()| out.flush())?;
-    socket.serve(engine);
+    socket.serve(engine).map_err(Failure::NoThread)?;
     let exit = finish(engine, ended);
     socket.close();
     Ok(exit)

@@ -38,6 +38,10 @@ fn on_sample(home: &Home, line: &str) -> String {
         ran.expect(1, "nothing to migrate\n");
         return ran.err;
     }
+    if line.starts_with("clean") && ran.out.is_empty() {
+        ran.expect(0, "nothing to clean\n");
+        return ran.err;
+    }
     assert_eq!(ran.code, 0, "sessile {line}\n{}", ran.err);
     ran.out
 }

@@ -14,10 +14,14 @@ fn is_harmless(text: &str) -> bool {
 }
 
 fn hostile_session(home: &Home) -> PathBuf {
-    let text = serde_json::to_string(HARM).unwrap();
+    home.session("x.jsonl", &hostile_lines(HARM))
+}
+
+fn hostile_lines(harm: &str) -> Vec<String> {
+    let text = serde_json::to_string(harm).unwrap();
     let with = |shape: &str| shape.replace("HARM", &text);
-    let lines = [
-        user("a", None, HARM),
+    vec![
+        user("a", None, harm),
         entry(
             "message",
             "b",
@@ -43,8 +47,7 @@ fn hostile_session(home: &Home) -> PathBuf {
         with(r#"{"type":HARM,"id":HARM,"parentId":"k","timestamp":HARM}"#),
         entry("label", "l", Some("k"), &with(r#""targetId":"a","label":HARM"#)),
         entry("session_info", "m", Some("l"), &with(r#""name":HARM"#)),
-    ];
-    home.session("x.jsonl", &lines)
+    ]
 }
 
 #[test]
@@ -120,6 +123,134 @@ fn findings_do_not_act_either() {
         let ran = home.run(words);
         assert!(ran.code <= 1 && ran.out.contains("[2J") && is_harmless(&ran.out), "{words:?}: {:?}", ran.out);
     }
+}
+
+/// Every character that acts where text is shown: on a terminal, or on the order of the text around it.
+fn acting() -> String {
+    ('\u{7f}'..=char::MAX).filter(|char| sessile::acting::acts(*char)).filter(|char| *char < '\u{e0000}').collect()
+}
+
+fn acts(text: &str) -> bool {
+    text.chars().any(|char| char != '\n' && sessile::acting::acts(char))
+}
+
+/// Commands that print JSON, in an order in which each finds something. `FILE` is a session, `TEXT` what acts.
+const JSON: &[&[&str]] = &[
+    &["list", "--json"],
+    &["list", "--jsonl", "--text"],
+    &["search", "needle", "--json"],
+    &["search", "needle", "--jsonl"],
+    &["show", "FILE", "--json"],
+    &["show", "FILE", "--jsonl"],
+    &["show", "FILE", "a", "--json"],
+    &["tree", "FILE", "--json"],
+    &["tree", "FILE", "--json", "--flat"],
+    &["info", "FILE", "--json"],
+    &["stats", "FILE", "--json"],
+    &["stats", "--by", "model", "--json"],
+    &["stats", "--by", "tool", "--json"],
+    &["family", "FILE", "--json"],
+    &["context", "FILE", "--json"],
+    &["llm", "FILE", "--json"],
+    &["llm", "FILE", "--jsonl"],
+    &["entries", "FILE", "--json"],
+    &["entries", "FILE", "--jsonl"],
+    &["entries", "FILE", "--salvaged", "--json"],
+    &["watch", "FILE", "--from-start", "--until-idle", "1", "--json"],
+    &["verify", "FILE", "--json"],
+    &["repair", "FILE", "--dry-run", "--json"],
+    &["migrate", "FILE", "--dry-run", "--json"],
+    &["compact", "FILE", "--dry-run", "--keep", "1", "--json"],
+    &["compact", "FILE", "--keep", "1", "--json"],
+    &["edit-context", "FILE", "a", "TEXT", "--json"],
+    &["append", "FILE", "TEXT", "--json"],
+    &["name", "FILE", "--json"],
+    &["name", "FILE", "TEXT", "--json"],
+    &["label", "FILE", "a", "--json"],
+    &["label", "FILE", "a", "TEXT", "--json"],
+    &["label", "FILE", "--list", "--json"],
+    &["branch", "FILE", "b", "--json"],
+    &["fork", "FILE", "c", "--json"],
+    &["clone", "FILE", "--json"],
+    &["new", "--name", "TEXT", "--json"],
+    &["import", "ELSEWHERE", "--json"],
+    &["export", "FILE", "--format", "json"],
+    &["export", "FILE", "--format", "json", "--all"],
+    &["config", "--json"],
+    &["config", "get", "resume.command", "--json"],
+    &["config", "set", "resume.command", "TEXT", "--json"],
+    &["config", "unset", "resume.command", "--json"],
+    &["config", "path", "--json"],
+    &["index", "--json"],
+    &["index", "status", "--json"],
+    &["index", "rebuild", "--json"],
+    &["index", "clear", "--json"],
+    &["move", "FILE", "--to", "TEXT", "--json"],
+    &["undo", "--json"],
+    &["undo", "--list", "--json"],
+    &["prune", "--older-than", "1m", "--named", "--labelled", "--json"],
+    &["delete", "FILE", "--yes", "--json"],
+    &["restore", "--list", "--json"],
+    &["restore", "FILE", "--json"],
+    &["clean", "--json"],
+];
+
+#[test]
+fn json_does_not_act_on_the_terminal_either() {
+    let home = Home::new();
+    let text = acting() + HARM;
+    let file = home.session("x\u{9b}\u{202e}.jsonl", &hostile_lines(&format!("needle {text}")));
+    let elsewhere = home.dir.path().join("else\u{9d}where.jsonl");
+    std::fs::write(&elsewhere, std::fs::read_to_string(&file).unwrap().replacen("\"s1\"", "\"s2\"", 1)).unwrap();
+    for words in JSON {
+        let words: Vec<String> = (words.iter())
+            .map(|word| match *word {
+                "FILE" => file.to_str().unwrap().to_owned(),
+                "ELSEWHERE" => elsewhere.to_str().unwrap().to_owned(),
+                // Arguments hold no NUL, and names no line ends.
+                "TEXT" => text.replace(['\r', '\u{85}', '\u{2028}', '\u{2029}'], ""),
+                word => word.to_owned(),
+            })
+            .collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let ran = home.run(&words);
+        assert!(ran.code <= 1 && !ran.out.is_empty(), "{words:?}: {} {}", ran.code, ran.err);
+        for (name, printed) in [("output", &ran.out), ("errors", &ran.err)] {
+            let acting: Vec<char> =
+                printed.chars().filter(|char| *char != '\n' && sessile::acting::acts(*char)).collect();
+            assert!(acting.is_empty(), "{words:?} prints {acting:?} to its {name}");
+        }
+        for line in if words.contains(&"--jsonl") { ran.out.lines().collect() } else { vec![ran.out.as_str()] } {
+            serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn every_command_that_prints_json_is_looked_at() {
+    let reference = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md")).unwrap();
+    for section in reference.split("\n## sessile ").skip(1) {
+        let name = section.lines().next().unwrap();
+        if section.contains("\n| `--json` |") {
+            let words: Vec<&str> = name.split(' ').collect();
+            assert!(JSON.iter().any(|known| known.starts_with(&words)), "`sessile {name} --json` is not looked at");
+        }
+    }
+}
+
+#[test]
+fn only_an_export_as_jsonl_keeps_the_bytes() {
+    let home = Home::new();
+    let file = hostile_session(&home);
+    let file = file.to_str().unwrap();
+    let whole = std::fs::read_to_string(file).unwrap();
+    let piped = home.run(&["export", file, "--all"]).out;
+    assert!(piped.contains(whole.lines().nth(1).unwrap()));
+    home.run(&["export", file, "--format", "json", "-o", "out.json"]).expect(0, "");
+    let written = std::fs::read_to_string(home.project().join("out.json")).unwrap();
+    assert!(!acts(&written) && written.contains("\\u202e"), "{written:?}");
+    let document = home.run(&["export", file, "--format", "md"]).out;
+    assert!(document.contains("[2J") && !acts(&document), "{document:?}");
 }
 
 #[test]

@@ -275,3 +275,27 @@ fn wording_is_of_one_or_of_many() {
     let messages = home.run(&["llm", path(&file), "--jsonl"]);
     assert_eq!(serde_json::from_str::<Value>(messages.out.trim_end()).unwrap()["content"], "old");
 }
+
+/// What another program destroyed comes back with the next write, and the command says so; looking changes nothing.
+#[test]
+fn entries_that_were_put_back_are_told() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let stale = std::fs::read(&file).unwrap();
+    home.run(&["name", path(&file), "first"]).expect(0, "");
+    std::fs::write(&file, &stale).unwrap();
+    let at = path(&file);
+    for words in [&["info", at][..], &["show", at], &["append", at, "x", "--dry-run"], &["name", at, "y", "--dry-run"]]
+    {
+        assert_eq!(home.run(words).code, 0, "{words:?}");
+        assert_eq!(std::fs::read(&file).unwrap(), stale, "{words:?}");
+    }
+    let ran = home.run(&["verify", path(&file)]);
+    assert!(ran.out.contains("1 acknowledged entry is not in the file"), "{}", ran.out);
+    let ran = home.run(&["label", path(&file), "a", "there"]);
+    let why = "written less than an hour ago, and another program had removed it";
+    let dir = home.session_dir().strip_prefix(home.dir.path()).unwrap().display().to_string();
+    assert_eq!((ran.code, ran.err), (0, format!("warning: put 1 entry back into ~/{dir}/x.jsonl: {why}\n")));
+    assert_eq!(home.json(&["info", "--json"], &file)["name"], "first");
+    home.run(&["label", path(&file), "a", "once"]).expect(0, "");
+}

@@ -175,7 +175,7 @@ fn exports_are_whole_or_not_at_all() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "wrote 8 entries to ~/project/out.md\n"));
     assert_eq!(std::fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
     let document = std::fs::read_to_string(&out).unwrap();
-    assert!(document.contains("\n### A question with \\<b>html\\</b>\n```\nopen fence\n```\n"), "{document}");
+    assert!(document.contains("\n### A question with &lt;b>html&lt;/b>\n\n```\nopen fence\n```\n"), "{document}");
     assert!(document.contains("\n`````\none\ntwo\n````\n`````\n"), "{document}");
     let again = home.run(&["export", session, "-o", "out.md"]);
     assert_eq!((again.code, std::fs::read_to_string(&out).unwrap() == document), (3, true));

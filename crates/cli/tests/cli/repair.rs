@@ -198,3 +198,30 @@ fn the_permissions_of_a_whole_store_are_one_finding_and_one_command() {
     home.run(&["verify", "--all"]).expect(0, "");
     assert_eq!(home.run(&["repair", "--all"]).code, 2);
 }
+
+#[test]
+fn files_that_have_lost_their_header_are_told_and_rescued() {
+    let home = Home::new();
+    private(&home, "c.jsonl", &small());
+    let torn = private(&home, "t.jsonl", &small());
+    let whole = std::fs::read_to_string(&torn).unwrap();
+    std::fs::write(&torn, &whole[40..]).unwrap();
+    let listed = home.run(&["list"]);
+    let command = "`sessile list --damaged` says why and what `sessile repair` would do";
+    listed.expect(0, &format!("1 file could not be read as a session; {command}\n"));
+    home.run(&["list", "--json"]).expect(0, "");
+    let damaged = home.run(&["list", "--damaged"]);
+    damaged.expect(0, "");
+    assert!(damaged.out.contains("t.jsonl") && damaged.out.contains("it has no header, but "), "{}", damaged.out);
+    let damaged = home.run(&["list", "--damaged", "--json"]).json();
+    assert_eq!((damaged.as_array().unwrap().len(), &damaged[0]["repairable"]), (1, &Value::Bool(true)));
+    assert_eq!(damaged[0]["size"], whole.len() - 40);
+    let report = home.run(&["verify", "--all", "--json"]);
+    report.expect(1, "");
+    assert_eq!(report.json()[1]["findings"][0]["code"], "no-header");
+    home.run(&["repair", torn.to_str().unwrap()]).expect(0, "");
+    home.run(&["verify", "--all"]).expect(0, "");
+    home.run(&["list"]).expect(0, "");
+    assert_eq!(home.run(&["list", "--json"]).json().as_array().unwrap().len(), 2);
+    assert_eq!(home.run(&["list", "--damaged"]).code, 1);
+}

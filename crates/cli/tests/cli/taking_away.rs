@@ -166,3 +166,65 @@ fn the_sample_is_changed_in_its_own_place() {
     let left: Vec<_> = home.dir.path().read_dir().unwrap().map(|it| it.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name == "SESSILE_STATE_DIR" || name == ".local" || name == "agent"), "{left:?}");
 }
+
+#[test]
+fn what_was_left_over_is_cleaned() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let dir = home.session_dir();
+    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 3600);
+    let leave = |path: PathBuf| {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::copy(&file, &path).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(hour_ago).unwrap();
+        path
+    };
+    // No process has a number this large.
+    let gone = [
+        leave(dir.join(".x.jsonl.sessile-tmp-4194301-0")),
+        leave(dir.join(".lost.jsonl.sessile-lock")),
+        leave(home.dir.path().join("SESSILE_CACHE_DIR/catalogue/.0123456789abcdef.sessile-tmp-4194301-1")),
+        leave(home.project().join(".out.md.sessile-tmp-4194301-0")),
+    ];
+    let own = std::process::id();
+    let stays = [
+        leave(dir.join(format!(".x.jsonl.sessile-tmp-{own}-0"))),
+        leave(dir.join("x.jsonl.orig-1")),
+        leave(dir.join("lost.jsonl.orig-1")),
+        leave(dir.join("notes.orig-1")),
+        leave(home.project().join("sessile-tmp-1")),
+    ];
+    std::fs::write(dir.join(".x.jsonl.sessile-tmp-4194301-9"), "young").unwrap();
+    let exists = |paths: &[PathBuf]| paths.iter().filter(|path| path.exists()).count();
+    let dry = home.run(&["clean"]);
+    assert!(dry.code == 0 && dry.out.ends_with(" would be removed; --apply does it\n"), "{}{}", dry.out, dry.err);
+    assert_eq!((exists(&gone), exists(&stays)), (4, 5));
+    let told = home.run(&["clean", "--apply", "--json"]).json();
+    let why = |end: &str| {
+        let files = told["files"].as_array().unwrap();
+        let found = files.iter().find(|file| file["path"].as_str().unwrap().ends_with(end));
+        found.unwrap_or_else(|| panic!("{end} in {told}"))["stays"].as_str().unwrap_or("goes").to_owned()
+    };
+    assert_eq!((exists(&gone), exists(&stays)), (0, 5), "{told}");
+    assert_eq!(why(".x.jsonl.sessile-tmp-4194301-0"), "goes");
+    assert_eq!(why(".x.jsonl.sessile-tmp-4194301-9"), "young");
+    assert_eq!(why(&format!("sessile-tmp-{own}-0")), "in use");
+    assert_eq!(why("/x.jsonl.orig-1"), "young");
+    assert!(told["applied"] == true && told["bytes"].as_u64().unwrap() > 100);
+    // Any age: now the original of a session that is there goes, and that of one that is lost stays.
+    let told = home.run(&["clean", "--older-than", "0m", "--apply", "--json"]).json();
+    assert_eq!(told["files"].as_array().unwrap().len(), 4, "{told}");
+    assert_eq!(stays.map(|path| path.exists()), [true, false, true, true, true]);
+    // Nor does one whose session is damaged.
+    let original = leave(dir.join("x.jsonl.orig-2"));
+    let mut text = std::fs::read(&file).unwrap();
+    text.truncate(text.len() - 20);
+    text.push(b'\n');
+    std::fs::write(&file, text).unwrap();
+    let told = home.run(&["clean", "--older-than", "0m", "--apply"]);
+    assert!(told.code == 0 && original.exists(), "{}", told.out);
+    assert!(told.out.contains("x.jsonl.orig-2  stays: its session is gone or damaged\n"), "{}", told.out);
+    assert_eq!(home.run(&["clean", "--older-than", "soon"]).code, 2);
+    let empty = Home::new();
+    empty.run(&["clean"]).expect(0, "nothing to clean\n");
+}

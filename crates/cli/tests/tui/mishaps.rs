@@ -50,6 +50,18 @@ fn one_goes_to_the_shell_and_comes_back() {
 }
 
 #[test]
+fn a_terminal_may_claim_any_size() {
+    let home = Home::new();
+    for words in [&["resume"][..], &["tree", "-i", "@1"], &["show", "-i", "@1"]] {
+        let mut terminal = Terminal::run_claiming(home.command(words), (2000, 1000), (u16::MAX, u16::MAX));
+        terminal
+            .wait("the screen", |it| it.screen(vt100::Screen::alternate_screen) && it.text().contains("hour early"));
+        terminal.press("ctrl+c");
+        assert_eq!(terminal.wait_for_end().code(), Some(0), "{words:?}");
+    }
+}
+
+#[test]
 fn other_sizes_are_other_pictures() {
     for (columns, rows) in [(40, 10), (80, 24), (200, 60)] {
         let home = Home::new();

@@ -34,6 +34,15 @@ impl Terminal {
         Self::of(pty, child, columns, rows)
     }
 
+    /// Runs a program in a terminal that claims another size than it has.
+    pub(crate) fn run_claiming(command: Command, size: (u16, u16), claimed: (u16, u16)) -> Self {
+        let (pty, pts) = open().unwrap();
+        let claimed = pty_process::Size::new(claimed.1, claimed.0);
+        pty.resize(claimed).unwrap();
+        let child = command.env("TERM", "xterm-256color").spawn(pts).unwrap();
+        Self::shown(pty, child, size.0, size.1)
+    }
+
     /// Runs a program that is not told when the terminal hangs up, since it is not its own.
     pub(crate) fn run_as_guest(mut command: std::process::Command, columns: u16, rows: u16) -> Self {
         let (pty, pts) = open().unwrap();
@@ -46,6 +55,10 @@ impl Terminal {
 
     fn of(pty: Pty, child: Child, columns: u16, rows: u16) -> Self {
         pty.resize(pty_process::Size::new(rows, columns)).unwrap();
+        Self::shown(pty, child, columns, rows)
+    }
+
+    fn shown(pty: Pty, child: Child, columns: u16, rows: u16) -> Self {
         let size = |number: u16| NonZeroU16::new(number).unwrap();
         let parser = vt100::Parser::new(size(rows), size(columns), 0);
         let seen = Arc::new(Mutex::new(Seen { parser, bytes: Vec::new(), is_over: false, is_hung_up: false }));

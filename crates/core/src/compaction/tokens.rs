@@ -61,9 +61,8 @@ fn answer_units(message: Raw<'_>) -> u64 {
 }
 
 fn system_units(message: Raw<'_>) -> u64 {
-    let sections = message.get("sections").map(print);
-    let sections = sections.iter().flat_map(|sections| sections.raw().members());
-    let sections: u64 = sections.map(|section| text_units(Some(section.value))).sum();
+    let sections = message.get("sections").into_iter().flat_map(Raw::properties);
+    let sections: u64 = sections.map(|(_, text)| text_units(Some(text))).sum();
     content_units(message) + sections + printed_units(message.get("toolsAdded"))
 }
 

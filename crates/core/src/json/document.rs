@@ -145,18 +145,24 @@ fn print_node<'a>(nodes: &[Node<'a>], index: usize, out: &mut Vec<u8>, todo: &mu
 
 /// The members of an object in the order in which JavaScript enumerates them.
 fn property_order<'a>(nodes: &[Node<'a>], object: &Node<'a>) -> Vec<(JsText<'a>, usize)> {
-    let mut order: Vec<(JsText<'a>, usize)> = Vec::with_capacity(object.children.len());
+    let children = object.children.iter();
+    in_property_order(children.filter_map(|child| nodes[*child].key.clone().map(|key| (key, *child))))
+}
+
+/// Members as an object of JavaScript has them: each key once, at its first place with its last value, and keys that
+/// look like array indices in ascending order before all others.
+pub(super) fn in_property_order<'a, T>(members: impl Iterator<Item = (JsText<'a>, T)>) -> Vec<(JsText<'a>, T)> {
+    let mut order: Vec<(JsText<'a>, T)> = Vec::with_capacity(members.size_hint().0);
     let mut places: HashMap<JsText<'a>, usize> = HashMap::new();
-    for &child in &object.children {
-        let Some(key) = nodes[child].key.clone() else { continue };
+    for (key, value) in members {
         if let Some(&place) = places.get(&key) {
-            order[place].1 = child;
+            order[place].1 = value;
         } else {
             places.insert(key.clone(), order.len());
-            order.push((key, child));
+            order.push((key, value));
         }
     }
-    // A stable sort leaves all keys that are not indices in their order, behind the indices.
+    // A stable sort leaves all keys that are not indices in their order, after the indices.
     order.sort_by_key(|(key, _)| array_index(key).map_or(u64::MAX, u64::from));
     order
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use super::document::in_property_order;
 use super::printed::is_printed;
 use super::scan::{NoMembers, scan, scan_simple, skip_space, string_end};
 use super::text::{JsText, mended};
@@ -143,6 +144,19 @@ impl<'a> Raw<'a> {
     pub fn members(self) -> impl Iterator<Item = Member<'a>> {
         let inside = if self.shape() == Shape::Object { 1 } else { self.0.len() };
         MemberIter { bytes: self.0, at: inside }
+    }
+
+    /// The members of an object as JavaScript enumerates them: each key once, at its first place with its last value,
+    /// and keys that look like array indices before all others. None for other values.
+    ///
+    /// ```
+    /// use sessile_core::json::Raw;
+    /// let value = Raw::parse(br#"{"a":null,"b":1,"7":2,"a":3}"#).unwrap();
+    /// let keys: Vec<String> = value.properties().iter().map(|(key, _)| key.to_str().into_owned()).collect();
+    /// assert_eq!(keys, ["7", "a", "b"]);
+    /// ```
+    pub fn properties(self) -> Vec<(JsText<'a>, Self)> {
+        in_property_order(self.members().map(|member| (JsText::decode(member.key.0), member.value)))
     }
 
     /// The value of a key, the last one if there are several.

@@ -197,7 +197,8 @@ impl Reader<'_> {
         if n_left as u64 > self.saved.remaining() {
             return None;
         }
-        let mut values = Vec::with_capacity(n_values);
+        let mut values = Vec::new();
+        values.try_reserve_exact(n_values).ok()?;
         while n_left > 0 {
             let piece = &mut self.piece[..n_left.min(PIECE)];
             self.saved.read(piece)?;

@@ -50,17 +50,35 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
         let file = self.open(path)?;
         // The look comes before the reading: what is written meanwhile is news for the next list.
         let stat = file.stat().map_err(|error| StoreError::io_at("look at", path, error))?;
-        let is_believed = |row: &Row<'_>| row.mark.freshness(file.as_ref(), &stat) != Freshness::Other;
-        let known = row.filter(is_believed).and_then(|row| Some((row.collected()?, row.mark.end())));
-        let (collected, from) = known.unwrap_or_default();
+        let believed = row.and_then(|row| {
+            let freshness = row.mark.freshness(file.as_ref(), &stat);
+            (freshness != Freshness::Other).then_some((row, row.mark.is_doubtful(freshness)))
+        });
+        let known = believed.and_then(|(row, doubt)| Some((row.collected()?, row.mark.end(), doubt)));
+        let (collected, from, is_doubtful) = known.unwrap_or_default();
         let zone = NotedZone::new(&self.zone);
         let mut covering = Covering { scan: InfoScan::from(collected), end: from, kept: None };
         if !covering.scan.is_hopeless() {
             self.lines.read(file.as_ref(), path, from, &mut |line| covering.take(line, &zone))?;
         }
         let mark = Mark::of(file.as_ref(), &stat, covering.end, self.os.now_ms());
-        let row = mark.filter(|_| !zone.was_asked.get()).map(|mark| covering.row(mark));
+        let row = mark.filter(|_| !zone.was_asked.get()).map(|mark| covering.row(mark.doubted_if(is_doubtful)));
         Ok(Gathered { info: covering.scan.finish(), row })
+    }
+
+    /// Whether a row says what the prefix that it covers says, all of which is read. True if it is not believed anyway.
+    pub(crate) fn is_right(&mut self, path: &Path, row: Row<'_>) -> Result<bool, StoreError> {
+        let file = self.open(path)?;
+        let stat = file.stat().map_err(|error| StoreError::io_at("look at", path, error))?;
+        if row.mark.freshness(file.as_ref(), &stat) == Freshness::Other {
+            return Ok(true);
+        }
+        let mut covering = Covering { scan: InfoScan::default(), end: 0, kept: None };
+        self.lines.read(file.as_ref(), path, 0, &mut |line| {
+            let is_covered = line.terminated && line.span.end() < row.mark.end();
+            is_covered && covering.take(line, &self.zone)
+        })?;
+        Ok(covering.row(row.mark).borrow().state == row.state)
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {

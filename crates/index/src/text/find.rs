@@ -11,6 +11,7 @@ use sessile_core::search::query::Query;
 use sessile_core::search::score::{Scale, length_code, seconds};
 use sessile_core::search::texts::{DocumentKind, read_texts};
 use sessile_store::os::{Mode, Os};
+use sessile_store::threads;
 
 use super::TextIndex;
 use super::evaluate::{Matched, Matches, UNWANTED, Wanted, evaluate};
@@ -156,13 +157,10 @@ impl TextIndex {
             Ok(collector)
         };
         let mut collector = if plan.jobs.len() > 1 && os.has_threads() {
-            std::thread::scope(|scope| {
-                let other = scope.spawn(work);
-                let mut mine = work()?;
-                // A panic in the other thread has been told already.
-                mine.merge(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-                Ok::<Collector, usize>(mine)
-            })?
+            let (mine, other) = threads::both(work, work);
+            let mut mine = mine?;
+            mine.merge(other?);
+            mine
         } else {
             work()?
         };

@@ -5,6 +5,7 @@ use std::io;
 use sessile_core::head::{self, Kind, Parsed};
 use sessile_core::json::Raw;
 use sessile_core::line::{Line, LineSplitter};
+use sessile_store::behind_hole;
 use sessile_store::os::{OsFile, read_fully};
 
 /// How much is read at a time.
@@ -30,6 +31,9 @@ pub(super) fn read_lines(
         if n_read < wanted {
             break;
         }
+        let next = behind_hole(file, &buffer[..n_read], offset)?.min(to);
+        splitter.feed_zeros(next.saturating_sub(offset));
+        offset = next.max(offset);
     }
     splitter.finish(&mut take);
     Ok(())

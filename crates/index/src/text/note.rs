@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::FxBuildHasher;
 use sessile_store::os::{FileKind, Identity, Os, Stat};
+use sessile_store::threads;
 use sessile_store::{StoreError, subdirectories};
 
 use super::TextIndex;
@@ -257,14 +258,10 @@ impl TextIndex {
         let mut done = if n_files < MANY || !os.has_threads() {
             work()?
         } else {
-            std::thread::scope(|scope| {
-                let other = scope.spawn(work);
-                let mine = work();
-                let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                let mut done = mine?;
-                done.append(&mut other?);
-                Some(done)
-            })?
+            let (mine, other) = threads::both(work, work);
+            let mut done = mine?;
+            done.append(&mut other?);
+            done
         };
         done.sort_unstable_by_key(|(at, _)| *at);
         Some(Recalled { coverage: done.into_iter().flat_map(|(_, coverage)| coverage).collect() })

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sessile_core::location::is_session_file_name;
 use sessile_store::os::{FileKind, Os, Stat};
+use sessile_store::threads;
 
 use super::manifest::path_bytes;
 
@@ -40,12 +41,9 @@ pub(super) fn survey_all(os: &dyn Os, directories: &[PathBuf]) -> (Vec<Surveyed>
     let mut found = if directories.len() < MANY || !os.has_threads() {
         look()
     } else {
-        std::thread::scope(|scope| {
-            let other = scope.spawn(look);
-            let mut mine = look();
-            mine.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            mine
-        })
+        let (mut mine, other) = threads::both(look, look);
+        mine.extend(other);
+        mine
     };
     // As the manifest orders them: by directory with a slash at its end, and then by name.
     found.sort_unstable_by(|(one, _), (other, _)| {

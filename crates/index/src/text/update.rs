@@ -10,12 +10,12 @@ use sessile_store::{StoreError, create_directory};
 
 use super::TextIndex;
 use super::find::Coverage;
-use super::manifest::KIND;
+use super::manifest::{KIND, Manifest};
 use super::merge::{Unmerged, merge};
 use super::segment::{Segment, SegmentInfo};
 use super::survey::Surveyed;
 use super::worker::{State, Workers};
-use crate::Caches;
+use crate::{Caches, Freshness};
 
 /// How an update is done.
 pub struct Updating<'u> {
@@ -112,6 +112,35 @@ impl TextIndex {
         self.sweep();
         done?;
         Ok(if (updating.is_cancelled)() { Updated::Cancelled } else { Updated::Done })
+    }
+
+    /// Takes sessions out of the index, so that they are read again; false if somebody is updating it.
+    pub(crate) fn take_out(caches: &Caches, sessions: &[PathBuf]) -> Result<bool, StoreError> {
+        let path = caches.path(KIND, LOCK);
+        let lock = caches.os().open(&path, Mode::Sidecar).map_err(StoreError::io("open", &path))?;
+        if !lock.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &path))? {
+            return Ok(false);
+        }
+        let mut manifest = Manifest::read(caches);
+        let mut is_kept = vec![true; manifest.records.len()];
+        sessions.iter().filter_map(|path| manifest.find(path)).for_each(|place| is_kept[place] = false);
+        manifest.retain(|place, _| is_kept[place]);
+        manifest.write(caches)?;
+        drop(lock);
+        Ok(true)
+    }
+
+    /// The sessions of which the index says what nobody can prove: large ones that others have added to.
+    pub(crate) fn unproven(caches: &Caches) -> Vec<PathBuf> {
+        let manifest = Manifest::read(caches);
+        let is_unproven = |place: &usize| {
+            let mark = &manifest.records[*place].mark;
+            let Ok(file) = caches.os().open(&manifest.path_at(*place), Mode::Read) else { return false };
+            let Ok(stat) = file.stat() else { return false };
+            let freshness = mark.freshness(file.as_ref(), &stat);
+            freshness != Freshness::Other && mark.is_doubtful(freshness)
+        };
+        (0..manifest.records.len()).filter(is_unproven).map(|place| manifest.path_at(place)).collect()
     }
 
     /// Drops what is damaged and what is gone. True if there was any of it.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 use sessile_store::StoreError;
 use sessile_store::os::{Mode, OsFile, Stat};
+use sessile_store::threads;
 
 use super::builder::Builder;
 use super::lines::{Heading, Opening, read_lines};
@@ -66,11 +67,9 @@ impl Workers<'_> {
         if self.n_bytes < MANY || self.jobs.len() < 2 || !self.caches.os().has_threads() {
             return Worker::new(self, self.updating.memory).run();
         }
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| Worker::new(self, self.updating.memory / 2).run());
-            let mine = Worker::new(self, self.updating.memory / 2).run();
-            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(mine)
-        })
+        let work = || Worker::new(self, self.updating.memory / 2).run();
+        let (mine, other) = threads::both(work, work);
+        other.and(mine)
     }
 }
 
@@ -90,6 +89,8 @@ struct Reading<'r> {
     path: &'r Path,
     number: u32,
     heading: Heading,
+    /// Whether what was covered before may have been changed since.
+    is_doubtful: bool,
 }
 
 impl<'w> Worker<'w> {
@@ -120,6 +121,9 @@ impl<'w> Worker<'w> {
             state.manifest.known(place)
         });
         let known = known.flatten();
+        let is_doubtful = known
+            .as_ref()
+            .is_some_and(|known| job.from > 0 && known.mark.is_doubtful(known.mark.freshness(file.as_ref(), &stat)));
         let number = known
             .as_ref()
             .map_or_else(|| self.workers.next_number.fetch_add(1, Ordering::Relaxed), |known| known.number);
@@ -128,7 +132,7 @@ impl<'w> Worker<'w> {
             Some(known) if known.is_session => Opening::Session(Heading { id: known.id, cwd: known.cwd }),
             Some(_) => Opening::NoSession,
         };
-        let mut reading = Reading { file: file.as_ref(), stat, path, number, heading: Heading::default() };
+        let mut reading = Reading { file: file.as_ref(), stat, path, number, heading: Heading::default(), is_doubtful };
         let mut end = job.from;
         let mut failed = Ok(());
         let mut is_lost = false;
@@ -181,6 +185,7 @@ impl<'w> Worker<'w> {
         let Some(mark) = Mark::of(reading.file, &reading.stat, end, now_ms) else { return false };
         let Heading { id, cwd } = reading.heading.clone();
         let path = reading.path.to_path_buf();
+        let mark = mark.doubted_if(reading.is_doubtful);
         self.covered.push(Known { number: reading.number, path, mark, is_session, id, cwd });
         true
     }

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::outline::Row;
-use sessile::{EntryId, EventKind, EventSet, SessionManager};
+use sessile::{EntryId, EventKind, EventSet, SessionManager, threads};
 
 use super::{Call, Outcome, object};
 use crate::connection::Connection;
 use crate::engine::lock;
-use crate::failure::{Code, Failure};
+use crate::failure::Failure;
 use crate::news::Item;
 use crate::session::OpenSession;
 use store::StoreTeller;
@@ -135,10 +135,7 @@ fn begin(
 ) -> Outcome {
     // Nobody ends it before it is known.
     let mut subscriptions = lock(&call.connection.subscriptions);
-    let telling = std::thread::Builder::new()
-        .name(subscription.to_owned())
-        .spawn(run)
-        .map_err(|error| Failure::new(Code::Io, format!("no thread could be started: {error}")))?;
+    let telling = threads::spawn(subscription, run).map_err(|error| Failure::no_thread(&error))?;
     subscriptions.insert(subscription.to_owned(), Subscription { phase, telling });
     drop(subscriptions);
     object(|data| {

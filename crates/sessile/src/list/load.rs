@@ -97,7 +97,7 @@ impl<'w> Survey<'w> {
         let cancel = options.cancel.clone().unwrap_or_default();
         let total = self.files.len();
         let (orders, sessions) = (Vec::with_capacity(total), Vec::with_capacity(total));
-        let mut listing = Listing { world: self.world, filter, orders, sessions };
+        let mut listing = Listing { world: self.world, filter, orders, sessions, skipped: Vec::new() };
         let stale = self.take_known(&mut listing);
         let n_known = total - stale.len();
         if n_known > 0 && !cancel.is_cancelled() {
@@ -124,6 +124,10 @@ impl<'w> Survey<'w> {
             return Err(SessionError::Cancelled);
         }
         listing.arrange();
+        if let Some(skipped) = &mut options.skipped {
+            listing.skipped.sort_unstable();
+            skipped.extend(listing.skipped.iter().map(|order| self.files[*order].found.path.clone()));
+        }
         Ok(listing.sessions)
     }
 
@@ -215,10 +219,15 @@ struct Listing<'l> {
     /// The place of each session's file among all, which decides between equals.
     orders: Vec<usize>,
     sessions: Vec<SessionInfo>,
+    /// The places among all files of those that are not sessions.
+    skipped: Vec<usize>,
 }
 
 impl Listing<'_> {
     fn take(&mut self, order: usize, session: Option<SessionInfo>) {
+        if session.is_none() {
+            self.skipped.push(order);
+        }
         let admitted = session.filter(|session| self.filter.admits(self.world.environment(), &session.cwd));
         if let Some(session) = admitted {
             self.orders.push(order);

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{available_parallelism, scope};
 
 use sessile_store::os::Os;
+use sessile_store::threads;
 
 /// How many threads so many pieces of work are worth.
 pub(crate) fn n_threads(os: &dyn Os, n_pieces: usize) -> usize {
@@ -42,7 +43,7 @@ pub(crate) fn each<T: Send, R: Send>(os: &dyn Os, pieces: Vec<T>, run: usize, wo
         }
     };
     let mut runs = scope(|scope| {
-        let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(take_runs)).collect();
+        let others: Vec<_> = (1..n_threads).filter_map(|_| threads::spawn_in(scope, take_runs).ok()).collect();
         let mut runs = take_runs();
         for other in others {
             // A piece of work that panics does so here as well.
@@ -64,22 +65,25 @@ pub(crate) fn stream<R: Send, W: FnMut(usize) -> R>(
     take: &mut dyn FnMut(usize, R) -> bool,
 ) {
     let n_threads = n_threads(os, n_pieces);
-    if n_threads == 1 {
+    let one_by_one = |take: &mut dyn FnMut(usize, R) -> bool| {
         let mut work = worker();
         for piece in 0..n_pieces {
             if !take(piece, work(piece)) {
                 return;
             }
         }
-        return;
+    };
+    if n_threads == 1 {
+        return one_by_one(take);
     }
     let next = AtomicUsize::new(0);
     let (sender, results) = channel();
     scope(|scope| {
+        let mut n_started = 0;
         for _ in 0..n_threads {
             let sender = sender.clone();
             let (next, worker) = (&next, &worker);
-            scope.spawn(move || {
+            let started = threads::spawn_in(scope, move || {
                 let mut work = worker();
                 loop {
                     let piece = next.fetch_add(1, Ordering::Relaxed);
@@ -89,8 +93,12 @@ pub(crate) fn stream<R: Send, W: FnMut(usize) -> R>(
                     }
                 }
             });
+            n_started += usize::from(started.is_ok());
         }
         drop(sender);
+        if n_started == 0 {
+            return one_by_one(take);
+        }
         take_all(results, take);
         // Whoever still works stops at its next piece.
         next.store(n_pieces, Ordering::Relaxed);

@@ -58,6 +58,7 @@ impl SessionManager {
         expected: Option<&EntryId>,
         write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
+        self.recover()?;
         let old_leaf = self.leaf_id();
         let session_id = self.session_id();
         let scope = Expecting::begin(self)?;

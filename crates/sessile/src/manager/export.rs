@@ -6,7 +6,7 @@ use std::path::Path;
 use sessile_core::EntryId;
 use sessile_core::entry::{Entry, js_time};
 use sessile_core::header::Header;
-use sessile_core::json::{Edit, Json, Raw};
+use sessile_core::json::{Edit, Json, Raw, harmless};
 use sessile_core::label::Label;
 use sessile_core::markdown::{self, Beside};
 use sessile_core::outline::Row;
@@ -25,7 +25,7 @@ pub enum ExportFormat {
     Jsonl,
     /// A document to read.
     Markdown,
-    /// One object with `header`, `entries` and `leafId`.
+    /// One object with `header`, `entries` and `leafId`, in which characters that act on a terminal are escaped.
     Json,
 }
 
@@ -144,7 +144,7 @@ impl SessionManager {
         sink: Sink<'_, E>,
     ) -> Result<(), E> {
         sink(b"{\"header\":")?;
-        sink(self.header().json().to_text().as_bytes())?;
+        sink(harmless(&self.header().json().to_text()).as_bytes())?;
         sink(b",\"entries\":[")?;
         let mut reading = self.session.reading();
         for (n_before, row) in rows.iter().enumerate() {
@@ -152,12 +152,12 @@ impl SessionManager {
                 sink(b",")?;
             }
             let line = reading.copied_line(*row)?;
-            sink(self.session.parsed(*row, &line)?.to_text().as_bytes())?;
+            sink(harmless(&self.session.parsed(*row, &line)?.to_text()).as_bytes())?;
         }
         let leaf = options.leaf.clone().filter(|_| !options.all_branches).or_else(|| self.leaf_id());
         let leaf = leaf.map_or_else(Json::null, |leaf| leaf.to_json());
         sink(b"],\"leafId\":")?;
-        sink(leaf.to_text().as_bytes())?;
+        sink(harmless(&leaf.to_text()).as_bytes())?;
         sink(b"}\n")
     }
 

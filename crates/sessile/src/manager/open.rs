@@ -488,6 +488,19 @@ impl SessionManager {
         self.session.store_now(&self.world)
     }
 
+    /// Puts back entries that an earlier process wrote and another program has destroyed, as the first append would.
+    ///
+    /// For those who want to know what the session holds, or where its leaf is, before they write. If the leaf was
+    /// the last entry, it is so afterwards.
+    pub fn recover(&mut self) -> Result<(), SessionError> {
+        if self.world.is_read_only {
+            return Err(SessionError::ReadOnly);
+        }
+        let recovered = self.session.resume(&self.world);
+        self.tell();
+        recovered
+    }
+
     /// Brings a file of version 1 or 2 to the current version now, as the first append would.
     ///
     /// Returns where the original is kept; none if there was nothing to do.
@@ -507,6 +520,15 @@ impl SessionManager {
         let refreshed = self.session.catch_up(&self.world);
         self.tell();
         refreshed
+    }
+
+    /// Clears up after a panic in the middle of a method: other programs are let in, and the file is read again.
+    ///
+    /// For those who catch panics and go on, as a server does.
+    pub fn abandon(&mut self) {
+        self.session.abandon();
+        // What cannot be read now is read with the next look.
+        drop(self.refresh());
     }
 
     /// Moves the leaf to the last entry of the file, after taking in what others have appended.

@@ -118,6 +118,10 @@ impl Sessions {
             settle_dead(&self.world);
         }
         let mut manager = self.open_existing(path)?;
+        if !dry_run {
+            // What was destroyed in the session is put back first, so that it counts.
+            manager.recover()?;
+        }
         let (step, is_change) = look(&manager)?;
         let unchanged = |step| Annotated { operation: None, step, is_change, entry_id: None, original: None };
         if dry_run || !is_change {

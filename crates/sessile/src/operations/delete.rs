@@ -8,16 +8,17 @@ use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::FileKind;
 use sessile_store::planted::{self, Bug};
-use sessile_store::{Busy, FileLog, Log, StoreError, Trash, TrashKind, WriteOptions, keeping_others_out};
+use sessile_store::{Busy, FileLog, Log, Notice, StoreError, Trash, TrashKind, WriteOptions, keeping_others_out};
 
 use super::log::{OperationKind, Recording, settle_dead};
 use super::relocate::header_of;
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
-use crate::event::{EventContext, EventKind, SessionEvent};
+use crate::event::{EventContext, EventKind, RecoveryReason, SessionEvent};
 use crate::list::read_header;
 use crate::manager::Sessions;
 use crate::place::absolute;
+use crate::session::entry_ids;
 use crate::world::World;
 
 /// How long somebody who takes a session away waits for others to finish.
@@ -187,6 +188,21 @@ fn tell_deleted(world: &World, session: &SessionPlace, to: &TrashedTo) {
     }
 }
 
+/// Tells that entries were put back into a session before something else was done to it.
+fn tell_recovered(world: &World, path: &Path, notices: &[Notice]) {
+    for notice in notices {
+        let Notice::Recovered { lines } = notice else { continue };
+        let context = EventContext {
+            session_file: Some(path.to_path_buf()),
+            session_id: read_header(world, path).map(|header| header.id()).unwrap_or_default(),
+            cwd: world.environment().current_dir(),
+            cancel: Cancel::default(),
+        };
+        let event = SessionEvent::Recovered { entry_ids: entry_ids(lines), reason: RecoveryReason::Missing };
+        world.handlers.tell(&event, &context);
+    }
+}
+
 fn take_away(
     world: &World,
     recording: &Recording<'_>,
@@ -232,11 +248,13 @@ fn local_time(world: &World) -> String {
     to_iso(local_ms).split('.').next().unwrap_or_default().to_owned()
 }
 
-/// Takes the turn at a session that is to go elsewhere. What had been destroyed in it is put back first.
+/// Takes the turn at a session that is to go elsewhere. What had been destroyed in it is put back first, and told.
 pub(super) fn turn_at(world: &World, path: &Path) -> Result<FileLog, SessionError> {
     let writing = WriteOptions { busy: Busy::Fail(PATIENCE), ..world.writing };
     let mut log = FileLog::open(&world.os, path, writing)?;
-    log.resume()?;
+    if log.resume()? {
+        tell_recovered(world, path, &log.take_notices());
+    }
     if !planted::has(Bug::NoTurnInMove) {
         log.begin_turn()?;
     }

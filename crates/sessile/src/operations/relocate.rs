@@ -230,11 +230,15 @@ fn rewrite(
     let stored = Stored::new(log)?;
     let splices = [Splice { at: span, with: header.into_bytes() }];
     let new = Spliced::new(&stored, &splices);
-    replace(&world.os, path, stored.length(), stamp, &mut |out| {
+    let modified_ms = log.stat()?.modified_ms;
+    let rewritten = replace(&world.os, path, stored.length(), stamp, &mut |out| {
         write(&new, out, path).map_err(SessionError::from)?;
         // If another file stands there by now, this fails, and that file stays.
         log.length().map(drop).map_err(SessionError::from)
-    })
+    })?;
+    // Moving is not a use: the session stays as recent as it was.
+    drop(world.os().set_modified(path, modified_ms));
+    Ok(rewritten)
 }
 
 fn check_header(path: &Path, session: &SessionPlace, header: &Header) -> Result<(), SessionError> {

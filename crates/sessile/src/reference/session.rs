@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_core::nearest::nearest;
-use sessile_store::{create_directory, find_sessions, read_whole, subdirectories, swap_in};
+use sessile_store::{MOST_NOTES, create_directory, find_sessions, read_whole, subdirectories, swap_in};
 
 use super::{ReferenceError, only};
 use crate::error::SessionError;
@@ -99,7 +99,7 @@ impl Sessions {
         let mut line = text.finish().into_bytes();
         line.push(b'\n');
         // Mostly the same list again, and a file that takes another's place makes some file systems write at once.
-        if read_whole(self.world.os(), &note).is_ok_and(|known| known == line) {
+        if read_whole(self.world.os(), &note, MOST_NOTES).is_ok_and(|known| known == line) {
             return Ok(());
         }
         if let Some(directory) = note.parent() {
@@ -115,7 +115,7 @@ impl Sessions {
 
     /// The session at a place of the last list, counted from 1.
     fn listed(&self, place: usize, session_dir: Option<&Path>) -> Result<PathBuf, ReferenceError> {
-        let note = self.list_note().and_then(|note| read_whole(self.world.os(), &note).ok());
+        let note = self.list_note().and_then(|note| read_whole(self.world.os(), &note, MOST_NOTES).ok());
         let note = note.and_then(|bytes| Json::parse(&bytes).ok());
         let sessions = note.as_ref().and_then(|note| note.raw().get("sessions"));
         let sessions: Vec<Raw<'_>> = sessions.ok_or(ReferenceError::NoList { place })?.items().collect();

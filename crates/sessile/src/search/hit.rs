@@ -169,8 +169,16 @@ impl<'c> Checker<'c> {
             let file = self.sessions.world.os().open(path, Mode::Read).ok()?;
             self.files.insert(path.to_path_buf(), file);
         }
-        let line = read_upto(self.files.get(path)?.as_ref(), hit.span.offset, hit.span.len).ok()?;
-        (line.len() as u64 == hit.span.len).then_some(line)
+        // With what stands before and behind it: it must still be a line.
+        let n_before = hit.span.offset.min(1);
+        let file = self.files.get(path)?.as_ref();
+        let mut line = read_upto(file, hit.span.offset - n_before, n_before + hit.span.len + 1).ok()?;
+        if n_before > 0 && line.remove(0) != b'\n' && hit.span.offset != 3 {
+            return None;
+        }
+        let len = usize::try_from(hit.span.len).ok()?;
+        let is_ended = line.len() == len || (line.len() == len + 1 && line.pop() == Some(b'\n'));
+        (is_ended && memchr::memchr(b'\n', &line).is_none()).then_some(line)
     }
 
     fn excerpt(&self, texts: &[String]) -> Excerpt {

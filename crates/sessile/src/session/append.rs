@@ -67,7 +67,7 @@ impl Session {
         compose: &Compose<'_>,
     ) -> Result<Placed, SessionError> {
         let (mut n_races, mut n_changes) = (0, 0);
-        let mut composed = self.compose(world, n_entries, compose);
+        let mut composed = self.compose(world, n_entries, compose)?;
         loop {
             self.check_expected_leaf()?;
             let Composed { ids, lines, has_conversation } = composed;
@@ -92,15 +92,15 @@ impl Session {
             }
             let is_taken = ids.iter().any(|id| self.outline.find(id).is_some());
             composed = if is_taken {
-                self.compose(world, n_entries, compose)
+                self.compose(world, n_entries, compose)?
             } else {
                 Composed { ids, lines, has_conversation }
             };
         }
     }
 
-    /// Makes the lines of new entries.
-    fn compose(&self, world: &World, n_entries: usize, compose: &Compose<'_>) -> Composed {
+    /// Makes the lines of new entries. Refuses a line that is too long to be read again.
+    fn compose(&self, world: &World, n_entries: usize, compose: &Compose<'_>) -> Result<Composed, SessionError> {
         let is_awaited = matches!(self.backing, Backing::Awaited { .. });
         let mut parent = self.leaf_id();
         let mut composed = Composed { ids: Vec::with_capacity(n_entries), lines: Vec::new(), has_conversation: false };
@@ -114,13 +114,19 @@ impl Session {
                 // Room for the others as well, which are probably about as long.
                 composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
             }
+            let start = composed.lines.len();
             put_line(entry, &mut composed.lines);
+            // Without the newline that ends it.
+            let size = composed.lines.len() - start - 1;
+            if size > world.writing.longest_line {
+                return Err(SessionError::EntryTooLarge { size, limit: world.writing.longest_line });
+            }
             if place + 1 < n_entries {
                 parent = Some(id.clone());
             }
             composed.ids.push(id);
         }
-        composed
+        Ok(composed)
     }
 
     /// Remembers that the file has gone, if that is what an error says.
@@ -177,7 +183,7 @@ impl Session {
         for notice in log.take_notices() {
             self.notice(match notice {
                 Notice::Recovered { lines } => Event::Recovered {
-                    entry_ids: lines.iter().filter_map(|line| id_of(line)).collect(),
+                    entry_ids: entry_ids(&lines),
                     reason: change.map_or(RecoveryReason::Missing, RecoveryReason::from),
                 },
                 Notice::Unguarded { reason } => Event::Unguarded { reason },
@@ -246,7 +252,8 @@ impl Session {
         self.notice(Event::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
     }
 
-    /// Gets a file ready to be appended to: refuses one that is newer, upgrades one that is older.
+    /// Gets a file ready to be appended to: refuses one that is newer, puts back what was destroyed in it, upgrades
+    /// one that is older.
     ///
     /// The upgrade may give entries other ids, so this comes before anything asks for one.
     pub(crate) fn prepare_write(&mut self, world: &World) -> Result<(), SessionError> {
@@ -254,6 +261,7 @@ impl Session {
             return Err(SessionError::ReadOnly);
         }
         self.check_writable()?;
+        self.resume(world)?;
         self.upgrade_file(world)
     }
 
@@ -304,6 +312,7 @@ impl Session {
                 }
                 created => {
                     self.backing = Backing::File { log: Box::new(created?), path };
+                    self.is_writer = true;
                     break;
                 }
             }
@@ -334,9 +343,10 @@ impl Session {
         // A failed sync later on must not take the header away from entries that come after it.
         stored.make_durable()?;
         drop(stored);
-        let filled = Self::open_file(world, &path)?;
+        let filled = Self::open_for_writing(world, &path)?;
         let (expected_leaf, deferred) = (std::mem::take(&mut self.expected_leaf), self.deferred.take());
-        let (happened, n_turns) = (std::mem::take(&mut self.happened), self.n_turns);
+        let (mut happened, n_turns) = (std::mem::take(&mut self.happened), self.n_turns);
+        happened.extend(filled.happened);
         *self = Self { expected_leaf, deferred, happened, n_turns, ..filled };
         Ok(())
     }
@@ -401,6 +411,11 @@ enum Written {
 
 fn is_conversation(entry: Raw<'_>) -> bool {
     matches!(read(entry.as_bytes()), Parsed::Kept(head) if head.role.is_conversation())
+}
+
+/// The ids in lines that were put back.
+pub(crate) fn entry_ids(lines: &[Vec<u8>]) -> Vec<EntryId> {
+    lines.iter().filter_map(|line| id_of(line)).collect()
 }
 
 /// The id in a line.

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use sessile_core::EntryId;
 use sessile_core::header::Header;
@@ -9,10 +11,12 @@ use sessile_core::json::Raw;
 use sessile_core::outline::Outline;
 use sessile_store::StoreError;
 
-use super::{Backing, Session, scan, upgrade_header};
+use super::outlined::save_outline;
+use super::{Backing, ExpectedLeaf, Session, scan, upgrade_header};
 use crate::environment::Migrated;
 use crate::error::SessionError;
 use crate::event::{Event, FileChange};
+use crate::place::absolute;
 use crate::world::World;
 
 impl Session {
@@ -31,6 +35,9 @@ impl Session {
 
     fn catch_up_or(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
         self.take_notices();
+        if self.is_stale.load(Relaxed) {
+            self.reread_edited(world, lost)?;
+        }
         let looked = self.check_current();
         let Backing::File { log, .. } = &self.backing else { return Ok(()) };
         let known = self.outline.end();
@@ -59,6 +66,8 @@ impl Session {
         } else {
             let (outline, mut ids) = (&mut self.outline, Migrated(world.environment()));
             log.scan(known, &mut |line| outline.push(line, &mut ids))?;
+            // Whoever has appended may have changed something before, which a look at the end does not show.
+            self.doubted = known;
         }
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
         self.labels = OnceLock::new();
@@ -69,16 +78,64 @@ impl Session {
         Ok(())
     }
 
-    /// Reads the file anew after another program has changed it other than by appending.
+    /// Reads the whole file again, because a line in it was found to be another one.
+    fn reread_edited(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
+        let Backing::File { log, path } = &self.backing else { return Ok(()) };
+        let path = absolute(world.environment(), path);
+        let outline = scan(world, log.as_ref())?;
+        save_outline(world, &path, &outline);
+        let leaf = self.leaf_id();
+        self.use_outline(outline, lost)?;
+        self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf)).or_else(|| self.outline.leaf());
+        self.labels = OnceLock::new();
+        self.doubted = 0;
+        self.is_stale = AtomicBool::new(false);
+        self.notice(Event::FileChanged { change: FileChange::Rewritten });
+        Ok(())
+    }
+
+    /// Before the first write: puts back what an earlier process had acknowledged and somebody has destroyed since.
     ///
-    /// What we had acknowledged and is no longer there is put back first.
+    /// Where we stood at the last entry of the file, we do so afterwards, as if the entries had never been away.
+    pub(crate) fn resume(&mut self, world: &World) -> Result<(), SessionError> {
+        let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
+        if std::mem::replace(&mut self.is_writer, true) {
+            return Ok(());
+        }
+        match log.resume() {
+            Ok(false) => {}
+            Ok(true) => {
+                let is_last = self.leaf == self.outline.leaf();
+                self.is_void = true;
+                self.read_again(world, None, LostLeaf::Refuse)?;
+                if is_last {
+                    (self.leaf, self.foreign) = (self.outline.leaf(), None);
+                }
+            }
+            // Writing is possible all the same.
+            Err(error) => self.notice(Event::Unguarded { reason: error.to_string() }),
+        }
+        self.take_notices();
+        Ok(())
+    }
+
+    /// Reads the file again after another program has changed it other than by appending.
+    ///
+    /// If we write to it, what we had acknowledged and is no longer there is put back first.
     pub(super) fn resync(&mut self, world: &World, error: &StoreError, lost: LostLeaf) -> Result<(), SessionError> {
-        let Backing::File { log, path } = &mut self.backing else { return Ok(()) };
+        let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
         // Whatever happens from here on, what we know is no longer what the log reads.
         self.is_void = true;
-        if let Err(error) = log.recover() {
+        let ready = if self.is_writer { log.recover() } else { log.reread() };
+        if let Err(error) = ready {
             return Err(self.noticed(error.into()));
         }
+        self.read_again(world, change_of(error), lost)
+    }
+
+    /// Reads the whole file again, which must hold the same session, after something was done to it.
+    fn read_again(&mut self, world: &World, change: Option<FileChange>, lost: LostLeaf) -> Result<(), SessionError> {
+        let Backing::File { log, path } = &self.backing else { return Ok(()) };
         let outline = scan(world, log.as_ref())?;
         let is_same = outline.header().is_some_and(|row| {
             let line = log.read(outline.span(row)).unwrap_or_default();
@@ -91,12 +148,11 @@ impl Session {
         let newest = outline.leaf().and_then(|leaf| outline.id(leaf));
         let foreign = newest.filter(|id| self.outline.find(id).is_none());
         let known = self.use_outline(outline, lost)?;
-        self.is_void = false;
+        (self.is_void, self.doubted, self.is_stale) = (false, 0, AtomicBool::new(false));
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
         self.labels = OnceLock::new();
         self.unsettled.clear();
         self.foreign = foreign.or(self.foreign.take());
-        let change = change_of(error);
         if let Some(change) = change {
             self.notice(Event::FileChanged { change });
         }
@@ -106,9 +162,22 @@ impl Session {
         Ok(())
     }
 
+    /// Ends the turns of whoever panicked in the middle of something, and doubts everything that is known of the file.
+    pub(crate) fn abandon(&mut self) {
+        (self.n_turns, self.expected_leaf, self.deferred) = (0, ExpectedLeaf::Any, None);
+        if let Backing::File { log, .. } = &mut self.backing {
+            log.abandon_turn();
+            self.is_void = true;
+        }
+    }
+
     /// Fails if what we know is not about the file that the log reads now.
     pub(super) fn check_current(&self) -> Result<(), StoreError> {
-        if self.is_void { Err(StoreError::Rewritten { path: self.backing.shown_path() }) } else { Ok(()) }
+        if self.is_void || self.is_stale.load(Relaxed) {
+            Err(StoreError::Rewritten { path: self.backing.shown_path() })
+        } else {
+            Ok(())
+        }
     }
 
     /// Takes a new outline for the old one, which it returns, unless our leaf is not in it.
@@ -128,7 +197,7 @@ impl Session {
         let (path, n_synced) = (path.clone(), log.n_synced());
         let first_unsettled = self.unsettled.iter().find(|(number, _)| *number > n_synced);
         let leaf = first_unsettled.map_or_else(|| self.leaf_id(), |(_, leaf)| leaf.clone());
-        let mut reopened = Self::open_file(world, &path)?;
+        let mut reopened = Self::open_for_writing(world, &path)?;
         if let Backing::File { log, .. } = &mut reopened.backing {
             log.distrust_end();
         }

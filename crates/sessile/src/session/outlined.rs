@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sessile_core::outline::Outline;
+use sessile_index::SavedOutline;
 use sessile_store::{FileLog, Log, StoreError};
 
 use crate::environment::Migrated;
@@ -22,25 +23,45 @@ const PART_WORTH_SAVING_AGAIN: u64 = 256;
 ///
 /// What had to be read is saved for the next time, if it was much. That saving
 /// fails changes nothing but the cost of the next time.
-pub(super) fn outline_of(world: &World, log: &FileLog, path: &Path) -> Result<Outline, SessionError> {
+pub(super) fn outline_of(world: &World, log: &FileLog, path: &Path) -> Result<Outlined, SessionError> {
     let stat = log.stat()?;
     let caches = world.caches().filter(|_| stat.length >= WORTH_SAVING);
-    let Some((caches, file)) = caches.zip(log.file()) else { return scan(world, log) };
+    let Some((caches, file)) = caches.zip(log.file()) else { return scan(world, log).map(Outlined::read) };
     let path = absolute(world.environment(), path);
-    let saved = caches.outline(&path, file, &stat);
-    let known = saved.as_ref().map_or(0, Outline::end);
-    let outline = match saved {
-        Some(mut outline) => {
+    let saved = caches.outline(&path, file, &stat).filter(|saved| !saved.is_doubtful || has_header(saved, log));
+    let known = saved.as_ref().map_or(0, |saved| saved.outline.end());
+    let (outline, is_doubtful) = match saved {
+        Some(SavedOutline { mut outline, is_doubtful }) => {
             let mut ids = Migrated(world.environment());
             log.scan(known, &mut |line| outline.push(line, &mut ids))?;
-            outline
+            (outline, is_doubtful)
         }
-        None => scan(world, log)?,
+        None => (scan(world, log)?, false),
     };
     if known == 0 || outline.end() - known >= WORTH_SAVING_AGAIN.max(known / PART_WORTH_SAVING_AGAIN) {
-        drop(caches.save_outline(&path, file, &stat, &outline));
+        drop(caches.save_outline(&path, file, &stat, &outline, is_doubtful));
     }
-    Ok(outline)
+    Ok(Outlined { outline, doubted: if is_doubtful { known } else { 0 } })
+}
+
+/// Whether a doubtful outline knows the header as it is, without which there is no session.
+fn has_header(saved: &SavedOutline, log: &FileLog) -> bool {
+    let header = saved.outline.header();
+    header.is_some_and(|row| log.read(saved.outline.span(row)).is_ok_and(|line| saved.outline.is_line_of(row, &line)))
+}
+
+/// The outline of a file, and how much of it nobody has read since another program may have changed it.
+pub(super) struct Outlined {
+    pub(super) outline: Outline,
+    /// Rows before this offset have to be compared with their lines.
+    pub(super) doubted: u64,
+}
+
+impl Outlined {
+    /// An outline that was read here and now.
+    pub(super) fn read(outline: Outline) -> Self {
+        Self { outline, doubted: 0 }
+    }
 }
 
 /// Saves the outline of a file that was just made, if it is worth it, so that nobody has to read it.
@@ -50,7 +71,7 @@ pub(super) fn save_outline(world: &World, path: &Path, outline: &Outline) {
     if let Ok(log) = FileLog::open(&world.os, path, world.writing)
         && let (Ok(stat), Some(file)) = (log.stat(), log.file())
     {
-        drop(caches.save_outline(path, file, &stat, outline));
+        drop(caches.save_outline(path, file, &stat, outline, false));
     }
 }
 

@@ -45,14 +45,15 @@ impl Rows<'_> {
 
     fn line(&mut self, row: Row) -> Result<&[u8], SessionError> {
         self.session.check_current()?;
-        let span = self.session.outline.span(row);
+        let (span, n_before) = self.session.span_around(row);
         if span.offset < self.start || span.end() > self.start + self.buffer.len() as u64 {
             self.fetch(span)?;
         }
         self.end = span.end();
         let from = usize::try_from(span.offset - self.start).unwrap_or(usize::MAX);
         let len = usize::try_from(span.len).unwrap_or(usize::MAX);
-        Ok(self.buffer.get(from..).and_then(|rest| rest.get(..len)).unwrap_or_default())
+        let around = self.buffer.get(from..).and_then(|rest| rest.get(..len)).unwrap_or_default();
+        self.session.checked(row, around, n_before)
     }
 
     fn fetch(&mut self, span: Span) -> Result<(), SessionError> {

@@ -67,7 +67,7 @@ impl Session {
     ///
     /// An upgrade keeps entries and their order, so a place among them stays a place among them.
     fn reload(&mut self, world: &World, path: &Path) -> Result<(), SessionError> {
-        let reloaded = Self::open_file(world, path)?;
+        let reloaded = Self::open_for_writing(world, path)?;
         let is_same = reloaded.header.id() == self.header.id()
             && reloaded.outline.rows().len() >= self.outline.rows().len()
             && self.outline.rows().all(|row| self.outline.kind(row) == reloaded.outline.kind(row));
@@ -114,7 +114,9 @@ impl Session {
 
     /// Saves the outline of a file that [`copy_behind`](Self::copy_behind) made, if it is known.
     pub(crate) fn save_copied_outline(&self, world: &World, header: &[u8], path: &Path) {
+        // What was not compared with its lines is not passed on.
         if self.outline.body().is_some()
+            && self.doubted == 0
             && let Some(outline) = self.outline.behind_header(header.trim_ascii_end())
         {
             save_outline(world, path, &outline);

@@ -153,33 +153,45 @@ fn a_hook_ends_when_what_it_is_about_is_called_off() {
 
 #[test]
 fn what_others_could_have_put_there_is_not_run() {
-    let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (dir, config) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let hooks = &config.path().join("hooks");
+    fs::create_dir(hooks).unwrap();
     let ran = dir.path().join("ran");
-    let path = hook(hooks.path(), "session_before_switch", &format!("echo > '{}'", ran.display()));
+    let path = hook(hooks, "session_before_switch", &format!("echo > '{}'", ran.display()));
     let set = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    let handlers = registered(hooks.path(), PATIENCE);
+    set(hooks, 0o700);
+    let handlers = registered(hooks, PATIENCE);
     let mut host = host(dir.path(), &handlers);
     let mut reported = || {
         host.new_session(NewSession::default()).unwrap();
         failures(&handlers)
     };
+    let refused = |reason: String| [format!("the hook {} is not run: {reason}", path.display())];
+    let writable = |what: &Path, by: &str| {
+        let what = what.display();
+        refused(format!("{what} can be written to by {by}; `chmod go-w {what}` mends that"))
+    };
     set(&path, 0o600);
-    assert_eq!(reported(), [format!("{} is not run: it is not executable", path.display())]);
-    set(&path, 0o702);
-    assert_eq!(reported(), [format!("{} is not run: everybody can write to it", path.display())]);
-    set(&path, 0o700);
-    set(hooks.path(), 0o777);
-    assert_eq!(reported(), [format!("{} is not run: everybody can write to it", hooks.path().display())]);
-    set(hooks.path(), 0o700);
-    fs::rename(&path, hooks.path().join("aside")).unwrap();
+    assert_eq!(reported(), refused(format!("it is not executable; `chmod u+x {}` mends that", path.display())));
+    for what in [path.as_path(), hooks, config.path()] {
+        for (mode, by) in [(0o702, "every user"), (0o777, "every user"), (0o720, "its group"), (0o775, "its group")] {
+            set(&path, 0o700);
+            set(what, mode);
+            assert_eq!(reported(), writable(what, by));
+            set(what, 0o700);
+        }
+    }
+    fs::rename(&path, hooks.join("aside")).unwrap();
     assert!(reported().is_empty(), "a hook that is gone is no hook");
     fs::create_dir(&path).unwrap();
-    assert_eq!(reported(), [format!("{} is not run: it is no file", path.display())]);
+    assert_eq!(reported(), refused("it is not a file".to_owned()));
     fs::remove_dir(&path).unwrap();
     // Only root can give files away.
-    fs::copy(hooks.path().join("aside"), &path).unwrap();
+    fs::copy(hooks.join("aside"), &path).unwrap();
     if std::os::unix::fs::chown(&path, Some(1), None).is_ok() {
-        assert_eq!(reported(), [format!("{} is not run: it belongs to somebody else", path.display())]);
+        let what = path.display();
+        let reason = format!("{what} belongs to another user; `chown \"$USER\" {what}` mends that");
+        assert_eq!(reported(), refused(reason));
     }
     assert!(!ran.exists());
 }

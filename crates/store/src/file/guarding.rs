@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{FileLog, TurnState};
 use crate::error::{StoreError, chain};
-use crate::guard::{CONFIRMED_AFTER_MS, Guard, Place, guard_path, peek};
+use crate::guard::{CONFIRMED_AFTER_MS, Guard, Moment, Place, guard_path, peek};
 use crate::lock::TurnLock;
 use crate::log::{Log, Notice, Turn};
 use crate::os::Mode;
@@ -21,42 +21,42 @@ pub(super) struct Guarding {
     pub(super) waiting: Vec<(Place, Vec<u8>)>,
     /// Whether it was told that there can be no lock and no guard.
     pub(super) has_told: bool,
-    /// When somebody was last asked to look after what is in it.
-    pub(super) settled_ms: i64,
-    /// When something was last put into it.
-    pub(super) written_ms: i64,
+    /// When somebody was last asked to look after what is in it, by the clock of the boot.
+    pub(super) settled_ms: Option<i64>,
+    /// When something was last put into it, by the same clock.
+    pub(super) written_ms: Option<i64>,
 }
 
 impl FileLog {
-    /// Puts back what an earlier process acknowledged and somebody has destroyed since.
-    ///
-    /// Does nothing if no process has left a guard, or if another one is at work.
-    pub fn resume(&mut self) -> Result<(), StoreError> {
-        if !self.options.guard || self.os.stat(&guard_path(&self.path)).is_err() {
-            return Ok(());
+    /// Puts back what the guard that an earlier process has left says, if another one is not at work.
+    pub(super) fn resume_left(&mut self) -> Result<bool, StoreError> {
+        if !self.options.guard || self.turn.depth > 0 || self.os.stat(&guard_path(&self.path)).is_err() {
+            return Ok(false);
         }
         let mut lock = TurnLock::new(Arc::clone(&self.os), &self.path);
         if !matches!(lock.try_take(None), Ok(true)) {
-            return Ok(());
+            return Ok(false);
         }
         self.turn = TurnState { lock: Some(lock), depth: 1, current: Some(Turn::Ours), is_kept: self.turn.is_kept };
         self.ready_guard();
         let settled = self.settle();
         self.end_turn();
         match settled {
-            Ok(true) => self.recover(),
-            Ok(false) => Ok(()),
-            Err(error) => Err(error),
+            Ok(true) => self.recover().map(|()| true),
+            settled => settled,
         }
     }
 
     /// Puts written lines into the guard. They are written and count; that they are not guarded is only told.
-    pub(super) fn remember(&mut self, time_ms: i64, offset: u64, lines: &[u8]) {
+    ///
+    /// `boot_ms` is the time by the clock of the boot.
+    pub(super) fn remember(&mut self, boot_ms: i64, offset: u64, lines: &[u8]) {
         if !self.options.guard {
             return;
         }
-        self.guarding.written_ms = time_ms;
-        let place = Place { time_ms, offset, identity: self.identity };
+        self.guarding.written_ms = Some(boot_ms);
+        let moment = Moment::at(self.os.as_ref(), boot_ms);
+        let place = Place { moment, known_for_ms: 0, offset, identity: self.identity };
         let remembered = match &mut self.guard {
             Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(place, lines),
             // Whoever has the lock may be writing to the guard, so these wait until we have it.
@@ -69,8 +69,8 @@ impl FileLog {
         if let Err(error) = remembered {
             self.notify(Notice::Unguarded { reason: chain(&error) });
         }
-        if !(0..CONFIRMED_AFTER_MS).contains(&time_ms.saturating_sub(self.guarding.settled_ms)) {
-            self.guarding.settled_ms = time_ms;
+        if !is_recent(self.guarding.settled_ms, boot_ms) {
+            self.guarding.settled_ms = Some(boot_ms);
             self.watch_over();
         }
     }
@@ -141,7 +141,7 @@ impl FileLog {
     pub(super) fn guard_created(&mut self, bytes: &[u8]) {
         if self.options.guard && self.begin_turn().is_ok() {
             self.ready_guard();
-            self.remember(self.os.now_ms(), 0, bytes);
+            self.remember(self.os.boot_ms(), 0, bytes);
             self.end_turn();
         }
     }
@@ -215,8 +215,8 @@ impl FileLog {
     pub(super) fn tidy_up(&mut self) {
         let Some(mut lock) = self.turn.lock.take() else { return };
         // What was written a moment ago is not safe yet, so there is nothing to take away.
-        let age = self.os.now_ms().saturating_sub(self.guarding.written_ms);
-        if (0..CONFIRMED_AFTER_MS).contains(&age) && self.guard.is_some() && self.guarding.waiting.is_empty() {
+        let is_fresh = is_recent(self.guarding.written_ms, self.os.boot_ms());
+        if is_fresh && self.guard.is_some() && self.guarding.waiting.is_empty() {
             return;
         }
         if !(lock.is_held() || lock.try_take(None).unwrap_or(false)) {
@@ -235,4 +235,9 @@ impl FileLog {
             lock.remove();
         }
     }
+}
+
+/// Whether something happened so recently that what was written then is not safe yet.
+fn is_recent(then_ms: Option<i64>, now_ms: i64) -> bool {
+    then_ms.is_some_and(|then_ms| (0..CONFIRMED_AFTER_MS).contains(&now_ms.saturating_sub(then_ms)))
 }

@@ -16,7 +16,7 @@ pub(super) const TAIL: usize = 1024;
 /// For so long a path that led to the file is taken to still do so.
 const PATH_KNOWN_FOR_MS: i64 = 100;
 
-/// When the path was seen to lead to the file, and how many names that had.
+/// When the path was seen to lead to the file, by the clock of the boot, and how many names that had.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KnownPath {
     pub(super) n_links: u64,
@@ -36,20 +36,20 @@ impl FileLog {
     /// That the path leads to it is looked up at first, whenever its number of
     /// names has changed, and every so often: a file that merely got another
     /// name is still the session, and nothing written to it is lost.
-    pub(super) fn current_length(&self, now_ms: i64) -> Result<u64, StoreError> {
+    pub(super) fn current_length(&self, boot_ms: i64) -> Result<u64, StoreError> {
         let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
         // Without a guard nothing tells that another process of ours has swapped the file.
         let is_known = self.options.guard
             && self.known_path.get().is_some_and(|known| {
                 known.n_links == stat.n_links
-                    && (0..PATH_KNOWN_FOR_MS).contains(&now_ms.saturating_sub(known.checked_ms))
+                    && (0..PATH_KNOWN_FOR_MS).contains(&boot_ms.saturating_sub(known.checked_ms))
             });
         if planted::has(Bug::NoIdentityCheck) {
             return Ok(stat.length);
         }
         if !is_known {
             self.check_path()?;
-            self.known_path.set(Some(KnownPath { n_links: stat.n_links, checked_ms: now_ms }));
+            self.known_path.set(Some(KnownPath { n_links: stat.n_links, checked_ms: boot_ms }));
         }
         self.check_tail(stat.length)?;
         Ok(stat.length)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Lock, Mode, Os, OsFile, RealOs, Stat};
+use super::{Lock, Mode, Os, OsFile, Process, RealOs, Stat};
 
 /// What may be put between the store and the system: to count calls, to slow them down, to change what they tell.
 pub trait Layer: Debug + Send + Sync {
@@ -86,6 +86,10 @@ impl<L: Layer + 'static> Os for Layered<L> {
         RealOs.touch(path)
     }
 
+    fn set_modified(&self, path: &Path, modified_ms: i64) -> io::Result<()> {
+        RealOs.set_modified(path, modified_ms)
+    }
+
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         self.0.before_sync();
         RealOs.sync_directory(path)
@@ -103,12 +107,28 @@ impl<L: Layer + 'static> Os for Layered<L> {
         RealOs.now_ms()
     }
 
+    fn boot_ms(&self) -> i64 {
+        RealOs.boot_ms()
+    }
+
+    fn boot_id(&self) -> u32 {
+        RealOs.boot_id()
+    }
+
     fn wait(&self, duration: Duration) {
         RealOs.wait(duration);
     }
 
     fn whoami(&self) -> (u32, String) {
         RealOs.whoami()
+    }
+
+    fn processes(&self) -> Vec<Process> {
+        RealOs.processes()
+    }
+
+    fn is_running(&self, pid: u32) -> bool {
+        RealOs.is_running(pid)
     }
 
     fn user_id(&self) -> u32 {
@@ -140,6 +160,10 @@ impl<L: Layer> OsFile for LayeredFile<L> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.layer.before_read();
         self.file.read_at(buffer, offset)
+    }
+
+    fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
+        self.file.next_data(offset)
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {

@@ -5,7 +5,7 @@ use std::fs::{self, DirBuilder, File, FileTimes, Metadata, OpenOptions, Permissi
 use std::io::{self, Seek, Write};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
-use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Stat};
+use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Process, Stat};
 
 /// The real operating system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +56,8 @@ impl Os for RealOs {
         if mode == Mode::New {
             // The umask may have taken away even the owner's rights.
             file.set_permissions(Permissions::from_mode(0o600))?;
+        } else {
+            refuse_odd(&file)?;
         }
         Ok(Box::new(RealFile(file)))
     }
@@ -100,6 +102,11 @@ impl Os for RealOs {
 
     fn touch(&self, path: &Path) -> io::Result<()> {
         File::open(path)?.set_times(FileTimes::new().set_modified(now()))
+    }
+
+    fn set_modified(&self, path: &Path, modified_ms: i64) -> io::Result<()> {
+        let since_1970 = Duration::from_millis(u64::try_from(modified_ms).unwrap_or_default());
+        File::open(path)?.set_times(FileTimes::new().set_modified(UNIX_EPOCH + since_1970))
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
@@ -149,6 +156,17 @@ impl Os for RealOs {
         ms_since_epoch(now())
     }
 
+    fn boot_ms(&self) -> i64 {
+        let time = rustix::time::clock_gettime(BOOT_CLOCK);
+        #[allow(clippy::useless_conversion, reason = "the types differ by system")]
+        let (seconds, nanoseconds) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
+        seconds.saturating_mul(1000).saturating_add(nanoseconds / 1_000_000)
+    }
+
+    fn boot_id(&self) -> u32 {
+        boot_id()
+    }
+
     fn wait(&self, duration: Duration) {
         std::thread::sleep(duration);
     }
@@ -156,6 +174,16 @@ impl Os for RealOs {
     fn whoami(&self) -> (u32, String) {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         (std::process::id(), host)
+    }
+
+    fn processes(&self) -> Vec<Process> {
+        super::processes::all()
+    }
+
+    fn is_running(&self, pid: u32) -> bool {
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        // A process of another user cannot be sent anything, but it is there.
+        pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
     }
 
     fn user_id(&self) -> u32 {
@@ -179,6 +207,22 @@ impl Os for RealOs {
     }
 }
 
+/// Refuses what has no content of its own, as a socket is refused: pipes, devices, and files that the system makes up.
+///
+/// Reading those may wait for ever, never end, or do something. `/dev/null` is an empty file.
+fn refuse_odd(file: &File) -> io::Result<()> {
+    let found = file.metadata()?;
+    let kind = found.file_type();
+    let is_null = || fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev());
+    let is_odd = if kind.is_char_device() {
+        !is_null()
+    } else {
+        // A directory cannot be read, and the system says so.
+        !kind.is_dir() && (!kind.is_file() || (found.blocks() == 0 && is_made_up(file)?))
+    };
+    if is_odd { Err(Errno::NXIO.into()) } else { Ok(()) }
+}
+
 /// A file of the real operating system.
 #[derive(Debug)]
 struct RealFile(File);
@@ -190,6 +234,19 @@ impl OsFile for RealFile {
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.0.read_at(buffer, offset)
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
+        use std::os::fd::AsRawFd;
+        // Asking moves the place of the handle, which an append must find where it left it. So another one is asked.
+        let Ok(other) = File::open(format!("/proc/self/fd/{}", self.0.as_raw_fd())) else { return Ok(Some(offset)) };
+        match rustix::fs::seek(&other, rustix::fs::SeekFrom::Data(offset)) {
+            Ok(data) => Ok(Some(data.max(offset))),
+            Err(Errno::NXIO) => Ok(None),
+            // Not every file system knows.
+            Err(_) => Ok(Some(offset)),
+        }
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
@@ -292,6 +349,7 @@ fn stat_of(metadata: &Metadata) -> Stat {
         n_links: metadata.nlink(),
         mode: metadata.mode() & 0o7777,
         is_own: metadata.uid() == own_user(),
+        is_roots: metadata.uid() == 0,
     }
 }
 
@@ -315,6 +373,7 @@ fn stat_of_raw(found: &rustix::fs::Stat) -> Stat {
         n_links: found.st_nlink.into(),
         mode: u32::from(found.st_mode) & 0o7777,
         is_own: found.st_uid == own_user(),
+        is_roots: found.st_uid == 0,
     }
 }
 
@@ -340,6 +399,28 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
+/// The clock that nothing sets. On Linux it also counts the time in which the machine sleeps.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Boottime;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
+
+/// The number of this boot, asked once: it does not change while this process lives.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn boot_id() -> u32 {
+    static BOOT: OnceLock<u32> = OnceLock::new();
+    *BOOT.get_or_init(|| {
+        let text = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        // Zero means that it is not known, so no boot has that number.
+        if text.is_empty() { 0 } else { crc32fast::hash(&text).max(1) }
+    })
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn boot_id() -> u32 {
+    0
+}
+
 fn ms_since_epoch(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -359,6 +440,33 @@ const SHARED_FILE_SYSTEMS: [u64; 10] = [
     0x0BD0_0BD0, // Lustre
     0x7461_636F, // OCFS2
 ];
+
+/// File systems whose files the kernel makes up: their lengths mean nothing, and reading may wait.
+#[cfg(target_os = "linux")]
+const MADE_UP_FILE_SYSTEMS: [u64; 9] = [
+    0x9FA0,      // proc
+    0x6265_6572, // sys
+    0x6462_6720, // debug
+    0x7472_6163, // trace
+    0x0027_E0EB, // cgroup
+    0x6367_7270, // cgroup2
+    0x7363_6673, // security
+    0x6265_6570, // config
+    0xCAFE_4A11, // bpf
+];
+
+#[cfg(target_os = "linux")]
+fn is_made_up(file: &File) -> io::Result<bool> {
+    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "a number, not a quantity")]
+    let kind = u64::from(rustix::fs::fstatfs(file)?.f_type as u32);
+    Ok(MADE_UP_FILE_SYSTEMS.contains(&kind))
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "it may fail elsewhere")]
+fn is_made_up(_file: &File) -> io::Result<bool> {
+    Ok(false)
+}
 
 #[cfg(target_os = "linux")]
 fn is_shared(path: &Path) -> io::Result<bool> {

@@ -26,9 +26,18 @@ pub fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Resu
     Ok(n_read)
 }
 
-/// The bytes at an offset, fewer where the file ends.
+/// Whether these are zeros and nothing else, as in a hole. Asked of all that is read, so the ends are looked at first.
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&0) && bytes.last() == Some(&0) && bytes.iter().all(|byte| *byte == 0)
+}
+
+/// The bytes at an offset, fewer where the file ends. Fails if there is no memory for so many.
 pub fn read_upto(file: &dyn OsFile, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    // A length comes from a file or from what is kept about one, so it may be anything.
+    bytes.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.resize(length, 0);
     let n_read = read_fully(file, &mut bytes, offset)?;
     bytes.truncate(n_read);
     Ok(bytes)

@@ -1,5 +1,6 @@
 //! What the picker has done on other threads.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use sessile::text::excerpt::Excerpt;
 use sessile::text::query::Query;
 use sessile::{
     Cancel, Deletion, ExportFormat, ExportOptions, ListOptions, SearchOptions, SearchScope, SessionError, SessionInfo,
-    Sessions, StoreEvent, Upkeep, WatchOptions,
+    SessionUser, Sessions, StoreEvent, Upkeep, WatchOptions,
 };
 use sessile_display::measure::counted;
 
@@ -47,6 +48,8 @@ pub(crate) enum PickerJob {
         now_ms: i64,
     },
     Watch,
+    /// Who uses the sessions of a list.
+    Users(Arc<Vec<SessionInfo>>),
     Pins,
     Pin {
         id: String,
@@ -97,7 +100,12 @@ pub(crate) enum PickerNews {
         lines: Vec<Line>,
     },
     Store(StoreEvent),
-    Pins(std::collections::HashSet<String>),
+    /// Who uses the sessions of a list. Sessions that are not in use are left out.
+    Users {
+        list: Arc<Vec<SessionInfo>>,
+        used: HashMap<PathBuf, Vec<SessionUser>>,
+    },
+    Pins(HashSet<String>),
     /// Something was changed: what to say, and how to undo it.
     Changed {
         words: String,
@@ -124,6 +132,7 @@ impl Job for PickerJob {
             Self::Preview { .. } => 6,
             Self::Watch => 7,
             Self::Pins => 8,
+            Self::Users(_) => 9,
             Self::Pin { .. }
             | Self::Rename { .. }
             | Self::Delete { .. }
@@ -153,6 +162,13 @@ impl Job for PickerJob {
                 Ok(())
             }
             Self::Watch => desk.watch(cancel, tell),
+            Self::Users(list) => {
+                let users = desk.sessions.users_of_all(&list);
+                let paths = list.iter().map(|session| session.path.clone());
+                let used = paths.zip(users).filter(|(_, users)| !users.is_empty()).collect();
+                tell(PickerNews::Users { list, used });
+                Ok(())
+            }
             Self::Pins => {
                 tell(PickerNews::Pins(desk.sessions.pins()));
                 Ok(())
@@ -205,6 +221,7 @@ impl Desk {
                 texts,
                 progress: if texts { None } else { Some(&mut progress) },
                 cancel: Some(cancel.clone()),
+                skipped: None,
             };
             match scope {
                 Scope::Here => self.sessions.list(&self.cwd, self.session_dir.as_deref(), &mut options)?,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sessile::{SessionInfo, Sessions};
+use sessile::{SessionInfo, SessionUser, Sessions};
 
 use super::job::{Desk, PickerJob, PickerNews};
 use super::{Picked, Picker, Scope};
@@ -255,6 +255,21 @@ fn pins_stand_at_the_top_and_are_remembered() {
     assert!(rows(&driver.screen())[0].contains("★ two"));
     driver.press("alt+i");
     assert!(rows(&driver.screen())[0].contains("one"));
+}
+
+#[test]
+fn sessions_in_use_are_marked_until_they_are_not() {
+    let list = made_up(&[("/s/a", "one", None, 0, None, "/w"), ("/s/b", "two", None, 60_000, None, "/w")]);
+    let mut driver = over(list.clone(), Vec::new(), None);
+    let list = Arc::new(list);
+    let user = SessionUser::Sessile { pid: 7, host: "here".to_owned(), since_ms: NOW_MS };
+    let used = [(PathBuf::from("/s/b"), vec![user])].into();
+    driver.happen(Event::News(PickerNews::Users { list: Arc::clone(&list), used }));
+    let marked: Vec<bool> = rows(&driver.screen()).iter().map(|row| row.contains('●')).collect();
+    assert_eq!(marked, [false, true]);
+    assert!(rows(&driver.screen())[1].contains("in use · 3 1m"), "{:?}", driver.screen());
+    driver.happen(Event::News(PickerNews::Users { list, used: std::collections::HashMap::new() }));
+    assert!(!rows(&driver.screen()).iter().any(|row| row.contains('●')));
 }
 
 #[test]

@@ -236,6 +236,9 @@ impl Picker {
                 if *is_pinned {
                     left.push(Ink::ACCENT, "★ ");
                 }
+                if self.users.contains_key(&session.path) {
+                    left.push(Ink::NAMED, "● ");
+                }
                 let room = width.saturating_sub(left.columns() + right.columns() + 2).max(LEAST_TEXT);
                 let text = session.name.as_ref().unwrap_or(&session.first_message).to_str();
                 let ink = if is_chosen { ink.bold() } else { ink };
@@ -257,6 +260,9 @@ impl Picker {
         let folder = folder.map_or_else(|| short_path(&session.cwd, &self.home), str::to_owned);
         if self.scope == Scope::All && !folder.is_empty() {
             words = format!("{folder} {words}");
+        }
+        if let Some(user) = self.users.get(&session.path).and_then(|users| users.first()) {
+            words = format!("{} · {words}", user.words());
         }
         if self.shows_path {
             words = format!("{} {words}", short_path(&session.path.to_string_lossy(), &self.home));
@@ -288,6 +294,10 @@ impl Picker {
         if let Some(Row::Session { excerpt: Some(excerpt), .. }) = self.rows.get(self.selected) {
             lines.extend(excerpt_line(excerpt, usize::MAX).wrapped(text.width.into(), 0));
             lines.push(Line::new());
+        }
+        for user in self.users.get(&chosen.path).into_iter().flatten() {
+            let words = format!("● In use: {user}.");
+            lines.extend(Line::new().ink(Ink::NAMED, &words).wrapped(text.width.into(), 2));
         }
         if let Some((path, preview)) = &self.previewed
             && *path == chosen.path

@@ -1,0 +1,84 @@
+//! `sessile clean`
+
+use clap::Args;
+use sessile::{Cleaned, Cleaning};
+
+use crate::Exit;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::measure::{duration_ms, noun, size_words};
+use crate::screen::{DIM, Line, Screen};
+use crate::surroundings::Surroundings;
+use crate::table::age;
+
+/// Remove what interrupted programs and rewrites have left over
+///
+/// Says what; with --apply it does it. These are temporary files of commands that were killed, locks and guards of
+/// sessions that are gone, and the originals that `repair`, `migrate` and `move` keep as NAME.jsonl.orig-TIME. It looks
+/// among sessions, caches and notes, and in the current directory, where exports go. Originals, and guards that hold
+/// entries, must be 30 days old, and the rest an hour. What a running process may need stays, and so does the original of
+/// a session that is gone or damaged.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile clean
+  $ sessile clean --older-than 90d --json
+  $ sessile clean --apply")]
+pub(crate) struct CleanArgs {
+    /// Only what is at least this old, whatever it is, such as 90d, 12h, 2w
+    #[arg(long, value_name = "AGE", value_parser = duration_ms)]
+    older_than: Option<i64>,
+
+    /// Do it
+    #[arg(long)]
+    apply: bool,
+
+    /// Tell what would be done, which is what happens without --apply
+    #[arg(long, conflicts_with = "apply")]
+    dry_run: bool,
+
+    /// Print JSON: {applied, bytes, files: [{path, kind, of, size, modified, stays?}]}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &CleanArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let cleaning = Cleaning { older_than: args.older_than, session_dir: surroundings.session_dir() };
+    let cleaned = surroundings.sessions.clean(&cleaning, args.apply)?;
+    if args.json {
+        write_value(out.data(), &cleaned.to_json())?;
+    } else {
+        print(surroundings, &cleaned, out, err)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn print(
+    surroundings: &Surroundings,
+    cleaned: &Cleaned,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<(), Failure> {
+    let now = surroundings.now_ms();
+    for file in &cleaned.files {
+        let stays = file.stays.map(|stays| format!("  stays: {}", stays.word())).unwrap_or_default();
+        let start = Line::new().right(5, DIM, &age(now, file.modified_ms)).right(16, DIM, &size_words(file.size));
+        let line = start.text("  ").text(file.kind.word()).pad(28);
+        out.print_whole(&line.text(" ").text(&surroundings.short(&file.path.to_string_lossy())).styled(DIM, &stays))?;
+    }
+    let n_removed = cleaned.removed().count();
+    let size = size_words(cleaned.removed().map(|file| file.size).sum());
+    let files = noun(n_removed, "file", "files");
+    Ok(match (n_removed, cleaned.applied) {
+        (0, _) => err.print_whole(&Line::new().text("nothing to clean")),
+        (_, true) => out.print_whole(&Line::new().text(&format!("{n_removed} {files}, {size}, removed"))),
+        (_, false) => {
+            let words = format!("{n_removed} {files}, {size}, would be removed; --apply does it");
+            out.print_whole(&Line::new().text(&words))
+        }
+    }?)
+}

@@ -1,0 +1,69 @@
+//! JSON text that does nothing to a terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use crate::acting::acts;
+
+/// The same value without any character that acts on a terminal: such a character is escaped, which JSON allows in
+/// every string. Of white space between values, only spaces, tabs and line feeds stay.
+///
+/// ```
+/// use sessile_core::json::harmless;
+/// assert_eq!(harmless("[\"a\u{9b}2J\u{202e}é\"]"), r#"["a\u009b2J\u202eé"]"#);
+/// ```
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.bytes().any(may_begin) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        match char {
+            '\n' | '\t' => out.push(char),
+            // Valid text has this between values only.
+            '\r' => out.push(' '),
+            char if acts(char) => {
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    // Writing to a string cannot fail.
+                    write!(out, "\\u{unit:04x}").ok();
+                }
+            }
+            char => out.push(char),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a character that acts may begin with this byte in UTF-8.
+fn may_begin(byte: u8) -> bool {
+    matches!(byte, b'\r' | 0x7f | 0xc2 | 0xd8 | 0xe2 | 0xef | 0xf3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{Json, Raw, print, write_string};
+
+    #[test]
+    fn what_acts_is_escaped_and_means_the_same() {
+        let every: String = ('\0'..=char::MAX).collect();
+        let mut json = Vec::new();
+        write_string(&every, &mut json);
+        let text = String::from_utf8(json).unwrap();
+        let written = harmless(&text);
+        assert!(!written.chars().any(acts));
+        assert_eq!(Json::parse(written.as_ref()).unwrap().raw().as_string().unwrap(), every);
+        assert_eq!(print(Raw::parse(written.as_bytes()).unwrap()).to_text(), text);
+        for char in every.chars().filter(|char| *char > '\u{1f}' && acts(*char)) {
+            let first = char.to_string().as_bytes()[0];
+            assert!(may_begin(first), "{char:?} would not be looked for");
+        }
+    }
+
+    #[test]
+    fn what_does_not_act_stays() {
+        let text = "{\"a\" : [1.0,\"\\u001b é 潮 😀 👩\u{200d}💻 ❤\u{fe0f}\"],\t\"b\":\n2}";
+        assert_eq!(harmless(text), text);
+        assert_eq!(harmless("{\"a\":1,\r\"b\":2}"), "{\"a\":1, \"b\":2}");
+    }
+}

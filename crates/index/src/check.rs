@@ -1,0 +1,80 @@
+//! Comparing caches with the sessions they are about, every byte of them.
+
+use std::path::{Path, PathBuf};
+
+use sessile_core::date::Utc;
+use sessile_core::outline::Outline;
+use sessile_core::version::StableIds;
+use sessile_store::os::Mode;
+use sessile_store::{LineReader, StoreError};
+
+use crate::cache::Caches;
+use crate::catalogue::{Catalogue, Gatherer};
+use crate::outlines::SavedOutline;
+use crate::text::TextIndex;
+
+/// A cache that was dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// Which cache: `outline`, `catalogue` or `text`.
+    pub cache: &'static str,
+    /// The session that it was about.
+    pub path: PathBuf,
+    /// Whether it was wrong. Otherwise nobody could tell without making it again.
+    pub is_wrong: bool,
+}
+
+impl Caches {
+    /// Compares all caches with their sessions and drops those that are wrong. None if the text index is being updated.
+    ///
+    /// What a cache says of a session that is gone, or that was rewritten, is not believed by anybody and left alone.
+    pub fn check(&self, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Vec<Dropped>>, StoreError> {
+        let mut dropped = Vec::new();
+        for path in self.outlined().into_iter().take_while(|_| !is_cancelled()) {
+            if !self.check_outline(&path) {
+                dropped.push(Dropped { cache: "outline", path, is_wrong: true });
+            }
+        }
+        let mut gatherer = Gatherer::new(self.os().as_ref(), Utc);
+        for directory in Catalogue::directories(self).into_iter().take_while(|_| !is_cancelled()) {
+            let catalogue = Catalogue::load(self, &directory);
+            // What cannot be read now is not shown either.
+            let mut is_wrong = |path: &Path, row| !gatherer.is_right(path, row).unwrap_or(true);
+            let wrong = catalogue.rows().map(|(name, row)| (directory.join(name), row));
+            let wrong: Vec<PathBuf> = wrong.filter(|(path, row)| is_wrong(path, *row)).map(|(path, _)| path).collect();
+            if !wrong.is_empty() {
+                Catalogue::drop_all(self, &directory);
+            }
+            dropped.extend(wrong.into_iter().map(|path| Dropped { cache: "catalogue", path, is_wrong: true }));
+        }
+        let unproven = TextIndex::unproven(self);
+        if !unproven.is_empty() && !TextIndex::take_out(self, &unproven)? {
+            return Ok(None);
+        }
+        dropped.extend(unproven.into_iter().map(|path| Dropped { cache: "text", path, is_wrong: false }));
+        Ok(Some(dropped))
+    }
+
+    /// Compares the saved outline of a session with the session, if it is believed. A wrong one is dropped, and false.
+    pub fn check_outline(&self, path: &Path) -> bool {
+        let Ok(file) = self.os().open(path, Mode::Read) else { return true };
+        let Ok(stat) = file.stat() else { return true };
+        let Some(SavedOutline { outline, is_doubtful }) = self.outline(path, file.as_ref(), &stat) else { return true };
+        let mut read = Outline::new();
+        let scanned = LineReader::default().read(file.as_ref(), path, 0, &mut |line| {
+            let is_covered = line.span.end() < outline.end();
+            if is_covered {
+                read.push(line, &mut StableIds);
+            }
+            is_covered
+        });
+        let is_right = scanned.is_err() || read.save() == outline.save();
+        if !is_right {
+            self.drop_outline(path);
+        } else if is_doubtful && scanned.is_ok() && read.end() == stat.length {
+            // Now it is known, and the next one need not doubt it.
+            drop(self.save_outline(path, file.as_ref(), &stat, &read, false));
+        }
+        is_right
+    }
+}

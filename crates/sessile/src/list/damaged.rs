@@ -1,0 +1,76 @@
+//! Files that a list passes over, and what repair would do with them.
+
+use std::path::{Path, PathBuf};
+
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::verify::Code;
+use sessile_store::FileLog;
+
+use crate::error::SessionError;
+use crate::manager::Sessions;
+use crate::place::absolute;
+use crate::splice::{Stored, Text};
+use crate::verify::examine;
+
+/// A file that has the name of a session and cannot be read as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length in bytes, if that could be learnt.
+    pub size: Option<u64>,
+    /// Why a list does not show it.
+    pub reason: String,
+    /// What repair would do with it.
+    pub repair: String,
+    /// Whether repair would make a session of it.
+    pub is_repairable: bool,
+}
+
+impl DamagedFile {
+    /// The file as JSON: `{path, size?, reason, repair, repairable}`.
+    pub fn to_json(&self) -> Json {
+        let mut file = ObjectWriter::new();
+        file.string("path", &self.path.to_string_lossy());
+        if let Some(size) = self.size {
+            file.integer("size", i64::try_from(size).unwrap_or(i64::MAX));
+        }
+        file.string("reason", &self.reason).string("repair", &self.repair).bool("repairable", self.is_repairable);
+        file.finish()
+    }
+}
+
+impl Sessions {
+    /// Finds out why a file that a list has passed over is not a session, and what repair would do. Changes nothing.
+    pub fn explain_skipped(&self, path: impl AsRef<Path>) -> DamagedFile {
+        let path = absolute(self.environment(), path.as_ref());
+        let mut size = None;
+        let (reason, repair, is_repairable) = match self.why_skipped(&path, &mut size) {
+            Ok((reason, repair)) => (reason, repair, true),
+            Err(SessionError::NotASession { .. }) if size == Some(0) => {
+                ("it is empty".to_owned(), "nothing: there is nothing to keep".to_owned(), false)
+            }
+            Err(SessionError::NotASession { .. }) => {
+                let reason = "it has no header and is not made of entries";
+                (reason.to_owned(), "nothing: it is not a session".to_owned(), false)
+            }
+            Err(error) => (error.to_string(), "nothing: it cannot be read".to_owned(), false),
+        };
+        DamagedFile { path, size, reason, repair, is_repairable }
+    }
+
+    fn why_skipped(&self, path: &Path, size: &mut Option<u64>) -> Result<(String, String), SessionError> {
+        let log = FileLog::open(&self.world.os, path.to_path_buf(), self.world.writing)?;
+        let stored = Stored::new(&log)?;
+        *size = Some(stored.length());
+        let examined = examine(&self.world, path, &stored)?;
+        let n_entries = examined.outline.n_entries() + examined.hidden().filter(|found| !found.is_header).count();
+        let entries = if n_entries == 1 { "1 entry".to_owned() } else { format!("{n_entries} entries") };
+        let finding = examined.findings.iter().find(|finding| finding.code == Code::NoHeader);
+        Ok(match finding {
+            Some(finding) => (format!("it has no header, but {entries}"), finding.remedy.text().to_owned()),
+            // It can be read now: another program has mended it meanwhile.
+            None => (format!("it is a session with {entries}"), "nothing: nothing is wrong".to_owned()),
+        })
+    }
+}

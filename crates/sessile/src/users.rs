@@ -1,0 +1,352 @@
+//! Who uses a session: what has to be known before it is taken away.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use sessile_core::date::to_iso;
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_store::os::{Os, Process};
+use sessile_store::{StoreError, ends_with_ours, open_elsewhere};
+
+use crate::error::SessionError;
+use crate::list::{SessionInfo, read_header};
+use crate::manager::Sessions;
+use crate::place::absolute;
+use crate::world::World;
+
+/// A write within this time says that somebody may be at work.
+const RECENT_MS: i64 = 2 * 60 * 1000;
+
+/// An id that is shorter than this stands in too many arguments by chance.
+const LEAST_ID: usize = 8;
+
+/// What runs pi, other than a program of its own name.
+const RUNTIMES: [&str; 4] = ["node", "nodejs", "bun", "deno"];
+
+/// The names pi gives itself.
+const TITLES: [&str; 2] = ["pi", "pi-rpc"];
+
+/// So much of a program's name is shown.
+const MOST_NAME: usize = 40;
+
+/// Somebody who uses a session, or seems to.
+///
+/// As text it is a sentence without its full stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionUser {
+    /// Another process of Sessile has it open for writing.
+    Sessile {
+        /// The process.
+        pid: u32,
+        /// The machine.
+        host: String,
+        /// Since when it writes to the session, in milliseconds since 1970.
+        since_ms: i64,
+    },
+    /// An agent runs that probably has it open.
+    Agent {
+        /// The process.
+        pid: u32,
+        /// What it calls itself, made harmless.
+        program: String,
+        /// What speaks for it.
+        why: AgentSign,
+    },
+    /// It was written to a moment ago, as far as is known not by Sessile.
+    RecentWrite {
+        /// How long ago, in milliseconds.
+        age_ms: i64,
+    },
+}
+
+/// What says that an agent uses a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentSign {
+    /// It works in the session's directory.
+    SameDirectory,
+    /// It was called with the session's path, name or id.
+    NamesSession,
+}
+
+impl SessionUser {
+    /// What it is in a word or two, for where there is no room for a sentence.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Self::Sessile { .. } | Self::Agent { why: AgentSign::NamesSession, .. } => "in use",
+            Self::RecentWrite { .. } => "just written",
+            Self::Agent { why: AgentSign::SameDirectory, .. } => "pi runs there",
+        }
+    }
+
+    /// As JSON: `{kind, …}` with the kinds `sessile`, `agent` and `recentWrite`.
+    pub fn to_json(&self) -> Json {
+        let mut json = ObjectWriter::new();
+        match self {
+            Self::Sessile { pid, host, since_ms } => {
+                json.string("kind", "sessile").integer("pid", i64::from(*pid)).string("host", host);
+                json.string("since", &to_iso(*since_ms));
+            }
+            Self::Agent { pid, program, why } => {
+                json.string("kind", "agent").integer("pid", i64::from(*pid)).string("program", program);
+                json.string("why", why.word());
+            }
+            Self::RecentWrite { age_ms } => {
+                json.string("kind", "recentWrite").integer("ageMs", *age_ms);
+            }
+        }
+        json.string("message", &self.to_string()).finish()
+    }
+}
+
+impl AgentSign {
+    fn word(self) -> &'static str {
+        match self {
+            Self::SameDirectory => "sameDirectory",
+            Self::NamesSession => "namesSession",
+        }
+    }
+}
+
+impl fmt::Display for SessionUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sessile { pid, host, .. } => write!(f, "Sessile has it open (process {pid} on {})", harmless(host)),
+            Self::Agent { pid, program, why: AgentSign::SameDirectory } => {
+                write!(f, "{program} runs in its directory (process {pid})")
+            }
+            Self::Agent { pid, program, why: AgentSign::NamesSession } => {
+                write!(f, "{program} was started with it (process {pid})")
+            }
+            Self::RecentWrite { age_ms } => {
+                let seconds = age_ms / 1000;
+                let unit = if seconds == 1 { "second" } else { "seconds" };
+                write!(f, "it was written to {seconds} {unit} ago, perhaps by another program")
+            }
+        }
+    }
+}
+
+impl Sessions {
+    /// Who uses a session, as far as that can be seen. Changes nothing.
+    ///
+    /// A write of ours is not reported: neither one that the session's guard
+    /// still knows, nor one after which the file was `own_length` bytes long,
+    /// as the caller knows.
+    pub fn users_of(&self, path: &Path, own_length: Option<u64>) -> Result<Vec<SessionUser>, SessionError> {
+        let path = absolute(self.environment(), path);
+        let stat = self.world.os().stat(&path).map_err(|source| StoreError::io_at("look at", &path, source))?;
+        let header = read_header(&self.world, &path);
+        let cwd = header.as_ref().and_then(sessile_core::header::Header::cwd).unwrap_or_default();
+        let session = Used { path: &path, id: &header.map(|header| header.id()).unwrap_or_default(), cwd: &cwd };
+        let mut look = Look::new(&self.world);
+        let mut users = look.others(&session);
+        if own_length != Some(stat.length) {
+            users.extend(look.recent_write(&path));
+        }
+        Ok(users)
+    }
+
+    /// Who uses each of these sessions. All that runs is looked at once.
+    pub fn users_of_all(&self, sessions: &[SessionInfo]) -> Vec<Vec<SessionUser>> {
+        let mut look = Look::new(&self.world);
+        let users = |info: &SessionInfo| {
+            let session = Used { path: &info.path, id: &info.id, cwd: &info.cwd };
+            let mut users = look.others(&session);
+            users.extend(look.recent_write(&info.path));
+            users
+        };
+        sessions.iter().map(users).collect()
+    }
+}
+
+/// A session that may be used.
+struct Used<'s> {
+    path: &'s Path,
+    id: &'s str,
+    cwd: &'s str,
+}
+
+/// One look at all that runs.
+struct Look<'w> {
+    world: &'w World,
+    agents: Vec<Process>,
+    now_ms: i64,
+    /// The directories that working directories lead to.
+    real: HashMap<String, PathBuf>,
+    /// Which files of ours lie in directories, so that nothing is opened that is not there.
+    sidecars: HashMap<PathBuf, bool>,
+}
+
+impl<'w> Look<'w> {
+    fn new(world: &'w World) -> Self {
+        let agents = world.os().processes().into_iter().filter(is_pi).collect();
+        Self { world, agents, now_ms: world.environment().now_ms(), real: HashMap::new(), sidecars: HashMap::new() }
+    }
+
+    /// Processes that use a session.
+    fn others(&mut self, session: &Used<'_>) -> Vec<SessionUser> {
+        let mut users = Vec::new();
+        if self.may_have_sidecars(session.path)
+            && let Some(holder) = open_elsewhere(self.world.os(), session.path)
+        {
+            users.push(SessionUser::Sessile { pid: holder.pid, host: holder.host, since_ms: holder.since_ms });
+        }
+        if self.agents.is_empty() {
+            return users;
+        }
+        let cwd = self.real_directory(session.cwd);
+        let sign = |agent: &Process| match () {
+            () if names(agent, session) => Some(AgentSign::NamesSession),
+            () if cwd.is_some() && agent.directory == cwd => Some(AgentSign::SameDirectory),
+            () => None,
+        };
+        users.extend(self.agents.iter().filter_map(|agent| {
+            let why = sign(agent)?;
+            Some(SessionUser::Agent { pid: agent.pid, program: harmless(&agent.name), why })
+        }));
+        users
+    }
+
+    /// Whether something other than us wrote to a session a moment ago.
+    fn recent_write(&self, path: &Path) -> Option<SessionUser> {
+        let os = self.world.os();
+        let stat = os.stat(path).ok()?;
+        let age_ms = self.now_ms.saturating_sub(stat.modified_ms);
+        // Clocks of file systems may be a little ahead.
+        let is_recent = (-RECENT_MS..=RECENT_MS).contains(&age_ms);
+        (is_recent && !ends_with_ours(os, path, &stat)).then_some(SessionUser::RecentWrite { age_ms: age_ms.max(0) })
+    }
+
+    /// Where a working directory leads, which is where a process in it says that it is.
+    fn real_directory(&mut self, cwd: &str) -> Option<PathBuf> {
+        if cwd.is_empty() {
+            return None;
+        }
+        let os = self.world.os();
+        let real = self.real.entry(cwd.to_owned()).or_insert_with(|| real_path(os, Path::new(cwd)));
+        Some(real.clone())
+    }
+
+    /// Whether a session's directory holds files of ours beside sessions, looked up once for each directory.
+    fn may_have_sidecars(&mut self, path: &Path) -> bool {
+        let Some(directory) = path.parent() else { return true };
+        let os = self.world.os();
+        *self.sidecars.entry(directory.to_path_buf()).or_insert_with(|| {
+            let is_ours = |path: PathBuf| {
+                let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+                name.starts_with(b".") && name.ends_with(b".sessile-lock")
+            };
+            os.list(directory).map_or(true, |files| files.into_iter().any(is_ours))
+        })
+    }
+}
+
+fn real_path(os: &dyn Os, path: &Path) -> PathBuf {
+    os.real_path(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Whether a process is pi: by the name it gives itself, or by the script that a runtime runs.
+fn is_pi(process: &Process) -> bool {
+    let program = process.program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    // A runtime that was replaced on disk is shown with a remark after its name.
+    let program = program.as_deref().map(|name| name.trim_end_matches(" (deleted)"));
+    let is_runtime = program.is_none_or(|name| RUNTIMES.contains(&name));
+    let title = process.arguments.first().and_then(|title| title.split(' ').next()).unwrap_or_default();
+    let is_titled = TITLES.contains(&process.name.as_str()) || TITLES.contains(&title);
+    let is_own_program = program.is_some_and(|name| TITLES.contains(&name));
+    is_own_program
+        || (is_runtime && (is_titled || process.arguments.iter().skip(1).take(4).any(|word| is_script(word))))
+}
+
+/// Whether an argument is the script of pi, as its package or a link to it is called.
+fn is_script(word: &str) -> bool {
+    let path = Path::new(word);
+    let is = |name: Option<&std::ffi::OsStr>, wanted: &str| name.is_some_and(|name| name == wanted);
+    let in_package = || path.iter().any(|part| part == "pi-coding-agent" || part == "pi");
+    is(path.file_name(), "pi") || (is(path.file_name(), "cli.js") && in_package())
+}
+
+/// Whether a process was called with something that stands for a session.
+fn names(process: &Process, session: &Used<'_>) -> bool {
+    let file = session.path.file_name().unwrap_or_default().to_string_lossy();
+    let has = |word: &String| {
+        (!file.is_empty() && word.contains(file.as_ref()))
+            || (session.id.len() >= LEAST_ID && word.contains(session.id))
+    };
+    process.arguments.iter().skip(1).any(has)
+}
+
+/// A name that somebody else chose, without what acts on a terminal or hides from the reader.
+fn harmless(name: &str) -> String {
+    let is_plain = |char: &char| char.is_alphanumeric() || char.is_ascii_graphic() || *char == ' ';
+    let name: String = name.chars().filter(is_plain).take(MOST_NAME).collect();
+    if name.trim().is_empty() { "a program without a name".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(name: &str, program: Option<&str>, arguments: &[&str]) -> Process {
+        Process {
+            pid: 7,
+            name: name.to_owned(),
+            arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
+            directory: None,
+            program: program.map(PathBuf::from),
+        }
+    }
+
+    #[test]
+    fn pi_is_known_by_its_title_or_its_script() {
+        for (name, program, arguments) in [
+            ("pi", Some("/usr/bin/node"), &["pi"][..]),
+            ("pi", Some("/usr/bin/node (deleted)"), &["pi"]),
+            ("MainThread", Some("/usr/bin/node"), &["pi - project"]),
+            ("pi-rpc", Some("/usr/bin/node"), &["pi-rpc"]),
+            ("pi", None, &["pi"]),
+            ("pi", Some("/opt/pi/pi"), &["/opt/pi/pi", "--session", "x"]),
+            ("node", Some("/usr/bin/node"), &["node", "/usr/local/bin/pi", "-c"]),
+            ("node", Some("/usr/bin/node"), &["node", "--import", "x", "/l/@scope/pi-coding-agent/dist/bundle/cli.js"]),
+            ("bun", Some("/usr/bin/bun"), &["bun", "/home/u/pi/dist/cli.js"]),
+        ] {
+            assert!(is_pi(&process(name, program, arguments)), "{name} {arguments:?}");
+        }
+        for (name, program, arguments) in [
+            ("node", Some("/usr/bin/node"), &["node", "server.js"][..]),
+            ("node", Some("/usr/bin/node"), &["node", "/srv/app/dist/cli.js"]),
+            ("bash", Some("/usr/bin/bash"), &["bash", "-c", "pi --session x"]),
+            ("pi", Some("/usr/bin/bash"), &["/bin/bash", "/home/u/bin/pi"]),
+            ("vim", Some("/usr/bin/vim"), &["vim", "/home/u/pi"]),
+        ] {
+            assert!(!is_pi(&process(name, program, arguments)), "{name} {arguments:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_named_by_its_file_or_its_id() {
+        let path = Path::new("/s/2026_0198a1b2-aaaa.jsonl");
+        let named = |words: &[&str], id| names(&process("pi", None, words), &Used { path, id, cwd: "/" });
+        assert!(named(&["pi", "--session", "/s/2026_0198a1b2-aaaa.jsonl"], "x"));
+        assert!(named(&["pi", "--session=2026_0198a1b2-aaaa.jsonl"], "x"));
+        assert!(named(&["pi", "--session", "0198a1b2-aaaa"], "0198a1b2-aaaa"));
+        assert!(
+            !named(&["pi", "--session", "other"], "x")
+                && !named(&["pi", "x"], "x")
+                && !named(&["0198a1b2-aaaa"], "0198a1b2-aaaa")
+        );
+    }
+
+    #[test]
+    fn names_of_programs_do_nothing_to_a_terminal() {
+        assert_eq!(harmless("p\u{1b}[2Ji\u{202e}\u{9d}"), "p[2Ji");
+        assert_eq!(harmless("\u{7}\u{200b} "), "a program without a name");
+        assert_eq!(harmless(&"x".repeat(1000)).len(), 40);
+        let agent = SessionUser::Agent { pid: 7, program: harmless("pi"), why: AgentSign::SameDirectory };
+        assert_eq!(agent.to_string(), "pi runs in its directory (process 7)");
+        let json = agent.to_json();
+        let expected = r#"{"kind":"agent","pid":7,"program":"pi","why":"sameDirectory","message":"pi runs in its directory (process 7)"}"#;
+        assert_eq!(json.raw().as_bytes(), expected.as_bytes());
+    }
+}

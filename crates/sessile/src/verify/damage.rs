@@ -1,0 +1,334 @@
+//! Lines that cannot be read, and what of them repair could use.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use sessile_core::EntryId;
+use sessile_core::head::{self, ParentRef, Parsed};
+use sessile_core::incomplete::Beginning;
+use sessile_core::json::Json;
+use sessile_core::line::{LINE_CAP, Line, Span};
+use sessile_core::outline::Outline;
+use sessile_core::salvage::{Damaged, Salvaged, take_apart};
+use sessile_core::verify::{self, Finding};
+
+use super::HiddenRecord;
+use super::examine::may_mend;
+use crate::error::SessionError;
+use crate::splice::Text;
+
+/// What is left of a record is kept in a line of ours up to this length, so that the line stays far below the line cap.
+pub(super) const MOST_KEPT: usize = LINE_CAP / 8;
+
+/// A record in a damaged line, and the place of its first byte in the file.
+pub(crate) struct Hidden {
+    pub(crate) line: u64,
+    pub(crate) at: Span,
+    pub(crate) fate: Fate,
+    pub(crate) is_header: bool,
+    pub(crate) id: EntryId,
+    /// The parent it names.
+    pub(super) parent: Option<EntryId>,
+    pub(super) time: Option<i64>,
+    /// The record as it stands there.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Hidden {
+    pub(super) fn to_record(&self) -> Option<HiddenRecord> {
+        let record = Json::parse(&self.bytes).ok().filter(|_| self.fate == Fate::ComesBack)?;
+        Some(HiddenRecord { line: self.line, offset: self.at.offset, record })
+    }
+}
+
+/// What becomes of a record in a damaged line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It gets a line of its own.
+    ComesBack,
+    /// The same bytes are a line already, or will be; they are not needed twice.
+    IsCopy,
+}
+
+/// What is left of a damaged line apart from the records that are taken out of it.
+pub(super) struct Rest {
+    pub(super) line: u64,
+    pub(super) at: Span,
+    /// The bytes, if a mark may need them.
+    pub(super) bytes: Vec<u8>,
+    /// The id, the parent and the time of the entry it was, as far as they come before the damage.
+    pub(super) id: Option<EntryId>,
+    pub(super) parent: Option<Option<EntryId>>,
+    pub(super) time: Option<i64>,
+    /// Whether it would be taken for an entry if it were a line: pi does, and one without an id cuts the conversation.
+    pub(super) is_readable: bool,
+    /// Whether it ends with the file, so that a program may still be writing it.
+    pub(super) is_last: bool,
+}
+
+/// A damaged line, or several that belong together.
+pub(super) struct Wreck {
+    pub(super) finding: Finding,
+    /// Whether whole records were found in it at all.
+    pub(super) has_records: bool,
+    /// The records that are taken out of it if it is touched.
+    pub(super) hidden: Vec<Hidden>,
+    pub(super) rests: Vec<Rest>,
+    /// Whether it may be touched.
+    pub(super) is_free: bool,
+}
+
+/// The lines that are no rows, taken apart.
+pub(super) struct Damage<'o> {
+    outline: &'o Outline,
+    /// The line of the header, if there is one.
+    header: Option<Vec<u8>>,
+    pub(super) wrecks: Vec<Wreck>,
+    /// Whether a header is there, or comes back.
+    pub(super) has_header: bool,
+    /// A header that stands whole in a damaged line but not where it could come back.
+    pub(super) stray_header: Option<Vec<u8>>,
+    /// How many whole entries stand in damaged lines, and the time of the first.
+    pub(super) n_entries: usize,
+    pub(super) first_time: Option<i64>,
+    /// The parents that records in damaged lines name, as far as they are known beforehand.
+    named: HashSet<EntryId>,
+    /// The same, as they are found.
+    parents: HashSet<EntryId>,
+    /// The ids of records that come back only if another record names them.
+    uncertain: Vec<EntryId>,
+    /// The records found so far, by id: the bytes of those that come back.
+    found: HashMap<EntryId, Vec<u8>>,
+}
+
+impl<'o> Damage<'o> {
+    /// Looks at everything between rows.
+    pub(super) fn of(outline: &'o Outline, text: &dyn Text) -> Result<Self, SessionError> {
+        let first = Self::look(outline, text, HashSet::new())?;
+        // What a record in a damaged line names counts only now that all are known.
+        let is_named = first.uncertain.iter().any(|id| first.parents.contains(id));
+        if is_named { Self::look(outline, text, first.parents) } else { Ok(first) }
+    }
+
+    fn look(outline: &'o Outline, text: &dyn Text, named: HashSet<EntryId>) -> Result<Self, SessionError> {
+        let mut damage = Self {
+            named,
+            parents: HashSet::new(),
+            uncertain: Vec::new(),
+            outline,
+            header: outline.header().map(|row| text.read(outline.span(row))).transpose()?,
+            wrecks: Vec::new(),
+            has_header: outline.is_session(),
+            stray_header: None,
+            n_entries: 0,
+            first_time: None,
+            found: HashMap::new(),
+        };
+        let (mut from, mut line) = (0, 1);
+        for row in outline.rows() {
+            let span = outline.span(row);
+            let is_before_rows = row.index() == 0;
+            damage.gap(text, Span { offset: from, len: span.offset - from }, line, is_before_rows)?;
+            (from, line) = (span.end() + 1, outline.line_number(row) + 1);
+        }
+        let len = text.length().saturating_sub(from);
+        damage.gap(text, Span { offset: from, len }, line, outline.rows().len() == 0)?;
+        Ok(damage)
+    }
+
+    /// Looks at the lines of a span, as many at a time as memory is meant for.
+    fn gap(&mut self, text: &dyn Text, span: Span, line: u64, is_before_rows: bool) -> Result<(), SessionError> {
+        if span.len == 0 {
+            return Ok(());
+        }
+        let mut run = Run { start: span.offset, line, bytes: Vec::new(), is_before_rows, end: text.length() };
+        let mut result = Ok(());
+        text.lines(span, &mut |line: Line<'_>| {
+            let len = line.bytes.map_or(0, <[u8]>::len);
+            if line.bytes.is_none() || run.bytes.len() + len > LINE_CAP {
+                result = std::mem::replace(&mut result, Ok(())).and_then(|()| self.run(text, &run));
+                run.begin_at(line.span.offset);
+            }
+            match line.bytes {
+                Some(bytes) => run.push(bytes, line.terminated),
+                None => run.pass_over(line.span.end() + 1),
+            }
+        })?;
+        result.and_then(|()| self.run(text, &run))
+    }
+
+    fn run(&mut self, text: &dyn Text, run: &Run) -> Result<(), SessionError> {
+        take_apart(&run.bytes).iter().try_for_each(|damaged| self.damaged(text, run, damaged))
+    }
+
+    fn damaged(&mut self, text: &dyn Text, run: &Run, damaged: &Damaged) -> Result<(), SessionError> {
+        let mut hidden: Vec<Hidden> = Vec::new();
+        let mut taken: Vec<Range<usize>> = Vec::new();
+        // A header comes back only if nothing that counts would stand before it.
+        let may_be_headed = run.is_before_rows && !self.has_header;
+        for record in &damaged.records {
+            let bytes = &run.bytes[record.range.clone()];
+            self.note(record, bytes);
+            let is_headed = self.has_header || hidden.first().is_some_and(|first| first.is_header);
+            let fate = if record.is_header && may_be_headed && hidden.is_empty() {
+                Some(Fate::ComesBack)
+            } else if record.is_header {
+                let is_same = self.header.as_deref().is_some_and(|header| header.trim_ascii() == bytes.trim_ascii());
+                is_same.then_some(Fate::IsCopy)
+            } else if is_headed {
+                self.fate(text, record, bytes, &hidden)?
+            } else {
+                None
+            };
+            if let Some(fate) = fate {
+                let head = head::read(bytes);
+                let (parent, time) = match &head {
+                    Parsed::Kept(head) => (named_parent(&head.parent), head.time),
+                    _ => (None, None),
+                };
+                let (line, at) = (run.line_of(record.range.start), run.place(&record.range));
+                let (is_header, id, bytes) = (record.is_header, record.id.clone(), bytes.to_vec());
+                hidden.push(Hidden { line, at, fate, is_header, id, parent, time, bytes });
+                taken.push(record.range.clone());
+            }
+        }
+        let rests: Vec<Rest> = damaged.rests(&run.bytes, &taken).into_iter().map(|range| run.rest(range)).collect();
+        let first_header = hidden.iter().find(|found| found.is_header && found.fate == Fate::ComesBack).map(|it| it.at);
+        let is_header_first = first_header.is_none_or(|header| {
+            let is_early = |rest: &&Rest| rest.at.offset < header.offset;
+            rests.iter().filter(is_early).all(|rest| !rest.is_readable && rest.id.is_none())
+        });
+        // Nothing may come to stand before the header, and what would come to light has to fit into a line of ours.
+        let is_placed = match (run.is_before_rows, self.has_header) {
+            (false, _) => true,
+            (true, true) => !self.outline.is_session(),
+            (true, false) => first_header.is_some() && is_header_first,
+        };
+        let fits = rests.iter().all(|rest| !rest.is_readable || !rest.bytes.is_empty());
+        let is_free = may_mend(self.outline) && is_placed && fits;
+        if is_free {
+            self.has_header |= first_header.is_some();
+            let back = hidden.iter().filter(|found| found.fate == Fate::ComesBack && !found.is_header);
+            self.found.extend(back.map(|found| (found.id.clone(), found.bytes.clone())));
+        } else {
+            hidden.clear();
+        }
+        let line = run.line + damaged.line as u64;
+        let finding = verify::damage(damaged, line, run.place(&damaged.range).offset);
+        let has_records = !damaged.records.is_empty();
+        self.wrecks.push(Wreck { finding, has_records, hidden, rests, is_free });
+        Ok(())
+    }
+
+    /// Notes what a file without a header could be rebuilt from.
+    fn note(&mut self, record: &Salvaged, bytes: &[u8]) {
+        if record.is_header {
+            self.stray_header.get_or_insert_with(|| bytes.trim_ascii().to_vec());
+        } else {
+            self.n_entries += 1;
+            self.uncertain.extend((!record.is_certain).then(|| record.id.clone()));
+            if let Parsed::Kept(head) = head::read(bytes) {
+                self.first_time = self.first_time.or(head.time);
+                self.parents.extend(named_parent(&head.parent));
+            }
+        }
+    }
+
+    /// What becomes of an entry in a damaged line, those before it on the line being `taken`; none if it stays damage.
+    fn fate(
+        &self,
+        text: &dyn Text,
+        record: &Salvaged,
+        bytes: &[u8],
+        taken: &[Hidden],
+    ) -> Result<Option<Fate>, SessionError> {
+        let in_file = self.outline.find(&record.id).map(|row| text.read(self.outline.span(row))).transpose()?;
+        let on_line = taken.iter().find(|found| found.id == record.id && found.fate == Fate::ComesBack);
+        let found = self.found.get(&record.id).or(on_line.map(|found| &found.bytes));
+        Ok(match in_file.as_ref().or(found) {
+            // Another entry names it as its parent, so it was an entry and not a part of one.
+            None if record.is_certain || self.is_named(&record.id) => Some(Fate::ComesBack),
+            None => None,
+            Some(other) => (other.trim_ascii() == bytes.trim_ascii()).then_some(Fate::IsCopy),
+        })
+    }
+
+    /// Whether another record names an id as its parent.
+    fn is_named(&self, id: &EntryId) -> bool {
+        self.outline.mentions(id) || self.named.contains(id)
+    }
+
+    /// Whether an entry with this id is in the file, or comes back.
+    pub(super) fn has(&self, id: &EntryId) -> bool {
+        self.outline.find(id).is_some() || self.found.contains_key(id)
+    }
+}
+
+fn named_parent(parent: &ParentRef<'_>) -> Option<EntryId> {
+    match parent {
+        ParentRef::Id(parent) => Some(parent.clone().into()),
+        _ => None,
+    }
+}
+
+/// Some lines that follow each other.
+struct Run {
+    start: u64,
+    line: u64,
+    bytes: Vec<u8>,
+    /// Whether no row stands before them.
+    is_before_rows: bool,
+    /// Where the file ends.
+    end: u64,
+}
+
+impl Run {
+    fn push(&mut self, line: &[u8], terminated: bool) {
+        self.bytes.extend_from_slice(line);
+        self.bytes.extend(terminated.then_some(b'\n'));
+    }
+
+    /// Starts over with the line at this offset.
+    fn begin_at(&mut self, offset: u64) {
+        self.line += n_newlines(&self.bytes);
+        self.start = offset;
+        self.bytes.clear();
+    }
+
+    /// Goes on after a line that is not looked into.
+    fn pass_over(&mut self, end: u64) {
+        self.line += 1;
+        self.start = end;
+    }
+
+    fn place(&self, range: &Range<usize>) -> Span {
+        Span { offset: self.start + range.start as u64, len: range.len() as u64 }
+    }
+
+    fn line_of(&self, at: usize) -> u64 {
+        self.line + n_newlines(&self.bytes[..at])
+    }
+
+    fn rest(&self, range: Range<usize>) -> Rest {
+        let bytes = &self.bytes[range.clone()];
+        let beginning = Beginning::of(bytes).filter(|_| bytes.len() <= MOST_KEPT);
+        let is_readable = matches!(head::read(bytes), Parsed::Kept(_));
+        let id = beginning.as_ref().and_then(Beginning::entry_id);
+        let is_needed = (is_readable || id.is_some()) && bytes.len() <= MOST_KEPT;
+        let at = self.place(&range);
+        Rest {
+            line: self.line_of(range.start),
+            is_last: at.end() >= self.end,
+            at,
+            bytes: if is_needed { bytes.to_vec() } else { Vec::new() },
+            parent: beginning.as_ref().and_then(Beginning::parent),
+            time: beginning.as_ref().and_then(Beginning::time),
+            id,
+            is_readable,
+        }
+    }
+}
+
+fn n_newlines(bytes: &[u8]) -> u64 {
+    bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum()
+}

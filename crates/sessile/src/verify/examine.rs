@@ -1,0 +1,262 @@
+//! What is wrong with a text, and what would be done about it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use sessile_core::EntryId;
+use sessile_core::head::Kind;
+use sessile_core::header::Header;
+use sessile_core::incomplete::{MARK_LENGTH, is_marked};
+use sessile_core::json::{Json, Raw};
+use sessile_core::line::Span;
+use sessile_core::migrate::upgrade_value;
+use sessile_core::orphan::is_orphan;
+use sessile_core::outline::{Outline, Row};
+use sessile_core::verify::{self, Code, Finding, Remedy};
+use sessile_core::version::Upgrade;
+
+use super::damage::{Damage, Fate, Hidden, Wreck};
+use super::heading::{Heading, REBUILT};
+use super::marks::{Marked, Plan, StandsFor, by_id, plan};
+use crate::environment::{Environment, Migrated};
+use crate::error::SessionError;
+use crate::splice::{Splice, Spliced, Text};
+use crate::world::World;
+
+/// All that was found in a text, and all that would be done about it.
+pub(crate) struct Examined {
+    /// The outline of the text, with its new header if it gets one.
+    pub(crate) outline: Outline,
+    pub(crate) findings: Vec<Finding>,
+    wrecks: Vec<Wreck>,
+    /// The marks that are written for what is not whole.
+    pub(crate) marks: Vec<Marked>,
+    /// The header that a file without one gets, before anything else is done.
+    pub(crate) heading: Option<Heading>,
+    /// What is changed in the text with its header.
+    pub(crate) splices: Vec<Splice>,
+    /// Whether a byte order mark goes.
+    pub(crate) drops_mark: bool,
+    /// The working directory that the header names.
+    pub(crate) cwd: String,
+}
+
+impl Examined {
+    /// Whether there is something to change.
+    pub(crate) fn is_repairable(&self) -> bool {
+        self.heading.is_some() || !self.splices.is_empty()
+    }
+
+    /// The records in damaged lines that are taken out of them, in file order.
+    pub(crate) fn hidden(&self) -> impl Iterator<Item = &Hidden> {
+        self.wrecks.iter().flat_map(|wreck| &wreck.hidden)
+    }
+
+    /// The change that gives the text its header.
+    pub(crate) fn heading_splices(&self) -> &[Splice] {
+        self.heading.as_ref().map_or(&[], |heading| std::slice::from_ref(&heading.splice))
+    }
+
+    /// The code of the damage in a line.
+    pub(crate) fn code_at(&self, line: u64) -> Option<Code> {
+        let wreck = self.wrecks.iter().rfind(|wreck| wreck.finding.line <= line)?;
+        Some(wreck.finding.code)
+    }
+}
+
+/// Finds out what is wrong with a text and what would be done about it.
+pub(crate) fn examine(world: &World, path: &Path, text: &dyn Text) -> Result<Examined, SessionError> {
+    let outline = outline_of(world.environment(), text)?;
+    let damage = Damage::of(&outline, text)?;
+    if damage.has_header {
+        let plan = settle(text, &outline, damage)?;
+        return examined(path, text, outline, plan, None);
+    }
+    let heading = Heading::of(world, path, text, &outline, &damage)?;
+    let heading = heading.ok_or_else(|| SessionError::NotASession { path: path.to_path_buf() })?;
+    let splice = heading.splice.clone();
+    let headed = Spliced::new(text, std::slice::from_ref(&splice));
+    let outline = outline_of(world.environment(), &headed)?;
+    let plan = settle(&headed, &outline, Damage::of(&outline, &headed)?)?;
+    examined(path, &headed, outline, plan, Some(heading))
+}
+
+/// What is taken out of damaged lines, and what is written.
+struct Settled {
+    wrecks: Vec<Wreck>,
+    plan: Plan,
+    drops_mark: bool,
+}
+
+fn settle(text: &dyn Text, outline: &Outline, mut damage: Damage<'_>) -> Result<Settled, SessionError> {
+    let drops_mark = has_mark(text)? && may_mend(outline);
+    let plan = plan(text, outline, &mut damage, drops_mark)?;
+    Ok(Settled { wrecks: damage.wrecks, plan, drops_mark })
+}
+
+fn examined(
+    path: &Path,
+    text: &dyn Text,
+    outline: Outline,
+    settled: Settled,
+    heading: Option<Heading>,
+) -> Result<Examined, SessionError> {
+    let Settled { wrecks, plan: Plan { marks, splices }, drops_mark } = settled;
+    let mut findings: Vec<Finding> = wrecks.iter().map(|wreck| damage_finding(&outline, wreck, &marks)).collect();
+    let header_back = wrecks.iter().flat_map(|wreck| &wreck.hidden).find(|found| found.is_header);
+    let header_back = header_back.filter(|found| found.fate == Fate::ComesBack);
+    findings.extend(header_back.map(|_| lost_header("the header comes back".to_owned())));
+    findings.extend(missing_parents(&outline, &wrecks, &marks));
+    findings.extend(verify::oddities(&outline));
+    let header = match header_back {
+        Some(found) => Json::parse(&found.bytes).ok(),
+        None => outline.header().map(|row| value(path, text, &outline, row)).transpose()?,
+    };
+    let header = header.map(Header::new);
+    findings.extend(header.as_ref().and_then(|header| verify::version(&outline, header)));
+    findings.extend(verify::references(&outline, &mut |row| value(path, text, &outline, row))?);
+    findings.extend(marked_entries(text, &outline)?);
+    for finding in findings.iter_mut().filter(|finding| finding.code == Code::ByteOrderMark && drops_mark) {
+        finding.remedy = Remedy::Repair("takes the mark away".to_owned());
+    }
+    let cwd = header.as_ref().and_then(Header::cwd).unwrap_or_default();
+    match &heading {
+        Some(heading) => {
+            findings.iter_mut().for_each(|finding| {
+                (finding.line, finding.offset) = heading.before(finding.line, finding.offset);
+            });
+            findings.push(lost_header(heading.remedy.clone()));
+        }
+        None => {
+            let rebuilt = header.as_ref().and_then(|header| header.json().raw().get(REBUILT));
+            findings.extend(rebuilt.map(rebuilt_header));
+        }
+    }
+    findings.sort_by_key(|finding| (finding.line, finding.offset, finding.code));
+    Ok(Examined { outline, findings, wrecks, marks, heading, splices, drops_mark, cwd })
+}
+
+pub(super) fn outline_of(environment: &dyn Environment, text: &dyn Text) -> Result<Outline, SessionError> {
+    let mut outline = Outline::new();
+    let mut ids = Migrated(environment);
+    text.lines(text.whole(), &mut |line| outline.push(line, &mut ids))?;
+    Ok(outline)
+}
+
+/// Whether files of this version are changed at all.
+///
+/// Records of version 1 have no ids to tell them by, and its compactions count lines.
+pub(super) fn may_mend(outline: &Outline) -> bool {
+    matches!(outline.upgrade(), Upgrade::None | Upgrade::FromV2)
+}
+
+/// The value of a row in the current version's form.
+fn value(path: &Path, text: &dyn Text, outline: &Outline, row: Row) -> Result<Json, SessionError> {
+    let mut stored = |row: Row| {
+        let line = text.read(outline.span(row))?;
+        Json::parse(line).map_err(|source| SessionError::Changed {
+            path: path.to_path_buf(),
+            line: outline.line_number(row),
+            source,
+        })
+    };
+    let value = stored(row)?;
+    if !outline.upgrade().is_needed() || outline.header() == Some(row) {
+        return Ok(value);
+    }
+    upgrade_value(outline, row, value.raw(), &mut stored)
+}
+
+/// The byte order mark in UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+pub(super) fn has_mark(text: &dyn Text) -> Result<bool, SessionError> {
+    let len = text.length().min(BYTE_ORDER_MARK.len() as u64);
+    Ok(text.read(Span { offset: 0, len })? == BYTE_ORDER_MARK)
+}
+
+fn lost_header(remedy: String) -> Finding {
+    Finding::new(Code::NoHeader, 1, 0, "there is no header on a line of its own").with(Remedy::Repair(remedy))
+}
+
+fn rebuilt_header(rebuilt: Raw<'_>) -> Finding {
+    let from = |key| rebuilt.get(key).and_then(Raw::as_string).unwrap_or_default();
+    let message = format!("the header was rebuilt: id from {}, cwd from {}", from("id"), from("cwd"));
+    Finding::new(Code::RebuiltHeader, 1, 0, message)
+}
+
+/// What was found in a damaged line, and what is done about it.
+fn damage_finding(outline: &Outline, wreck: &Wreck, marks: &[Marked]) -> Finding {
+    let finding = wreck.finding.clone();
+    let back = wreck.hidden.iter().filter(|found| found.fate == Fate::ComesBack);
+    let back = verify::ids(back.map(|found| &found.id));
+    let is_inside = |mark: &&Marked| wreck.rests.iter().any(|rest| rest.at == mark.at);
+    let marked = marks.iter().filter(|mark| mark.stands_for != StandsFor::Lost).filter(is_inside);
+    let marked = verify::ids(marked.map(|mark| &mark.id));
+    let remedy = match (back.is_empty(), marked.is_empty(), outline.upgrade()) {
+        (true, true, Upgrade::FromV1) if wreck.has_records => {
+            Remedy::Leave("left as it is: records of version 1 have no ids to tell them by")
+        }
+        (true, true, Upgrade::Newer) => Remedy::Leave(Code::NewerVersion.why_left()),
+        (true, true, _) => return finding,
+        (false, true, _) => {
+            Remedy::Repair(format!("gives {back} a line of its own; what is left of the damaged line stays"))
+        }
+        (true, false, _) => {
+            Remedy::Repair(format!("keeps what is left as incomplete record {marked}, out of the context"))
+        }
+        (false, false, _) => Remedy::Repair(format!(
+            "gives {back} a line of its own; keeps what is left as incomplete record {marked}, out of the context"
+        )),
+    };
+    finding.with(remedy)
+}
+
+/// Entries that an earlier repair has marked as incomplete.
+fn marked_entries(text: &dyn Text, outline: &Outline) -> Result<Vec<Finding>, SessionError> {
+    let mut findings = Vec::new();
+    for row in outline.entries().filter(|row| outline.kind(*row) == Kind::Custom) {
+        let span = outline.span(row);
+        let len = span.len.min(MARK_LENGTH as u64);
+        if is_marked(&text.read(Span { len, ..span })?) {
+            let id = outline.id(row).map(|id| id.to_string()).unwrap_or_default();
+            let message = format!("record {id} is incomplete");
+            findings.push(Finding::new(Code::Incomplete, outline.line_number(row), span.offset, message));
+        }
+    }
+    Ok(findings)
+}
+
+/// Entries whose parent is not in the file, and what takes its place.
+fn missing_parents(outline: &Outline, wrecks: &[Wreck], marks: &[Marked]) -> Vec<Finding> {
+    let hidden = wrecks.iter().flat_map(|wreck| &wreck.hidden);
+    let hidden: BTreeMap<&EntryId, u64> = hidden.map(|found| (&found.id, found.line)).collect();
+    let marks = by_id(marks);
+    let orphans = outline.entries().filter(|row| is_orphan(outline, *row));
+    orphans.filter_map(|row| Some(missing_parent(outline, row, &outline.parent_id(row)?, &hidden, &marks))).collect()
+}
+
+fn missing_parent(
+    outline: &Outline,
+    row: Row,
+    parent: &EntryId,
+    hidden: &BTreeMap<&EntryId, u64>,
+    marks: &HashMap<&EntryId, &Marked>,
+) -> Finding {
+    let message = format!("parent {parent} is not in the file");
+    let finding = Finding::new(Code::MissingParent, outline.line_number(row), outline.span(row).offset, message);
+    if outline.upgrade().is_newer() {
+        return finding.with(Remedy::Leave(Code::NewerVersion.why_left()));
+    }
+    if outline.current(row) != row {
+        return finding.with(Remedy::Leave("left as it is: a later entry of the same id counts"));
+    }
+    match (hidden.get(parent), marks.get(parent)) {
+        (Some(line), _) => finding.with(Remedy::Repair(format!("the parent comes back from line {line}"))),
+        (None, Some(mark)) => {
+            let on = mark.parent.as_ref().map(|on| format!(", hung on {on}")).unwrap_or_default();
+            finding.with(Remedy::Repair(format!("puts an incomplete record in the parent's place{on}")))
+        }
+        (None, None) => finding,
+    }
+}

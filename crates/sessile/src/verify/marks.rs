@@ -1,0 +1,297 @@
+//! What repair writes: records on lines of their own, and marks where a record is not whole.
+//!
+//! A record is written byte for byte or not at all. What is left of one that is
+//! not whole becomes a mark with the record's id, so that the tree stays
+//! connected, and so does a parent that entries name and that is nowhere.
+
+use std::collections::{HashMap, HashSet};
+
+use sessile_core::EntryId;
+use sessile_core::incomplete::Mark;
+use sessile_core::line::Span;
+use sessile_core::location::fingerprint;
+use sessile_core::orphan::{Forest, is_orphan};
+use sessile_core::outline::{Outline, Row};
+use sessile_core::verify::Code;
+
+use super::damage::{Damage, Fate, Hidden, Rest, Wreck};
+use super::examine::may_mend;
+use crate::error::SessionError;
+use crate::splice::{Splice, Text};
+
+/// A mark that repair writes.
+pub(crate) struct Marked {
+    /// The finding it mends.
+    pub(crate) code: Code,
+    /// The place in the file of what it takes the place of, or before which it comes.
+    pub(crate) line: u64,
+    pub(crate) at: Span,
+    pub(crate) id: EntryId,
+    pub(crate) parent: Option<EntryId>,
+    /// What it stands for.
+    pub(crate) stands_for: StandsFor,
+    /// The line it makes.
+    pub(crate) text: Vec<u8>,
+}
+
+/// What a mark stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StandsFor {
+    /// What is left of the record with its id.
+    Record,
+    /// Bytes that could be anything.
+    Rest,
+    /// An entry that others name as their parent, of which nothing is left.
+    Lost,
+}
+
+/// Everything that is to be written.
+pub(super) struct Plan {
+    pub(super) marks: Vec<Marked>,
+    pub(super) splices: Vec<Splice>,
+}
+
+/// Something that stands in the file, in the order of the file.
+#[derive(Clone, Copy)]
+enum Item<'d> {
+    Row(Row),
+    Record(&'d Hidden),
+    Rest(&'d Wreck, &'d Rest),
+}
+
+/// Decides what is written, and drops from the damage what is not taken out of it.
+pub(super) fn plan(
+    text: &dyn Text,
+    outline: &Outline,
+    damage: &mut Damage<'_>,
+    drops_mark: bool,
+) -> Result<Plan, SessionError> {
+    let (wanted, marked) = wanted_marks(damage);
+    for (index, wreck) in damage.wrecks.iter_mut().enumerate() {
+        let is_touched = wreck.is_free
+            && (wreck.hidden.iter().any(|found| found.fate == Fate::ComesBack) || !wanted[index].is_empty());
+        if !is_touched {
+            wreck.hidden.clear();
+            wreck.rests.clear();
+            continue;
+        }
+        let mut place = 0;
+        wreck.rests.retain(|rest| {
+            let is_marked = rest.is_readable || wanted[index].contains(&place);
+            place += 1;
+            is_marked
+        });
+    }
+    let damage = &*damage;
+    let mut planner = Planner::new(outline, damage, marked);
+    let has_orphans = || outline.entries().any(|row| is_orphan(outline, row));
+    let is_needed = damage.wrecks.iter().any(|wreck| !wreck.hidden.is_empty() || !wreck.rests.is_empty());
+    if may_mend(outline) && (is_needed || has_orphans()) {
+        planner.go();
+    }
+    let splices = splices(text, planner.units, drops_mark)?;
+    Ok(Plan { marks: planner.marks, splices })
+}
+
+/// For each wreck the places of the rests that get a mark with the id of the record they were; and all of those ids.
+fn wanted_marks(damage: &Damage<'_>) -> (Vec<Vec<usize>>, HashSet<EntryId>) {
+    let mut ids = HashSet::new();
+    let mut wanted = Vec::with_capacity(damage.wrecks.len());
+    for wreck in &damage.wrecks {
+        let mut places = Vec::new();
+        for (place, rest) in wreck.rests.iter().enumerate().filter(|_| wreck.is_free) {
+            // The last line may still be written.
+            let Some(id) = rest.id.as_ref().filter(|id| !rest.is_last && !damage.has(id)) else { continue };
+            if ids.insert(id.clone()) {
+                places.push(place);
+            }
+        }
+        wanted.push(places);
+    }
+    (wanted, ids)
+}
+
+/// A place of the file and what is written there; nothing new if only newlines come around it.
+struct Unit {
+    at: Span,
+    with: Option<Vec<u8>>,
+}
+
+struct Planner<'d> {
+    outline: &'d Outline,
+    damage: &'d Damage<'d>,
+    items: Vec<Item<'d>>,
+    forest: Forest,
+    /// The ids of marks that were decided on, and of those that are to come.
+    marked: HashSet<EntryId>,
+    /// The ids of records that have their mark.
+    done: HashSet<EntryId>,
+    /// The last entry that counts, and its time.
+    before: Option<(EntryId, Option<i64>)>,
+    units: Vec<Unit>,
+    marks: Vec<Marked>,
+}
+
+impl<'d> Planner<'d> {
+    fn new(outline: &'d Outline, damage: &'d Damage<'d>, marked: HashSet<EntryId>) -> Self {
+        let mut items: Vec<Item<'d>> = outline.rows().map(Item::Row).collect();
+        for wreck in &damage.wrecks {
+            items.extend(wreck.hidden.iter().map(Item::Record));
+            items.extend(wreck.rests.iter().map(|rest| Item::Rest(wreck, rest)));
+        }
+        let (units, marks, done) = (Vec::new(), Vec::new(), HashSet::new());
+        Self { outline, damage, items, forest: Forest::default(), marked, done, before: None, units, marks }
+    }
+
+    fn offset(&self, item: &Item<'_>) -> u64 {
+        match item {
+            Item::Row(row) => self.outline.span(*row).offset,
+            Item::Record(found) => found.at.offset,
+            Item::Rest(_, rest) => rest.at.offset,
+        }
+    }
+
+    fn go(&mut self) {
+        let mut items = std::mem::take(&mut self.items);
+        items.sort_by_cached_key(|item| self.offset(item));
+        for item in &items {
+            let named = match item {
+                Item::Row(row) => self.counting(*row).map(|id| (id, self.outline.parent_id(*row))),
+                Item::Record(found) => {
+                    (found.fate == Fate::ComesBack).then(|| (found.id.clone(), found.parent.clone()))
+                }
+                Item::Rest(..) => None,
+            };
+            if let Some((id, Some(parent))) = named {
+                self.forest.hang(&id, &parent);
+            }
+        }
+        for item in items {
+            match item {
+                Item::Row(row) => self.row(row),
+                Item::Record(found) => self.record(found),
+                Item::Rest(wreck, rest) => self.rest(wreck, rest),
+            }
+        }
+    }
+
+    /// The id of a row whose content counts for it.
+    fn counting(&self, row: Row) -> Option<EntryId> {
+        self.outline.id(row).filter(|_| self.outline.current(row) == row)
+    }
+
+    fn is_known(&self, id: &EntryId) -> bool {
+        self.damage.has(id) || self.marked.contains(id)
+    }
+
+    fn row(&mut self, row: Row) {
+        let Some(id) = self.counting(row) else { return };
+        let time = self.outline.time(row);
+        if let Some(parent) = self.outline.parent_id(row) {
+            let (line, offset) = (self.outline.line_number(row), self.outline.span(row).offset);
+            self.stand_in(&parent, line, offset, time);
+        }
+        self.before = Some((id, time));
+    }
+
+    fn record(&mut self, found: &Hidden) {
+        if found.fate == Fate::IsCopy {
+            self.units.push(Unit { at: found.at, with: Some(Vec::new()) });
+            return;
+        }
+        if let Some(parent) = &found.parent {
+            self.stand_in(parent, found.line, found.at.offset, found.time);
+        }
+        self.units.push(Unit { at: found.at, with: None });
+        if !found.is_header {
+            self.before = Some((found.id.clone(), found.time));
+        }
+    }
+
+    /// Puts a mark in the place of a parent that is nowhere, right before the entry that names it.
+    fn stand_in(&mut self, lost: &EntryId, line: u64, offset: u64, time: Option<i64>) {
+        if *lost == "" || self.is_known(lost) {
+            return;
+        }
+        let Some((before, time_before)) = self.before.clone() else { return };
+        if !self.forest.hang(lost, &before) {
+            return;
+        }
+        self.marked.insert(lost.clone());
+        let at = Span { offset, len: 0 };
+        let time = time.or(time_before).unwrap_or(0);
+        let mark = Mark { id: lost, parent: Some(&before), time, reason: Code::MissingParent.word(), bytes: None };
+        let text = mark.to_json().into_bytes();
+        self.units.push(Unit { at, with: Some(text.clone()) });
+        let (code, id, parent) = (Code::MissingParent, lost.clone(), Some(before));
+        self.marks.push(Marked { code, line, at, id, parent, stands_for: StandsFor::Lost, text });
+    }
+
+    fn rest(&mut self, wreck: &Wreck, rest: &Rest) {
+        let code = wreck.finding.code;
+        // Of several rests with one id the first is the record.
+        let is_own = |id: &EntryId| !rest.is_last && self.marked.contains(id) && !self.done.contains(id);
+        let own = rest.id.clone().filter(is_own);
+        let stands_for = if own.is_some() { StandsFor::Record } else { StandsFor::Rest };
+        let id = own.unwrap_or_else(|| self.new_id(&rest.bytes));
+        let stated = rest.parent.clone().filter(|_| stands_for == StandsFor::Record);
+        let parent = match stated {
+            Some(None) => None,
+            Some(Some(parent)) if self.is_known(&parent) && self.forest.hang(&id, &parent) => Some(parent),
+            _ => self.before.clone().map(|(before, _)| before).filter(|before| self.forest.hang(&id, before)),
+        };
+        let time = rest.time.or(self.before.as_ref().and_then(|(_, time)| *time)).unwrap_or(0);
+        let mark = Mark { id: &id, parent: parent.as_ref(), time, reason: code.word(), bytes: Some(&rest.bytes) };
+        let text = mark.to_json().into_bytes();
+        self.units.push(Unit { at: rest.at, with: Some(text.clone()) });
+        if stands_for == StandsFor::Record {
+            self.done.insert(id.clone());
+        }
+        // It is an entry like any other from now on, so the next repair must find what this one leaves.
+        self.before = Some((id.clone(), Some(time)));
+        self.marks.push(Marked { code, line: rest.line, at: rest.at, id, parent, stands_for, text });
+    }
+
+    /// An id that nothing in the file has or names, the same for the same bytes.
+    fn new_id(&mut self, bytes: &[u8]) -> EntryId {
+        let mut seed = fingerprint(bytes);
+        loop {
+            let id = EntryId::from(format!("{:08x}", seed >> 32).as_str());
+            if !self.outline.mentions(&id) && !self.is_known(&id) && self.marked.insert(id.clone()) {
+                return id;
+            }
+            seed = fingerprint(&seed.to_le_bytes());
+        }
+    }
+}
+
+/// The changes that give each unit a line of its own.
+///
+/// Where nothing stands between a unit and the bytes around it a newline
+/// comes in. No other byte changes.
+fn splices(text: &dyn Text, units: Vec<Unit>, drops_mark: bool) -> Result<Vec<Splice>, SessionError> {
+    let mut splices = Vec::new();
+    let n_mark = if drops_mark { super::examine::BYTE_ORDER_MARK.len() as u64 } else { 0 };
+    if drops_mark {
+        splices.push(Splice { at: Span { offset: 0, len: n_mark }, with: Vec::new() });
+    }
+    let is_newline = |offset: u64| -> Result<bool, SessionError> { Ok(text.read(Span { offset, len: 1 })? == b"\n") };
+    let mut end_of_last = None;
+    for Unit { at, with } in units {
+        // After the last unit a newline was put already.
+        if at.offset > n_mark && end_of_last != Some(at.offset) && !is_newline(at.offset - 1)? {
+            splices.push(Splice::insert(at.offset, b"\n"));
+        }
+        splices.extend(with.map(|with| Splice { at, with }));
+        if at.end() < text.length() && !is_newline(at.end())? {
+            splices.push(Splice::insert(at.end(), b"\n"));
+            end_of_last = Some(at.end());
+        }
+    }
+    Ok(splices)
+}
+
+/// The marks by the ids they stand for, for what is told about orphans.
+pub(super) fn by_id(marks: &[Marked]) -> HashMap<&EntryId, &Marked> {
+    marks.iter().map(|mark| (&mark.id, mark)).collect()
+}

@@ -1,0 +1,267 @@
+//! What the guard puts back, and when: whatever clocks do, but only for an hour, and only for those who write.
+#![expect(clippy::unwrap_used, reason = "tests say what must hold")]
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use sessile::os::Os;
+use sessile::{
+    Code, Deletion, Durability, EntryId, Event, NewSession, RecoveryReason, RepairOptions, SessionManager, Sessions,
+    WriteOptions, draft,
+};
+use sessile_testkit::Replay;
+use sessile_testkit::sim::SimOs;
+
+const SECOND: i64 = 1000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+const STEPS: [i64; 9] = [SECOND, 4 * SECOND, 6 * SECOND, 10 * SECOND, MINUTE, HOUR - 1, 2 * HOUR, 2 * DAY, 365 * DAY];
+
+fn user(text: &str) -> draft::UserMessage {
+    draft::UserMessage::new(text, 1)
+}
+
+fn sessions(os: &SimOs, seed: u64) -> Sessions {
+    let environment = Replay::new(1_735_689_600_000, seed);
+    environment.set_home("/home/u");
+    environment.set_current_dir("/proj");
+    Sessions::new(environment).on(Arc::new(os.clone())).caching(None)
+}
+
+type Heard = Arc<Mutex<Vec<Event>>>;
+
+fn listen(session: &mut SessionManager) -> Heard {
+    let heard = Heard::default();
+    let theirs = Arc::clone(&heard);
+    session.on_event(move |event| theirs.lock().unwrap().push(event.clone()));
+    heard
+}
+
+/// A session of which an entry was acknowledged that other programs know nothing of.
+struct Acknowledged {
+    os: SimOs,
+    path: PathBuf,
+    /// What other programs have read.
+    stale: Vec<u8>,
+    lost: EntryId,
+    ours: Option<SessionManager>,
+}
+
+impl Acknowledged {
+    fn new() -> Self {
+        Self::after(|_| {})
+    }
+
+    /// Something happens before the entry is written.
+    fn after(happens: impl FnOnce(&SimOs)) -> Self {
+        let os = SimOs::new();
+        os.make_directories("/s");
+        let mut ours = sessions(&os, 1).create("/proj", Some(Path::new("/s")), NewSession::default()).unwrap();
+        ours.append_message(user("first")).unwrap();
+        let path = ours.session_file().unwrap().to_path_buf();
+        let stale = os.read_file(&path).unwrap();
+        happens(&os);
+        let lost = ours.append_message(user("lost")).unwrap();
+        Self { os, path, stale, lost, ours: Some(ours) }
+    }
+
+    fn rewrite(&self) {
+        self.os.foreign_rewrite(&self.path, &self.stale);
+    }
+
+    fn has_lost(&self) -> bool {
+        !contains(&self.os.read_file(&self.path).unwrap(), b"\"lost\"")
+    }
+
+    /// Another process writes to the session. Returns what it was told.
+    fn write(&self, text: &str) -> Vec<Event> {
+        let mut next = sessions(&self.os.process(2), 2).open(&self.path, None, None).unwrap();
+        let events = listen(&mut next);
+        next.append_message(user(text)).unwrap();
+        std::mem::take(&mut *events.lock().unwrap())
+    }
+
+    fn recovered(&self) -> Event {
+        Event::Recovered { entry_ids: vec![self.lost.clone()], reason: RecoveryReason::Missing }
+    }
+
+    fn guard(&self) -> PathBuf {
+        self.path.with_file_name(format!(".{}.sessile-guard", self.path.file_name().unwrap().to_str().unwrap()))
+    }
+}
+
+fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.windows(wanted.len()).any(|window| window == wanted)
+}
+
+/// What happens between the acknowledgement and the rewrite, apart from the clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Meanwhile {
+    Nothing,
+    /// Whoever wrote the entry ends, and looks whether the guard can go.
+    Ends,
+    /// Another process writes and ends, and looks after the guard.
+    AnotherWrites,
+}
+
+#[test]
+fn whatever_the_clock_does_between_two_steps_an_acknowledged_entry_is_put_back() {
+    let mut n_cases = 0;
+    for step in STEPS.into_iter().flat_map(|step| [step, -step]) {
+        for at in 0..5 {
+            for meanwhile in [Meanwhile::Nothing, Meanwhile::Ends, Meanwhile::AnotherWrites] {
+                let when = |place: i32, os: &SimOs| {
+                    if place == at {
+                        os.step_clock(step);
+                    }
+                };
+                let mut case = Acknowledged::after(|os| when(0, os));
+                when(1, &case.os);
+                if meanwhile != Meanwhile::Nothing {
+                    case.ours = None;
+                }
+                if meanwhile == Meanwhile::AnotherWrites {
+                    case.write("another");
+                }
+                when(2, &case.os);
+                case.rewrite();
+                when(3, &case.os);
+                assert!(case.has_lost());
+                match &mut case.ours {
+                    Some(ours) => drop(ours.append_message(user("next")).unwrap()),
+                    None => {
+                        let told = case.write("next");
+                        assert!(told.iter().any(|event| matches!(event, Event::Recovered { .. })), "{told:?}");
+                    }
+                }
+                when(4, &case.os);
+                assert!(!case.has_lost(), "{step} ms at {at}, {meanwhile:?}");
+                // Once is enough: nothing is put back twice.
+                case.write("last");
+                let bytes = case.os.read_file(&case.path).unwrap();
+                let n_times = bytes.split(|byte| *byte == b'\n').filter(|line| contains(line, b"\"lost\"")).count();
+                assert_eq!(n_times, 1, "{step} ms at {at}, {meanwhile:?}");
+                n_cases += 1;
+            }
+        }
+    }
+    assert_eq!(n_cases, 18 * 5 * 3);
+}
+
+#[test]
+fn what_was_removed_within_an_hour_comes_back_and_what_was_removed_later_does_not() {
+    for (ms, comes_back) in
+        [(MINUTE, true), (50 * MINUTE, true), (HOUR - SECOND, true), (HOUR + 1, false), (2 * DAY, false)]
+    {
+        let mut case = Acknowledged::new();
+        case.ours = None;
+        case.os.advance(ms);
+        case.rewrite();
+        let report = sessions(&case.os, 3).verify(&case.path).unwrap();
+        let findings: Vec<_> = report.findings.iter().filter(|finding| finding.code == Code::Vanished).collect();
+        assert_eq!(findings.len(), 1, "{:?}", report.findings);
+        assert_eq!(findings[0].counts(), comes_back, "{findings:?}");
+        assert_eq!(findings[0].message.contains("more than an hour old"), !comes_back, "{findings:?}");
+        let told = case.write("next");
+        let expected = if comes_back { vec![case.recovered()] } else { Vec::new() };
+        assert_eq!((case.has_lost(), told), (!comes_back, expected), "after {ms} ms");
+        if !comes_back {
+            assert!(!contains(&case.os.read_file(case.guard()).unwrap(), b"\"lost\""), "it is not kept either");
+        }
+    }
+}
+
+#[test]
+fn the_hour_counts_from_the_acknowledgement_not_from_when_an_entry_was_put_back() {
+    let mut case = Acknowledged::new();
+    case.ours = None;
+    case.os.advance(50 * MINUTE);
+    case.rewrite();
+    assert_eq!(case.write("next"), [case.recovered()]);
+    // Somebody insists.
+    case.os.advance(9 * MINUTE);
+    case.rewrite();
+    assert!(!case.write("again").is_empty() && !case.has_lost());
+    case.os.advance(2 * MINUTE);
+    case.rewrite();
+    let told = case.write("once more");
+    assert!(case.has_lost(), "{told:?}");
+}
+
+#[test]
+fn after_a_reboot_the_wall_clock_says_how_old_an_entry_is() {
+    // A clock that runs far behind says nothing, so the entry may be as old as anything.
+    for (step, comes_back) in [
+        (0, true),
+        (50 * MINUTE, true),
+        (2 * HOUR, false),
+        (-10 * MINUTE, true),
+        (-2 * HOUR, false),
+        (-365 * DAY, false),
+    ] {
+        let mut case = Acknowledged::new();
+        case.ours = None;
+        case.os = case.os.reboot();
+        case.os.step_clock(step);
+        case.rewrite();
+        let told = case.write("next");
+        assert_eq!((case.has_lost(), told.is_empty()), (!comes_back, !comes_back), "{step} ms: {told:?}");
+    }
+    // What is in its place stays there, and the guard goes.
+    let mut case = Acknowledged::new();
+    case.ours = None;
+    case.os = case.os.reboot();
+    case.os.advance(10 * SECOND);
+    assert_eq!(case.write("next"), []);
+    assert!(!case.has_lost() && !contains(&case.os.read_file(case.guard()).unwrap(), b"\"lost\""));
+}
+
+#[test]
+fn looking_at_a_session_puts_nothing_back() {
+    let mut case = Acknowledged::new();
+    case.ours = None;
+    case.rewrite();
+    let before = case.os.snapshot();
+    let looking = sessions(&case.os.process(2), 2).noting_operations(None);
+    let mut open = looking.open(&case.path, None, None).unwrap();
+    let events = listen(&mut open);
+    open.refresh().unwrap();
+    // Another change while it is open, and it is only looked at.
+    case.os.foreign_append(&case.path, "{\"type\":\"custom\",\"id\":\"x1\",\"parentId\":null}\n");
+    open.refresh().unwrap();
+    case.rewrite();
+    open.refresh().unwrap();
+    assert_eq!(open.entry_count(), 1);
+    assert!(!events.lock().unwrap().iter().any(|event| matches!(event, Event::Recovered { .. })));
+    drop(open);
+    drop(looking.clone().read_only().open(&case.path, None, None).unwrap());
+    looking.verify(&case.path).unwrap();
+    looking.details(&case.path, &[]).unwrap();
+    looking.users_of(&case.path, None).unwrap();
+    looking.delete(std::slice::from_ref(&case.path), Deletion::ToTrash, true).unwrap();
+    looking.move_session(&case.path, "/elsewhere", true).unwrap();
+    let repair = looking.repair(&case.path, RepairOptions { dry_run: true, ..RepairOptions::default() }).unwrap();
+    assert!(repair.changes.iter().any(|change| change.code == Code::Vanished), "{:?}", repair.changes);
+    let in_memory = WriteOptions { durability: Durability::Memory, ..WriteOptions::default() };
+    let mut dry = looking.clone().writing(in_memory).open(&case.path, None, None).unwrap();
+    dry.append_message(user("only here")).unwrap();
+    drop(dry);
+    assert_eq!(case.os.snapshot(), before);
+    // And then somebody writes.
+    assert_eq!(case.write("next"), [case.recovered()]);
+}
+
+/// A session that is open but was never written to takes in what others made of it.
+#[test]
+fn a_reader_of_a_rewritten_session_becomes_a_writer_with_its_first_entry() {
+    let case = Acknowledged::new();
+    let mut reader = sessions(&case.os.process(2), 2).open(&case.path, None, None).unwrap();
+    assert_eq!(reader.leaf_id(), Some(case.lost.clone()));
+    case.rewrite();
+    assert!(reader.refresh().is_err(), "it stood at an entry that is gone");
+    assert!(case.has_lost());
+    let id = reader.append_message(user("next")).unwrap();
+    assert_eq!(reader.entry(&id).unwrap().unwrap().parent_id(), Some(case.lost.clone()));
+    assert!(!case.has_lost() && case.os.boot_ms() > 0);
+}

@@ -1,5 +1,5 @@
 //! Random operations of three processes, against a model of a store.
-#![expect(clippy::print_stdout, reason = "counts and seeds are what one wants to know")]
+#![expect(clippy::disallowed_methods, reason = "how much to run is said from outside")]
 
 use sessile_testkit::torture::{Effort, model};
 

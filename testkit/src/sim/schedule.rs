@@ -69,7 +69,7 @@ impl Schedule {
     fn hand_on(&self, state: &mut State, to_another: bool) {
         let running = state.running;
         let candidates: Vec<usize> =
-            (0..self.turns.len()).filter(|next| !state.is_over[*next] && !(to_another && *next == running)).collect();
+            (0..self.turns.len()).filter(|next| !(state.is_over[*next] || to_another && *next == running)).collect();
         if !candidates.is_empty() {
             state.running = state.random.pick(&candidates);
             self.turns[state.running].notify_one();

@@ -6,12 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+use sessile::location::is_session_file_name;
 
 use super::Bench;
 
@@ -60,6 +62,11 @@ impl Ended {
             None => format!("killed: {words}"),
         }
     }
+}
+
+/// The beginning of an id.
+fn first(id: &str, n_bytes: usize) -> &str {
+    id.get(..n_bytes).unwrap_or(id)
 }
 
 /// A word without the directories of the path in it.
@@ -116,15 +123,19 @@ impl Stage {
         for (number, role) in ["user", "assistant", "user", "assistant"].into_iter().enumerate() {
             let entry = entry_id(id, number);
             let message = message(id, number, role);
-            text.push_str(&format!(
+            write!(
+                text,
                 "\n{{\"type\":\"message\",\"id\":\"{entry}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:0{number}.000Z\",\"message\":{message}}}"
-            ));
+            )
+            .unwrap();
             parent = format!("\"{entry}\"");
         }
         if id == BETA {
-            text.push_str(&format!(
+            write!(
+                text,
                 "\n{{\"type\":\"session_info\",\"id\":\"b00000ff\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:09.000Z\",\"name\":\"kept\"}}"
-            ));
+            )
+            .unwrap();
         }
         text.push('\n');
         text
@@ -139,9 +150,11 @@ impl Stage {
         );
         for (number, role) in ["user", "assistant", "user", "assistant"].into_iter().enumerate() {
             let message = message(id, number, role);
-            text.push_str(&format!(
+            write!(
+                text,
                 "\n{{\"type\":\"message\",\"timestamp\":\"2025-01-01T00:00:0{number}.000Z\",\"message\":{message}}}"
-            ));
+            )
+            .unwrap();
         }
         text.push('\n');
         text
@@ -203,7 +216,8 @@ impl Stage {
         if ended.code == Some(1) {
             return Ok(Vec::new());
         }
-        let list: Value = serde_json::from_str(&ended.out).map_err(|_| format!("undo --list: {}", ended.words()))?;
+        let list: Value =
+            serde_json::from_str(&ended.out).map_err(|error| format!("undo --list: {error}: {}", ended.words()))?;
         let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
         let rows = list.as_array().cloned().unwrap_or_default();
         Ok(rows.iter().map(|row| (text(row, "kind"), text(row, "state"), text(row, "id"))).collect())
@@ -216,7 +230,7 @@ impl Stage {
         let mut picture = Picture::default();
         for path in files_below(&root) {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if name.ends_with(".jsonl") && !name.starts_with('.') && path.is_file() {
+            if is_session_file_name(name.as_ref()) && !name.starts_with('.') && path.is_file() {
                 picture.see(&path, &root, false);
             }
         }
@@ -233,7 +247,8 @@ impl Stage {
         if ended.code == Some(1) {
             return Ok(BTreeSet::new());
         }
-        let list: Value = serde_json::from_str(&ended.out).map_err(|_| format!("list: {}", ended.words()))?;
+        let list: Value =
+            serde_json::from_str(&ended.out).map_err(|error| format!("list: {error}: {}", ended.words()))?;
         let rows = list.as_array().cloned().unwrap_or_default();
         Ok(rows.iter().filter_map(|row| row["path"].as_str()).map(PathBuf::from).collect())
     }
@@ -277,11 +292,11 @@ pub(super) fn wait(mut child: std::process::Child) -> Ended {
 
 /// The id of the so-many-th entry of a session.
 pub(super) fn entry_id(session: &str, number: usize) -> String {
-    format!("{}{number:07}", &session[..1])
+    format!("{}{number:07}", first(session, 1))
 }
 
 fn message(session: &str, number: usize, role: &str) -> String {
-    let text = format!("{} says {number}", &session[..4]);
+    let text = format!("{} says {number}", first(session, 4));
     let time = 1_735_689_600_000_u64 + number as u64;
     match role {
         "user" => format!(r#"{{"role":"user","content":"{text}","timestamp":{time}}}"#),
@@ -374,7 +389,7 @@ impl Picture {
         let known = [ALPHA, BETA, GAMMA, IOTA];
         let line = |seen: &Seen| {
             let is_known = known.contains(&seen.id.as_str());
-            let (id, place) = if is_known { (&seen.id[..4], seen.place.as_str()) } else { ("new", "") };
+            let (id, place) = if is_known { (first(&seen.id, 4), seen.place.as_str()) } else { ("new", "") };
             let place = place.rsplit('/').nth(1).unwrap_or_default();
             let labels: Vec<String> = seen.labels.iter().map(|(entry, label)| format!("{entry}={label}")).collect();
             let mut texts = seen.texts.clone();
@@ -404,10 +419,10 @@ impl Picture {
             let wanted: BTreeSet<&String> = before.of(id).flat_map(|seen| &seen.texts).collect();
             let there: BTreeSet<&String> = self.of(id).flat_map(|seen| &seen.texts).collect();
             if self.of(id).next().is_none() {
-                return Err(format!("session {} is nowhere", &id[..4]));
+                return Err(format!("session {} is nowhere", first(id, 4)));
             }
             if let Some(lost) = wanted.difference(&there).next() {
-                return Err(format!("session {} has lost {lost:?}", &id[..4]));
+                return Err(format!("session {} has lost {lost:?}", first(id, 4)));
             }
         }
         Ok(())
@@ -422,7 +437,7 @@ impl Picture {
             }
             if self.of(&seen.id).count() > 1 {
                 let places: Vec<_> = self.of(&seen.id).map(|seen| seen.path.display().to_string()).collect();
-                return Err(format!("session {} is in {} places: {places:?}", &seen.id[..4], places.len()));
+                return Err(format!("session {} is in {} places: {places:?}", first(&seen.id, 4), places.len()));
             }
         }
         if let Some(stray) = self.strays.first() {

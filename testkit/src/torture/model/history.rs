@@ -1,6 +1,6 @@
 //! Who does what, and what came of it.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -97,9 +97,8 @@ impl History {
     pub(super) fn random(seed: u64) -> Self {
         let mut random = SplitMix::new(seed.wrapping_mul(0x9E37_79B9));
         let stride = random.pick(&[2, 4, 12]);
-        let processes = (0..N_PROCESSES)
-            .map(|_| (0..1 + random.below(2)).map(|_| Planned::random(&mut random)).collect())
-            .collect();
+        let processes =
+            (0..N_PROCESSES).map(|_| (0..=random.below(2)).map(|_| Planned::random(&mut random)).collect()).collect();
         let mut history = Self { schedule: random.next_u64(), stride, processes };
         history.avoid_known_defects();
         history
@@ -384,9 +383,11 @@ fn content(id: &str) -> String {
     for (number, words) in first_texts(id).into_iter().enumerate() {
         let role = if number == 0 { "user" } else { "assistant" };
         let message = format!(r#"{{"role":"{role}","content":"{words}","timestamp":1}}"#);
-        text.push_str(&format!(
+        write!(
+            text,
             "\n{{\"type\":\"message\",\"id\":\"{id}-{number}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"message\":{message}}}"
-        ));
+        )
+        .unwrap();
         parent = format!("\"{id}-{number}\"");
     }
     text.push('\n');

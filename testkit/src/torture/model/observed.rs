@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sessile::location::is_session_file_name;
 
 use super::history::{HOME, IMPORTED};
 use crate::sim::{Seen, SimOs};
@@ -32,7 +33,7 @@ impl Observed {
             let Seen::File(bytes) = seen else { continue };
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let is_in_trash = path.starts_with(&trash);
-            let is_session = path.starts_with(&root) && name.ends_with(".jsonl") && !name.starts_with('.');
+            let is_session = path.starts_with(&root) && is_session_file_name(name.as_ref()) && !name.starts_with('.');
             if is_in_trash || is_session {
                 observed.see(path, is_in_trash, &bytes);
             }

@@ -183,7 +183,9 @@ impl Model {
             let found = observed.file(id);
             let problem = match (session.place, found) {
                 (Place::Gone, None) => None,
-                (Place::Gone, Some(found)) => Some(format!("{id} was deleted for good, and is at {:?}", found.path)),
+                (Place::Gone, Some(found)) => {
+                    Some(format!("{id} was deleted for good, and is at {}", found.path.display()))
+                }
                 (_, None) => Some(format!("LOST {id} is nowhere")),
                 (place, Some(found)) => session.difference(id, place, found),
             };
@@ -204,10 +206,10 @@ impl Session {
     fn difference(&self, id: &str, place: Place, found: &super::observed::Found) -> Option<String> {
         let is_in_trash = place == Place::Trash;
         if found.is_in_trash != is_in_trash {
-            return Some(format!("{id} should be {place:?}, and is at {:?}", found.path));
+            return Some(format!("{id} should be {place:?}, and is at {}", found.path.display()));
         }
         if !is_in_trash && found.path.parent() != Some(&self.directory) {
-            return Some(format!("{id} should be in {:?}, and is at {:?}", self.directory, found.path));
+            return Some(format!("{id} should be in {}, and is at {}", self.directory.display(), found.path.display()));
         }
         let texts: BTreeSet<String> = found.texts.iter().cloned().collect();
         if texts != self.texts {

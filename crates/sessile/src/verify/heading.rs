@@ -34,6 +34,8 @@ pub(crate) struct Heading {
     is_new_line: bool,
     /// What repair does, in words.
     pub(crate) remedy: String,
+    /// What repair has done, in words.
+    pub(crate) done: String,
 }
 
 impl Heading {
@@ -56,18 +58,20 @@ impl Heading {
             let with = [header.as_slice(), b"\n"].concat();
             let splice = Splice { at: Span { offset: 0, len: start }, with };
             let remedy = "puts the header that stands further down in the first line as well".to_owned();
-            return Ok(Some(Self { splice, is_new_line: true, remedy }));
+            let done = "the header that stands further down is in the first line as well".to_owned();
+            return Ok(Some(Self { splice, is_new_line: true, remedy, done }));
         }
         let torn = torn_header(text, start)?;
         let clues = Clues { world, path, text, outline };
-        let (header, remedy) = clues.header(&torn, first_time)?;
+        let (header, sources) = clues.header(&torn, first_time)?;
+        let (remedy, done) = (format!("rebuilds the header: {sources}"), format!("the header is rebuilt: {sources}"));
         let end = start + torn.len() as u64;
         let is_whole_line =
             !torn.is_empty() && end < text.length() && text.read(Span { offset: end, len: 1 })? == b"\n";
         let mut with = header.into_bytes();
         with.extend((!is_whole_line).then_some(b'\n'));
         let splice = Splice { at: Span { offset: 0, len: end }, with };
-        Ok(Some(Self { splice, is_new_line: !is_whole_line, remedy }))
+        Ok(Some(Self { splice, is_new_line: !is_whole_line, remedy, done }))
     }
 
     /// The place in the file without the header of something in the file with it.
@@ -150,8 +154,7 @@ impl Clues<'_> {
             .string("cwd", &cwd)
             .optional("parentSession", old("parentSession").filter(|parent| parent.as_text().is_some()))
             .raw(REBUILT, rebuilt.finish().raw());
-        let remedy = format!("rebuilds the header: id from {id_from}, cwd from {cwd_from}");
-        Ok((header.finish(), remedy))
+        Ok((header.finish(), format!("id from {id_from}, cwd from {cwd_from}")))
     }
 
     /// The time and the id that the file's name holds.

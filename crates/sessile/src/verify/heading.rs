@@ -102,11 +102,10 @@ fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
         return Ok(Vec::new());
     }
     let end = match take_apart(&line).first().map(|damaged| damaged.records.first().cloned()) {
-        None => 0,
         Some(None) => line.len(),
         Some(Some(record)) if record.is_certain => record.range.start,
-        // What stands before the record tells whether it is one, so it stays there.
-        Some(Some(_)) => 0,
+        // The line can be read; or what stands before the record tells whether it is one, so it stays there.
+        None | Some(Some(_)) => 0,
     };
     line.truncate(end);
     let was_entry = Beginning::of(&line).and_then(|beginning| beginning.entry_id()).is_some();
@@ -138,7 +137,7 @@ impl Clues<'_> {
             Some(cwd) => (cwd, "what is left of the header"),
             None => self.cwd()?,
         };
-        let version = old("version").and_then(Raw::as_number).filter(|version| *version == 2.0);
+        let version = old("version").filter(|version| version.as_bytes() == b"2");
         let held = pieces(torn);
         let mut rebuilt = ObjectWriter::new();
         rebuilt.string("id", id_from).string("cwd", cwd_from);
@@ -256,7 +255,8 @@ impl Clues<'_> {
             // Longer names are tried last, so that they are looked at first.
             for at in rest.match_indices('-').map(|(at, _)| at).chain([rest.len()]).filter(|at| *at > 0) {
                 n_asked += 1;
-                let below = above.join(&rest[..at]);
+                let Some((name, _)) = rest.split_at_checked(at) else { continue };
+                let below = above.join(name);
                 let is_directory = self.world.os().stat(&below).is_ok_and(|stat| stat.kind == FileKind::Directory);
                 if is_directory && n_asked < MOST_ASKED {
                     open.push((below, rest.get(at + 1..).unwrap_or_default()));

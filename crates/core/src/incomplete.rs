@@ -87,7 +87,8 @@ pub fn pieces(bytes: &[u8]) -> Vec<Json> {
                 pieces.push(Json::string(chunk.valid()));
             }
             if !chunk.invalid().is_empty() {
-                let hex: String = chunk.invalid().iter().map(|byte| format!("{byte:02x}")).collect();
+                let digits = chunk.invalid().iter().flat_map(|byte| [byte >> 4, byte & 15]);
+                let hex: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
                 pieces.push(ObjectWriter::new().string("hex", &hex).finish());
             }
         }

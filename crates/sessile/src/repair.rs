@@ -295,7 +295,7 @@ fn told(examined: &Examined) -> Vec<Change> {
         None => (line, offset),
     };
     let heading = examined.heading.as_ref();
-    let heading = heading.map(|heading| change(Code::NoHeader, 1, 0, format!("repair {}", heading.remedy)));
+    let heading = heading.map(|heading| change(Code::NoHeader, 1, 0, heading.done.clone()));
     let mark = examined.drops_mark.then(|| change(Code::ByteOrderMark, 1, 0, "mark taken away".to_owned()));
     let hidden = examined.hidden().map(|found| {
         let id = &found.id;

@@ -58,6 +58,7 @@ pub(super) struct Rest {
     pub(super) bytes: Vec<u8>,
     /// The id, the parent and the time of the entry it was, as far as they come before the damage.
     pub(super) id: Option<EntryId>,
+    #[expect(clippy::option_option, reason = "the inner one is for an entry that was a root")]
     pub(super) parent: Option<Option<EntryId>>,
     pub(super) time: Option<i64>,
     /// Whether it would be taken for an entry if it were a line: pi does, and one without an id cuts the conversation.
@@ -169,13 +170,13 @@ impl<'o> Damage<'o> {
         for record in &damaged.records {
             let bytes = &run.bytes[record.range.clone()];
             self.note(record, bytes);
-            let is_headed = self.has_header || hidden.first().is_some_and(|first| first.is_header);
+            let has_one = self.has_header || hidden.first().is_some_and(|first| first.is_header);
             let fate = if record.is_header && may_be_headed && hidden.is_empty() {
                 Some(Fate::ComesBack)
             } else if record.is_header {
                 let is_same = self.header.as_deref().is_some_and(|header| header.trim_ascii() == bytes.trim_ascii());
                 is_same.then_some(Fate::IsCopy)
-            } else if is_headed {
+            } else if has_one {
                 self.fate(text, record, bytes, &hidden)?
             } else {
                 None

@@ -120,17 +120,14 @@ fn examined(
         finding.remedy = Remedy::Repair("takes the mark away".to_owned());
     }
     let cwd = header.as_ref().and_then(Header::cwd).unwrap_or_default();
-    match &heading {
-        Some(heading) => {
-            findings.iter_mut().for_each(|finding| {
-                (finding.line, finding.offset) = heading.before(finding.line, finding.offset);
-            });
-            findings.push(lost_header(heading.remedy.clone()));
+    if let Some(heading) = &heading {
+        for finding in &mut findings {
+            (finding.line, finding.offset) = heading.before(finding.line, finding.offset);
         }
-        None => {
-            let rebuilt = header.as_ref().and_then(|header| header.json().raw().get(REBUILT));
-            findings.extend(rebuilt.map(rebuilt_header));
-        }
+        findings.push(lost_header(heading.remedy.clone()));
+    } else {
+        let rebuilt = header.as_ref().and_then(|header| header.json().raw().get(REBUILT));
+        findings.extend(rebuilt.map(rebuilt_header));
     }
     findings.sort_by_key(|finding| (finding.line, finding.offset, finding.code));
     Ok(Examined { outline, findings, wrecks, marks, heading, splices, drops_mark, cwd })

@@ -34,6 +34,8 @@ pub(crate) struct Heading {
     is_new_line: bool,
     /// What repair does, in words.
     pub(crate) remedy: String,
+    /// What repair has done, in words.
+    pub(crate) done: String,
 }
 
 impl Heading {
@@ -56,18 +58,20 @@ impl Heading {
             let with = [header.as_slice(), b"\n"].concat();
             let splice = Splice { at: Span { offset: 0, len: start }, with };
             let remedy = "puts the header that stands further down in the first line as well".to_owned();
-            return Ok(Some(Self { splice, is_new_line: true, remedy }));
+            let done = "the header that stands further down is in the first line as well".to_owned();
+            return Ok(Some(Self { splice, is_new_line: true, remedy, done }));
         }
         let torn = torn_header(text, start)?;
         let clues = Clues { world, path, text, outline };
-        let (header, remedy) = clues.header(&torn, first_time)?;
+        let (header, sources) = clues.header(&torn, first_time)?;
+        let (remedy, done) = (format!("rebuilds the header: {sources}"), format!("the header is rebuilt: {sources}"));
         let end = start + torn.len() as u64;
         let is_whole_line =
             !torn.is_empty() && end < text.length() && text.read(Span { offset: end, len: 1 })? == b"\n";
         let mut with = header.into_bytes();
         with.extend((!is_whole_line).then_some(b'\n'));
         let splice = Splice { at: Span { offset: 0, len: end }, with };
-        Ok(Some(Self { splice, is_new_line: !is_whole_line, remedy }))
+        Ok(Some(Self { splice, is_new_line: !is_whole_line, remedy, done }))
     }
 
     /// The place in the file without the header of something in the file with it.
@@ -98,11 +102,10 @@ fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
         return Ok(Vec::new());
     }
     let end = match take_apart(&line).first().map(|damaged| damaged.records.first().cloned()) {
-        None => 0,
         Some(None) => line.len(),
         Some(Some(record)) if record.is_certain => record.range.start,
-        // What stands before the record tells whether it is one, so it stays there.
-        Some(Some(_)) => 0,
+        // The line can be read; or what stands before the record tells whether it is one, so it stays there.
+        None | Some(Some(_)) => 0,
     };
     line.truncate(end);
     let was_entry = Beginning::of(&line).and_then(|beginning| beginning.entry_id()).is_some();
@@ -134,7 +137,7 @@ impl Clues<'_> {
             Some(cwd) => (cwd, "what is left of the header"),
             None => self.cwd()?,
         };
-        let version = old("version").and_then(Raw::as_number).filter(|version| *version == 2.0);
+        let version = old("version").filter(|version| version.as_bytes() == b"2");
         let held = pieces(torn);
         let mut rebuilt = ObjectWriter::new();
         rebuilt.string("id", id_from).string("cwd", cwd_from);
@@ -150,8 +153,7 @@ impl Clues<'_> {
             .string("cwd", &cwd)
             .optional("parentSession", old("parentSession").filter(|parent| parent.as_text().is_some()))
             .raw(REBUILT, rebuilt.finish().raw());
-        let remedy = format!("rebuilds the header: id from {id_from}, cwd from {cwd_from}");
-        Ok((header.finish(), remedy))
+        Ok((header.finish(), format!("id from {id_from}, cwd from {cwd_from}")))
     }
 
     /// The time and the id that the file's name holds.
@@ -253,7 +255,8 @@ impl Clues<'_> {
             // Longer names are tried last, so that they are looked at first.
             for at in rest.match_indices('-').map(|(at, _)| at).chain([rest.len()]).filter(|at| *at > 0) {
                 n_asked += 1;
-                let below = above.join(&rest[..at]);
+                let Some((name, _)) = rest.split_at_checked(at) else { continue };
+                let below = above.join(name);
                 let is_directory = self.world.os().stat(&below).is_ok_and(|stat| stat.kind == FileKind::Directory);
                 if is_directory && n_asked < MOST_ASKED {
                     open.push((below, rest.get(at + 1..).unwrap_or_default()));

@@ -233,7 +233,7 @@ impl Machine {
         }
         if let Some(last) = &self.last {
             let manager =
-                self.scene.on(self.scene.os.process(12)).open(Path::new(FILE)).map_err(|error| chain(&error))?;
+                self.scene.on(self.scene.os.process(12)).resume(Path::new(FILE)).map_err(|error| chain(&error))?;
             if manager.leaf_id().as_ref() != Some(last) {
                 return Err(format!("the leaf is {:?}, not {last}, the last acknowledged entry", manager.leaf_id()));
             }

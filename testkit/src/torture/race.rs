@@ -215,7 +215,7 @@ fn the_last_entry_is_last_again() -> Result<(), String> {
     scene.os.kill();
     scene.os.foreign_rewrite(FILE, stale);
     scene.os = scene.os.process(1001);
-    let manager = scene.open(Path::new(FILE)).map_err(|error| chain(&error))?;
+    let manager = scene.resume(Path::new(FILE)).map_err(|error| chain(&error))?;
     if manager.leaf_id() != last {
         return Err("the last acknowledged entry is not the last one of the file".to_owned());
     }

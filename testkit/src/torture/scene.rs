@@ -143,6 +143,13 @@ impl Scene {
         Ok(manager)
     }
 
+    /// Opens a session to write to it: what was destroyed in it is put back.
+    pub(super) fn resume(&self, path: &Path) -> Result<SessionManager, SessionError> {
+        let mut manager = self.open(path)?;
+        manager.recover()?;
+        Ok(manager)
+    }
+
     pub(super) fn listen(&self, manager: &mut SessionManager) {
         let events = Arc::clone(&self.events);
         manager.on_event(move |event| events.lock().unwrap().push(event.clone()));

@@ -129,7 +129,7 @@ impl Case {
             Op::Extract => self.extract()?,
             Op::ForkFrom => self.fork_from()?,
             Op::Replace => return self.replace(),
-            Op::Resume => self.manager = Some(self.scene.open(Path::new(FILE))?),
+            Op::Resume => self.manager = Some(self.scene.resume(Path::new(FILE))?),
             Op::Close => {
                 self.manager = None;
                 return Ok(());
@@ -398,14 +398,14 @@ fn crash_again(left: &Scene, m: u64, tear: Tear) -> Result<(), String> {
     scene.os = scene.os.process(1002);
     scene.forget_torn_starts();
     for path in scene.paths() {
-        scene.open(&path).map_err(|error| chain(&error)).and_then(|manager| scene.check_view(&manager))?;
+        scene.resume(&path).map_err(|error| chain(&error)).and_then(|manager| scene.check_view(&manager))?;
     }
     let files = |scene: &Scene| -> Vec<(PathBuf, Option<Vec<u8>>)> {
         scene.paths().into_iter().map(|path| (path.clone(), scene.os.read_file(path))).collect()
     };
     let once = files(&scene);
     for path in scene.paths() {
-        scene.open(&path).map_err(|error| chain(&error))?;
+        scene.resume(&path).map_err(|error| chain(&error))?;
     }
     if files(&scene) != once {
         return Err("looking again has changed a file again".to_owned());

@@ -102,18 +102,18 @@ impl Session {
         if std::mem::replace(&mut self.is_writer, true) {
             return Ok(());
         }
-        match log.resume() {
-            Ok(false) => {}
-            Ok(true) => {
-                let is_last = self.leaf == self.outline.leaf();
-                self.is_void = true;
-                self.read_again(world, None, LostLeaf::Refuse)?;
-                if is_last {
-                    (self.leaf, self.foreign) = (self.outline.leaf(), None);
-                }
+        let resumed = log.resume();
+        if !matches!(resumed, Ok(false)) {
+            // Also after a failure the file may be another one, and longer, than what we know of it.
+            let is_last = self.leaf == self.outline.leaf();
+            self.is_void = true;
+            let read = self.read_again(world, None, LostLeaf::Refuse);
+            match (resumed, read) {
+                (_, Ok(())) if is_last => (self.leaf, self.foreign) = (self.outline.leaf(), None),
+                (Ok(_), read) => read?,
+                // Writing may be possible all the same, and finds out.
+                (Err(error), _) => self.notice(Event::Unguarded { reason: error.to_string() }),
             }
-            // Writing is possible all the same.
-            Err(error) => self.notice(Event::Unguarded { reason: error.to_string() }),
         }
         self.take_notices();
         Ok(())

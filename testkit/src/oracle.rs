@@ -106,18 +106,17 @@ impl Oracle {
         }
         let mut answers = Vec::with_capacity(requests.len());
         for request in requests {
-            match self.process.next_line(self.deadline) {
-                Ok(line) => answers.push(answer(&line, request)),
-                Err(_) => {
-                    answers.resize(requests.len(), Answer(json!({"ok": false, "error": NO_ANSWER})));
-                    self.was_silent = true;
-                    let shown: String = request.chars().take(400).collect();
-                    drop(writeln!(std::io::stderr(), "pi does not answer, and is started again: {shown}"));
-                    self.process.kill();
-                    self.process = Process::start(&self.home, self.is_short_of_space);
-                    break;
-                }
+            if let Ok(line) = self.process.next_line(self.deadline) {
+                answers.push(answer(&line, request));
+                continue;
             }
+            answers.resize(requests.len(), Answer(json!({"ok": false, "error": NO_ANSWER})));
+            self.was_silent = true;
+            let shown: String = request.chars().take(400).collect();
+            drop(writeln!(std::io::stderr(), "pi does not answer, and is started again: {shown}"));
+            self.process.kill();
+            self.process = Process::start(&self.home, self.is_short_of_space);
+            break;
         }
         answers
     }

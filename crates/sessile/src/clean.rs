@@ -163,13 +163,12 @@ impl Sessions {
     fn littered_directories(&self, cleaning: &Cleaning) -> Result<Vec<PathBuf>, SessionError> {
         let (os, environment) = (self.world.os(), self.environment());
         let mut directories = vec![environment.current_dir()];
-        match given_dir(environment, cleaning.session_dir.as_deref()) {
-            Some(directory) => directories.push(directory),
-            None => {
-                let root = sessions_root(environment);
-                directories.extend(subdirectories(os, &root)?);
-                directories.push(root);
-            }
+        if let Some(directory) = given_dir(environment, cleaning.session_dir.as_deref()) {
+            directories.push(directory);
+        } else {
+            let root = sessions_root(environment);
+            directories.extend(subdirectories(os, &root)?);
+            directories.push(root);
         }
         for own in [&self.world.cache_dir, &self.world.operations_dir, &self.world.state_dir].into_iter().flatten() {
             directories.extend(subdirectories(os, own).unwrap_or_default());

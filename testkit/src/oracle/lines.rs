@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// How long anything that a test has started may take for one line. Far more than any answer needs on a busy machine:
 /// what takes longer never ends.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Why there is no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -157,7 +157,8 @@ pub(super) fn set_aside_name(world: &World, stray: &Path) -> PathBuf {
 pub(super) fn append_missing(world: &World, from: &Path, session: &Path) -> Result<usize, SessionError> {
     let source = world.os().open(from, Mode::Read).map_err(|error| StoreError::io_at("open", from, error))?;
     // What was appended is synced below, so no guard is left, which would be out of place in the trash.
-    let writing = WriteOptions { busy: Busy::Fail(PATIENCE), guard: false, durability: Durability::Sync, ..world.writing };
+    let writing =
+        WriteOptions { busy: Busy::Fail(PATIENCE), guard: false, durability: Durability::Sync, ..world.writing };
     let mut log = FileLog::open(&world.os, session, writing)?;
     log.begin_turn()?;
     let mut n_appended = 0;

@@ -386,7 +386,7 @@ fn a_writer_follows_a_session_that_was_moved_and_brought_back() {
         let os = machine();
         let mut writer = sessions(&os.process(2000), 1).open_existing(place()).unwrap();
         let mut acknowledged = vec![writer.append_message(UserMessage::new("first", NOW)).unwrap().to_string()];
-        let ours = sessions(&os, 2);
+        let ours = sessions(&os, 2).despite_users();
         take_away(&ours).unwrap();
         let refused = writer.append_message(UserMessage::new("lost", NOW)).unwrap_err();
         assert!(matches!(&refused, SessionError::Store(StoreError::Gone { .. })), "{before}: {refused}");

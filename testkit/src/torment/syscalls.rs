@@ -13,8 +13,20 @@ use super::part::{message, old_session};
 use super::report::Report;
 use super::{Bench, Skipped};
 
-const CALLS: [&str; 11] =
-    ["write", "pwrite64", "fdatasync", "fsync", "openat", "rename", "linkat", "flock", "unlink", "ftruncate", "mkdir"];
+const CALLS: [&str; 12] = [
+    "write",
+    "pwrite64",
+    "fdatasync",
+    "fsync",
+    "openat",
+    "rename",
+    "renameat2",
+    "linkat",
+    "flock",
+    "unlink",
+    "ftruncate",
+    "mkdir",
+];
 const ERRORS: [&str; 10] =
     ["ENOSPC", "EIO", "EDQUOT", "EINTR", "EAGAIN", "EROFS", "EACCES", "EMFILE", "ENOMEM", "ESTALE"];
 
@@ -86,7 +98,8 @@ fn check_directories(report: &mut Report, trace: &str) {
         // Sidecars are not promised to anybody, and neither is the lock directory of a replacement.
         let is_promised = |name: &&str| !name.contains(".sessile-") && !name.contains(".jsonl.lock");
         let last_name = rest.rsplit('"').nth(1).filter(is_promised);
-        let makes_name = matches!(call, "mkdir" | "rename" | "linkat") || (call == "openat" && rest.contains("O_EXCL"));
+        let makes_name = matches!(call, "mkdir" | "rename" | "renameat2" | "linkat")
+            || (call == "openat" && rest.contains("O_EXCL"));
         match (call, last_name) {
             (_, Some(name)) if makes_name => unsynced.extend(name.rsplit_once('/').map(|(directory, _)| directory)),
             ("fsync", _) => {
@@ -132,6 +145,10 @@ fn attempt(bench: &Bench, report: &mut Report, call: &str, fault: &str, when: u6
     acknowledged.insert(directory.join("old.jsonl"), old_session().1);
     for (path, id) in testimony.acknowledged.iter().filter_map(|line| line.split_once('\t')) {
         acknowledged.entry(path.into()).or_default().push(id.to_owned());
+    }
+    // What a dead process left to make other programs wait is old by the time that somebody comes.
+    if let Ok(lock) = fs::File::open(directory.join("old.jsonl.lock")) {
+        drop(lock.set_modified(std::time::SystemTime::now() - std::time::Duration::from_hours(1)));
     }
     for (path, ids) in &mut acknowledged {
         // Whoever comes next must be able to go on.

@@ -56,10 +56,12 @@ fn work(scene: &mut Scene) -> Result<(), String> {
     scene.append(&mut manager).map_err(told("appending after a rewrite"))?;
     scene.check_files().map_err(|failure| format!("after a rewrite: {failure}"))?;
     drop(manager);
-    // ... and to the one that comes next.
+    // ... and to the one that comes next and writes.
     scene.os.foreign_rewrite(FILE, &stale);
-    drop(scene.open(path).map_err(told("opening after a rewrite"))?);
-    scene.check_files().map_err(|failure| format!("opened after a rewrite: {failure}"))?;
+    let mut manager = scene.open(path).map_err(told("opening after a rewrite"))?;
+    scene.append(&mut manager).map_err(told("the next one appending"))?;
+    drop(manager);
+    scene.check_files().map_err(|failure| format!("gone on with after a rewrite: {failure}"))?;
     let sessions = scene.sessions().noting_operations(Some("/d/state".into()));
     sessions.rename(path, Some("named"), false).map_err(told("naming"))?;
     sessions.undo(None, false).map_err(told("undoing"))?;

@@ -211,14 +211,12 @@ fn the_last_entry_is_last_again() -> Result<(), String> {
     for _ in 0..3 {
         scene.append(&mut manager).map_err(|error| chain(&error))?;
     }
-    let last = manager.leaf_id();
     scene.os.kill();
     scene.os.foreign_rewrite(FILE, stale);
     scene.os = scene.os.process(1001);
-    let manager = scene.resume(Path::new(FILE)).map_err(|error| chain(&error))?;
-    if manager.leaf_id() != last {
-        return Err("the last acknowledged entry is not the last one of the file".to_owned());
-    }
+    // Opening writes nothing; what was destroyed comes back before the next entry is written.
+    let mut manager = scene.open(Path::new(FILE)).map_err(|error| chain(&error))?;
+    scene.append(&mut manager).map_err(|error| chain(&error))?;
     let order: Vec<EntryId> = lines(&scene.os.read_file(FILE).unwrap()).filter_map(id_of).collect();
     let acknowledged: Vec<EntryId> = scene.ledger.acknowledged.iter().map(|entry| entry.id.clone()).collect();
     if order.ends_with(&acknowledged) { Ok(()) } else { Err("what was put back is in another order".to_owned()) }

@@ -159,6 +159,7 @@ fn what_is_ambiguous_is_told_in_one_form() {
         let file = home.session(&format!("{id}.jsonl"), &small());
         let text = String::from_utf8(std::fs::read(&file).unwrap()).unwrap();
         std::fs::write(&file, text.replacen("\"s1\"", &format!("\"{id}\""), 1)).unwrap();
+        crate::age(&file);
     }
     let ran = home.run(&["show", "0198"]);
     assert!(ran.err.starts_with("error: \"0198\" could be any of 2 sessions of this directory\n"), "{}", ran.err);

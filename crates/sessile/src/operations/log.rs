@@ -406,7 +406,14 @@ impl Running {
         // Locked before it has its name, so that no other process finds it unlocked.
         let temporary = directory.join(format!(".{id}"));
         let failed = |source| StoreError::io_at("write", &temporary, source);
-        let file = os.open(&temporary, Mode::New).map_err(failed)?;
+        let file = match os.open(&temporary, Mode::New) {
+            // The id is new, so this is left from a process that died.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                os.remove(&temporary).and_then(|()| os.open(&temporary, Mode::New))
+            }
+            opened => opened,
+        }
+        .map_err(failed)?;
         let (pid, host) = os.whoami();
         let lock = || if planted::has(Bug::RunningUnlocked) { Ok(true) } else { file.try_lock(Lock::Exclusive) };
         let marked = lock()

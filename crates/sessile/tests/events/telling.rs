@@ -179,7 +179,7 @@ fn divergence_and_recovery_are_told() {
 }
 
 #[test]
-fn what_was_put_back_by_opening_is_told_after_the_start() {
+fn what_was_put_back_by_the_first_write_is_told() {
     let dir = TempDir::new().unwrap();
     let mut first = host(dir.path(), &Handlers::new());
     let path = crate::file(&first);
@@ -193,12 +193,14 @@ fn what_was_put_back_by_opening_is_told_after_the_start() {
     host.start();
     told.take();
     host.switch_session(&path).unwrap();
+    told.take();
+    host.session_mut().append_message(user("next")).unwrap();
     let events = told.take();
     assert_eq!(
         events.iter().map(|event| text(event, "type")).collect::<Vec<_>>(),
-        ["session_before_switch", "session_shutdown", "session_start", "recovered"]
+        ["recovered", "entry_appended"]
     );
-    assert_eq!(events[3].to_text(), format!(r#"{{"type":"recovered","entryIds":["{lost}"],"reason":"missing"}}"#));
+    assert_eq!(events[0].to_text(), format!(r#"{{"type":"recovered","entryIds":["{lost}"],"reason":"missing"}}"#));
 }
 
 #[test]

@@ -502,7 +502,7 @@ export interface Commands {
   /** Whom a session was forked from, and what was forked from it */
   family: { parameters: { sessionPath?: string }; data: { root: string; nodes: FamilyNode[] } };
   /** Move a session to the trash */
-  delete_session: { parameters: { sessionPath: string }; data: { trashed: string | boolean } };
+  delete_session: { parameters: { sessionPath: string; force?: boolean }; data: { trashed: string | boolean } };
   /** Bring a session back from the trash */
   restore_session: { parameters: { sessionPath: string }; data: { sessionPath: string } };
   /** Look for damage in a session */

@@ -11,7 +11,7 @@ use sessile_store::{StoreError, create_directory, prepare_copy};
 use crate::error::SessionError;
 use crate::list::{ListOptions, read_header};
 use crate::manager::Sessions;
-use crate::operations::{OperationKind, Recording, SessionPlace, Step};
+use crate::operations::{OperationKind, Recording, SessionPlace, Step, turn_at_all};
 use crate::place::{absolute, default_session_dir, given_dir};
 
 /// How many files of one name are told apart.
@@ -54,6 +54,8 @@ impl Sessions {
         session_dir: Option<&Path>,
         dry_run: bool,
     ) -> Result<Vec<Imported>, SessionError> {
+        // Two that import the same file at once must not both find that its session is not there yet.
+        let _turn = if dry_run { None } else { turn_at_all(&self.world, "import")? };
         let mut known: Vec<(String, PathBuf)> = (self.list_all(session_dir, &mut ListOptions::default())?.into_iter())
             .map(|session| (session.id, session.path))
             .collect();

@@ -27,4 +27,4 @@ pub use reunite::{Reunited, Stray};
 pub use step::{SessionPlace, Step, TrashedTo};
 pub use undo::Undone;
 
-pub(crate) use log::{Recording, moved_paths, publish, rewriting};
+pub(crate) use log::{Recording, moved_paths, publish, rewriting, turn_at_all};

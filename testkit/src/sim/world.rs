@@ -305,6 +305,8 @@ impl World {
         match self.inode(inode).kind {
             Kind::Link(_) => return Err(Errno::LOOP),
             Kind::Directory if writes => return Err(Errno::ISDIR),
+            // What would wait for another program, or act on one, is not opened.
+            Kind::Special => return Err(Errno::NXIO),
             _ => {}
         }
         self.may(inode, if writes { MAY_READ | MAY_WRITE } else { MAY_READ })

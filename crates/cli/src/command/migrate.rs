@@ -99,7 +99,11 @@ fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Op
         None
     } else {
         session = surroundings.sessions.clone().noting_new_files_as(OperationKind::Migrate).open_existing(path)?;
-        session.upgrade()?
+        match session.upgrade()? {
+            // Another process has done it meanwhile.
+            None => return Ok(None),
+            original => original,
+        }
     };
     Ok(Some(Migrated { path: path.to_path_buf(), from, original }))
 }

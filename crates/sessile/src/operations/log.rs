@@ -443,20 +443,21 @@ pub(super) fn process_of(world: &World, id: &str) -> Option<String> {
     Some(format!("process {} on {}", words.next().unwrap_or("?"), words.next().unwrap_or("?")))
 }
 
-/// Waits until no other process undoes, and keeps others from it until what this returns is dropped.
-pub(super) fn undo_turn(world: &World) -> Result<Option<Box<dyn OsFile>>, SessionError> {
+/// Waits until no other process does something of which there may be one at a time, and keeps others from it until what
+/// this returns is dropped.
+pub(crate) fn turn_at_all(world: &World, what: &str) -> Result<Option<Box<dyn OsFile>>, SessionError> {
     let Some(directory) = world.operations_dir.as_ref().filter(|_| !planted::has(Bug::TwoUndosAtOnce)) else {
         return Ok(None);
     };
     create_directory(world.os(), directory, true)?;
-    let path = directory.join("undo.lock");
+    let path = directory.join(format!("{what}.lock"));
     let failed = |source| StoreError::io_at("lock", &path, source);
     let file = world.os().open(&path, Mode::Sidecar).map_err(failed)?;
     let pause = Duration::from_millis(5);
     let mut waited = Duration::ZERO;
     while !file.try_lock(Lock::Exclusive).map_err(failed)? {
         if waited >= PATIENCE {
-            return Err(SessionError::OperationRunning { what: "another undo".to_owned() });
+            return Err(SessionError::OperationRunning { what: format!("another {what}") });
         }
         world.os().wait(pause);
         waited += pause;
@@ -513,7 +514,13 @@ fn remove_old(world: &World, mark: &Path) {
 /// How an operation ended whose process has died: earlier steps were done before the last one was written down.
 fn settle(world: &World, operation: &Operation) -> Result<OperationState, SessionError> {
     let Some((last, earlier)) = operation.steps.split_last() else { return Ok(OperationState::Failed) };
-    let n_done = earlier.len() + usize::from(settle_step(world, last)?);
+    let is_done = match settle_step(world, last) {
+        // The session has gone elsewhere since, so whether it was done cannot be seen.
+        Err(SessionError::OtherSession { .. }) => return Ok(OperationState::Unfinished),
+        Err(SessionError::Store(error)) if error.is_not_found() => return Ok(OperationState::Unfinished),
+        is_done => is_done?,
+    };
+    let n_done = earlier.len() + usize::from(is_done);
     Ok(match operation.n_planned {
         _ if n_done == 0 => OperationState::Failed,
         Some(n_planned) if (n_done as u64) < n_planned => OperationState::Unfinished,

@@ -10,7 +10,8 @@ use sessile_core::line::Span;
 use sessile_core::version::CURRENT_VERSION;
 use sessile_store::os::FileKind;
 use sessile_store::{
-    FileLog, Log, Rewritten, StoreError, are_one, create_directory, keeping_others_out, read_head, relocate, replace,
+    FileLog, Log, Rewritten, StoreError, are_one, begins_with, create_directory, keeping_others_out, read_head,
+    relocate, replace,
 };
 
 use super::delete::turn_at;
@@ -199,11 +200,18 @@ pub(super) fn move_one(
             Some(cwd) => header.json().raw().edited(&[Edit::Set("cwd", cwd.raw())]),
             None => header.json().raw().edited(&[Edit::Remove("cwd")]),
         };
+        if path != to {
+            create_directory(world.os(), to.parent().unwrap_or(Path::new("/")), true)?;
+        }
         let rewritten = if is_rewritten { Some(rewrite(world, path, &log, span, new_header(), &stamp)?) } else { None };
         if path != to {
-            let directory = to.parent().unwrap_or(Path::new("/"));
-            create_directory(world.os(), directory, true)?;
-            keeping_others_out(&world.os, path, || Ok::<_, SessionError>(relocate(world.os(), path, to)?))?;
+            keeping_others_out(&world.os, path, || Ok::<_, SessionError>(relocate(world.os(), path, to)?))
+                .inspect_err(|_| {
+                    if let Some(rewritten) = &rewritten {
+                        // If this fails too, the session is whole, with the new directory at the old place.
+                        drop(take_back(world, path, header.json(), &rewritten.original, &stamp));
+                    }
+                })?;
             remember::follow(world, path, to);
         }
         Ok(rewritten)
@@ -242,6 +250,19 @@ fn rewrite(
     // Moving is not a use: the session stays as recent as it was.
     drop(world.os().set_modified(path, modified_ms));
     Ok(rewritten)
+}
+
+/// Gives a file that could not be moved its old header back.
+fn take_back(world: &World, path: &Path, header: &Json, original: &Path, stamp: &str) -> Result<(), SessionError> {
+    let log = FileLog::open(&world.os, path, world.writing)?;
+    let (_, span) = header_of(world, path)?;
+    let rewritten = rewrite(world, path, &log, span, header.clone(), &format!("{stamp}-back"))?;
+    // Every line of both is in the file.
+    drop(world.os().remove(&rewritten.original));
+    if begins_with(world.os(), path, original).unwrap_or(false) {
+        drop(world.os().remove(original));
+    }
+    Ok(())
 }
 
 fn check_header(path: &Path, session: &SessionPlace, header: &Header) -> Result<(), SessionError> {

@@ -16,7 +16,7 @@ use sessile_store::{StoreError, TrashPlace, are_one, begins_with};
 
 use super::annotate::apply;
 use super::delete::{Deletion, delete_one, trash};
-use super::log::{Operation, OperationKind, OperationState, Recording, process_of, settle_dead, undo_turn};
+use super::log::{Operation, OperationKind, OperationState, Recording, process_of, settle_dead, turn_at_all};
 use super::relocate::{header_of, move_one};
 use super::reunite::{clear_place, is_stray_of};
 use super::step::{SessionPlace, Step, TrashedTo};
@@ -54,7 +54,7 @@ impl Sessions {
     /// Refuses, and changes nothing, if somebody else has changed since what the operation had changed.
     pub fn undo(&self, id: Option<&str>, dry_run: bool) -> Result<Undone, SessionError> {
         // Two that undo at once must not choose the same operation.
-        let _turn = if dry_run { None } else { undo_turn(&self.world)? };
+        let _turn = if dry_run { None } else { turn_at_all(&self.world, "undo")? };
         if !dry_run {
             settle_dead(&self.world);
         }

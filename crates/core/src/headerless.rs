@@ -49,7 +49,9 @@ mod tests {
 
     fn headerless(text: &str) -> Option<Headerless> {
         let mut outline = Outline::new();
-        split(text.as_bytes()).into_iter().for_each(|line| outline.push(line, &mut StableIds));
+        for line in split(text.as_bytes()) {
+            outline.push(line, &mut StableIds);
+        }
         Headerless::of(&outline)
     }
 

@@ -539,7 +539,7 @@ mod tests {
         let rests = damaged[0].rests(lines.as_bytes(), &[]);
         assert_eq!(rests, damaged[0].broken);
         // A hole inside keeps it from being one.
-        let holed = lines.replace("- 5", "\05");
+        let holed = lines.replace("- 5", "\u{0}5");
         assert!(take_apart(holed.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
     }
 
@@ -549,8 +549,11 @@ mod tests {
         let lines = format!("torn{broken}{}{{\"type\":\"mess\n", entry("b"));
         let damaged = take_apart(lines.as_bytes()).remove(0);
         let b = damaged.records[0].range.clone();
-        assert_eq!((damaged.records.len(), damaged.broken.as_slice()), (1, &[4..b.start][..]));
-        assert_eq!(damaged.rests(lines.as_bytes(), &[b.clone()]), [0..4, 4..b.start, b.end..lines.len() - 1]);
+        assert_eq!((damaged.records.len(), damaged.broken.as_slice()), (1, std::slice::from_ref(&(4..b.start))));
+        assert_eq!(
+            damaged.rests(lines.as_bytes(), std::slice::from_ref(&b)),
+            [0..4, 4..b.start, b.end..lines.len() - 1]
+        );
         // Of a record over two lines between which another writer put one of its own, that one is whole.
         let (first, last) = broken.split_once('\n').unwrap();
         let lines = format!("{first}{}\n{last}", entry("b"));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use sessile::compaction::{BranchSummarySettings, CompactionSettings, Extractive, Summarizer};
 use sessile::json::{Json, ObjectWriter};
 use sessile::settings::SettingsError;
-use sessile::{EventKind, EventSet, Handlers, NewSession, SessionHost, SessionManager, Sessions};
+use sessile::{EventKind, EventSet, Handlers, NewSession, OperationKind, SessionHost, SessionManager, Sessions};
 
 use crate::command::replace::in_pi_words;
 use crate::connection::Connection;
@@ -144,7 +144,7 @@ impl Engine {
     /// Opens the first session.
     pub fn start(mut options: Options, start: &Start, name: Option<&str>) -> Result<Arc<Self>, Failure> {
         // pi goes on at the last entry of a file, wherever somebody was before.
-        options.sessions = options.sessions.forgetting_leaves();
+        options.sessions = options.sessions.forgetting_leaves().noting_new_files_as(OperationKind::Fork);
         let sessions = &options.sessions;
         let (cwd, dir) = (&options.cwd, options.session_dir.as_deref());
         let with_id = |id: Option<String>| NewSession { id, parent_session: None };

@@ -117,7 +117,9 @@ impl Case {
         let mut old: HashMap<&[u8], usize> = HashMap::new();
         let lines = |text: &'_ [u8]| text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
         let before_lines: Vec<&[u8]> = before.split(|byte| *byte == b'\n').collect();
-        before_lines.iter().for_each(|line| *old.entry(line).or_default() += 1);
+        for line in &before_lines {
+            *old.entry(line).or_default() += 1;
+        }
         let written = |line: &[u8]| self.records.iter().any(|record| self.original[record.clone()] == *line);
         let show = |line: &[u8]| String::from_utf8_lossy(line).into_owned();
         for (place, line) in lines(after).iter().enumerate() {

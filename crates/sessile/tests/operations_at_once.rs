@@ -46,7 +46,7 @@ fn places(os: &SimOs) -> Vec<PathBuf> {
     let directories = [place().parent().unwrap().to_owned(), moved_place().parent().unwrap().to_owned(), TRASH.into()];
     let is_session = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();
-        name.starts_with(NAME) && !name.contains(".orig-") && !name.ends_with(".lock")
+        name.starts_with(NAME) && !name.contains(".orig-") && !name.contains(".lock")
     };
     directories.iter().flat_map(|directory| os.list(directory).unwrap_or_default()).filter(is_session).collect()
 }
@@ -291,7 +291,7 @@ fn new_sessions_have_their_names_only_once_they_are_whole() {
                 match act(&next) {
                     Ok(_) => {}
                     Err(SessionError::SessionExists { .. } | SessionError::Store(StoreError::Exists { .. })) => {
-                        assert_eq!(listed.len(), 2, "{name}, call {n}")
+                        assert_eq!(listed.len(), 2, "{name}, call {n}");
                     }
                     Err(error) => panic!("{name}, call {n}: {error}"),
                 }

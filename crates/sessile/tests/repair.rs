@@ -1,5 +1,6 @@
 //! Every known kind of damage: what is found, what repair makes of it, and that it does so once.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::many_single_char_names, reason = "entries are called by their ids")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,5 @@
 //! Who uses a session, on a simulated machine and beside the genuine pi.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

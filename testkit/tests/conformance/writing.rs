@@ -481,7 +481,7 @@ fn of_duplicate_keys_the_last_value_stays_at_the_first_place() {
     );
     let call = r#"{"type":"message","id":"c","parentId":"b","timestamp":"2025-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"x","name":"read","arguments":{"p":1,"q":2,"p":[{"k":1,"l":2,"k":3}]}}],"api":"a","provider":"p","model":"m","stopReason":"toolUse","timestamp":6,"provider":"q"}}"#;
     let mut stage = Stage::new();
-    stage.start(&file(&[HEADER, &user("a", None), &system, call]));
+    stage.start(file(&[HEADER, &user("a", None), &system, call]));
     stage.act(&Op::Compaction(
         "sum".to_owned(),
         Some(Target::At(2)),

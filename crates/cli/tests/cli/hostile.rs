@@ -190,7 +190,7 @@ const JSON: &[&[&str]] = &[
     &["undo", "--force", "--json"],
     &["undo", "--list", "--json"],
     &["prune", "--older-than", "1m", "--named", "--labelled", "--json"],
-    &["delete", "FILE", "--yes", "--json"],
+    &["delete", "FILE", "--yes", "--force", "--json"],
     &["restore", "--list", "--json"],
     &["restore", "FILE", "--json"],
     &["clean", "--json"],

@@ -109,7 +109,7 @@ fn ran(command: &mut Command) -> Ran {
 
 /// Makes a file look as if it was last written an hour ago, so that no program seems to be using it.
 fn age(path: &Path) {
-    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
     std::fs::File::options().append(true).open(path).unwrap().set_modified(hour_ago).unwrap();
 }
 

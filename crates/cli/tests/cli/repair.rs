@@ -204,7 +204,7 @@ fn files_that_have_lost_their_header_are_told_and_rescued() {
     let home = Home::new();
     private(&home, "c.jsonl", &small());
     let torn = private(&home, "t.jsonl", &small());
-    let whole = std::fs::read_to_string(&torn).unwrap();
+    let whole = std::fs::read(&torn).unwrap();
     std::fs::write(&torn, &whole[40..]).unwrap();
     let listed = home.run(&["list"]);
     let command = "`sessile list --damaged` says why and what `sessile repair` would do";

@@ -172,7 +172,7 @@ fn what_was_left_over_is_cleaned() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let dir = home.session_dir();
-    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 3600);
+    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(2);
     let leave = |path: PathBuf| {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::copy(&file, &path).unwrap();

@@ -181,7 +181,7 @@ impl Sessions {
         let path = absolute(environment, path.as_ref());
         let cwd = cwd.map(|cwd| absolute(environment, cwd));
         let session = load(&self.world, &path, cwd.as_deref())?;
-        self.opened(path, session_dir, cwd, session)
+        self.opened(&path, session_dir, cwd, session)
     }
 
     /// Opens a session whose file must be there.
@@ -197,12 +197,12 @@ impl Sessions {
             FileState::Empty => load(&self.world, &path, None)?,
             _ => Session::open_file(&self.world, &path)?,
         };
-        self.opened(path, None, None, session)
+        self.opened(&path, None, None, session)
     }
 
     fn opened(
         &self,
-        path: PathBuf,
+        path: &Path,
         session_dir: Option<&Path>,
         cwd: Option<PathBuf>,
         session: Session,

@@ -50,6 +50,9 @@ impl Annotated {
     }
 }
 
+/// Says what there is to change in a session, and whether that is a change.
+type Look<'l> = dyn Fn(&SessionManager) -> Result<(Step, bool), SessionError> + 'l;
+
 impl Sessions {
     /// Names a session, or takes its name away.
     pub fn rename(&self, path: impl AsRef<Path>, name: Option<&str>, dry_run: bool) -> Result<Annotated, SessionError> {
@@ -112,7 +115,7 @@ impl Sessions {
         kind: OperationKind,
         summary: Option<&BranchSummary>,
         dry_run: bool,
-        look: &dyn Fn(&SessionManager) -> Result<(Step, bool), SessionError>,
+        look: &Look<'_>,
     ) -> Result<Annotated, SessionError> {
         if !dry_run {
             settle_dead(&self.world);

@@ -289,9 +289,11 @@ impl Sessions {
                 })
             }
             Step::Move { session, to, cwd_before, cwd_after, .. } => {
-                let check = |cwd: Option<&Json>| match cwd == cwd_before.as_ref() {
-                    true => Ok(()),
-                    false => Err(changed(format!("{} has another header by now", session.path.display()))),
+                let check = |cwd: Option<&Json>| {
+                    if cwd == cwd_before.as_ref() {
+                        return Ok(());
+                    }
+                    Err(changed(format!("{} has another header by now", session.path.display())))
                 };
                 clear_place(self, recording, to, session)?;
                 move_one(&self.world, recording, session, to, cwd_after.as_ref(), &check).map(drop)

@@ -12,7 +12,7 @@ use sessile_store::{Prepared, StoreError, Turn, prepare_copy, prepare_file, repl
 use super::outlined::save_outline;
 use super::{Backing, Session};
 use crate::error::SessionError;
-use crate::operations::{SessionPlace, rewriting};
+use crate::operations::{OperationKind, SessionPlace, rewriting};
 use crate::world::World;
 
 impl Session {
@@ -48,13 +48,14 @@ impl Session {
         let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
         let known = self.outline.end();
         let place = SessionPlace { path: path.clone(), id: self.header.id() };
-        let replaced = rewriting(world, world.noted_as, place, &stamp, || {
-            replace(&world.os, &path, known, &stamp, &mut |out| {
-                self.write_lines(&path, out, &|_| true)?;
-                // Another program may have rewritten the file while it was being copied.
-                log.length().map(drop).map_err(SessionError::from)
-            })
-        });
+        let replaced =
+            rewriting(world, world.noted_as.filter(|kind| *kind == OperationKind::Migrate), place, &stamp, || {
+                replace(&world.os, &path, known, &stamp, &mut |out| {
+                    self.write_lines(&path, out, &|_| true)?;
+                    // Another program may have rewritten the file while it was being copied.
+                    log.length().map(drop).map_err(SessionError::from)
+                })
+            });
         // Also after an error the new file may be in place already, and then that is the one to go on with.
         if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
             self.reload(world, &path)?;

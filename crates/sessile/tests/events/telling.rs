@@ -196,7 +196,10 @@ fn what_was_put_back_by_the_first_write_is_told() {
     told.take();
     host.session_mut().append_message(user("next")).unwrap();
     let events = told.take();
-    assert_eq!(events.iter().map(|event| text(event, "type")).collect::<Vec<_>>(), ["recovered", "entry_appended"]);
+    assert_eq!(
+        events.iter().map(|event| text(event, "type")).collect::<Vec<_>>(),
+        ["recovered", "entry_appended", "entry_appended"]
+    );
     assert_eq!(events[0].to_text(), format!(r#"{{"type":"recovered","entryIds":["{lost}"],"reason":"missing"}}"#));
 }
 

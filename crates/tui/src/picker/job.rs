@@ -277,7 +277,8 @@ impl Desk {
     }
 
     fn delete(&self, paths: &[PathBuf], tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
-        let deleted = self.sessions.delete(paths, Deletion::ToTrash, false)?;
+        // The question has named the programs that use them.
+        let deleted = self.sessions.clone().despite_users().delete(paths, Deletion::ToTrash, false)?;
         let words = match deleted.sessions.len() {
             1 => "Session moved to the trash".to_owned(),
             n_sessions => format!("{n_sessions} sessions moved to the trash"),
@@ -309,7 +310,7 @@ impl Desk {
     }
 
     fn undo(&self, operation: Option<&str>, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
-        let undone = self.sessions.undo(operation, false)?;
+        let undone = self.sessions.clone().despite_users().undo(operation, false)?;
         let words = format!("Undone: {}", undone.operation.kind.word());
         tell(PickerNews::Changed { words, operation: None, is_undo: true });
         Ok(())

@@ -153,8 +153,10 @@ impl Picker {
     fn hints(&self) -> Vec<Line> {
         let key = |action| self.keymap.hint(action);
         if let Mode::Confirm(paths) = &self.mode {
+            let users = paths.iter().filter_map(|path| self.users.get(path)).flatten().next();
+            let in_use = users.map(|user| format!(" In use: {user}.")).unwrap_or_default();
             let words = format!(
-                "Move {} to the trash? {} yes · {} no",
+                "Move {} to the trash?{in_use} {} yes · {} no",
                 meant(paths.len()),
                 key(Action::Confirm),
                 key(Action::Cancel)

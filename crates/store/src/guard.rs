@@ -489,16 +489,12 @@ fn decode_one(bytes: &[u8]) -> Option<(Record, usize)> {
         return None;
     }
     let length = u32::from_le_bytes(fixed[4..8].try_into().ok()?) as usize;
-    let lines = if planted::has(Bug::GuardBelievesTorn) {
-        &bytes[RECORD_HEAD..bytes.len().min(RECORD_HEAD + length)]
-    } else {
-        bytes.get(RECORD_HEAD..RECORD_HEAD + length)?
-    };
+    let lines = bytes.get(RECORD_HEAD..RECORD_HEAD + length)?;
     let mut checksum = crc32fast::Hasher::new();
     checksum.update(&fixed[..RECORD_HEAD - 4]);
     checksum.update(lines);
     let is_whole = checksum.finalize().to_le_bytes() == fixed[RECORD_HEAD - 4..];
-    if !is_whole && !planted::has(Bug::GuardBelievesTorn) {
+    if !is_whole {
         return None;
     }
     let identity = Identity { device: number(fixed, 24), inode: number(fixed, 32) };

@@ -269,8 +269,12 @@ impl<'w> Recording<'w> {
     ) -> Result<Self, SessionError> {
         settle_dead(world);
         // Long enough to be told from all others, and short enough to be typed.
-        let id: String = world.environment().entry_uuid().chars().filter(|digit| *digit != '-').take(12).collect();
+        let draw = || world.environment().entry_uuid().chars().filter(|digit| *digit != '-').take(12).collect();
         let path = log_path(world);
+        let tail = path.as_ref().map(|path| tail_of(world, path)).unwrap_or_default();
+        let is_free = |id: &String| memchr::memmem::find(&tail, id.as_bytes()).is_none();
+        let mut ids = std::iter::repeat_with(draw).take(MAX_DRAWS);
+        let id = ids.find(is_free).unwrap_or_else(|| world.environment().entry_uuid());
         if let Some(path) = &path {
             shorten(world, path)?;
         }
@@ -395,6 +399,15 @@ fn write_line(
     let mut line = line.finish().into_bytes();
     line.push(b'\n');
     Ok(append_notes(world.os(), path, &line)?)
+}
+
+/// The last part of the log, where an id that was drawn twice would be.
+fn tail_of(world: &World, path: &Path) -> Vec<u8> {
+    let read = |file: Box<dyn OsFile>| {
+        let start = file.stat()?.length.saturating_sub(TAIL);
+        read_upto(file.as_ref(), start, TAIL)
+    };
+    world.os().open(path, Mode::Read).and_then(read).unwrap_or_default()
 }
 
 /// The mark of an operation that is under way: a file whose lock its process holds.
@@ -534,6 +547,10 @@ fn settle(world: &World, operation: &Operation) -> Result<OperationState, Sessio
     })
 }
 
+/// How many ids are tried before a long one is taken.
+const MAX_DRAWS: usize = 100;
+/// In so much of the end of the log an id must not be.
+const TAIL: u64 = 64 << 10;
 /// A log longer than this is shortened before the next operation.
 const MAX_LOG: u64 = 4 << 20;
 /// So much of its newest part is kept as it is.

@@ -250,7 +250,10 @@ impl Process {
     }
 
     fn sessions(&self) -> Sessions {
-        Sessions::new(self.environment.clone()).on(Arc::new(self.os.clone()))
+        Sessions::new(self.environment.clone())
+            // Locks are what is tried, not the refusal to take a session away that is open elsewhere.
+            .despite_users()
+            .on(Arc::new(self.os.clone()))
     }
 
     fn run(&mut self, planned: &Planned, nth: usize, clock: &AtomicU64) -> Event {

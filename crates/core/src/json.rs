@@ -9,7 +9,7 @@
 //! - [`Json`] is the same, owned;
 //! - [`print`](fn@print) gives the text `JSON.stringify(JSON.parse(text))` would give;
 //! - [`ObjectWriter`] and [`Edit`] make and change objects as text;
-//! - [`harmless`] gives the same value without characters that act on a terminal.
+//! - [`harmless()`] gives the same value without characters that act on a terminal.
 //!
 //! Every function here is iterative: depth costs memory, never stack.
 

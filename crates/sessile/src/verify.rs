@@ -1,6 +1,6 @@
 //! Looking for what is wrong with sessions.
 //!
-//! [`examine`] is the one place that decides what is wrong and what would be
+//! [`examine()`] is the one place that decides what is wrong and what would be
 //! done about it: `verify` reports it, `repair` does it and examines the
 //! result, so the two cannot disagree.
 

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::Bench;
-use super::store::{ALPHA, IOTA, Stage, entry_id};
+use super::store::{ALPHA, IOTA, Stage, entry_id, write_old};
 
 /// An operation on a store.
 pub(super) struct Operation {
@@ -194,7 +194,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             let text = stage.content(ALPHA);
             let lines: Vec<&str> = text.lines().collect();
             let glued = format!("{}\n{}\n{}{}\n{}\n", lines[0], lines[1], lines[2], lines[3], lines[4]);
-            std::fs::write(stage.file(ALPHA), glued).unwrap();
+            write_old(&stage.file(ALPHA), glued);
         },
         prepare: |_| {},
         args: |stage, _| words(&["repair", &stage.path(ALPHA), "--json"]),
@@ -204,7 +204,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "migrate",
-        content: |stage| std::fs::write(stage.file(ALPHA), stage.old_content(ALPHA)).unwrap(),
+        content: |stage| write_old(&stage.file(ALPHA), stage.old_content(ALPHA)),
         prepare: |_| {},
         args: |stage, _| words(&["migrate", &stage.path(ALPHA), "--json"]),
         request: None,

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use sessile::location::is_session_file_name;
@@ -64,6 +64,13 @@ impl Ended {
     }
 }
 
+/// Writes a file that looks as if it was last written an hour ago, so that no program seems to use it.
+pub(super) fn write_old(path: &Path, content: impl AsRef<[u8]>) {
+    fs::write(path, content).unwrap();
+    let hour_ago = SystemTime::now() - Duration::from_hours(1);
+    fs::File::options().append(true).open(path).unwrap().set_modified(hour_ago).unwrap();
+}
+
 /// The beginning of an id.
 fn first(id: &str, n_bytes: usize) -> &str {
     id.get(..n_bytes).unwrap_or(id)
@@ -84,7 +91,7 @@ impl Stage {
         let stage = Self { home, program, first_args };
         fs::create_dir_all(stage.sessions()).unwrap();
         for id in [ALPHA, BETA, GAMMA] {
-            fs::write(stage.file(id), stage.content(id)).unwrap();
+            write_old(&stage.file(id), stage.content(id));
         }
         fs::create_dir(stage.home.join("elsewhere")).unwrap();
         fs::write(stage.outside(IOTA), stage.content(IOTA)).unwrap();

@@ -228,3 +228,24 @@ fn what_was_left_over_is_cleaned() {
     let empty = Home::new();
     empty.run(&["clean"]).expect(0, "nothing to clean\n");
 }
+
+/// What this command wrote, brought back or made does not count as a write by another program.
+#[test]
+fn our_own_writes_do_not_keep_a_session_in_use() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let path = file.to_str().unwrap();
+    home.run(&["append", path, "now"]).expect(0, "");
+    home.run(&["delete", path, "--yes"]).expect(0, "");
+    home.run(&["undo"]).expect(0, "");
+    home.run(&["delete", path, "--yes"]).expect(0, "");
+    home.run(&["undo"]).expect(0, "");
+    // Another program did write to it.
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes.extend(b"{\"type\":\"future\"}\n");
+    std::fs::write(&file, bytes).unwrap();
+    let refused = home.run(&["delete", path, "--yes"]);
+    assert_eq!(refused.code, 4, "{}", refused.err);
+    assert!(refused.err.contains("is in use: it was written to") && refused.err.contains("--force"), "{}", refused.err);
+    home.run(&["delete", path, "--yes", "--force"]).expect(0, "");
+}

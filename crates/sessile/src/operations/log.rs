@@ -157,11 +157,12 @@ impl Operation {
 }
 
 impl Sessions {
-    /// How long a file was when an operation made it, if one did.
+    /// How long a file was when an operation made it or brought it back, if one did.
     pub(super) fn length_made(&self, path: &Path) -> Result<Option<u64>, SessionError> {
         let steps = self.operations()?.into_iter().rev().flat_map(|operation| operation.steps.into_iter().rev());
         let made = steps.filter_map(|step| match step {
             Step::Create { session, length, .. } if session.path == path => Some(length),
+            Step::Restore { session, length: Some(length), .. } if session.path == path => Some(length),
             _ => None,
         });
         Ok({ made }.next())

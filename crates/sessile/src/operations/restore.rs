@@ -88,7 +88,8 @@ impl Sessions {
         )?;
         // The lock belongs to the file, so a process that is deleting this session right now is waited for.
         let _turn = HeldTurn::take(&self.world.os, &place.file, PATIENCE)?;
-        let step = Step::Restore { session: session.clone(), from: place.clone() };
+        let length = self.world.os().link_stat(&place.file).ok().map(|stat| stat.length);
+        let step = Step::Restore { session: session.clone(), from: place.clone(), length };
         recording.step(&step, || Ok(place.bring_back(self.world.os(), &session.path)?))
     }
 

@@ -31,7 +31,7 @@ pub(super) fn settle_step(world: &World, step: &Step) -> Result<bool, SessionErr
         }
         Step::Delete { session, to: TrashedTo::Trash(place) } => settle_deletion(world, session, place),
         Step::Delete { session, .. } => Ok(!is_session(world, session)),
-        Step::Restore { session, from } => settle_restoration(world, session, from),
+        Step::Restore { session, from, .. } => settle_restoration(world, session, from),
         Step::Create { session, .. } => Ok(is_session(world, session)),
         Step::Rewrite { original, .. } => Ok(is_there(world, original)),
         Step::Reunite { session, kept, .. } => {

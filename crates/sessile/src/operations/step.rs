@@ -86,6 +86,8 @@ pub enum Step {
         session: SessionPlace,
         /// Where it was in the trash.
         from: TrashPlace,
+        /// How long its file was, if that was looked at.
+        length: Option<u64>,
     },
     /// Its file was made, as a copy or from a part of another session.
     Create {
@@ -168,7 +170,12 @@ impl Step {
                     step.bool("permanent", true);
                 }
             },
-            Self::Restore { from, .. } => put_place(&mut step, from),
+            Self::Restore { from, length, .. } => {
+                put_place(&mut step, from);
+                if let Some(length) = length {
+                    step.integer("length", i64::try_from(*length).unwrap_or(i64::MAX));
+                }
+            }
             Self::Create { length, source, .. } => {
                 step.integer("length", i64::try_from(*length).unwrap_or(i64::MAX));
                 put_path(&mut step, "source", source.as_deref());
@@ -225,7 +232,7 @@ impl Step {
                 };
                 Self::Delete { session, to }
             }
-            "restore" => Self::Restore { session, from: place()? },
+            "restore" => Self::Restore { session, from: place()?, length: whole("length") },
             "create" => Self::Create { session, length: whole("length")?, source: path("source") },
             "rewrite" => Self::Rewrite { session, original: path("original")? },
             "reunite" => Self::Reunite { session, stray: path("stray")?, kept: path("kept")? },
@@ -286,7 +293,8 @@ mod tests {
             Step::Delete { session: session(), to: TrashedTo::Trash(place.clone()) },
             Step::Delete { session: session(), to: TrashedTo::Program },
             Step::Delete { session: session(), to: TrashedTo::Nowhere },
-            Step::Restore { session: session(), from: place.clone() },
+            Step::Restore { session: session(), from: place.clone(), length: None },
+            Step::Restore { session: session(), from: place.clone(), length: Some(7) },
             Step::Create { session: session(), length: 1 << 40, source: Some("/s".into()) },
             Step::Create { session: session(), length: 0, source: None },
             Step::Rewrite { session: session(), original: "/o".into() },

@@ -177,7 +177,7 @@ impl Sessions {
                 original.display()
             ))),
             Step::Reunite { .. } => Ok(None),
-            Step::Restore { session, from } => {
+            Step::Restore { session, from, .. } => {
                 if !is_there(self.world.os(), &session.path) {
                     return if is_there(self.world.os(), &from.file) {
                         Ok(None)
@@ -205,7 +205,7 @@ impl Sessions {
                 if is_back && !are_one(os, path, &place.file) && !is_stray_of(self, path, &place.file)? {
                     return Err(StoreError::Exists { path: path.clone() }.into());
                 }
-                Ok(Some(Step::Restore { session: session.clone(), from: place.clone() }))
+                Ok(Some(Step::Restore { session: session.clone(), from: place.clone(), length: None }))
             }
             _ if is_back => Ok(None),
             TrashedTo::Trash(_) => Err(changed(format!("{} is no longer in the trash", path.display()))),
@@ -299,7 +299,7 @@ impl Sessions {
                 move_one(&self.world, recording, session, to, cwd_after.as_ref(), &check).map(drop)
             }
             Step::Delete { session, .. } => delete_one(&self.world, recording, session, Deletion::ToTrash).map(drop),
-            Step::Restore { session, from } => self.restore_one(recording, session, from),
+            Step::Restore { session, from, .. } => self.restore_one(recording, session, from),
             Step::Create { .. } | Step::Rewrite { .. } | Step::Reunite { .. } => Ok(()),
         }
     }

@@ -15,7 +15,7 @@ const MOST: usize = 4 << 20;
 pub(crate) struct Holding<'w> {
     writer: &'w mut dyn Write,
     held: Vec<u8>,
-    /// Whether some of it has left. Shared, so that it can be asked while somebody else has the stream.
+    /// Whether some of it has left. Shared, so that it can be asked while another owner has the stream.
     has_left: Rc<Cell<bool>>,
 }
 

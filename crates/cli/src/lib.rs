@@ -131,7 +131,7 @@ pub fn run(
             Ok(exit) => exit,
             Err(failure) => {
                 let exit = failure.exit();
-                // If the reader of our errors is gone, there is nobody to tell.
+                // If the reader of our errors is gone, the message has no reader.
                 drop(failure.report(&mut out, &mut err));
                 exit
             }

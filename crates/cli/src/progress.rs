@@ -96,7 +96,7 @@ impl Meter {
         };
         let result = std::thread::scope(|scope| {
             if threads::spawn_in(scope, || done.send(run())).is_err() {
-                // Nobody is shown anything, but it is done.
+                // Nothing is shown, but it is done.
                 return run();
             }
             loop {

@@ -209,7 +209,7 @@ impl Write for SocketEnd {
 #[cfg(unix)]
 impl Drop for SocketEnd {
     fn drop(&mut self) {
-        // If the other side is gone there is nobody to tell.
+        // If the other side is gone the message has no reader.
         drop(self.0.shutdown(std::net::Shutdown::Write));
     }
 }

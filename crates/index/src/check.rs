@@ -20,7 +20,7 @@ pub struct Dropped {
     pub cache: &'static str,
     /// The session that it was about.
     pub path: PathBuf,
-    /// Whether it was wrong. Otherwise nobody could tell without making it again.
+    /// Whether it was wrong. Otherwise only making it again could tell.
     pub is_wrong: bool,
 }
 

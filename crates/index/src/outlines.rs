@@ -22,7 +22,7 @@ const LONGEST_PATH: usize = 1 << 20;
 pub struct SavedOutline {
     /// The outline.
     pub outline: Outline,
-    /// Whether the file may have been changed since, at a place that nobody has looked at.
+    /// Whether the file may have been changed since, at a place that was not looked at.
     pub is_doubtful: bool,
 }
 

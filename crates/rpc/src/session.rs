@@ -88,7 +88,7 @@ impl OpenSession {
     pub(crate) fn lock(&self) -> HostGuard<'_> {
         let mut host = lock(&self.host);
         if self.host.is_poisoned() {
-            // Whoever panicked had the session. It must not keep other programs out, and is read again.
+            // The command that panicked had the session. It must not keep other programs out, and is read again.
             host.session_mut().abandon();
             self.host.clear_poison();
         }

@@ -55,7 +55,7 @@ impl Socket {
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         remove_left_overs(directory);
-        // In a directory of its own, which nobody else can look into, it is never open to others. Its name is new each
+        // In a directory of its own, which other users cannot look into, it is never open to others. Its name is new each
         // time: in a container every start has the same process id.
         let hidden = directory.join(format!("{HIDDEN}{:016x}", RandomState::new().build_hasher().finish()));
         fs::create_dir(&hidden)?;
@@ -121,7 +121,7 @@ fn refuse(stream: &UnixStream, failure: &Failure) {
     drop(stream.set_nonblocking(true).and_then(|()| writer.write_all(&line)));
 }
 
-/// A stream that is kept until it is known that somebody serves it.
+/// A stream that is kept until a thread serves it.
 struct Shared(Arc<UnixStream>);
 
 impl Write for Shared {
@@ -134,7 +134,7 @@ impl Write for Shared {
     }
 }
 
-/// Removes what killed processes have left of making their sockets: directories of ours in which nobody listens.
+/// Removes what killed processes have left of making their sockets: directories of ours in which no process listens.
 fn remove_left_overs(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let is_name = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with(HIDDEN));

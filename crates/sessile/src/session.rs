@@ -159,7 +159,7 @@ impl Session {
         Self::open_log(world, FileLog::open(&world.os, path, world.writing)?, path)
     }
 
-    /// The same to go on writing: what an earlier process had acknowledged and somebody has destroyed since is put back.
+    /// The same to go on writing: what an earlier process had acknowledged and another program has destroyed since is put back.
     fn open_for_writing(world: &World, path: &Path) -> Result<Self, SessionError> {
         let mut session = Self::open_file(world, path)?;
         session.resume(world)?;

@@ -15,7 +15,7 @@ use crate::manager::Sessions;
 use crate::place::absolute;
 use crate::world::World;
 
-/// A write within this time says that somebody may be at work.
+/// A write within this time says that a program may be at work.
 const RECENT_MS: i64 = 2 * 60 * 1000;
 
 /// An id that is shorter than this stands in too many arguments by chance.
@@ -30,7 +30,7 @@ const TITLES: [&str; 2] = ["pi", "pi-rpc"];
 /// So much of a program's name is shown.
 const MOST_NAME: usize = 40;
 
-/// Somebody who uses a session, or seems to.
+/// A program that uses a session, or seems to.
 ///
 /// As text it is a sentence without its full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -277,7 +277,7 @@ fn names(process: &Process, session: &Used<'_>) -> bool {
     process.arguments.iter().skip(1).any(has)
 }
 
-/// A name that somebody else chose, without what acts on a terminal or hides from the reader.
+/// A name that another program chose, without what acts on a terminal or hides from the reader.
 fn harmless(name: &str) -> String {
     let is_plain = |char: &char| char.is_alphanumeric() || char.is_ascii_graphic() || *char == ' ';
     let name: String = name.chars().filter(is_plain).take(MOST_NAME).collect();

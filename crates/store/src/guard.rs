@@ -51,7 +51,7 @@ const RECORD_HEAD: usize = 4 + 4 + 8 + 8 + 8 + 8 + 4;
 /// So much of what is confirmed may lie around before the guard is written anew without it.
 const MAX_CONFIRMED: u64 = 4 << 20;
 
-/// A moment, by the clock that anybody may set and by the one that nobody can.
+/// A moment, by the wall clock, which can be set, and by the clock of the boot, which cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     /// In milliseconds since 1970.

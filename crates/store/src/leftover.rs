@@ -138,7 +138,7 @@ impl Leftover {
             if !file.try_lock(Lock::Exclusive)? {
                 return Ok(false);
             }
-            // Whoever opens it now waits for this lock, and then sees that its name is gone.
+            // A process that opens it now waits for this lock, and then sees that its name is gone.
             os.remove(&self.path)?;
             return Ok(true);
         }

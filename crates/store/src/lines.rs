@@ -52,7 +52,7 @@ impl LineReader {
 
 /// Where to read on after these bytes, which end at an offset: there, or behind the hole that they lie in.
 ///
-/// A file of a few bytes may have a length of terabytes, all zeros, which nobody can read through. Only who has
+/// A file of a few bytes may have a length of terabytes, all zeros, which cannot be read through in any useful time. Only who has
 /// read nothing but zeros asks the system, so that other files cost nothing.
 pub fn behind_hole(file: &dyn OsFile, read: &[u8], offset: u64) -> io::Result<u64> {
     if !is_zero(read) {

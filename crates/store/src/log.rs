@@ -97,7 +97,7 @@ pub trait Log: Send {
     /// Ends the turn that was begun last.
     fn end_turn(&mut self) {}
 
-    /// Ends all turns that were begun: whoever began them has panicked.
+    /// Ends all turns that were begun: the command that began them has panicked.
     fn abandon_turn(&mut self) {}
 
     /// Promises that the last append will be as durable as the log is asked to make it, once the ticket was waited for.
@@ -122,7 +122,7 @@ pub trait Log: Send {
         Ok(Durable::Memory)
     }
 
-    /// Puts back what an earlier process acknowledged and somebody has destroyed since. True if something was.
+    /// Puts back what an earlier process acknowledged and another program has destroyed since. True if something was.
     ///
     /// To be called before the first write, and never to look only: it writes.
     /// Does nothing if no process has left a guard, or if another one is at

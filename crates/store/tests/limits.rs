@@ -48,7 +48,7 @@ fn a_hole_is_passed_over_and_the_lines_around_it_are_read() {
     let mut outline = Outline::new();
     log.scan_parts(0, &mut |part| outline.push_part(&part, &mut StableIds)).unwrap();
     assert_eq!((outline.n_entries(), outline.n_lines(), outline.end()), (2, 3, HUGE));
-    // Whoever follows the file from its end on finds where that is.
+    // A follower that starts at the end finds where that is.
     let mut tail = Tail::open(os, &path, TailStart::End).unwrap();
     let mut n_lines = 0;
     tail.poll(&mut |event| n_lines += usize::from(matches!(event, TailEvent::Line(_)))).unwrap();

@@ -1,4 +1,4 @@
-//! Texts that mean harm to whoever renders an exported session, and a renderer that looks for it.
+//! Texts that mean harm to a reader who renders an exported session, and a renderer that looks for it.
 
 use std::fmt::Write;
 

@@ -114,7 +114,7 @@ impl TextIndex {
         Ok(if (updating.is_cancelled)() { Updated::Cancelled } else { Updated::Done })
     }
 
-    /// Takes sessions out of the index, so that they are read again; false if somebody is updating it.
+    /// Takes sessions out of the index, so that they are read again; false while another process updates it.
     pub(crate) fn take_out(caches: &Caches, sessions: &[PathBuf]) -> Result<bool, StoreError> {
         let path = caches.path(KIND, LOCK);
         let lock = caches.os().open(&path, Mode::Sidecar).map_err(StoreError::io("open", &path))?;
@@ -130,7 +130,7 @@ impl TextIndex {
         Ok(true)
     }
 
-    /// The sessions of which the index says what nobody can prove: large ones that others have added to.
+    /// The sessions of which the index says what cannot be proven: large ones that others have added to.
     pub(crate) fn unproven(caches: &Caches) -> Vec<PathBuf> {
         let manifest = Manifest::read(caches);
         let is_unproven = |place: &usize| {

@@ -66,7 +66,7 @@ impl Session {
         } else {
             let (outline, mut ids) = (&mut self.outline, Migrated(world.environment()));
             log.scan(known, &mut |line| outline.push(line, &mut ids))?;
-            // Whoever has appended may have changed something before, which a look at the end does not show.
+            // A program that has appended may have changed something before, which a look at the end does not show.
             self.doubted = known;
         }
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
@@ -94,7 +94,7 @@ impl Session {
         Ok(())
     }
 
-    /// Before the first write: puts back what an earlier process had acknowledged and somebody has destroyed since.
+    /// Before the first write: puts back what an earlier process had acknowledged and another program has destroyed since.
     ///
     /// Where we stood at the last entry of the file, we do so afterwards, as if the entries had never been away.
     pub(crate) fn resume(&mut self, world: &World) -> Result<(), SessionError> {
@@ -162,7 +162,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the turns of whoever panicked in the middle of something, and doubts everything that is known of the file.
+    /// Ends the turns of a command that panicked, and doubts everything that is known of the file.
     pub(crate) fn abandon(&mut self) {
         (self.n_turns, self.expected_leaf, self.deferred) = (0, ExpectedLeaf::Any, None);
         if let Backing::File { log, .. } = &mut self.backing {

@@ -50,7 +50,7 @@ fn has_header(saved: &SavedOutline, log: &FileLog) -> bool {
     header.is_some_and(|row| log.read(saved.outline.span(row)).is_ok_and(|line| saved.outline.is_line_of(row, &line)))
 }
 
-/// The outline of a file, and how much of it nobody has read since another program may have changed it.
+/// The outline of a file, and how much of it was not read since another program may have changed it.
 pub(super) struct Outlined {
     pub(super) outline: Outline,
     /// Rows before this offset have to be compared with their lines.

@@ -21,7 +21,7 @@ pub(super) struct Guarding {
     pub(super) waiting: Vec<(Place, Vec<u8>)>,
     /// Whether it was told that there can be no lock and no guard.
     pub(super) has_told: bool,
-    /// When somebody was last asked to look after what is in it, by the clock of the boot.
+    /// When a thread was last asked to look after what is in it, by the clock of the boot.
     pub(super) settled_ms: Option<i64>,
     /// When something was last put into it, by the same clock.
     pub(super) written_ms: Option<i64>,

@@ -196,8 +196,9 @@ impl<'w> Look<'w> {
             return users;
         }
         let cwd = self.real_directory(session.cwd);
+        let os = self.world.os();
         let sign = |agent: &Process| match () {
-            () if names(agent, session) => Some(AgentSign::NamesSession),
+            () if names(os, agent, session) => Some(AgentSign::NamesSession),
             () if cwd.is_some() && agent.directory == cwd => Some(AgentSign::SameDirectory),
             () => None,
         };
@@ -268,13 +269,20 @@ fn is_script(word: &str) -> bool {
 }
 
 /// Whether a process was called with something that stands for a session.
-fn names(process: &Process, session: &Used<'_>) -> bool {
+///
+/// A path that leads to another file, as to a copy of the session, does not.
+fn names(os: &dyn Os, process: &Process, session: &Used<'_>) -> bool {
     let file = session.path.file_name().unwrap_or_default().to_string_lossy();
     let has = |word: &String| {
         (!file.is_empty() && word.contains(file.as_ref()))
             || (session.id.len() >= LEAST_ID && word.contains(session.id))
     };
-    process.arguments.iter().skip(1).any(has)
+    let identity = |path: &Path| os.stat(path).ok().map(|stat| stat.identity);
+    let is_other = |word: &String| {
+        let named = Path::new(word);
+        named.is_absolute() && identity(named).is_some_and(|named| Some(named) != identity(session.path))
+    };
+    process.arguments.iter().skip(1).any(|word| has(word) && !is_other(word))
 }
 
 /// A name that another program chose, without what acts on a terminal or hides from the reader.
@@ -286,6 +294,8 @@ fn harmless(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sessile_store::os::RealOs;
+
     use super::*;
 
     fn process(name: &str, program: Option<&str>, arguments: &[&str]) -> Process {
@@ -327,7 +337,7 @@ mod tests {
     #[test]
     fn a_session_is_named_by_its_file_or_its_id() {
         let path = Path::new("/s/2026_0198a1b2-aaaa.jsonl");
-        let named = |words: &[&str], id| names(&process("pi", None, words), &Used { path, id, cwd: "/" });
+        let named = |words: &[&str], id| names(&RealOs, &process("pi", None, words), &Used { path, id, cwd: "/" });
         assert!(named(&["pi", "--session", "/s/2026_0198a1b2-aaaa.jsonl"], "x"));
         assert!(named(&["pi", "--session=2026_0198a1b2-aaaa.jsonl"], "x"));
         assert!(named(&["pi", "--session", "0198a1b2-aaaa"], "0198a1b2-aaaa"));

@@ -97,6 +97,25 @@ fn agents_are_found_for_all_sessions_at_once() {
     assert_eq!(all.len(), 2);
 }
 
+/// A path that leads to a copy of the session is another session's; one that leads nowhere may be its old place.
+#[test]
+fn an_agent_that_uses_a_copy_does_not_use_the_session() {
+    let (os, sessions, path) = machine();
+    let copy = Path::new("/copies").join(path.file_name().unwrap());
+    os.advance(10 * MINUTE);
+    let run = |named: &Path| {
+        let arguments = ["pi", "--session", named.to_str().unwrap()].map(str::to_owned).to_vec();
+        let (name, program) = ("pi".to_owned(), Some("/usr/bin/node".into()));
+        os.set_running(vec![Process { pid: 5, name, arguments, directory: Some("/".into()), program }]);
+        sessions.users_of(&path, None).unwrap().len()
+    };
+    assert_eq!(run(&path), 1);
+    assert_eq!(run(&copy), 1, "the copy is not there");
+    os.make_directory(Path::new("/copies")).unwrap();
+    os.foreign_append(&copy, b"a copy");
+    assert_eq!((run(&copy), run(&path)), (0, 1));
+}
+
 /// The genuine pi gives itself a title, in place of its arguments, and stays in its directory.
 #[cfg(target_os = "linux")]
 #[test]

@@ -64,7 +64,7 @@ pub use place::{
 };
 pub use recovery::{MissingLines, missing_lines};
 pub use relocate::{are_one, begins_with, is_finished_copy, relocate};
-pub use rewrite::{NewTurn, Rewritten, keeping_others_out, replace};
+pub use rewrite::{NewTurn, Rewritten, ToolLock, replace};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
 pub use trash::{Trash, TrashKind, TrashPlace};
 pub use users::{ends_with_ours, open_elsewhere};

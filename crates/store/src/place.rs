@@ -82,6 +82,12 @@ impl Prepared<'_> {
         self.length
     }
 
+    /// Makes the file look as if it was last written to then, in milliseconds since 1970.
+    pub fn modified_at(self, modified_ms: i64) -> Self {
+        drop(self.os.set_modified(&self.temporary, modified_ms));
+        self
+    }
+
     /// Gives the file its name, which must be free.
     pub fn publish(mut self) -> Result<Box<dyn OsFile>, StoreError> {
         give_name(self.os, &self.temporary, &self.path)?;

@@ -110,9 +110,11 @@ fn rename(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
 
 fn copy_over(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     let source = os.open(from, Mode::Read).map_err(StoreError::io("open", from))?;
-    let length = source.stat().map_err(StoreError::io("look at", from))?.length;
-    let target = prepare_copy(os, to, true, b"", source.as_ref(), 0..length)?.publish()?;
-    let copied = carry_over(source.as_ref(), length, target.as_ref(), to)?;
+    let stat = source.stat().map_err(StoreError::io("look at", from))?;
+    let prepared = prepare_copy(os, to, true, b"", source.as_ref(), 0..stat.length)?;
+    // Moving is not a use: the session stays as recent as it was.
+    let target = prepared.modified_at(stat.modified_ms).publish()?;
+    let copied = carry_over(source.as_ref(), stat.length, target.as_ref(), to)?;
     // If it cannot be removed, the session has two files. The next process finds that and finishes the move.
     os.remove(from).map_err(StoreError::io("move", from))?;
     drop(sync_parent(os, from));

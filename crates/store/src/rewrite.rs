@@ -38,8 +38,9 @@ pub struct NewTurn {
 /// a temporary file, which is synced before it takes the old one's place. The
 /// original stays as `<name>.orig-<stamp>`, a name that discovery ignores.
 /// What others append to the old file up to the swap is carried over. At every
-/// moment the path leads to a complete file. Other processes of ours notice by
-/// the generation in the guard that nothing was destroyed.
+/// moment the path leads to a complete file, which is as old as the original:
+/// a rewrite is not a use. Other processes of ours notice by the generation in
+/// the guard that nothing was destroyed.
 pub fn replace<E: From<StoreError>>(
     os: &Arc<dyn Os>,
     path: &Path,
@@ -47,51 +48,7 @@ pub fn replace<E: From<StoreError>>(
     stamp: &str,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
 ) -> Result<Rewritten, E> {
-    let stat = os.link_stat(path).map_err(StoreError::io("look at", path))?;
-    if stat.kind != FileKind::Regular {
-        return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());
-    }
-    let lock = LockDirectory::make(os, path)?;
-    let old = os.open(path, Mode::Append).map_err(StoreError::io("open for writing", path))?;
-    if planted::has(Bug::RewriteInPlace) {
-        return rewrite_in_place(old.as_ref(), path, write);
-    }
-    remove_leftovers(os.as_ref(), path);
-    let (temporary, new) = create_temporary(os.as_ref(), path)?;
-    // Held until the caller's turn is over: the lock goes with the file, and this is the session's file next.
-    new.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &temporary))?;
-    let mut write = |out: &mut dyn Write| write(&mut KeptFresh { out, lock: &lock, touched_ms: os.now_ms() });
-    let finished = write_buffered(new.as_ref(), &temporary, &mut write)
-        .and_then(|()| sync(new.as_ref(), &temporary).map_err(E::from))
-        .and_then(|()| swap(os.as_ref(), path, &temporary, stamp).map_err(E::from));
-    let original = match finished {
-        Ok(original) => original,
-        Err(error) => {
-            drop(os.remove(&temporary));
-            return Err(error);
-        }
-    };
-    let carried = carry_over(old.as_ref(), known, new.as_ref(), path)?;
-    raise_generation(os, path, new.as_ref());
-    // Once more for whoever had the old file open a moment ago.
-    let carried = carry_over(old.as_ref(), carried, new.as_ref(), path)?;
-    if carried > known {
-        // Its writers may have been told that the disk has it, and so it had, in the old file.
-        sync(new.as_ref(), path)?;
-    }
-    Ok(Rewritten { original, turn: Some(NewTurn { _file: new }) })
-}
-
-/// Does something to a session's name while other tools are kept out by the lock that they use.
-///
-/// The caller holds the turn of the session's log.
-pub fn keeping_others_out<T, E: From<StoreError>>(
-    os: &Arc<dyn Os>,
-    path: &Path,
-    act: impl FnOnce() -> Result<T, E>,
-) -> Result<T, E> {
-    let _lock = LockDirectory::make(os, path)?;
-    act()
+    ToolLock::take(os, path)?.replace(known, stamp, write)
 }
 
 /// Whether a process is replacing a file or taking its name away, as the lock directory shows.
@@ -218,19 +175,23 @@ fn rewrite_in_place<E: From<StoreError>>(
     Ok(Rewritten { original: path.to_path_buf(), turn: None })
 }
 
-/// The lock other tools use: a directory named after the file, touched while it is held.
+/// The lock that other tools use: a directory named after the session's file, touched while it is held.
 ///
-/// We honour it, and make one, while a file is being replaced; appends need neither.
-struct LockDirectory {
+/// It is honoured, and made, while a file is being replaced or its name changes; appends need neither. The caller
+/// holds the turn of the session's log.
+#[derive(Debug)]
+pub struct ToolLock {
     os: Arc<dyn Os>,
+    session: PathBuf,
     path: PathBuf,
     is_made: bool,
     /// Which one it is, if that could be found out.
     identity: Option<Identity>,
 }
 
-impl LockDirectory {
-    fn make(os: &Arc<dyn Os>, session: &Path) -> Result<Self, StoreError> {
+impl ToolLock {
+    /// Takes the lock of a session.
+    pub fn take(os: &Arc<dyn Os>, session: &Path) -> Result<Self, StoreError> {
         let path = beside(session, "", ".lock");
         let mut made = os.make_directory(&path);
         if let Err(error) = &made
@@ -245,14 +206,57 @@ impl LockDirectory {
         // A directory that cannot be made keeps nobody from replacing a file that can be.
         let is_made = made.is_ok();
         let identity = made.ok().and_then(|()| os.stat(&path).ok()).map(|stat| stat.identity);
-        Ok(Self { os: Arc::clone(os), path, is_made, identity })
+        Ok(Self { os: Arc::clone(os), session: session.to_path_buf(), path, is_made, identity })
+    }
+
+    /// Does what [`replace`] does while the lock is held for more than that.
+    pub fn replace<E: From<StoreError>>(
+        &self,
+        known: u64,
+        stamp: &str,
+        write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<Rewritten, E> {
+        let Self { os, session: path, .. } = self;
+        let stat = os.link_stat(path).map_err(StoreError::io("look at", path))?;
+        if stat.kind != FileKind::Regular {
+            return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());
+        }
+        let old = os.open(path, Mode::Append).map_err(StoreError::io("open for writing", path))?;
+        if planted::has(Bug::RewriteInPlace) {
+            return rewrite_in_place(old.as_ref(), path, write);
+        }
+        remove_leftovers(os.as_ref(), path);
+        let (temporary, new) = create_temporary(os.as_ref(), path)?;
+        // Held until the caller's turn is over: the lock goes with the file, and this is the session's file next.
+        new.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &temporary))?;
+        let mut write = |out: &mut dyn Write| write(&mut KeptFresh { out, lock: self, touched_ms: os.now_ms() });
+        let finished = write_buffered(new.as_ref(), &temporary, &mut write)
+            .map(|()| drop(os.set_modified(&temporary, stat.modified_ms)))
+            .and_then(|()| sync(new.as_ref(), &temporary).map_err(E::from))
+            .and_then(|()| swap(os.as_ref(), path, &temporary, stamp).map_err(E::from));
+        let original = match finished {
+            Ok(original) => original,
+            Err(error) => {
+                drop(os.remove(&temporary));
+                return Err(error);
+            }
+        };
+        let carried = carry_over(old.as_ref(), known, new.as_ref(), path)?;
+        raise_generation(os, path, new.as_ref());
+        // Once more for whoever had the old file open a moment ago.
+        let carried = carry_over(old.as_ref(), carried, new.as_ref(), path)?;
+        if carried > known {
+            // Its writers may have been told that the disk has it, and so it had, in the old file.
+            sync(new.as_ref(), path)?;
+        }
+        Ok(Rewritten { original, turn: Some(NewTurn { _file: new }) })
     }
 }
 
 /// Something to write to that shows others meanwhile that whoever made a lock directory is alive.
 struct KeptFresh<'w> {
     out: &'w mut dyn Write,
-    lock: &'w LockDirectory,
+    lock: &'w ToolLock,
     touched_ms: i64,
 }
 
@@ -272,7 +276,7 @@ impl Write for KeptFresh<'_> {
     }
 }
 
-impl Drop for LockDirectory {
+impl Drop for ToolLock {
     fn drop(&mut self) {
         let identity = self.os.stat(&self.path).ok().map(|stat| stat.identity);
         // Others may take over one that was not touched for long. If that cannot be told, it is the one we made.

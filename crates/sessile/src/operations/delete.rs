@@ -8,7 +8,7 @@ use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::FileKind;
 use sessile_store::planted::{self, Bug};
-use sessile_store::{Busy, FileLog, Log, Notice, StoreError, Trash, TrashKind, WriteOptions, keeping_others_out};
+use sessile_store::{Busy, FileLog, Log, Notice, StoreError, ToolLock, Trash, TrashKind, WriteOptions};
 
 use super::log::{OperationKind, Recording, settle_dead};
 use super::relocate::header_of;
@@ -183,10 +183,10 @@ pub(super) fn delete_if(
     if header.id() != session.id {
         return Err(SessionError::OtherSession { path: path.clone(), id: session.id.clone() });
     }
-    let to = keeping_others_out(&world.os, path, || {
-        check()?;
-        take_away(world, recording, session, how)
-    })?;
+    let lock = ToolLock::take(&world.os, path)?;
+    check()?;
+    let to = take_away(world, recording, session, how)?;
+    drop(lock);
     log.retire(None);
     tell_deleted(world, session, &to);
     Ok(to)

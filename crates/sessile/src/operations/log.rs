@@ -377,13 +377,7 @@ pub(crate) fn rewriting<T>(
     let Some(kind) = kind else { return act() };
     let recording = Recording::begin(world, kind, 1, None)?;
     let original = with_ending(&session.path, &format!(".orig-{stamp}"));
-    let path = session.path.clone();
-    let modified_ms = world.os().stat(&path).map(|stat| stat.modified_ms);
     let rewritten = recording.step(&Step::Rewrite { session, original }, act)?;
-    if let Ok(modified_ms) = modified_ms {
-        // Nothing was said in it, so it stays as recent as it was.
-        drop(world.os().set_modified(&path, modified_ms));
-    }
     recording.done();
     Ok(rewritten)
 }

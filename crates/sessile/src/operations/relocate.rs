@@ -10,8 +10,7 @@ use sessile_core::line::Span;
 use sessile_core::version::CURRENT_VERSION;
 use sessile_store::os::FileKind;
 use sessile_store::{
-    FileLog, Log, Rewritten, StoreError, are_one, begins_with, create_directory, keeping_others_out, read_head,
-    relocate, replace,
+    FileLog, Log, Rewritten, StoreError, ToolLock, are_one, begins_with, create_directory, read_head, relocate,
 };
 
 use super::delete::turn_at;
@@ -203,15 +202,16 @@ pub(super) fn move_one(
         if path != to {
             create_directory(world.os(), to.parent().unwrap_or(Path::new("/")), true)?;
         }
-        let rewritten = if is_rewritten { Some(rewrite(world, path, &log, span, new_header(), &stamp)?) } else { None };
+        // Held for both: one that is taken again could meet a directory that was left behind.
+        let lock = ToolLock::take(&world.os, path)?;
+        let rewritten = if is_rewritten { Some(rewrite(&lock, path, &log, span, new_header(), &stamp)?) } else { None };
         if path != to {
-            keeping_others_out(&world.os, path, || Ok::<_, SessionError>(relocate(world.os(), path, to)?))
-                .inspect_err(|_| {
-                    if let Some(rewritten) = &rewritten {
-                        // If this fails too, the session is whole, with the new directory at the old place.
-                        drop(take_back(world, path, header.json(), &rewritten.original, &stamp));
-                    }
-                })?;
+            relocate(world.os(), path, to).inspect_err(|_| {
+                if let Some(rewritten) = &rewritten {
+                    // If this fails too, the session is whole, with the new directory at the old place.
+                    drop(take_back(world, &lock, path, header.json(), &rewritten.original, &stamp));
+                }
+            })?;
             remember::follow(world, path, to);
         }
         Ok(rewritten)
@@ -231,7 +231,7 @@ fn end(mut log: FileLog) {
 
 /// Replaces a file by one with another header.
 fn rewrite(
-    world: &World,
+    lock: &ToolLock,
     path: &Path,
     log: &FileLog,
     span: Span,
@@ -241,22 +241,25 @@ fn rewrite(
     let stored = Stored::new(log)?;
     let splices = [Splice { at: span, with: header.into_bytes() }];
     let new = Spliced::new(&stored, &splices);
-    let modified_ms = log.stat()?.modified_ms;
-    let rewritten = replace(&world.os, path, stored.length(), stamp, &mut |out| {
+    lock.replace(stored.length(), stamp, &mut |out| {
         write(&new, out, path).map_err(SessionError::from)?;
         // If another file stands there by now, this fails, and that file stays.
         log.length().map(drop).map_err(SessionError::from)
-    })?;
-    // Moving is not a use: the session stays as recent as it was.
-    drop(world.os().set_modified(path, modified_ms));
-    Ok(rewritten)
+    })
 }
 
 /// Gives a file that could not be moved its old header back.
-fn take_back(world: &World, path: &Path, header: &Json, original: &Path, stamp: &str) -> Result<(), SessionError> {
+fn take_back(
+    world: &World,
+    lock: &ToolLock,
+    path: &Path,
+    header: &Json,
+    original: &Path,
+    stamp: &str,
+) -> Result<(), SessionError> {
     let log = FileLog::open(&world.os, path, world.writing)?;
     let (_, span) = header_of(world, path)?;
-    let rewritten = rewrite(world, path, &log, span, header.clone(), &format!("{stamp}-back"))?;
+    let rewritten = rewrite(lock, path, &log, span, header.clone(), &format!("{stamp}-back"))?;
     // Every line of both is in the file.
     drop(world.os().remove(&rewritten.original));
     if begins_with(world.os(), path, original).unwrap_or(false) {

@@ -89,7 +89,7 @@ impl Os for RealOs {
     fn make_directory(&self, path: &Path) -> io::Result<()> {
         DirBuilder::new().mode(0o700).create(path)?;
         // The umask may have taken away even the owner's rights.
-        fs::set_permissions(path, Permissions::from_mode(0o700))
+        fs::set_permissions(path, Permissions::from_mode(0o700)).inspect_err(|_| drop(fs::remove_dir(path)))
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {

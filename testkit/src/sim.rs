@@ -234,6 +234,11 @@ impl SimOs {
         self.change(World::settle);
     }
 
+    /// See [`World::mount`].
+    pub fn mount(&self, path: impl AsRef<Path>) {
+        self.change(|world| world.mount(path.as_ref()));
+    }
+
     /// See [`World::set_capacity`].
     pub fn set_capacity(&self, bytes: Option<u64>) {
         self.change(|world| world.set_capacity(bytes));

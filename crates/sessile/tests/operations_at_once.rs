@@ -34,6 +34,15 @@ fn machine() -> SimOs {
     os
 }
 
+/// The same with the place it is moved to, and the trash, on file systems of their own.
+fn machine_of_three_disks() -> SimOs {
+    let os = machine();
+    os.mount(moved_place().parent().unwrap());
+    os.mount("/home/u/.local");
+    os.settle();
+    os
+}
+
 fn sessions(os: &SimOs, seed: u64) -> Sessions {
     let environment = Replay::new(NOW, seed);
     environment.set_home("/home/u");
@@ -43,12 +52,11 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
 
 /// Every place where the session is: files of its name, whatever directory they are in.
 fn places(os: &SimOs) -> Vec<PathBuf> {
-    let directories = [place().parent().unwrap().to_owned(), moved_place().parent().unwrap().to_owned(), TRASH.into()];
     let is_session = |path: &PathBuf| {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        name.starts_with(NAME) && !name.contains(".orig-") && !name.contains(".lock")
+        let name = path.file_name().unwrap_or_default().to_str().unwrap();
+        name.starts_with(NAME) && [".orig-", ".lock", ".trashinfo"].iter().all(|other| !name.contains(other))
     };
-    directories.iter().flat_map(|directory| os.list(directory).unwrap_or_default()).filter(is_session).collect()
+    os.snapshot().into_keys().filter(is_session).collect()
 }
 
 /// What a process does. Those that append say which entry was acknowledged.
@@ -93,6 +101,15 @@ fn assert_whole(os: &SimOs, acknowledged: &[String], story: &str) {
 /// Whatever another process does just before any system call of an operation, nothing is lost and nothing is there twice.
 #[test]
 fn two_operations_at_once_keep_the_session_in_one_place() {
+    two_at_once(machine);
+}
+
+#[test]
+fn two_operations_at_once_keep_the_session_in_one_place_across_file_systems() {
+    two_at_once(machine_of_three_disks);
+}
+
+fn two_at_once(machine: fn() -> SimOs) {
     let (mut n_cases, mut n_both) = (0, 0);
     for (before, prepare) in BEFORE {
         for (name, act) in ACTS {
@@ -124,6 +141,15 @@ fn two_operations_at_once_keep_the_session_in_one_place() {
 /// A process that dies at any call of an operation leaves something that the next one finishes or rolls back.
 #[test]
 fn what_a_dead_process_has_left_is_settled_by_the_next_one() {
+    dying_at_every_call(machine);
+}
+
+#[test]
+fn what_a_dead_process_has_left_is_settled_across_file_systems() {
+    dying_at_every_call(machine_of_three_disks);
+}
+
+fn dying_at_every_call(machine: fn() -> SimOs) {
     for (before, prepare) in BEFORE {
         for (name, act) in ACTS {
             for (n, tear) in (1..).flat_map(|n| [Tear::Nothing, Tear::All].map(|tear| (n, tear))) {
@@ -138,7 +164,7 @@ fn what_a_dead_process_has_left_is_settled_by_the_next_one() {
                 os.advance(20_000);
                 let story = format!("after {before}, {name} died at call {n}");
                 let next = sessions(&os.process(3000), 3);
-                let live = || places(&os).into_iter().find(|path| !path.starts_with(TRASH));
+                let live = || places(&os).into_iter().find(|path| path.starts_with(STORE));
                 // Its own work comes after that of the dead, which may have taken the session elsewhere.
                 let go_on = || match live() {
                     Some(path) => next.rename(path, Some("next"), false).map(drop),

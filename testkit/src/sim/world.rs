@@ -51,6 +51,8 @@ struct Inode {
     mode: u32,
     is_own: bool,
     modified_ms: i64,
+    /// The file system.
+    device: u64,
     /// Up to where disk space is set aside, which may be behind the end.
     reserved_end: u64,
 }
@@ -125,6 +127,14 @@ impl World {
                 self.create(place, Kind::Directory, 0o755);
             }
         }
+    }
+
+    /// Makes an empty directory another file system.
+    pub fn mount(&mut self, path: &Path) {
+        self.make_directories(path);
+        let inode = self.existing(path, true).unwrap();
+        assert!(self.is_empty(inode), "what is in it would change its file system");
+        self.inode_mut(inode).device = inode + 1;
     }
 
     /// Makes a symbolic link.
@@ -322,6 +332,7 @@ impl World {
         let inode = from.inode.ok_or(Errno::NOENT)?;
         self.may(from.directory, MAY_WRITE | MAY_SEARCH)?;
         self.may(to.directory, MAY_WRITE | MAY_SEARCH)?;
+        self.on_one_device(inode, to.directory)?;
         if to.inode == Some(inode) {
             // Two names of one file: the standard wants nothing to happen.
             return Ok(());
@@ -343,6 +354,10 @@ impl World {
         self.rename(from, to)
     }
 
+    fn on_one_device(&self, inode: u64, directory: u64) -> Result<()> {
+        if self.inode(inode).device == self.inode(directory).device { Ok(()) } else { Err(Errno::XDEV) }
+    }
+
     fn may_replace(&self, inode: u64, replaced: u64) -> Result<()> {
         let is_directory = |inode| self.inode(inode).kind == Kind::Directory;
         match (is_directory(inode), is_directory(replaced)) {
@@ -360,6 +375,7 @@ impl World {
         if self.inode(inode).kind == Kind::Directory {
             return Err(Errno::PERM);
         }
+        self.on_one_device(inode, directory)?;
         self.change_names(NameChange::Add { name: (directory, name), inode });
         Ok(())
     }
@@ -661,7 +677,8 @@ impl World {
     fn create(&mut self, place: Place, kind: Kind, mode: u32) -> u64 {
         // While a machine runs, no number is given out twice.
         let inode = self.inodes.last_key_value().map_or(ROOT, |(last, _)| last + 1);
-        self.inodes.insert(inode, Inode::new(kind, mode, self.now_ms));
+        let device = self.inode(place.directory).device;
+        self.inodes.insert(inode, Inode { device, ..Inode::new(kind, mode, self.now_ms) });
         self.change_names(NameChange::Add { name: (place.directory, place.name), inode });
         inode
     }
@@ -743,7 +760,7 @@ impl World {
         };
         Stat {
             kind,
-            identity: Identity { device: 1, inode: number },
+            identity: Identity { device: inode.device, inode: number },
             length,
             modified_ms: inode.modified_ms,
             changed_ns: inode.modified_ms.saturating_mul(1_000_000),
@@ -757,7 +774,7 @@ impl World {
 
 impl Inode {
     fn new(kind: Kind, mode: u32, now_ms: i64) -> Self {
-        Self { kind, content: Content::default(), mode, is_own: true, modified_ms: now_ms, reserved_end: 0 }
+        Self { kind, content: Content::default(), mode, is_own: true, modified_ms: now_ms, device: 1, reserved_end: 0 }
     }
 
     fn space_end(&self) -> u64 {

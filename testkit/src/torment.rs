@@ -151,7 +151,10 @@ pub fn run(plan: &Plan, program: &Path) -> bool {
         let bench =
             Bench { plan: plan.clone(), program: program.to_path_buf(), directory: directory.path().to_path_buf() };
         match row(&bench) {
-            Ok(report) => {
+            Ok(mut report) => {
+                if let Some(part) = bench.wanted_part().filter(|_| report.is_empty()) {
+                    report.blame(format!("there is no part {part:?}: nothing was tried"));
+                }
                 println!("{name:<10} {} (seed {}, {:.1} s)", report.line(), plan.seed, began.elapsed().as_secs_f64());
                 report.print_problems();
                 n_lost += report.n_lost();

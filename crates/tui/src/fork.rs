@@ -67,6 +67,8 @@ impl Job for ForkJob {
             Self::Load => desk.messages(),
             Self::Fork(id) => desk.fork(&id),
         };
+        // Another program has changed lines that were read before: the file is read again.
+        let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.messages() } else { done };
         tell(done.unwrap_or_else(|error| ForkNews::Failed(told(&error))));
     }
 }

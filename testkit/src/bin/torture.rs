@@ -49,7 +49,7 @@ fn parse(args: &[String]) -> Option<(Plan, Vec<sessile_store::planted::Bug>)> {
             "--only" => plan.only = Some(args.next()?.clone()),
             "--seed" => plan.seed = args.next()?.parse().ok()?,
             "--scale" => plan.scale = args.next()?.parse().ok().filter(|scale| *scale > 0.0)?,
-            "--sessile" => plan.sessile = Some(args.next()?.into()),
+            "--sessile" => plan.sessile = Some(std::path::absolute(args.next()?).ok()?),
             "--plant" => match args.next()?.as_str() {
                 "all" => plants.extend(shown_bugs()),
                 bug => plants.push(bug_named(bug)?),

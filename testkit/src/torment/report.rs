@@ -18,6 +18,11 @@ pub(super) struct Report {
 }
 
 impl Report {
+    /// Whether nothing was tried, and nothing skipped.
+    pub(super) fn is_empty(&self) -> bool {
+        self.facts.is_empty() && self.skipped.is_empty()
+    }
+
     /// Adds to a count.
     pub(super) fn add(&mut self, what: &'static str, count: u64) {
         match self.facts.iter_mut().find(|(name, _)| *name == what) {

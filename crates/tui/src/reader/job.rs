@@ -103,6 +103,8 @@ impl Job for ReaderJob {
             Self::Document => desk.document(),
             Self::Follow => desk.follow(cancel, tell),
         };
+        // Another program has changed lines that were read before: the file is read again.
+        let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.load() } else { done };
         match done {
             Ok(news) => tell(news),
             Err(SessionError::Cancelled) => {}

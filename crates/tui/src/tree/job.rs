@@ -227,6 +227,8 @@ impl Job for TreeJob {
             Self::Fork { row, position } => desk.fork(row, position).map(&mut *tell),
             Self::Undo(operation) => desk.undo(operation.as_deref()).map(&mut *tell),
         };
+        // Another program has changed lines that were read before: the tree is drawn from the file again.
+        let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.load(cancel, tell) } else { done };
         match done {
             Ok(()) | Err(SessionError::Cancelled) => {}
             Err(error) if is_loading => tell(TreeNews::Broken(told(&error))),

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use sessile::compaction::BranchSummarySettings;
 use sessile::tree::Filter;
-use sessile::{Sessions, draft};
+use sessile::{Cancel, Sessions, draft};
 
 use super::desk::{Desk, SummingUp};
-use super::job::TreeNews;
+use super::job::{TreeJob, TreeNews};
 use super::{Mode, Tree};
 use crate::keymap::Keymap;
-use crate::part::{Event, Mouse, MouseAct};
+use crate::part::{Event, Job, Mouse, MouseAct};
 use crate::testing::{Driver, Still, golden, shared};
 
 fn tree_of(sessions: &Sessions, path: &Path, shows_content: bool) -> Driver<Tree> {
@@ -346,4 +346,44 @@ fn a_summary_is_undone_like_any_other_move() {
     assert_ne!(driver.part.model.as_ref().unwrap().leaf, before);
     driver.press("alt+u");
     assert_eq!(driver.part.model.as_ref().unwrap().leaf, before);
+}
+
+/// Another program has changed a line of a large session since its outline was saved: the tree is read again.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test plays the other program")]
+fn a_session_that_was_edited_since_it_was_saved_is_shown_as_it_is() {
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    let padding = "x".repeat(1800);
+    let mut text =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}"#.to_owned();
+    for number in 0..4000 {
+        let parent = if number == 0 { "null".to_owned() } else { format!("\"{:08x}\"", number - 1) };
+        text += &format!(
+            "\n{{\"type\":\"message\",\"id\":\"{number:08x}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:00.000Z\",\
+             \"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"answer {number} {padding}\"}}],\"timestamp\":1}}}}"
+        );
+    }
+    text += "\n";
+    std::fs::write(&path, &text).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)).unwrap();
+    let sessions = Sessions::new(Still { home: dir.path().to_path_buf() }).caching(Some(dir.path().join("cache")));
+    drop(sessions.clone().read_only().open_existing(&path).unwrap());
+    let place = text.find("\"0000015e\",\"parentId\"").unwrap();
+    file.write_all_at(b"\"9999915e", place as u64).unwrap();
+    let added = "{\"type\":\"message\",\"id\":\"a0000000\",\"parentId\":\"9999915e\",\"message\":{\"role\":\"user\",\"content\":\"added\"}}\n";
+    std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(added.as_bytes()).unwrap();
+
+    let desk = Desk::new(sessions, path, None);
+    let mut loaded = 0;
+    TreeJob::Load.run(&desk, &Cancel::default(), &mut |news| match news {
+        TreeNews::Loaded { model, .. } => loaded = model.len(),
+        TreeNews::Broken(why) => panic!("{why}"),
+        _ => {}
+    });
+    assert_eq!(loaded, 4001);
 }

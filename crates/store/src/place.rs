@@ -260,9 +260,16 @@ pub(crate) fn write_buffered<E: From<StoreError>>(
 /// A file that only we write to, as something that can be written to.
 struct Appending<'f>(&'f dyn OsFile);
 
+/// So many zeros at once become a hole, as they probably were one.
+const HOLE: usize = 256 << 10;
+
 impl Write for Appending<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.append(bytes)
+        if bytes.len() < HOLE || bytes.iter().any(|byte| *byte != 0) {
+            return self.0.append(bytes);
+        }
+        self.0.set_length(self.0.stat()?.length + bytes.len() as u64)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

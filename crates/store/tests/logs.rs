@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -193,6 +193,31 @@ fn a_replacement_keeps_the_original_and_what_came_late() {
     // The guard counts the swaps; no temporary file stays.
     let expected = [".s.jsonl.sessile-guard", "s.jsonl", "s.jsonl.orig-now", "s.jsonl.orig-now-1"];
     assert_eq!(names, expected);
+}
+
+#[test]
+fn a_hole_stays_one_in_a_replacement_which_is_as_old_as_the_original() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("s.jsonl");
+    fs::write(&path, b"old\n").unwrap();
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_millis(1_700_000_000_123);
+    fs::File::options().append(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+    let zeros = vec![0; 300 << 10];
+    swap(&path, 4, "t", &mut |out| {
+        out.write_all(b"new\n").unwrap();
+        (0..200).for_each(|_| out.write_all(&zeros).unwrap());
+        out.write_all(b"end\n").unwrap();
+        Ok(())
+    })
+    .unwrap();
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(bytes.len(), 8 + 200 * zeros.len());
+    let (first, last) = (&bytes[..4], &bytes[bytes.len() - 4..]);
+    assert_eq!((first, last), (&b"new\n"[..], &b"end\n"[..]));
+    assert!(bytes[4..bytes.len() - 4].iter().all(|byte| *byte == 0));
+    let metadata = fs::metadata(&path).unwrap();
+    assert!(metadata.blocks() * 512 < 8 << 20, "{} blocks", metadata.blocks());
+    assert_eq!(metadata.modified().unwrap(), long_ago);
 }
 
 #[test]

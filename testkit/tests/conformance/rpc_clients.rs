@@ -2,11 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sessile_testkit::rpc::{node_program, pi_folder};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sessile-under-test");
+
+/// A script that takes longer never ends.
+const DEADLINE: Duration = Duration::from_mins(3);
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
@@ -18,7 +22,7 @@ fn script(path: &Path, args: &[&str], home: &Path) -> String {
     let places = std::env::join_paths(
         std::iter::once(pi_folder().to_path_buf()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );
-    let output = Command::new(node_program())
+    let mut child = Command::new(node_program())
         .env("PATH", places.unwrap())
         .arg(path)
         .args(args)
@@ -27,11 +31,24 @@ fn script(path: &Path, args: &[&str], home: &Path) -> String {
         .env("HOME", home)
         .env("PI_OFFLINE", "1")
         .env("PI_SKIP_VERSION_CHECK", "1")
-        .stderr(Stdio::inherit())
-        .output()
+        .stdout(Stdio::piped())
+        .spawn()
         .unwrap();
-    assert!(output.status.success(), "{} failed", path.display());
-    String::from_utf8(output.stdout).unwrap()
+    let mut stdout = child.stdout.take().unwrap();
+    let said = std::thread::spawn(move || std::io::read_to_string(&mut stdout).unwrap());
+    let began = Instant::now();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if began.elapsed() > DEADLINE => {
+                child.kill().unwrap();
+                panic!("{} does not end", path.display());
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    assert!(status.success(), "{} failed", path.display());
+    said.join().unwrap()
 }
 
 #[test]

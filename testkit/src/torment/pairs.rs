@@ -189,7 +189,7 @@ fn judge(
 pub(super) fn at_once(bench: &Bench, stage: &Stage, one: &[String], other: &[String], call: &Call) -> (Ended, Ended) {
     let mut other = stage.command(other);
     let mut second = None;
-    let first = stopped_at(bench, stage, one, call, &mut || {
+    let (first, _) = stopped_at(bench, stage, one, call, &mut || {
         let mut child = other.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let began = Instant::now();
         while began.elapsed() < GRACE && child.try_wait().is_ok_and(|status| status.is_none()) {
@@ -201,13 +201,15 @@ pub(super) fn at_once(bench: &Bench, stage: &Stage, one: &[String], other: &[Str
 }
 
 /// Runs a command, and something else while it is stopped just after one of its calls, or has ended before it.
+///
+/// Returns how it ended, and whether it was stopped.
 pub(super) fn stopped_at(
     bench: &Bench,
     stage: &Stage,
     args: &[String],
     call: &Call,
     meanwhile: &mut dyn FnMut(),
-) -> Ended {
+) -> (Ended, bool) {
     let log = bench.path("stops");
     drop(fs::remove_file(&log));
     let inject = call.inject("signal=SIGSTOP");
@@ -232,7 +234,7 @@ pub(super) fn stopped_at(
     if n_stops == 0 {
         meanwhile();
     }
-    wait(child)
+    (wait(child), n_stops > 0)
 }
 
 fn is_running(child: &mut Child) -> bool {

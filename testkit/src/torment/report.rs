@@ -14,6 +14,7 @@ pub(super) struct Report {
     n_lost: u64,
     n_wrong: u64,
     problems: Vec<String>,
+    remarks: Vec<String>,
     skipped: Vec<String>,
 }
 
@@ -51,6 +52,13 @@ impl Report {
         self.add("checks", 1);
         if !holds {
             self.blame(what);
+        }
+    }
+
+    /// A case did not go as planned, which is no problem by itself.
+    pub(super) fn remark(&mut self, what: String) {
+        if self.remarks.len() < MAX_SHOWN {
+            self.remarks.push(what);
         }
     }
 
@@ -92,6 +100,9 @@ impl Report {
     pub(super) fn print_problems(&self) {
         for problem in &self.problems {
             println!("  {problem}");
+        }
+        for remark in &self.remarks {
+            println!("  ({remark})");
         }
     }
 }

@@ -37,14 +37,14 @@ enum Way {
     Restore,
 }
 
-/// What came of a race.
-enum Raced {
-    /// pi wrote while the operation was stopped.
-    AtOnce,
-    /// The operation ended before the call, and pi wrote after it.
-    Apart,
-    /// pi did not do as it was told, and why.
-    WithoutPi(String),
+/// What came of a race in which nothing went wrong.
+struct Raced {
+    /// Whether pi wrote while the operation was stopped; else the operation ended before the call.
+    is_at_once: bool,
+    /// How many files without a header pi made at the old place.
+    n_strays: u64,
+    /// Why pi did not do as it was told.
+    trouble: Option<String>,
 }
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
@@ -68,14 +68,17 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
             n_cases += 1;
             report.add("cases with pi", 1);
             match beside.race(bench, call, *way) {
-                Ok(Raced::AtOnce) => {
-                    n_raced += 1;
-                    report.add("at once", 1);
-                }
-                Ok(Raced::Apart) => report.add("ended before the call", 1),
-                Ok(Raced::WithoutPi(why)) => {
-                    report.add("pi ended or refused", 1);
-                    report.remark(format!("{case}: {why}"));
+                Ok(Raced { is_at_once, n_strays, trouble }) => {
+                    report.add("brought back from the old place", n_strays);
+                    if let Some(why) = trouble {
+                        report.add("pi ended or refused", 1);
+                        report.remark(format!("{case}: {why}"));
+                    } else if is_at_once {
+                        n_raced += 1;
+                        report.add("at once", 1);
+                    } else {
+                        report.add("ended before the call", 1);
+                    }
                 }
                 Err(problem) => report.accuse(&case, &problem),
             }
@@ -168,20 +171,17 @@ impl Beside {
         let before = stage.picture();
         let mut agent = match Agent::start(&stage, &before) {
             Ok(agent) => agent,
-            Err(why) => return Ok(Raced::WithoutPi(why)),
+            Err(why) => return Ok(Raced { is_at_once: false, n_strays: 0, trouble: Some(why) }),
         };
         let args = self.args(&stage);
-        let (ended, was_stopped) = stopped_at(bench, &stage, &args, call, &mut || agent.write("pi during"));
+        let (ended, is_at_once) = stopped_at(bench, &stage, &args, call, &mut || agent.write("pi during"));
         agent.write("pi after");
         let Agent { peer, acknowledged, trouble } = agent;
         drop(peer);
+        let n_strays = stage.picture().strays.len() as u64;
         self.judge(&stage, &before, &acknowledged, &ended, way)
             .map_err(|problem| format!("{problem} (pi wrote {acknowledged:?}; {})", ended.words()))?;
-        Ok(match trouble {
-            Some(why) => Raced::WithoutPi(why),
-            None if was_stopped => Raced::AtOnce,
-            None => Raced::Apart,
-        })
+        Ok(Raced { is_at_once, n_strays, trouble })
     }
 
     fn judge(

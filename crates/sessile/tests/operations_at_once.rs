@@ -350,6 +350,27 @@ fn a_session_that_goes_elsewhere_does_not_end_a_pruning() {
     assert!(n_moved > 3, "{n_moved}");
 }
 
+/// A session that another process restores while an undo brings it back is back, and the undo is done.
+#[test]
+fn an_undo_goes_on_if_a_session_is_back_already() {
+    let mut n_restored = 0;
+    for n in 1.. {
+        let os = machine();
+        sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap();
+        let rival = os.process(2000);
+        let theirs = Arc::new(Mutex::new(None));
+        let there = Arc::clone(&theirs);
+        os.interleave(n, move |_| *there.lock().unwrap() = Some(sessions(&rival, 3).restore("s1", false)));
+        let undone = sessions(&os, 2).undo(None, false);
+        let Some(theirs) = theirs.lock().unwrap().take() else { break };
+        if theirs.is_ok() && places(&os) == [place()] {
+            undone.unwrap_or_else(|error| panic!("call {n}: {error}"));
+            n_restored += 1;
+        }
+    }
+    assert!(n_restored > 3, "{n_restored}");
+}
+
 /// A session that lost its name while the command waited is not reported as deleted.
 #[test]
 fn a_deletion_that_comes_too_late_says_so() {

@@ -126,11 +126,24 @@ fn outcomes(bench: &Bench, one: &Operation, other: &Operation) -> Outcomes {
     add(&[false, true]);
     add(&[true]);
     add(&[false]);
+    if one.name.starts_with("undo-") {
+        allowed.push(chosen_first(&stage(bench, one, other), one, other));
+    }
     allow_kept(one, other, &mut allowed);
     Outcomes { before, allowed }
 }
 
-/// A prune may keep a session because it is in use, and then only takes the others.
+/// An undo takes back the operation that was the last one when it began, also if the other one ends before it does so.
+fn chosen_first(stage: &Stage, one: &Operation, other: &Operation) -> (bool, bool, String) {
+    let last = stage.operations().unwrap_or_default().into_iter().next();
+    let mut undo = (one.args)(stage, "a");
+    undo.extend(last.map(|(_, _, id)| id));
+    let is_second_done = stage.run(&(other.args)(stage, "b")).is_done();
+    let is_first_done = stage.run(&undo).is_done();
+    (is_first_done, is_second_done, stage.picture().digest())
+}
+
+/// A prune may keep a session because it is in use, or miss one that is being made, and then only takes the others.
 fn allow_kept(one: &Operation, other: &Operation, allowed: &mut Vec<(bool, bool, String)>) {
     let without_gamma = |digest: &str| {
         let taken = |line: &str| match line.strip_prefix("cccc live ").and_then(|rest| rest.split_once(' ')) {
@@ -148,6 +161,10 @@ fn allow_kept(one: &Operation, other: &Operation, allowed: &mut Vec<(bool, bool,
         };
         let kept: Vec<_> = allowed.iter().map(kept).collect();
         allowed.extend(kept);
+        let missed =
+            |(one, other, digest): &(bool, bool, String)| (*one, *other, digest.replace("new trash ", "new live "));
+        let missed: Vec<_> = allowed.iter().map(missed).collect();
+        allowed.extend(missed);
     }
 }
 

@@ -32,9 +32,14 @@ pub struct Answered {
 impl Peer {
     /// Starts pi with these arguments.
     pub fn pi(home: &Path, args: &[&str]) -> Self {
+        Self::pi_in(&home.join("proj"), home, args)
+    }
+
+    /// Starts pi in a directory with these arguments.
+    pub fn pi_in(directory: &Path, home: &Path, args: &[&str]) -> Self {
         let mut command = node_command();
         command.arg(oracle_dir().join("pi/dist/bundle/cli.js")).args(["--mode", "rpc", "--offline"]).args(args);
-        Self::start(command, home)
+        Self::start(command, directory, home)
     }
 
     /// Starts a program of ours with these arguments.
@@ -43,12 +48,11 @@ impl Peer {
         command
             .args(["--mode", "rpc", "--context-window", "200000", "--provider", "mock", "--model", "mock-1"])
             .args(args);
-        Self::start(command, home)
+        Self::start(command, &home.join("proj"), home)
     }
 
-    fn start(mut command: Command, home: &Path) -> Self {
-        let project = home.join("proj");
-        fs::create_dir_all(&project).unwrap();
+    fn start(mut command: Command, directory: &Path, home: &Path) -> Self {
+        fs::create_dir_all(directory).unwrap();
         let mut child = command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -56,7 +60,7 @@ impl Peer {
             .env("TZ", "UTC")
             .env("PI_OFFLINE", "1")
             .env("PI_SKIP_VERSION_CHECK", "1")
-            .current_dir(&project)
+            .current_dir(directory)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
@@ -68,8 +72,12 @@ impl Peer {
 
     /// Sends bytes as they are.
     pub fn send(&mut self, bytes: &[u8]) {
+        self.try_send(bytes).unwrap();
+    }
+
+    fn try_send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         let input = self.input.as_mut().unwrap();
-        input.write_all(bytes).and_then(|()| input.flush()).unwrap();
+        input.write_all(bytes).and_then(|()| input.flush())
     }
 
     /// The next record; none at the end.
@@ -96,11 +104,22 @@ impl Peer {
     /// Sends a record as it is and waits for the next answer.
     pub fn ask_raw(&mut self, record: &[u8]) -> Answered {
         self.send(record);
+        self.answer().unwrap_or_else(|| panic!("ended at {}", String::from_utf8_lossy(record)))
+    }
+
+    /// Sends a request and waits for its answer; none if the program has ended.
+    pub fn try_ask(&mut self, request: &Value) -> Option<Answered> {
+        self.try_send(format!("{request}\n").as_bytes()).ok()?;
+        self.answer()
+    }
+
+    /// The next answer; none at the end.
+    fn answer(&mut self) -> Option<Answered> {
         let mut events = Vec::new();
         loop {
-            let told = self.record().unwrap_or_else(|| panic!("ended at {}", String::from_utf8_lossy(record)));
+            let told = self.record()?;
             if told["type"] == "response" {
-                return Answered { events, response: told };
+                return Some(Answered { events, response: told });
             }
             events.push(told);
         }

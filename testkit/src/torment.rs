@@ -185,7 +185,7 @@ fn is_wanted(plan: &Plan, name: &str) -> bool {
 
 /// The bug of this name.
 pub fn bug_named(name: &str) -> Option<Bug> {
-    planted::ALL.into_iter().find(|bug| format!("{bug:?}") == name)
+    planted::all().find(|bug| format!("{bug:?}") == name)
 }
 
 /// The row that shows a bug, or the part of it.

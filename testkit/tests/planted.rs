@@ -1,6 +1,6 @@
 //! The torture bench notices every bug that is planted. Alone in its process, because a bug is planted in all of it.
 
-use sessile_testkit::torture::planted::{every_bug, every_bug_of_operations};
+use sessile_testkit::torture::planted::{every_bug_of_operations, every_bug_of_writing};
 
 /// G20.
 #[test]
@@ -8,7 +8,7 @@ fn every_planted_bug_is_caught() {
     // Planted bugs panic a lot, which is one way to be caught.
     std::panic::set_hook(Box::new(|_| {}));
     // One after the other, because a bug is planted in the whole process.
-    let mut planted = every_bug();
+    let mut planted = every_bug_of_writing();
     planted.extend(every_bug_of_operations());
     drop(std::panic::take_hook());
     for bug in &planted {

@@ -351,6 +351,52 @@ fn pruning_looks_again_under_the_lock() {
     assert!(n_kept > 3, "{n_kept}");
 }
 
+/// A session that another process moves while it is being pruned stays where it goes, and the pruning goes on.
+#[test]
+fn a_session_that_goes_elsewhere_does_not_end_a_pruning() {
+    let day = 24 * 60 * 60 * 1000;
+    let pruning = sessile::Pruning { older_than: Some(30 * day), ..sessile::Pruning::default() };
+    let mut n_moved = 0;
+    for n in 1.. {
+        let os = machine();
+        let rival = os.process(2000);
+        let theirs = Arc::new(Mutex::new(None));
+        let there = Arc::clone(&theirs);
+        os.interleave(n, move |_| {
+            *there.lock().unwrap() = Some(sessions(&rival, 3).move_session(place(), "/new/place", false));
+        });
+        let pruned = sessions(&os, 1).prune(&pruning, true).unwrap_or_else(|error| panic!("call {n}: {error}"));
+        let Some(theirs) = theirs.lock().unwrap().take() else { break };
+        assert_eq!(places(&os).len(), 1, "call {n}");
+        if theirs.is_ok() && pruned.sessions.is_empty() {
+            assert_eq!(places(&os), [moved_place()], "call {n}");
+            n_moved += 1;
+        }
+    }
+    assert!(n_moved > 3, "{n_moved}");
+}
+
+/// A session that another process restores while an undo brings it back is back, and the undo is done.
+#[test]
+fn an_undo_goes_on_if_a_session_is_back_already() {
+    let mut n_restored = 0;
+    for n in 1.. {
+        let os = machine();
+        sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap();
+        let rival = os.process(2000);
+        let theirs = Arc::new(Mutex::new(None));
+        let there = Arc::clone(&theirs);
+        os.interleave(n, move |_| *there.lock().unwrap() = Some(sessions(&rival, 3).restore("s1", false)));
+        let undone = sessions(&os, 2).undo(None, false);
+        let Some(theirs) = theirs.lock().unwrap().take() else { break };
+        if theirs.is_ok() && places(&os) == [place()] {
+            undone.unwrap_or_else(|error| panic!("call {n}: {error}"));
+            n_restored += 1;
+        }
+    }
+    assert!(n_restored > 3, "{n_restored}");
+}
+
 /// A session that lost its name while the command waited is not reported as deleted.
 #[test]
 fn a_deletion_that_comes_too_late_says_so() {

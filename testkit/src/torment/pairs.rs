@@ -126,11 +126,24 @@ fn outcomes(bench: &Bench, one: &Operation, other: &Operation) -> Outcomes {
     add(&[false, true]);
     add(&[true]);
     add(&[false]);
+    if one.name.starts_with("undo-") {
+        allowed.push(chosen_first(&stage(bench, one, other), one, other));
+    }
     allow_kept(one, other, &mut allowed);
     Outcomes { before, allowed }
 }
 
-/// A prune may keep a session because it is in use, and then only takes the others.
+/// An undo takes back the operation that was the last one when it began, also if the other one ends before it does so.
+fn chosen_first(stage: &Stage, one: &Operation, other: &Operation) -> (bool, bool, String) {
+    let last = stage.operations().unwrap_or_default().into_iter().next();
+    let mut undo = (one.args)(stage, "a");
+    undo.extend(last.map(|(_, _, id)| id));
+    let is_second_done = stage.run(&(other.args)(stage, "b")).is_done();
+    let is_first_done = stage.run(&undo).is_done();
+    (is_first_done, is_second_done, stage.picture().digest())
+}
+
+/// A prune may keep a session because it is in use, or miss one that is being made, and then only takes the others.
 fn allow_kept(one: &Operation, other: &Operation, allowed: &mut Vec<(bool, bool, String)>) {
     let without_gamma = |digest: &str| {
         let taken = |line: &str| match line.strip_prefix("cccc live ").and_then(|rest| rest.split_once(' ')) {
@@ -148,6 +161,10 @@ fn allow_kept(one: &Operation, other: &Operation, allowed: &mut Vec<(bool, bool,
         };
         let kept: Vec<_> = allowed.iter().map(kept).collect();
         allowed.extend(kept);
+        let missed =
+            |(one, other, digest): &(bool, bool, String)| (*one, *other, digest.replace("new trash ", "new live "));
+        let missed: Vec<_> = allowed.iter().map(missed).collect();
+        allowed.extend(missed);
     }
 }
 
@@ -189,7 +206,7 @@ fn judge(
 pub(super) fn at_once(bench: &Bench, stage: &Stage, one: &[String], other: &[String], call: &Call) -> (Ended, Ended) {
     let mut other = stage.command(other);
     let mut second = None;
-    let first = stopped_at(bench, stage, one, call, &mut || {
+    let (first, _) = stopped_at(bench, stage, one, call, &mut || {
         let mut child = other.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let began = Instant::now();
         while began.elapsed() < GRACE && child.try_wait().is_ok_and(|status| status.is_none()) {
@@ -201,13 +218,15 @@ pub(super) fn at_once(bench: &Bench, stage: &Stage, one: &[String], other: &[Str
 }
 
 /// Runs a command, and something else while it is stopped just after one of its calls, or has ended before it.
+///
+/// Returns how it ended, and whether it was stopped.
 pub(super) fn stopped_at(
     bench: &Bench,
     stage: &Stage,
     args: &[String],
     call: &Call,
     meanwhile: &mut dyn FnMut(),
-) -> Ended {
+) -> (Ended, bool) {
     let log = bench.path("stops");
     drop(fs::remove_file(&log));
     let inject = call.inject("signal=SIGSTOP");
@@ -232,7 +251,7 @@ pub(super) fn stopped_at(
     if n_stops == 0 {
         meanwhile();
     }
-    wait(child)
+    (wait(child), n_stops > 0)
 }
 
 fn is_running(child: &mut Child) -> bool {

@@ -14,6 +14,7 @@ pub(super) struct Report {
     n_lost: u64,
     n_wrong: u64,
     problems: Vec<String>,
+    remarks: Vec<String>,
     skipped: Vec<String>,
 }
 
@@ -59,6 +60,13 @@ impl Report {
         }
     }
 
+    /// A case did not go as planned, which is no problem by itself.
+    pub(super) fn remark(&mut self, what: String) {
+        if self.remarks.len() < MAX_SHOWN {
+            self.remarks.push(what);
+        }
+    }
+
     pub(super) fn skip(&mut self, Skipped(why): Skipped) {
         self.skipped.push(why);
     }
@@ -97,6 +105,9 @@ impl Report {
     pub(super) fn print_problems(&self) {
         for problem in &self.problems {
             println!("  {problem}");
+        }
+        for remark in &self.remarks {
+            println!("  ({remark})");
         }
     }
 }

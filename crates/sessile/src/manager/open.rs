@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sessile_core::date::to_iso;
 use sessile_core::entries::migrate_session_entries;
@@ -10,7 +11,7 @@ use sessile_core::json::{Json, Raw};
 use sessile_core::location::{check_session_id, file_name};
 use sessile_store::os::{Os, Stat};
 use sessile_store::planted::{self, Bug};
-use sessile_store::{FileState, WriteOptions, create_directory, file_state};
+use sessile_store::{FileState, HeldTurn, WriteOptions, create_directory, file_state};
 
 use super::SessionManager;
 use crate::environment::{Environment, Migrated, System};
@@ -22,6 +23,9 @@ use crate::place::{absolute, default_session_dir, given_dir};
 use crate::remember;
 use crate::session::{Awaiting, Backing, Session, line_of};
 use crate::world::World;
+
+/// How long an operation of another process is waited for before a session is opened.
+const REST: Duration = Duration::from_secs(2);
 
 /// What a caller may choose about a new session.
 #[derive(Clone, Debug, Default)]
@@ -198,6 +202,16 @@ impl Sessions {
             _ => Session::open_file(&self.world, &path)?,
         };
         self.opened(&path, None, None, session)
+    }
+
+    /// [`open_existing`](Self::open_existing) while no other process is in the middle of an operation on the session.
+    ///
+    /// A session that is being moved has its new directory in the header before it has its new place. So this waits
+    /// for the session's lock, at most two seconds: where there is no lock to be had, it opens the session all the same.
+    pub fn open_at_rest(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
+        let path = absolute(self.environment(), path.as_ref());
+        let _turn = HeldTurn::take(&self.world.os, &path, REST).ok();
+        self.open_existing(path)
     }
 
     fn opened(

@@ -142,7 +142,11 @@ impl Sessions {
             return Ok(pruned);
         }
         for (session, _) in &pruned.sessions {
-            self.deletable(&session.path)?;
+            if let Err(error) = self.deletable(&session.path)
+                && !self.is_elsewhere(session)
+            {
+                return Err(error);
+            }
         }
         let chosen = std::mem::take(&mut pruned.sessions);
         let recording = Recording::begin(&self.world, OperationKind::Prune, chosen.len(), None)?;
@@ -157,10 +161,11 @@ impl Sessions {
                     write_audit(&self.world, &recording.id, &session, last_used, &to)?;
                     pruned.sessions.push((session, last_used));
                 }
-                // A session that came into use since it was chosen stays, and the others go.
-                Err(
-                    SessionError::Store(StoreError::Busy { .. } | StoreError::Gone { .. }) | SessionError::InUse { .. },
-                ) => {
+                // A session that came into use or went elsewhere since it was chosen stays, and the others go.
+                Err(SessionError::Store(StoreError::Busy { .. }) | SessionError::InUse { .. }) => {
+                    pruned.kept.push(Kept { session, reason: Reason::InUse });
+                }
+                Err(_) if self.is_elsewhere(&session) => {
                     pruned.kept.push(Kept { session, reason: Reason::InUse });
                 }
                 Err(error) => return Err(error),
@@ -169,6 +174,11 @@ impl Sessions {
         pruned.operation = Some(recording.id.clone());
         recording.done();
         Ok(pruned)
+    }
+
+    /// Whether another process has moved or deleted a session.
+    fn is_elsewhere(&self, session: &SessionInfo) -> bool {
+        self.world.os().link_stat(&session.path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
     }
 
     /// Refuses a session whose file is not the one that was chosen to be pruned. To be called in its turn.

@@ -19,6 +19,7 @@ use super::delete::{Deletion, delete_one, trash};
 use super::log::{Operation, OperationKind, OperationState, Recording, process_of, settle_dead, turn_at_all};
 use super::relocate::{header_of, move_one};
 use super::reunite::{clear_place, is_stray_of};
+use super::settle::is_session;
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::manager::{SessionManager, Sessions};
@@ -199,15 +200,16 @@ impl Sessions {
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<Option<Step>, SessionError> {
         let (os, path) = (self.world.os(), &session.path);
-        let is_back = is_there(os, path);
+        // The trash first: a session that another process restores meanwhile is seen at its place.
         match to {
             TrashedTo::Trash(place) if is_there(os, &place.file) => {
-                if is_back && !are_one(os, path, &place.file) && !is_stray_of(self, path, &place.file)? {
-                    return Err(StoreError::Exists { path: path.clone() }.into());
+                if is_there(os, path) && !are_one(os, path, &place.file) && !is_stray_of(self, path, &place.file)? {
+                    let exists = || StoreError::Exists { path: path.clone() }.into();
+                    return if is_there(os, &place.file) { Err(exists()) } else { Ok(None) };
                 }
                 Ok(Some(Step::Restore { session: session.clone(), from: place.clone(), length: None }))
             }
-            _ if is_back => Ok(None),
+            _ if is_there(os, path) => Ok(None),
             TrashedTo::Trash(_) => Err(changed(format!("{} is no longer in the trash", path.display()))),
             TrashedTo::Program => {
                 Err(changed(format!("{} was handed to the program `trash`; it is in its trash", path.display())))
@@ -299,7 +301,17 @@ impl Sessions {
                 move_one(&self.world, recording, session, to, cwd_after.as_ref(), &check).map(drop)
             }
             Step::Delete { session, .. } => delete_one(&self.world, recording, session, Deletion::ToTrash).map(drop),
-            Step::Restore { session, from, .. } => self.restore_one(recording, session, from),
+            Step::Restore { session, from, .. } => match self.restore_one(recording, session, from) {
+                // Another process was faster, and what else is to be undone is undone.
+                Err(SessionError::Store(error))
+                    if error.is_not_found()
+                        && !is_there(self.world.os(), &from.file)
+                        && is_session(&self.world, session) =>
+                {
+                    Ok(())
+                }
+                restored => restored,
+            },
             Step::Create { .. } | Step::Rewrite { .. } | Step::Reunite { .. } => Ok(()),
         }
     }

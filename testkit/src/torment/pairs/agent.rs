@@ -1,88 +1,248 @@
 //! Operations on a session that a genuine pi has open, and writes to before, during and after.
+//!
+//! Without `--force` an operation must not take the session away. With it, what
+//! pi writes afterwards goes to the old place, and one of the commands that
+//! bring it back does so. In the end, all that pi was told is written is in the
+//! session.
 
-use serde_json::json;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
 
 use super::super::calls::{Call, calls_of};
-use super::super::operation::{OPERATIONS, Operation, Undo};
+use super::super::operation::{OPERATIONS, Operation};
 use super::super::report::Report;
-use super::super::store::{ALPHA, Stage};
+use super::super::store::{ALPHA, Ended, Picture, Stage};
 use super::super::{Bench, Skipped};
 use super::stopped_at;
 use crate::rpc::Peer;
 
-/// How many operations the short form tries.
-const SHORT: u32 = 4;
+/// How many cases the short form tries.
+const SHORT: u32 = 8;
+/// The operations that take a session away from where it is. They refuse to while pi uses it, unless they are forced.
+const TAKING: [&str; 4] = ["move", "delete", "delete-permanent", "undo-move"];
+
+/// An operation beside pi.
+#[derive(Clone, Copy)]
+struct Beside {
+    operation: &'static Operation,
+    is_forced: bool,
+}
+
+/// A command that brings entries at the old place back to their session.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Repair,
+    Undo,
+    Restore,
+}
+
+/// What came of a race in which nothing went wrong.
+struct Raced {
+    /// Whether pi wrote while the operation was stopped; else the operation ended before the call.
+    is_at_once: bool,
+    /// How many files without a header pi made at the old place.
+    n_strays: u64,
+    /// Why pi did not do as it was told.
+    trouble: Option<String>,
+}
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
-    // What has no session to open, pi cannot have open either.
-    let is_meant = |operation: &&Operation| !["restore", "undo-delete", "undo-prune"].contains(&operation.name);
-    let mut cases: Vec<(&Operation, Option<Call>)> = Vec::new();
-    for operation in OPERATIONS.iter().filter(is_meant) {
-        let stage = operation.stage(bench, "pairs");
-        let calls = calls_of(bench, &stage, &(operation.args)(&stage, "a"))?;
-        cases.extend(calls.into_iter().filter(|call| call.changes).map(|call| (operation, Some(call))));
+    let mut random = bench.random(600);
+    let mut besides = all();
+    let n_wanted = usize::try_from(bench.count(SHORT, 1)).unwrap();
+    while !bench.plan.is_long && besides.len() > n_wanted {
+        besides.swap_remove(random.below(besides.len()));
     }
-    if !bench.plan.is_long {
-        let mut random = bench.random(600);
-        let n_wanted = usize::try_from(bench.count(SHORT, 1)).unwrap();
-        while cases.len() > n_wanted {
-            cases.swap_remove(random.below(cases.len()));
+    let (mut n_cases, mut n_raced) = (0_u64, 0_u64);
+    for beside in besides {
+        let mut calls = beside.calls(bench)?;
+        if !bench.plan.is_long && !calls.is_empty() {
+            calls = vec![calls.swap_remove(random.below(calls.len()))];
+        }
+        for (call, way) in calls.iter().zip(beside.ways().iter().cycle()) {
+            if bench.is_over(report) {
+                return Ok(());
+            }
+            let case = format!("pi beside {}, stopped after {} {}, {way:?}", beside.name(), call.name, call.when);
+            n_cases += 1;
+            report.add("cases with pi", 1);
+            match beside.race(bench, call, *way) {
+                Ok(Raced { is_at_once, n_strays, trouble }) => {
+                    report.add("brought back from the old place", n_strays);
+                    if let Some(why) = trouble {
+                        report.add("pi ended or refused", 1);
+                        report.remark(format!("{case}: {why}"));
+                    } else if is_at_once {
+                        n_raced += 1;
+                        report.add("at once", 1);
+                    } else {
+                        report.add("ended before the call", 1);
+                    }
+                }
+                Err(problem) => report.accuse(&case, &problem),
+            }
         }
     }
-    for (operation, call) in cases {
-        let Some(call) = call else { continue };
-        report.add("races with pi", 1);
-        if let Err(problem) = race(bench, operation, &call) {
-            let case = format!("pi beside {}, stopped after {} {}", operation.name, call.name, call.when);
-            report.accuse(&case, &problem);
-        }
+    if n_raced * 2 <= n_cases {
+        report.blame(format!("pi raced in only {n_raced} of {n_cases} cases"));
     }
     Ok(())
 }
 
-fn race(bench: &Bench, operation: &Operation, call: &Call) -> Result<(), String> {
-    let stage = operation.stage(bench, "pairs");
-    let before = stage.picture();
-    let Some(path) = before.of(ALPHA).next().map(|seen| seen.path.to_string_lossy().into_owned()) else {
-        return Ok(());
-    };
-    let mut pi = Peer::pi(&stage.home, &["--session", &path]);
-    let mut acknowledged = Vec::new();
-    let mut write = |pi: &mut Peer, name: &str| {
-        let answered = pi.ask(&json!({"type": "set_session_name", "name": name}));
-        if answered.response["success"] == true {
-            acknowledged.push(name.to_owned());
+/// Every operation on a session that pi can have open, and those that need it also with `--force`.
+fn all() -> Vec<Beside> {
+    let is_meant = |operation: &&Operation| !["restore", "undo-delete", "undo-prune"].contains(&operation.name);
+    let mut besides = Vec::new();
+    for operation in OPERATIONS.iter().filter(is_meant) {
+        besides.push(Beside { operation, is_forced: false });
+        if TAKING.contains(&operation.name) {
+            besides.push(Beside { operation, is_forced: true });
         }
-    };
-    write(&mut pi, "pi before");
-    let args = (operation.args)(&stage, "a");
-    let ended = stopped_at(bench, &stage, &args, call, &mut || write(&mut pi, "pi during"));
-    write(&mut pi, "pi after");
-    drop(pi);
-    if ended.is_stuck {
-        return Err("stuck".to_owned());
     }
-    let context = |problem: String| format!("{problem} ({})", ended.words());
-    bring_back(&stage, operation, ended.is_done()).map_err(context)?;
-    let after = stage.picture();
-    after.check_kept(&before, operation.destroys).map_err(|problem| context(format!("LOST {problem}")))?;
-    after.check_once().map_err(context)?;
-    let is_destroyed = operation.destroys.contains(&ALPHA) && ended.is_done();
-    let names: Vec<&String> = after.of(ALPHA).flat_map(|seen| &seen.names).collect();
-    match acknowledged.iter().find(|name| !names.contains(name) && !is_destroyed) {
-        Some(lost) => Err(context(format!("LOST what pi wrote: {lost:?}; there are {names:?}"))),
-        None => Ok(()),
+    besides
+}
+
+/// A pi that has the session open, in the session's directory, and what it was told is written.
+struct Agent {
+    peer: Peer,
+    acknowledged: Vec<&'static str>,
+    /// Why it did not do as it was told, the first time.
+    trouble: Option<String>,
+}
+
+impl Agent {
+    /// Starts pi, and has it write for the first time.
+    fn start(stage: &Stage, before: &Picture) -> Result<Self, String> {
+        let seen = before.of(ALPHA).next().ok_or("there is no session to open")?;
+        let peer = Peer::pi_in(Path::new(&seen.cwd), &stage.home, &["--session", &seen.path.to_string_lossy()]);
+        let mut agent = Self { peer, acknowledged: Vec::new(), trouble: None };
+        agent.write("pi before");
+        match agent.trouble.take() {
+            Some(trouble) => Err(trouble),
+            None => Ok(agent),
+        }
+    }
+
+    fn write(&mut self, name: &'static str) {
+        let answered = self.peer.try_ask(&json!({"type": "set_session_name", "name": name}));
+        let trouble = match answered {
+            Some(answered) if answered.response["success"] == true => {
+                self.acknowledged.push(name);
+                return;
+            }
+            Some(answered) => format!("pi refused {name:?}: {:.200}", answered.response["error"]),
+            None => format!("pi ended at {name:?}"),
+        };
+        self.trouble.get_or_insert(trouble);
     }
 }
 
-/// Has what pi wrote beside a session that went elsewhere come back to it.
-fn bring_back(stage: &Stage, operation: &Operation, is_done: bool) -> Result<(), String> {
-    stage.listed()?;
-    if is_done && operation.undo == Undo::Last && stage.picture().of(ALPHA).all(|seen| seen.is_in_trash) {
-        let undone = stage.run(&["undo", "--json"].map(str::to_owned));
-        if !undone.is_done() {
-            return Err(format!("cannot be undone: {}", undone.words()));
+impl Beside {
+    fn name(self) -> String {
+        format!("{}{}", self.operation.name, if self.is_forced { " --force" } else { "" })
+    }
+
+    fn args(self, stage: &Stage) -> Vec<String> {
+        let mut args = (self.operation.args)(stage, "a");
+        args.extend(self.is_forced.then(|| "--force".to_owned()));
+        args
+    }
+
+    /// What brings back entries that went to the old place.
+    fn ways(self) -> &'static [Way] {
+        match self.operation.name {
+            "move" => &[Way::Repair, Way::Undo],
+            "delete" => &[Way::Repair, Way::Undo, Way::Restore],
+            _ => &[Way::Repair],
         }
+    }
+
+    /// The calls that change something, as they are while pi has the session open.
+    fn calls(self, bench: &Bench) -> Result<Vec<Call>, Skipped> {
+        let stage = self.operation.stage(bench, "pairs");
+        let _agent = Agent::start(&stage, &stage.picture()).map_err(Skipped)?;
+        let calls = calls_of(bench, &stage, &self.args(&stage))?;
+        Ok(calls.into_iter().filter(|call| call.changes).collect())
+    }
+
+    fn race(self, bench: &Bench, call: &Call, way: Way) -> Result<Raced, String> {
+        let stage = self.operation.stage(bench, "pairs");
+        let before = stage.picture();
+        let mut agent = match Agent::start(&stage, &before) {
+            Ok(agent) => agent,
+            Err(why) => return Ok(Raced { is_at_once: false, n_strays: 0, trouble: Some(why) }),
+        };
+        let args = self.args(&stage);
+        let (ended, is_at_once) = stopped_at(bench, &stage, &args, call, &mut || agent.write("pi during"));
+        agent.write("pi after");
+        let Agent { peer, acknowledged, trouble } = agent;
+        drop(peer);
+        let n_strays = stage.picture().strays.len() as u64;
+        self.judge(&stage, &before, &acknowledged, &ended, way)
+            .map_err(|problem| format!("{problem} (pi wrote {acknowledged:?}; {})", ended.words()))?;
+        Ok(Raced { is_at_once, n_strays, trouble })
+    }
+
+    fn judge(
+        self,
+        stage: &Stage,
+        before: &Picture,
+        acknowledged: &[&str],
+        ended: &Ended,
+        way: Way,
+    ) -> Result<(), String> {
+        if ended.is_stuck {
+            return Err("stuck".to_owned());
+        }
+        let is_taken = TAKING.contains(&self.operation.name) && ended.is_done();
+        if is_taken && !self.is_forced {
+            return Err("taken away although pi uses it".to_owned());
+        }
+        if is_taken {
+            way.bring_back(stage)?;
+        }
+        repair_damaged(stage)?;
+        stage.listed()?;
+        let after = stage.picture();
+        after.check_kept(before, self.operation.destroys).map_err(|problem| format!("LOST {problem}"))?;
+        after.check_once()?;
+        let is_destroyed = is_taken && self.operation.destroys.contains(&ALPHA);
+        // Of a session that is gone for good, only what came after the end is kept, in a session of its own.
+        let is_kept = |name: &str| !is_destroyed || name == "pi after";
+        let sessions = after.sessions.iter().filter(|seen| is_destroyed || seen.id == ALPHA);
+        let names: Vec<&String> = sessions.flat_map(|seen| &seen.names).collect();
+        match acknowledged.iter().find(|name| is_kept(name) && !names.iter().any(|there| there == *name)) {
+            Some(lost) => Err(format!("LOST what pi wrote: {lost:?}; there are {names:?}")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Way {
+    fn bring_back(self, stage: &Stage) -> Result<(), String> {
+        let args: &[&str] = match self {
+            // Done for every file that is not a session, below.
+            Self::Repair => return Ok(()),
+            Self::Undo => &["undo", "--force", "--json"],
+            Self::Restore => &["restore", ALPHA, "--json"],
+        };
+        must(stage, args)
+    }
+}
+
+fn must(stage: &Stage, args: &[&str]) -> Result<(), String> {
+    let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+    let ended = stage.run(&args);
+    if ended.is_done() { Ok(()) } else { Err(format!("{} does not work: {}", args.join(" "), ended.words())) }
+}
+
+/// Repairs every file that cannot be read as a session.
+fn repair_damaged(stage: &Stage) -> Result<(), String> {
+    let ended = stage.run(&["list", "--damaged", "--all", "--json"].map(str::to_owned));
+    let files: Vec<Value> = serde_json::from_str(&ended.out).map_err(|error| format!("list --damaged: {error}"))?;
+    for path in files.iter().filter_map(|file| file["path"].as_str()).map(PathBuf::from) {
+        must(stage, &["repair", &path.to_string_lossy(), "--json"])?;
     }
     Ok(())
 }

@@ -326,6 +326,44 @@ fn new_sessions_have_their_names_only_once_they_are_whole() {
     }
 }
 
+/// Another process that takes a new session away comes before it has its name, or after the one that made it.
+#[test]
+fn a_new_session_is_not_taken_away_before_it_is_open() {
+    let make: [(&str, OperationKind, fn(&Sessions) -> Result<(), SessionError>); 2] = [
+        ("clone", OperationKind::Clone, |sessions| sessions.fork_from(place(), "/proj", None, None).map(drop)),
+        ("fork", OperationKind::Fork, |sessions| {
+            sessions.open_existing(place())?.create_branched_session("a").map(drop)
+        }),
+    ];
+    for (name, kind, act) in make {
+        let mut n_taken = 0;
+        for n in 1.. {
+            let os = machine();
+            let theirs = Arc::new(Mutex::new(None));
+            let (there, rival) = (Arc::clone(&theirs), os.process(2000));
+            os.interleave(n, move |_| {
+                let theirs = sessions(&rival, 3);
+                let listed = theirs.list_all(None, &mut ListOptions::default()).unwrap();
+                let new: Vec<PathBuf> = listed.into_iter().map(|it| it.path).filter(|path| *path != place()).collect();
+                *there.lock().unwrap() = Some(new.len());
+                if !new.is_empty() {
+                    drop(theirs.despite_users().delete(&new, Deletion::ToTrash, false));
+                }
+            });
+            act(&sessions(&os, 2).noting_new_files_as(kind))
+                .unwrap_or_else(|error| panic!("{name}, call {n}: {error}"));
+            let Some(n_new) = theirs.lock().unwrap().take() else { break };
+            n_taken += n_new;
+            let copies = os.snapshot().into_keys().filter(|path| {
+                let path = path.to_string_lossy();
+                path.ends_with(".jsonl") && !path.contains("_s1") && !path.contains("state")
+            });
+            assert_eq!(copies.count(), 1, "{name}, call {n}");
+        }
+        assert!(n_taken > 2, "{name}: {n_taken}");
+    }
+}
+
 /// A session that was appended to since it was chosen to be pruned stays.
 #[test]
 fn pruning_looks_again_under_the_lock() {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::StoreError;
-use crate::os::{FileKind, Mode, Os, OsFile, append_fully, read_fully, read_upto};
+use crate::os::{FileKind, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto};
 use crate::planted::{self, Bug};
+use crate::rewrite::NewTurn;
 
 /// Makes a directory and what is missing above it, with mode 0700. One that exists is left as it is.
 ///
@@ -100,6 +101,17 @@ impl Prepared<'_> {
             return Err(error);
         }
         Ok(file)
+    }
+}
+
+impl Prepared<'_> {
+    /// [`publish`](Self::publish) with the turn at the new session, so that no other process takes it away meanwhile.
+    pub fn publish_in_turn(self) -> Result<NewTurn, StoreError> {
+        if let Some(file) = &self.file {
+            // No other process knows the file. Where there are no locks, there is no turn to be had.
+            drop(file.try_lock(Lock::Exclusive));
+        }
+        self.publish().map(NewTurn::of)
     }
 }
 

@@ -31,6 +31,13 @@ pub struct NewTurn {
     _file: Box<dyn OsFile>,
 }
 
+impl NewTurn {
+    /// The turn that a locked file stands for.
+    pub(crate) fn of(file: Box<dyn OsFile>) -> Self {
+        Self { _file: file }
+    }
+}
+
 /// Swaps in a new version of a file and keeps the original beside it.
 ///
 /// The caller holds the turn of the session's log. `write` writes the new
@@ -249,7 +256,7 @@ impl ToolLock {
             // Its writers may have been told that the disk has it, and so it had, in the old file.
             sync(new.as_ref(), path)?;
         }
-        Ok(Rewritten { original, turn: Some(NewTurn { _file: new }) })
+        Ok(Rewritten { original, turn: Some(NewTurn::of(new)) })
     }
 }
 

@@ -164,7 +164,7 @@ impl SessionManager {
             let (os, is_durable) = (self.world.os(), self.world.is_on_disk());
             let prepared = prepare_file(os, file, is_durable, &mut |out| write(out, file))?;
             let session = SessionPlace { path: file.clone(), id: header.id() };
-            publish(&self.world, prepared, session, self.session_file().map(Path::to_path_buf))?;
+            let _turn = publish(&self.world, prepared, session, self.session_file().map(Path::to_path_buf))?;
             return Session::open_file(&self.world, file);
         }
         let mut bytes = Vec::new();

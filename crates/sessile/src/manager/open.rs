@@ -310,7 +310,7 @@ impl Sessions {
         self.make_directory(&dir)?;
         let path = session_path(&dir, &header);
         let prepared = original.copy_behind(&self.world, &line_of(header.json().raw()), &path)?;
-        publish(&self.world, prepared, SessionPlace { path: path.clone(), id: header.id() }, Some(source))?;
+        let _turn = publish(&self.world, prepared, SessionPlace { path: path.clone(), id: header.id() }, Some(source))?;
         original.save_copied_outline(&self.world, &line_of(header.json().raw()), &path);
         self.open(path, Some(&dir), Some(&cwd))
     }

@@ -9,7 +9,7 @@ use sessile_core::date::{parse_utc_iso, to_iso};
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_store::os::{Lock, Mode, OsFile, append_fully, read_upto};
 use sessile_store::planted::{self, Bug};
-use sessile_store::{Prepared, StoreError, append_notes, create_directory, read_head, replace_file};
+use sessile_store::{NewTurn, Prepared, StoreError, append_notes, create_directory, read_head, replace_file};
 
 use super::delete::PATIENCE;
 use super::relocate::with_ending;
@@ -350,18 +350,20 @@ impl Drop for Recording<'_> {
 }
 
 /// Gives a new session's file its name, as an operation if the caller wants that.
+///
+/// Returns the turn at it, to be held until it is open: another process may be waiting to take it away.
 pub(crate) fn publish(
     world: &World,
     prepared: Prepared<'_>,
     session: SessionPlace,
     source: Option<PathBuf>,
-) -> Result<(), SessionError> {
-    let Some(kind) = world.noted_as else { return Ok(prepared.publish().map(drop)?) };
+) -> Result<NewTurn, SessionError> {
+    let Some(kind) = world.noted_as else { return Ok(prepared.publish_in_turn()?) };
     let recording = Recording::begin(world, kind, 1, None)?;
     let step = Step::Create { session, length: prepared.length(), source };
-    recording.step(&step, || Ok(prepared.publish().map(drop)?))?;
+    let turn = recording.step(&step, || Ok(prepared.publish_in_turn()?))?;
     recording.done();
-    Ok(())
+    Ok(turn)
 }
 
 /// Replaces a session's file by a new version, as an operation of this kind if there is one.

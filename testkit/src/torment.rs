@@ -71,9 +71,6 @@ const ROWS: [Row; 10] = [
     ("pairs", pairs::run),
 ];
 
-/// The rows that run when none is asked for. The others find defects that are known and not mended yet.
-const ENABLED: &[&str] = &["kill", "writers", "rewrites", "powerloss", "limits", "syscalls", "stopped", "symlinks"];
-
 /// The bugs that show in a row of this bench, and in which, or in which part of it. The others need the simulated bench.
 const PLANTS: &[(Bug, &str)] = &[
     (Bug::NoSeal, "kill"),
@@ -177,10 +174,7 @@ pub fn run(plan: &Plan, program: &Path) -> bool {
 
 /// Whether a row runs: the one that was asked for, or every one.
 fn is_wanted(plan: &Plan, name: &str) -> bool {
-    if let Some(only) = &plan.only {
-        return only.split(':').next() == Some(name);
-    }
-    plan.is_long || ENABLED.contains(&name)
+    plan.only.as_ref().is_none_or(|only| only.split(':').next() == Some(name))
 }
 
 /// The bug of this name.

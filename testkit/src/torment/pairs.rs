@@ -139,13 +139,14 @@ fn outcomes(bench: &Bench, one: &Operation, other: &Operation) -> Outcomes {
 /// Two operations on several sessions may meet at each of them in another order.
 fn allow_each(allowed: &mut Vec<(bool, bool, String)>) {
     let session = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
-    for (one, other, digest) in allowed.clone() {
-        for (_, _, another) in allowed.clone() {
+    let known = allowed.clone();
+    for (one, other, digest) in &known {
+        for (_, _, another) in &known {
             for (place, line) in digest.lines().enumerate() {
-                let mut lines: Vec<&str> = digest.lines().collect();
                 let Some(theirs) = another.lines().find(|theirs| session(theirs) == session(line)) else { continue };
+                let mut lines: Vec<&str> = digest.lines().collect();
                 lines[place] = theirs;
-                allowed.push((one, other, lines.join("\n")));
+                allowed.push((*one, *other, lines.join("\n")));
             }
         }
     }

@@ -329,13 +329,14 @@ fn new_sessions_have_their_names_only_once_they_are_whole() {
 /// Another process that takes a new session away comes before it has its name, or after the one that made it.
 #[test]
 fn a_new_session_is_not_taken_away_before_it_is_open() {
-    let make: [(&str, OperationKind, fn(&Sessions) -> Result<(), SessionError>); 2] = [
-        ("clone", OperationKind::Clone, |sessions| sessions.fork_from(place(), "/proj", None, None).map(drop)),
-        ("fork", OperationKind::Fork, |sessions| {
-            sessions.open_existing(place())?.create_branched_session("a").map(drop)
-        }),
+    let make: [(OperationKind, Act); 2] = [
+        (OperationKind::Clone, ("clone", |sessions| sessions.fork_from(place(), "/proj", None, None).map(|_| None))),
+        (
+            OperationKind::Fork,
+            ("fork", |sessions| sessions.open_existing(place())?.create_branched_session("a").map(|_| None)),
+        ),
     ];
-    for (name, kind, act) in make {
+    for (kind, (name, act)) in make {
         let mut n_taken = 0;
         for n in 1.. {
             let os = machine();

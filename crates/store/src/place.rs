@@ -84,6 +84,7 @@ impl Prepared<'_> {
     }
 
     /// Makes the file look as if it was last written to then, in milliseconds since 1970.
+    #[must_use]
     pub fn modified_at(self, modified_ms: i64) -> Self {
         drop(self.os.set_modified(&self.temporary, modified_ms));
         self

@@ -226,7 +226,7 @@ impl ToolLock {
         let Self { os, session: path, .. } = self;
         let stat = os.link_stat(path).map_err(StoreError::io("look at", path))?;
         if stat.kind != FileKind::Regular {
-            return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());
+            return Err(StoreError::NotRegular { path: path.clone() }.into());
         }
         let old = os.open(path, Mode::Append).map_err(StoreError::io("open for writing", path))?;
         if planted::has(Bug::RewriteInPlace) {

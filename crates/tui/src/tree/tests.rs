@@ -352,7 +352,8 @@ fn a_summary_is_undone_like_any_other_move() {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test plays the other program")]
 fn a_session_that_was_edited_since_it_was_saved_is_shown_as_it_is() {
-    use std::io::Write;
+    use std::fmt::Write;
+    use std::io::Write as _;
     use std::os::unix::fs::FileExt;
 
     let dir = tempfile::tempdir().unwrap();
@@ -362,10 +363,12 @@ fn a_session_that_was_edited_since_it_was_saved_is_shown_as_it_is() {
         r#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}"#.to_owned();
     for number in 0..4000 {
         let parent = if number == 0 { "null".to_owned() } else { format!("\"{:08x}\"", number - 1) };
-        text += &format!(
+        write!(
+            text,
             "\n{{\"type\":\"message\",\"id\":\"{number:08x}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:00.000Z\",\
              \"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"answer {number} {padding}\"}}],\"timestamp\":1}}}}"
-        );
+        )
+        .unwrap();
     }
     text += "\n";
     std::fs::write(&path, &text).unwrap();

@@ -79,7 +79,6 @@ const PLANTS: &[(Bug, &str)] = &[
     (Bug::AcknowledgeBeforeSync, "powerloss"),
     (Bug::NoDirectorySync, "syscalls"),
     (Bug::FailureForgotten, "operations:name"),
-    (Bug::RenameReplaces, "pairs:import+import"),
     (Bug::NoTemporaryName, "operations:import"),
     (Bug::FailedUndoCounts, "operations:undo-delete"),
     (Bug::TwoUndosAtOnce, "pairs:undo-name+undo-name"),

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod damage;
 pub mod machine;
 pub mod model;
+pub mod names;
 pub mod planted;
 pub mod power;
 pub mod race;

@@ -1,7 +1,7 @@
 //! The deterministic torture bench, in a size that suits every run of the tests.
 #![expect(clippy::print_stdout, reason = "counts and seeds are what one wants to know")]
 
-use sessile_testkit::torture::{Effort, Outcome, clock, damage, machine, power, race, sweep};
+use sessile_testkit::torture::{Effort, Outcome, clock, damage, machine, names, power, race, sweep};
 
 fn check(outcome: &Outcome) {
     println!("{outcome}");
@@ -76,4 +76,9 @@ fn a_file_with_any_bit_flipped_can_be_written_to() {
 #[test]
 fn whenever_the_clock_is_set_nothing_acknowledged_is_lost() {
     check(&clock::clocks(&Effort { n_cases: 20_000, ..Effort::default() }));
+}
+
+#[test]
+fn a_file_of_another_program_that_takes_a_name_stays() {
+    check(&names::taken_names(&Effort::default()));
 }

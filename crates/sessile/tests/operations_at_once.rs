@@ -418,22 +418,39 @@ fn a_session_that_goes_elsewhere_does_not_end_a_pruning() {
 /// A session that another process restores while an undo brings it back is back, and the undo is done.
 #[test]
 fn an_undo_goes_on_if_a_session_is_back_already() {
-    let mut n_restored = 0;
+    let other = place().with_file_name("2025-01-01T00-00-00-000Z_s2.jsonl");
+    let (mut n_restored, mut n_told) = (0, 0);
     for n in 1.. {
-        let os = machine();
-        sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap();
-        let rival = os.process(2000);
-        let theirs = Arc::new(Mutex::new(None));
-        let there = Arc::clone(&theirs);
-        os.interleave(n, move |_| *there.lock().unwrap() = Some(sessions(&rival, 3).restore("s1", false)));
-        let undone = sessions(&os, 2).undo(None, false);
-        let Some(theirs) = theirs.lock().unwrap().take() else { break };
-        if theirs.is_ok() && places(&os) == [place()] {
-            undone.unwrap_or_else(|error| panic!("call {n}: {error}"));
-            n_restored += 1;
+        for deletes_both in [true, false] {
+            let os = machine();
+            let text = String::from_utf8(os.read_file(place()).unwrap()).unwrap();
+            os.foreign_append(&other, text.replace("\"s1\"", "\"s2\""));
+            let deleted = if deletes_both { vec![place(), other.clone()] } else { vec![place()] };
+            sessions(&os, 1).despite_users().delete(&deleted, Deletion::ToTrash, false).unwrap();
+            let rival = os.process(2000);
+            let theirs = Arc::new(Mutex::new(None));
+            let there = Arc::clone(&theirs);
+            os.interleave(n, move |_| *there.lock().unwrap() = Some(sessions(&rival, 3).restore("s1", false)));
+            let undone = sessions(&os, 2).undo(None, false);
+            let Some(theirs) = theirs.lock().unwrap().take() else {
+                assert!(n_restored > 3 && n_told > 0, "{n_restored} {n_told}");
+                return;
+            };
+            if theirs.is_err() || places(&os) != [place()] {
+                continue;
+            }
+            match undone {
+                Ok(_) if deletes_both => {
+                    assert!(os.read_file(&other).is_some(), "call {n}");
+                    n_restored += 1;
+                }
+                // Nothing was left to be undone, or the restoration was the last operation.
+                Ok(undone) => assert_eq!(undone.steps, [], "call {n}"),
+                Err(SessionError::ChangedSince { .. }) if !deletes_both => n_told += 1,
+                Err(error) => panic!("call {n}: {error}"),
+            }
         }
     }
-    assert!(n_restored > 3, "{n_restored}");
 }
 
 /// A session that lost its name while the command waited is not reported as deleted.

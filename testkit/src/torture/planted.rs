@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 
 use sessile_store::planted::{Bug, OF_OPERATIONS, OF_WRITING, plant};
 
-use super::{Effort, ROWS, Row, model, words_of};
+use super::{Effort, ROWS, Row, model, names, words_of};
 
 /// How a planted bug fared.
 #[derive(Clone, Debug)]
@@ -36,23 +36,22 @@ pub fn every_bug_of_writing() -> Vec<Planted> {
     planted
 }
 
-/// Plants every bug of operations that the model can show, and runs histories until one fails.
+/// Plants every bug of operations that the simulated system can show, and runs rows until one fails.
 ///
 /// The others need real processes: `cargo xtask torture --plant all` shows all of them.
 pub fn every_bug_of_operations() -> Vec<Planted> {
     let effort = Effort { seed: 1, n_cases: 3000, stops_at_first: true, ..Effort::default() };
     let planted = each(
         &mut OF_OPERATIONS.into_iter().filter(|bug| !IN_PROCESSES.contains(bug)),
-        &[("model", model::histories)],
+        &[("taken names", names::taken_names), ("model", model::histories)],
         &effort,
     );
     plant(None);
     planted
 }
 
-/// The bugs of operations that no history of the model shows.
-const IN_PROCESSES: [Bug; 8] = [
-    Bug::RenameReplaces,
+/// The bugs of operations that only real processes show.
+const IN_PROCESSES: [Bug; 7] = [
     Bug::FailedUndoCounts,
     Bug::TwoUndosAtOnce,
     Bug::UndoUnchecked,

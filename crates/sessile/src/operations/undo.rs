@@ -73,15 +73,21 @@ impl Sessions {
         }
         let recording = Recording::begin(&self.world, OperationKind::Undo, steps.len(), Some(&operation.id))?;
         let changed = |what: String| SessionError::ChangedSince { id: operation.id.clone(), what };
+        let mut done = Vec::with_capacity(steps.len());
         for step in &steps {
-            self.undo_step(&recording, step, &changed)?;
+            if self.undo_step(&recording, step, &changed)? {
+                done.push(step.clone());
+            }
+        }
+        if done.is_empty() && !steps.is_empty() {
+            return Err(changed("another process has restored what it had deleted".to_owned()));
         }
         for step in &operation.steps {
             self.drop_original(step);
         }
         let id = Some(recording.id.clone());
         recording.done();
-        Ok(Undone { operation, id, steps })
+        Ok(Undone { operation, id, steps: done })
     }
 
     fn wanted(&self, id: &str) -> Result<(Operation, Vec<Step>), SessionError> {
@@ -270,12 +276,14 @@ impl Sessions {
     }
 
     /// Does one step of an undo, after looking again once no other process of ours can change the session.
+    ///
+    /// False if another process has just restored the session.
     fn undo_step(
         &self,
         recording: &Recording<'_>,
         step: &Step,
         changed: &dyn Fn(String) -> SessionError,
-    ) -> Result<(), SessionError> {
+    ) -> Result<bool, SessionError> {
         match step {
             Step::Name { session, .. } | Step::Label { session, .. } | Step::Leaf { session, .. } => {
                 let mut manager = self.open_existing(&session.path)?;
@@ -288,7 +296,7 @@ impl Sessions {
                         return Ok(());
                     }
                     recording.step(step, || apply(manager, step, None)).map(drop)
-                })
+                })?;
             }
             Step::Move { session, to, cwd_before, cwd_after, .. } => {
                 let check = |cwd: Option<&Json>| {
@@ -298,9 +306,9 @@ impl Sessions {
                     Err(changed(format!("{} has another header by now", session.path.display())))
                 };
                 clear_place(self, recording, to, session)?;
-                move_one(&self.world, recording, session, to, cwd_after.as_ref(), &check).map(drop)
+                move_one(&self.world, recording, session, to, cwd_after.as_ref(), &check)?;
             }
-            Step::Delete { session, .. } => delete_one(&self.world, recording, session, Deletion::ToTrash).map(drop),
+            Step::Delete { session, .. } => drop(delete_one(&self.world, recording, session, Deletion::ToTrash)?),
             Step::Restore { session, from, .. } => match self.restore_one(recording, session, from) {
                 // Another process was faster, and what else is to be undone is undone.
                 Err(SessionError::Store(error))
@@ -308,12 +316,13 @@ impl Sessions {
                         && !is_there(self.world.os(), &from.file)
                         && is_session(&self.world, session) =>
                 {
-                    Ok(())
+                    return Ok(false);
                 }
-                restored => restored,
+                restored => restored?,
             },
-            Step::Create { .. } | Step::Rewrite { .. } | Step::Reunite { .. } => Ok(()),
+            Step::Create { .. } | Step::Rewrite { .. } | Step::Reunite { .. } => {}
         }
+        Ok(true)
     }
 
     /// Removes what a move kept of a file, if the file is that again, and perhaps more.

@@ -1,0 +1,101 @@
+//! Another program takes the name of a new file just before every system call of the operation that makes it.
+//!
+//! The file of the other program must stay as it is, whatever becomes of the operation.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sessile::{SessionError, Sessions};
+
+use super::{Effort, Outcome};
+use crate::Replay;
+use crate::sim::SimOs;
+
+const NOW_MS: i64 = 1_763_164_800_000;
+const NAME: &str = "2025-01-01T00-00-00-000Z_s1.jsonl";
+const SESSION: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}
+{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hi","timestamp":1}}
+"#;
+const FOREIGN: &[u8] = b"what another program wrote\n";
+
+/// An operation that makes a file of a known name.
+struct Making {
+    name: &'static str,
+    /// Where the session is before.
+    source: &'static str,
+    /// The directory that the new file goes to.
+    directory: &'static str,
+    act: fn(&Sessions, &Path) -> Result<(), SessionError>,
+}
+
+const STORE: &str = "/home/u/.pi/agent/sessions";
+
+const MAKINGS: [Making; 2] = [
+    Making {
+        name: "import",
+        source: "/in",
+        directory: "/home/u/.pi/agent/sessions/--proj--",
+        act: |sessions, source| sessions.import(&[source.to_path_buf()], None, None, false).map(drop),
+    },
+    Making {
+        name: "move to another file system",
+        source: "/home/u/.pi/agent/sessions/--proj--",
+        directory: "/home/u/.pi/agent/sessions/--other--",
+        act: |sessions, source| sessions.move_session(source, "/other", false).map(drop),
+    },
+];
+
+/// Every operation that makes a file of a known name, and every call of it.
+pub fn taken_names(effort: &Effort) -> Outcome {
+    let mut outcome = Outcome::new("taken names", effort);
+    for making in &MAKINGS {
+        for n in 1.. {
+            let mut is_reached = true;
+            outcome.case(
+                || format!("{}, the name taken before call {n}", making.name),
+                || {
+                    is_reached = attempt(making, n)?;
+                    Ok(())
+                },
+            );
+            if !is_reached || outcome.is_over() {
+                break;
+            }
+        }
+    }
+    outcome
+}
+
+/// Whether there is a call of this number.
+fn attempt(making: &Making, n: u64) -> Result<bool, String> {
+    let os = SimOs::new();
+    let (source, target) = (Path::new(making.source).join(NAME), Path::new(making.directory).join(NAME));
+    os.make_directories(STORE);
+    os.make_directories(making.source);
+    if making.source != "/in" {
+        os.mount(making.directory);
+    }
+    os.make_directories(making.directory);
+    os.foreign_append(&source, SESSION);
+    os.settle();
+    let (is_reached, is_taken) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (reached, taken, place) = (Arc::clone(&is_reached), Arc::clone(&is_taken), target.clone());
+    os.on_call(n, move |world| {
+        reached.store(true, Ordering::SeqCst);
+        if world.read_file(&place).is_none() {
+            world.foreign_append(&place, FOREIGN);
+            taken.store(true, Ordering::SeqCst);
+        }
+    });
+    let environment = Replay::new(NOW_MS, 1);
+    environment.set_home("/home/u");
+    environment.set_current_dir("/proj");
+    let state = Some(PathBuf::from("/home/u/state"));
+    let sessions = Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(state);
+    let ended = (making.act)(&sessions.despite_users(), &source);
+    if is_taken.load(Ordering::SeqCst) && os.read_file(&target).as_deref() != Some(FOREIGN) {
+        return Err(format!("the file of the other program is gone: {ended:?}"));
+    }
+    Ok(is_reached.load(Ordering::SeqCst))
+}

@@ -12,7 +12,7 @@ use super::{Bench, Skipped};
 
 const FAULTS: [&str; 3] = ["signal=KILL", "error=ENOSPC", "error=EIO"];
 /// How many faults of each operation the short form tries.
-const SHORT: usize = 6;
+const SHORT: usize = 20;
 
 /// What a store looks like before an operation, after it, and after it was done twice.
 struct Outcomes {

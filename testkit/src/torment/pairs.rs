@@ -22,7 +22,7 @@ use super::store::{Ended, Picture, Stage, wait};
 use super::{Bench, Skipped};
 
 /// How many pairs the short form tries, each at one call.
-const SHORT: usize = 60;
+const SHORT: usize = 200;
 /// How long the second process gets before it counts as waiting for the first.
 const GRACE: Duration = Duration::from_millis(80);
 /// How long a process may be stopped at a call, or not come to it.

@@ -15,7 +15,7 @@ use super::super::{Bench, Skipped};
 use super::{Outcomes, judge, stage};
 
 /// How many pairs the short form tries.
-const SHORT: u32 = 12;
+const SHORT: u32 = 40;
 /// How often each call is held up in the long form: at its first time, its second, and so on.
 const TIMES: u64 = 10;
 /// The calls that are held up.

@@ -187,13 +187,14 @@ impl<'o> Damage<'o> {
                     Parsed::Kept(head) => (named_parent(&head.parent), head.time),
                     _ => (None, None),
                 };
-                let (line, at) = (run.line_of(record.range.start), run.place(&record.range));
+                let (line, at) = (run.line_of(damaged, record.range.start), run.place(&record.range));
                 let (is_header, id, bytes) = (record.is_header, record.id.clone(), bytes.to_vec());
                 hidden.push(Hidden { line, at, fate, is_header, id, parent, time, bytes });
                 taken.push(record.range.clone());
             }
         }
-        let rests: Vec<Rest> = damaged.rests(&run.bytes, &taken).into_iter().map(|range| run.rest(range)).collect();
+        let rests: Vec<Rest> =
+            damaged.rests(&run.bytes, &taken).into_iter().map(|range| run.rest(damaged, range)).collect();
         let first_header = hidden.iter().find(|found| found.is_header && found.fate == Fate::ComesBack).map(|it| it.at);
         let is_header_first = first_header.is_none_or(|header| {
             let is_early = |rest: &&Rest| rest.at.offset < header.offset;
@@ -306,11 +307,14 @@ impl Run {
         Span { offset: self.start + range.start as u64, len: range.len() as u64 }
     }
 
-    fn line_of(&self, at: usize) -> u64 {
-        self.line + n_newlines(&self.bytes[..at])
+    /// The number of the line that holds an offset in some damaged lines.
+    ///
+    /// Counted from the first of them: a run may have as many damaged lines as bytes.
+    fn line_of(&self, damaged: &Damaged, at: usize) -> u64 {
+        self.line + damaged.line as u64 + n_newlines(&self.bytes[damaged.range.start..at])
     }
 
-    fn rest(&self, range: Range<usize>) -> Rest {
+    fn rest(&self, damaged: &Damaged, range: Range<usize>) -> Rest {
         let bytes = &self.bytes[range.clone()];
         let beginning = Beginning::of(bytes).filter(|_| bytes.len() <= MOST_KEPT);
         let is_readable = matches!(head::read(bytes), Parsed::Kept(_));
@@ -318,7 +322,7 @@ impl Run {
         let is_needed = (is_readable || id.is_some()) && bytes.len() <= MOST_KEPT;
         let at = self.place(&range);
         Rest {
-            line: self.line_of(range.start),
+            line: self.line_of(damaged, range.start),
             is_last: at.end() >= self.end,
             at,
             bytes: if is_needed { bytes.to_vec() } else { Vec::new() },
@@ -331,5 +335,5 @@ impl Run {
 }
 
 fn n_newlines(bytes: &[u8]) -> u64 {
-    bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum()
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }

@@ -126,10 +126,6 @@ impl Sessions {
         if let Some(caches) = self.world.caches() {
             caches.check_outline(&path);
         }
-        let headed = Spliced::new(&stored, examined.heading_splices());
-        let mended = Spliced::new(&headed, &examined.splices);
-        let checked = || check(&self.world, &path, (&headed, &examined), &mended);
-        let result = examined.is_repairable().then(checked).transpose()?;
         let mut repair = Repair {
             dry_run: options.dry_run,
             changes: Vec::new(),
@@ -146,12 +142,20 @@ impl Sessions {
         if options.permissions && !repair.left.is_empty() {
             repair.close(&self.world)?;
         }
-        // Only now, so that what is kept of the old file is closed to others as well.
-        if result.is_some() && !options.dry_run {
-            repair.original = Some(swap(&self.world, &repair.path, &log, &stored, &mended)?);
+        if examined.is_repairable() {
+            let path = repair.path.clone();
+            mend(&self.world, &path, &stored, &examined, MOST_PASSES, &mut |mended, result| {
+                // Only now, so that what is kept of the old file is closed to others as well.
+                if !options.dry_run && repair.original.is_none() {
+                    repair.original = Some(swap(&self.world, &path, &log, &stored, mended)?);
+                }
+                repair.left.extend(result.findings);
+                Ok(())
+            })
+            .map(|changes| repair.changes.extend(changes))?;
+        } else {
+            repair.left.extend(examined.findings);
         }
-        repair.changes.extend(told(&examined));
-        repair.left.extend(result.unwrap_or(examined).findings);
         if let Some(turn) = &mut turn {
             turn.end_turn();
         }
@@ -324,7 +328,34 @@ fn told(examined: &Examined) -> Vec<Change> {
     heading.into_iter().chain(mark).chain(changes).collect()
 }
 
-/// Makes sure that the new text has everything the old one has, what was to be written, and nothing left to do.
+/// How often a text is mended. What comes to light in one pass may need another one.
+const MOST_PASSES: usize = 8;
+
+/// Mends a text until there is nothing left to repair, and hands on what it has become. Returns what was done.
+fn mend(
+    world: &World,
+    path: &Path,
+    text: &dyn Text,
+    examined: &Examined,
+    n_passes: usize,
+    finish: &mut dyn FnMut(&dyn Text, Examined) -> Result<(), SessionError>,
+) -> Result<Vec<Change>, SessionError> {
+    let headed = Spliced::new(text, examined.heading_splices());
+    let mended = Spliced::new(&headed, &examined.splices);
+    let result = check(world, path, (&headed, examined), &mended)?;
+    let mut changes = told(examined);
+    if !result.is_repairable() {
+        finish(&mended, result)?;
+    } else if n_passes > 1 {
+        changes.extend(mend(world, path, &mended, &result, n_passes - 1, finish)?);
+    } else {
+        let what = "there would still be something to repair";
+        return Err(SessionError::RepairFailed { path: path.to_path_buf(), what });
+    }
+    Ok(changes)
+}
+
+/// Makes sure that the new text has everything the old one has, and what was to be written.
 fn check(
     world: &World,
     path: &Path,
@@ -333,9 +364,6 @@ fn check(
 ) -> Result<Examined, SessionError> {
     let wrong = |what| SessionError::RepairFailed { path: path.to_path_buf(), what };
     let result = examine(world, path, new)?;
-    if result.is_repairable() {
-        return Err(wrong("there would still be something to repair"));
-    }
     let before = prints(old, &examined.outline)?;
     let back = examined.hidden().filter(|found| found.fate == Fate::ComesBack);
     let back = back.map(|found| (found.at.offset, 1, print(&found.bytes)));

@@ -654,6 +654,22 @@ fn ruins() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..14).prop_map(|pieces| format!("{HEADER}\n{}", pieces.concat()))
 }
 
+/// The second record of the last line comes to light only once the first one is mended.
+#[test]
+fn what_a_repair_brings_to_light_is_repaired_too() {
+    let place = Place::new();
+    let lines = [
+        r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#,
+        r#"{"type":"message","id":"lost","parentId":"a","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"lost","timestamp":"#,
+        r#"{"type":"message","id":"c","parentId":"a","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"x"#,
+        r#"yc","timestamp":1}}{"type":"message","id":"a",{"type":"message","id":"c","parentId":"c","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"c","timestamp":1}}"#,
+    ];
+    let path = place.file(lines.join("\n"));
+    assert!(!place.repair(&path).changes.is_empty());
+    let again = place.repair(&path);
+    assert_eq!((again.changes, again.original), (Vec::new(), None));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use sessile_core::cancel::Cancel;
 use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::line::Span;
 use sessile_core::outline::Outline;
 use sessile_core::verify::{Code, Finding};
 use sessile_store::os::FileKind;
@@ -144,15 +145,15 @@ impl Sessions {
         }
         if examined.is_repairable() {
             let path = repair.path.clone();
-            mend(&self.world, &path, &stored, &examined, MOST_PASSES, &mut |mended, result| {
+            let changes = mend(&self.world, &path, &stored, &examined, MOST_PASSES, &mut |mended, result| {
                 // Only now, so that what is kept of the old file is closed to others as well.
-                if !options.dry_run && repair.original.is_none() {
+                if !options.dry_run {
                     repair.original = Some(swap(&self.world, &path, &log, &stored, mended)?);
                 }
                 repair.left.extend(result.findings);
                 Ok(())
-            })
-            .map(|changes| repair.changes.extend(changes))?;
+            })?;
+            repair.changes.extend(changes);
         } else {
             repair.left.extend(examined.findings);
         }
@@ -347,12 +348,25 @@ fn mend(
     if !result.is_repairable() {
         finish(&mended, result)?;
     } else if n_passes > 1 {
-        changes.extend(mend(world, path, &mended, &result, n_passes - 1, finish)?);
+        for later in mend(world, path, &mended, &result, n_passes - 1, finish)? {
+            let offset = headed.offset_below(mended.offset_below(later.offset));
+            changes.push(Change { line: line_at(text, offset)?, offset, ..later });
+        }
     } else {
         let what = "there would still be something to repair";
         return Err(SessionError::RepairFailed { path: path.to_path_buf(), what });
     }
     Ok(changes)
+}
+
+/// The number of the line at an offset, counted from 1.
+fn line_at(text: &dyn Text, offset: u64) -> Result<u64, StoreError> {
+    let mut line = 1;
+    text.chunks(Span { offset: 0, len: offset }, &mut |chunk| {
+        line += memchr::memchr_iter(b'\n', chunk).count() as u64;
+        Ok(())
+    })?;
+    Ok(line)
 }
 
 /// Makes sure that the new text has everything the old one has, and what was to be written.

@@ -122,6 +122,17 @@ impl<'t> Spliced<'t> {
         Self { below, splices, starts, length: new + (below.length() - old) }
     }
 
+    /// The offset in the text below of what lies at an offset: of a splice, where it is.
+    pub(crate) fn offset_below(&self, at: u64) -> u64 {
+        match self.piece(at.min(self.length)) {
+            Piece::Below(span) => span.offset,
+            Piece::New(_) => {
+                let n_before = self.starts.partition_point(|start| *start <= at);
+                self.splices.get(n_before.saturating_sub(1)).map_or(0, |splice| splice.at.offset)
+            }
+        }
+    }
+
     /// What lies at an offset: the rest of a splice, or a span of the text below.
     fn piece(&self, at: u64) -> Piece<'_> {
         let n_before = self.starts.partition_point(|start| *start <= at);

@@ -365,11 +365,15 @@ fn a_new_session_is_not_taken_away_before_it_is_open() {
     }
 }
 
+fn of_a_month() -> sessile::Pruning {
+    let day = 24 * 60 * 60 * 1000;
+    sessile::Pruning { older_than: Some(30 * day), ..sessile::Pruning::default() }
+}
+
 /// A session that was appended to since it was chosen to be pruned stays.
 #[test]
 fn pruning_looks_again_under_the_lock() {
-    let day = 24 * 60 * 60 * 1000;
-    let pruning = sessile::Pruning { older_than: Some(30 * day), ..sessile::Pruning::default() };
+    let pruning = of_a_month();
     let mut n_kept = 0;
     for n in 1.. {
         let os = machine();
@@ -393,8 +397,7 @@ fn pruning_looks_again_under_the_lock() {
 /// A session that another process moves while it is being pruned stays where it goes, and the pruning goes on.
 #[test]
 fn a_session_that_goes_elsewhere_does_not_end_a_pruning() {
-    let day = 24 * 60 * 60 * 1000;
-    let pruning = sessile::Pruning { older_than: Some(30 * day), ..sessile::Pruning::default() };
+    let pruning = of_a_month();
     let mut n_moved = 0;
     for n in 1.. {
         let os = machine();

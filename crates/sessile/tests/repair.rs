@@ -664,8 +664,14 @@ fn what_a_repair_brings_to_light_is_repaired_too() {
         r#"{"type":"message","id":"c","parentId":"a","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"x"#,
         r#"yc","timestamp":1}}{"type":"message","id":"a",{"type":"message","id":"c","parentId":"c","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"c","timestamp":1}}"#,
     ];
-    let path = place.file(lines.join("\n"));
-    assert!(!place.repair(&path).changes.is_empty());
+    let content = lines.join("\n");
+    let path = place.file(&content);
+    let changes = place.repair(&path).changes;
+    assert!(changes.len() > 1);
+    for change in &changes {
+        let before = &content[..usize::try_from(change.offset).unwrap()];
+        assert_eq!(change.line, before.matches('\n').count() as u64 + 1, "{change:?}");
+    }
     let again = place.repair(&path);
     assert_eq!((again.changes, again.original), (Vec::new(), None));
 }

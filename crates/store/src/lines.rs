@@ -52,8 +52,8 @@ impl LineReader {
 
 /// Where to read on after these bytes, which end at an offset: there, or behind the hole that they lie in.
 ///
-/// A file of a few bytes may have a length of terabytes, all zeros, which cannot be read through in any useful time. Only who has
-/// read nothing but zeros asks the system, so that other files cost nothing.
+/// A file of a few bytes may have a length of terabytes, all zeros, which would take hours to read. The system is asked
+/// only after nothing but zeros was read, so that other files cost nothing.
 pub fn behind_hole(file: &dyn OsFile, read: &[u8], offset: u64) -> io::Result<u64> {
     if !is_zero(read) {
         return Ok(offset);

@@ -103,9 +103,7 @@ impl Prepared<'_> {
         }
         Ok(file)
     }
-}
 
-impl Prepared<'_> {
     /// [`publish`](Self::publish) with the turn at the new session, so that no other process takes it away meanwhile.
     pub fn publish_in_turn(self) -> Result<NewTurn, StoreError> {
         if let Some(file) = &self.file {

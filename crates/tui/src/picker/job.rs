@@ -310,7 +310,7 @@ impl Desk {
     }
 
     fn undo(&self, operation: Option<&str>, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
-        let undone = self.sessions.clone().despite_users().undo(operation, false)?;
+        let undone = self.sessions.undo(operation, false)?;
         let words = format!("Undone: {}", undone.operation.kind.word());
         tell(PickerNews::Changed { words, operation: None, is_undo: true });
         Ok(())

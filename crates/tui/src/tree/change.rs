@@ -26,7 +26,7 @@ pub(crate) fn forked(
     entry: &EntryId,
     position: ForkPosition,
 ) -> Result<Outcome<Forked>, SessionError> {
-    let session = sessions.open_existing(path)?;
+    let session = sessions.open_at_rest(path)?;
     let mut host = SessionHost::new(sessions.clone(), session);
     let forked = host.fork(entry, position)?;
     if matches!(forked, Outcome::Done(_)) && !host.session().is_stored() {

@@ -6,8 +6,11 @@ use std::path::Path;
 use sessile_core::line::{Line, LineSplitter, Span};
 use sessile_store::{Log, StoreError, behind_hole};
 
-/// How much is read at a time.
-const CHUNK: u64 = 256 << 10;
+/// How much is read at a time: little in tests, so that a text has many chunks.
+const CHUNK: u64 = if cfg!(test) { 8 } else { 256 << 10 };
+
+/// What is handed on for a hole, which is not read.
+static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
 /// Bytes that can be read by span.
 pub(crate) trait Text {
@@ -17,13 +20,19 @@ pub(crate) trait Text {
     /// Those of a span that is known to be there.
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError>;
 
-    /// Hands on the bytes of a span, a chunk at a time.
+    /// Passes on the bytes of a span, a chunk at a time. Holes are not read.
     fn chunks(&self, span: Span, on_chunk: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let mut at = span.offset;
         while at < span.end() {
-            let len = CHUNK.min(span.end() - at);
-            on_chunk(&self.read(Span { offset: at, len })?)?;
-            at += len;
+            let chunk = self.read(Span { offset: at, len: CHUNK.min(span.end() - at) })?;
+            on_chunk(&chunk)?;
+            at += chunk.len() as u64;
+            let next = self.behind_hole(&chunk, at)?.min(span.end());
+            while at < next {
+                let zeros = &ZEROS[..usize::try_from(next - at).unwrap_or(usize::MAX).min(ZEROS.len())];
+                on_chunk(zeros)?;
+                at += zeros.len() as u64;
+            }
         }
         Ok(())
     }
@@ -174,6 +183,16 @@ impl Text for Spliced<'_> {
         }
         Ok(bytes)
     }
+
+    fn behind_hole(&self, chunk: &[u8], at: u64) -> Result<u64, StoreError> {
+        match self.piece(at) {
+            Piece::New(_) => Ok(at),
+            Piece::Below(below) => {
+                let next = self.below.behind_hole(chunk, below.offset)?.min(below.end());
+                Ok(at + next.saturating_sub(below.offset))
+            }
+        }
+    }
 }
 
 /// Writes a whole text to where `path` will be.
@@ -189,6 +208,7 @@ mod tests {
 
     use super::*;
 
+    /// Bytes whose zeros lie in holes.
     struct Bytes(Vec<u8>);
 
     impl Text for Bytes {
@@ -200,12 +220,17 @@ mod tests {
             let start = usize::try_from(span.offset).unwrap();
             Ok(self.0[start..start + usize::try_from(span.len).unwrap()].to_vec())
         }
+
+        fn behind_hole(&self, _: &[u8], at: u64) -> Result<u64, StoreError> {
+            let rest = &self.0[usize::try_from(at).unwrap()..];
+            Ok(at + rest.iter().take_while(|byte| **byte == 0).count() as u64)
+        }
     }
 
     proptest! {
         #[test]
         fn any_span_reads_as_if_it_were_written(
-            bytes in proptest::collection::vec(any::<u8>(), 0..40),
+            bytes in proptest::collection::vec(0u8..3, 0..40),
             steps in proptest::collection::vec((0usize..6, 0usize..6, proptest::collection::vec(any::<u8>(), 0..4)), 0..8),
             offset in 0usize..60, len in 0usize..60,
         ) {
@@ -227,6 +252,9 @@ mod tests {
             let end = (start + len).min(expected.len());
             let span = Span { offset: start as u64, len: (end - start) as u64 };
             prop_assert_eq!(spliced.read(span).unwrap(), &expected[start..end]);
+            let mut passed_on = Vec::new();
+            spliced.chunks(span, &mut |chunk| { passed_on.extend_from_slice(chunk); Ok(()) }).unwrap();
+            prop_assert_eq!(passed_on, &expected[start..end]);
         }
     }
 }

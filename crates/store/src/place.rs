@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::StoreError;
-use crate::os::{FileKind, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto};
+use crate::os::{FileKind, Lock, Mode, Os, OsFile, append_fully, is_zero, read_fully, read_upto};
 use crate::planted::{self, Bug};
 use crate::rewrite::NewTurn;
 
@@ -276,7 +276,7 @@ const HOLE: usize = 256 << 10;
 
 impl Write for Appending<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.len() < HOLE || bytes.iter().any(|byte| *byte != 0) {
+        if bytes.len() < HOLE || !is_zero(bytes) {
             return self.0.append(bytes);
         }
         self.0.set_length(self.0.stat()?.length + bytes.len() as u64)?;

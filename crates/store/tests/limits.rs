@@ -11,7 +11,8 @@ use sessile_core::outline::Outline;
 use sessile_core::version::StableIds;
 use sessile_store::os::{Mode, Os, RealOs};
 use sessile_store::{
-    FileLog, LineReader, Log, StoreError, Tail, TailEvent, TailStart, WriteOptions, behind_hole, read_whole,
+    FileLog, LineReader, Log, StoreError, Tail, TailEvent, TailStart, WriteOptions, begins_with, behind_hole,
+    read_whole,
 };
 
 const HUGE: u64 = 200 << 30;
@@ -53,6 +54,32 @@ fn a_hole_is_passed_over_and_the_lines_around_it_are_read() {
     let mut n_lines = 0;
     tail.poll(&mut |event| n_lines += usize::from(matches!(event, TailEvent::Line(_)))).unwrap();
     assert_eq!(n_lines, 0);
+}
+
+#[test]
+fn files_with_holes_are_compared_without_reading_the_holes() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, length: u64, parts: &[(u64, &[u8])]| {
+        let path = dir.path().join(name);
+        sparse(&path, length, parts);
+        path
+    };
+    let one = file("one", HUGE, &[(0, b"{}\n"), (HUGE - 3, b"end")]);
+    let same = file("same", HUGE, &[(0, b"{}\n"), (HUGE - 3, b"end")]);
+    let longer = file("longer", 2 * HUGE, &[(0, b"{}\n"), (HUGE - 3, b"end and more")]);
+    let different = file("different", HUGE, &[(0, b"{}\n"), (HUGE / 2, b"x"), (HUGE - 3, b"end")]);
+    let shorter = file("shorter", HUGE - 1, &[(0, b"{}\n")]);
+    for (path, other, expected) in [
+        (&one, &same, true),
+        (&longer, &one, true),
+        (&one, &longer, false),
+        (&one, &different, false),
+        (&different, &one, false),
+        (&shorter, &one, false),
+        (&one, &shorter, false),
+    ] {
+        assert_eq!(begins_with(&RealOs, path, other).unwrap(), expected, "{path:?} {other:?}");
+    }
 }
 
 #[test]

@@ -28,7 +28,9 @@ pub fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Resu
 
 /// Whether these are zeros and nothing else, as in a hole. Asked of all that is read, so the ends are looked at first.
 pub(crate) fn is_zero(bytes: &[u8]) -> bool {
-    bytes.first() == Some(&0) && bytes.last() == Some(&0) && bytes.iter().all(|byte| *byte == 0)
+    // Folded block by block, which the compiler turns into vector instructions: holes are long.
+    let is_zero_block = |block: &[u8]| block.iter().fold(0, |all, byte| all | byte) == 0;
+    bytes.first() == Some(&0) && bytes.last() == Some(&0) && bytes.chunks(4096).all(is_zero_block)
 }
 
 /// The bytes at an offset, fewer where the file ends. Fails if there is no memory for so many.

@@ -17,7 +17,7 @@ use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
 use crate::hits::print_hits;
 use crate::interrupt::on_interrupt;
-use crate::measure::size_words;
+use crate::measure::{noun, size_words};
 use crate::progress::{Meter, Unit};
 use crate::screen::{ACCENT, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
@@ -25,8 +25,9 @@ use crate::surroundings::Surroundings;
 /// Find what was said, done or named in sessions
 ///
 /// All words must occur in one entry, in any order; case does not matter. "Two words" in quotes stand side by side,
-/// word* is the beginning of one, and re: makes the rest a regular expression. Identifiers are found by their parts or
-/// as a whole, words in Chinese, Japanese and Korean from two characters on.
+/// word* is the beginning of a word, *word* any part of one, and re: makes the rest a regular expression. Identifiers
+/// are found by their parts or as a whole, words in Chinese, Japanese and Korean from two characters on. Sessions with
+/// hits get places, @1, @2 and so on, by which later commands know them.
 ///
 /// Every branch is searched: names, labels, messages, tool calls, results and summaries. The best hits come first;
 /// newer ones are better.
@@ -173,8 +174,26 @@ pub(super) fn run(
     if args.format.layout().is_none() && args.session.is_none() {
         // What goes to standard error is for people, who may not be there.
         drop(say_nothing_found(surroundings, args, err)?);
+        if let Some(inside) = inside_words(&args.query.join(" "))
+            && let Ok(wider) = Query::parse(&inside)
+        {
+            let found = meter.watch(Unit::Bytes, err, || sessions.search(&wider, &options))?;
+            let entries = noun(found.hits.len(), "entry has", "entries have");
+            let what = format!(" {} {entries} it inside longer words: `sessile search '{inside}'`", found.hits.len());
+            if !found.hits.is_empty() {
+                drop(err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what)));
+            }
+        }
     }
     Ok(Exit::Nothing)
+}
+
+/// A query for the same words as parts of longer ones; none if it is more than plain words.
+fn inside_words(query: &str) -> Option<String> {
+    let is_plain = |word: &str| word.chars().all(char::is_alphanumeric);
+    let words: Vec<&str> = query.split_whitespace().collect();
+    (!words.is_empty() && words.iter().all(|word| is_plain(word)))
+        .then(|| words.iter().map(|word| format!("*{word}*")).collect::<Vec<_>>().join(" "))
 }
 
 /// What an update did, in one line.

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use sessile_core::EntryId;
-use sessile_core::entry::{Entry, js_time};
+use sessile_core::entry::{Entry, Payload, js_time};
+use sessile_core::head::Role;
 use sessile_core::header::Header;
 use sessile_core::json::{Edit, Json, Raw, harmless};
 use sessile_core::label::Label;
@@ -39,6 +40,9 @@ pub struct ExportOptions {
     /// The end of the branch; the leaf if none is given.
     pub leaf: Option<EntryId>,
 }
+
+/// How many characters of the first question make a title.
+const LONGEST_TITLE: usize = 72;
 
 /// Takes the bytes of an export, piece by piece.
 type Sink<'s, E> = &'s mut dyn FnMut(&[u8]) -> Result<(), E>;
@@ -162,7 +166,10 @@ impl SessionManager {
     }
 
     fn export_document<E: From<SessionError>>(&self, options: &ExportOptions, sink: Sink<'_, E>) -> Result<(), E> {
-        let name = self.session_name()?;
+        let name = match self.session_name()? {
+            Some(name) => Some(name),
+            None => self.first_words(options)?,
+        };
         sink(markdown::head(self.header(), name.as_deref()).as_bytes())?;
         if !options.all_branches {
             return self.path(options.leaf.as_ref()).into_iter().try_for_each(|row| self.export_entry(row, sink));
@@ -178,6 +185,24 @@ impl SessionManager {
             last = Some(node.row);
         }
         Ok(())
+    }
+
+    /// How the first question begins, as the title of a session without a name.
+    fn first_words(&self, options: &ExportOptions) -> Result<Option<String>, SessionError> {
+        let outline = &self.session.outline;
+        let Some(first) = self.path(options.leaf.as_ref()).into_iter().find(|row| outline.role(*row) == Role::User)
+        else {
+            return Ok(None);
+        };
+        let entry = self.entry_at(first)?;
+        let Payload::Message(message) = entry.payload() else { return Ok(None) };
+        let text = message.message().map(|message| message.content().text()).unwrap_or_default();
+        let words = text.trim().lines().next().unwrap_or_default();
+        let title = match words.char_indices().nth(LONGEST_TITLE) {
+            Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default().trim_end()),
+            None => words.to_owned(),
+        };
+        Ok(Some(title).filter(|title| !title.is_empty()))
     }
 
     fn export_entry<E: From<SessionError>>(&self, row: Row, sink: Sink<'_, E>) -> Result<(), E> {

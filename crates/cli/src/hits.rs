@@ -15,7 +15,7 @@ const FOUND: anstyle::Style = ACCENT.bold();
 /// How many characters of an id are shown at least.
 const SHORT_ID: usize = 8;
 
-/// Prints each session once, the one with the best hit first, and below it all its hits.
+/// Prints each session once, the one with the best hit first, and below it all its hits. Notes the sessions' places.
 pub(crate) fn print_hits(surroundings: &Surroundings, hits: &[SearchHit], out: &mut Screen<'_>) -> io::Result<()> {
     let rows = rows_of(surroundings, hits);
     let row_of = |path: &Path| rows.iter().find(|row| row.path == path);
@@ -26,11 +26,14 @@ pub(crate) fn print_hits(surroundings: &Surroundings, hits: &[SearchHit], out: &
             None => sessions.push((&hit.session_path, vec![(hit, n_copies)])),
         }
     }
-    for (place, (path, hits)) in sessions.into_iter().enumerate() {
-        if place > 0 {
+    let paths: Vec<&Path> = sessions.iter().map(|(path, _)| path.as_path()).collect();
+    for (index, (path, hits)) in sessions.into_iter().enumerate() {
+        if index > 0 {
             out.blank()?;
         }
-        out.print_whole(&heading(surroundings, path, row_of(path), &rows))?;
+        // A sample that is gone after this command has no places for the next one.
+        let place = surroundings.notes_places().then(|| format!("@{}  ", index + 1)).unwrap_or_default();
+        out.print_whole(&Line::new().styled(ACCENT, &place).join(heading(surroundings, path, row_of(path), &rows)))?;
         for (hit, n_copies) in hits {
             out.print_whole(&head_line(hit, n_copies))?;
             for line in excerpt(hit).wrapped(out.width().saturating_sub(INDENT)) {
@@ -38,6 +41,7 @@ pub(crate) fn print_hits(surroundings: &Surroundings, hits: &[SearchHit], out: &
             }
         }
     }
+    surroundings.note_places(paths);
     Ok(())
 }
 

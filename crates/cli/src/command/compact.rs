@@ -97,7 +97,10 @@ pub(super) fn run(
     surroundings.tell_upgrade(host.session_mut().take_original().as_deref(), err)?;
     match compacted {
         Compacted::Nothing(reason) => report_nothing(reason, args.json, out),
-        Compacted::Done(report) => report_done(&report, args.json, out),
+        Compacted::Done(report) => {
+            surroundings.note_change("compact", host.session());
+            report_done(&report, args.json, out)
+        }
     }
 }
 

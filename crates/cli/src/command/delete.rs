@@ -90,7 +90,8 @@ pub(super) fn run(
         (Some(_), true) => format!("{sessions} deleted for good"),
         (Some(id), false) => {
             let them = noun(n_sessions, "it", "them");
-            format!("{sessions} moved to the trash; `sessile undo {id}` brings {them} back")
+            let program = surroundings.program();
+            format!("{sessions} moved to the trash; `{program} undo {id}` brings {them} back")
         }
     };
     out.print_whole(&Line::new().text(&words))?;

@@ -253,14 +253,8 @@ pub(super) fn print_table(
         rows = drawn(surroundings, sessions, rows);
     }
     table::print(surroundings, out, &rows, &columns, args.paths)?;
-    note_places(surroundings, rows.iter().filter_map(|row| row.session));
+    surroundings.note_places(rows.iter().filter_map(|row| Some(row.session?.path.as_path())));
     Ok(())
-}
-
-/// Notes which session has which place, for later commands. Not being able to is no reason not to list.
-fn note_places<'s>(surroundings: &Surroundings, sessions: impl Iterator<Item = &'s SessionInfo>) {
-    let dir = surroundings.session_dir();
-    drop(surroundings.sessions.note_list(sessions.map(|session| session.path.as_path()), dir.as_deref()));
 }
 
 /// Adds the branch that is checked out to each directory.
@@ -346,6 +340,28 @@ fn find_noting(
     Ok(found)
 }
 
+/// Says that there are no sessions at all, where they would be, and what to do about it.
+pub(super) fn say_empty_store(surroundings: &Surroundings, err: &mut Screen<'_>) -> std::io::Result<()> {
+    let root = || sessile::sessions_root(surroundings.sessions.environment());
+    let dir = surroundings.session_dir().unwrap_or_else(root);
+    err.print_whole(&Line::new().text("there are no sessions yet"))?;
+    for (command, what) in [
+        (
+            "pi",
+            &*format!(
+                "starts one in the project you are in; its file goes to {}",
+                surroundings.short(&dir.to_string_lossy())
+            ),
+        ),
+        ("sessile new", "starts an empty one for this directory"),
+        ("sessile import FILE", "copies one from elsewhere"),
+        ("sessile --sample", "shows a made-up store to try everything on"),
+    ] {
+        err.print_whole(&Line::new().text("  ").styled(BOLD, command).pad(24).text(what))?;
+    }
+    Ok(())
+}
+
 /// Says that there are no sessions where a command looks for them, and where else it could.
 pub(super) fn say_no_sessions(
     surroundings: &Surroundings,
@@ -370,9 +386,8 @@ pub(super) fn say_no_sessions(
             format!("no sessions for {cwd} in {}", dir.display()),
             format!("add --all to {command} those of other directories as well"),
         ),
-        None if is_wide || is_sample => {
-            ("no sessions found".to_owned(), "`sessile --sample` shows a made-up store".to_owned())
-        }
+        None if is_wide && !is_sample => return say_empty_store(surroundings, err),
+        None if is_sample => ("no sessions found".to_owned(), String::new()),
         None => (
             format!("no sessions for {cwd}"),
             format!("`sessile {command} --all` is about all directories, `sessile --sample` shows a made-up store"),

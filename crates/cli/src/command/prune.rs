@@ -112,7 +112,8 @@ fn print(
     let words = match &pruned.operation {
         Some(id) => {
             let them = noun(n_sessions, "it", "them");
-            format!("{sessions}, {size}, moved to the trash; `sessile undo {id}` brings {them} back")
+            let program = surroundings.program();
+            format!("{sessions}, {size}, moved to the trash; `{program} undo {id}` brings {them} back")
         }
         None if n_sessions == 0 => "nothing to prune".to_owned(),
         None => format!("{sessions}, {size}, would be moved to the trash; --apply does it"),

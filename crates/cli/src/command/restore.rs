@@ -22,7 +22,7 @@ use crate::table::age;
   $ sessile restore 019a73 --dry-run")]
 pub(crate) struct RestoreArgs {
     /// The session: its id or the beginning of it, its old path, or its file's name
-    #[arg(value_name = "SESSION", required_unless_present = "list")]
+    #[arg(value_name = "DELETED", required_unless_present = "list")]
     session: Option<String>,
 
     /// List what can be brought back, the last deleted first

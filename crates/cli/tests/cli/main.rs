@@ -77,6 +77,8 @@ impl Home {
         for name in ["SESSILE_CACHE_DIR", "SESSILE_CONFIG_DIR", "SESSILE_STATE_DIR"] {
             command.env(name, self.dir.path().join(name));
         }
+        // Tests run in a terminal or without one, and must not notice.
+        command.env("SESSILE_TERMINAL", "");
         // So that a sample that is left behind can be found.
         std::fs::create_dir_all(self.dir.path().join("tmp")).unwrap();
         command.env("TMPDIR", self.dir.path().join("tmp"));

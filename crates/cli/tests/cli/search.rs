@@ -135,8 +135,8 @@ fn hits_stand_below_their_session_and_copies_are_shown_once() {
     let out = home.run(&["search", "needle"]).out;
     let headings: Vec<&str> = out.lines().filter(|line| !line.is_empty() && !line.starts_with(' ')).collect();
     assert_eq!(headings.len(), 2, "{out}");
-    assert!(headings.iter().any(|line| line.starts_with("s1  needle tide tables")), "{out}");
-    assert!(headings.iter().any(|line| line.starts_with("s2-and-m  ") && line.ends_with("/fork.jsonl")), "{out}");
+    assert!(headings.iter().any(|line| line.starts_with("@1  s1  needle tide tables")), "{out}");
+    assert!(headings.iter().any(|line| line.starts_with("@2  s2-and-m  ") && line.ends_with("/fork.jsonl")), "{out}");
     assert_eq!(out.matches("also in 1 fork").count(), 2, "{out}");
     assert!(out.lines().filter(|line| line.starts_with("    ")).all(|line| line.chars().count() <= 100), "{out}");
     assert_eq!(home.run(&["search", "needle", "--json"]).json().as_array().unwrap().len(), 5);

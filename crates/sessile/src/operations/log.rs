@@ -50,10 +50,12 @@ pub enum OperationKind {
     Migrate,
     /// A session got entries that had gone to its old place.
     Reunite,
+    /// A session was started.
+    New,
 }
 
 impl OperationKind {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Name,
         Self::Label,
         Self::Branch,
@@ -68,6 +70,7 @@ impl OperationKind {
         Self::Repair,
         Self::Migrate,
         Self::Reunite,
+        Self::New,
     ];
 
     /// The word for it, which is that of the command.
@@ -87,6 +90,7 @@ impl OperationKind {
             Self::Repair => "repair",
             Self::Migrate => "migrate",
             Self::Reunite => "reunite",
+            Self::New => "new",
         }
     }
 

@@ -87,7 +87,7 @@ fn hooks_are_told_of_what_is_done_on_the_screens() {
     }
     let terminal = run(&home, &["tree", "-i", &path]);
     terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
-    terminal.press("shift+l");
+    terminal.press("alt+e");
     terminal.wait("the question", |it| it.text().contains("Label (empty to remove)"));
     terminal.press("told");
     terminal.press("enter");
@@ -127,7 +127,7 @@ fn what_was_begun_is_finished_when_somebody_leaves() {
     let path = session(&home);
     let mut terminal = run(&home, &["tree", "-i", &path]);
     terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
-    terminal.press("shift+l");
+    terminal.press("alt+e");
     terminal.wait("the question", |it| it.text().contains("Label (empty to remove)"));
     terminal.press("in_haste");
     terminal.press("enter");

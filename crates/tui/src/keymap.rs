@@ -56,7 +56,7 @@ actions! {
     PageDown "tui.select.pageDown" ["pageDown"] [Picker, Tree, Fork, Trash] "one page down";
     First "app.list.first" ["alt+home"] [Picker, Tree, Fork, Trash] "to the first one";
     Last "app.list.last" ["alt+end"] [Picker, Tree, Fork, Trash] "to the last one";
-    Confirm "tui.select.confirm" ["enter"] [Picker, Tree, Fork, Trash] "go on with it; in the trash, bring it back";
+    Confirm "tui.select.confirm" ["enter"] [Picker, Tree, Fork] "go on with it";
     Cancel "tui.select.cancel" ["escape", "ctrl+c"] [Picker, Tree, Fork, Reader, Trash] "close what is on top: a question, the query, the screen";
 
     ToggleScope "tui.input.tab" ["tab"] [Picker] "this folder, or all";
@@ -80,6 +80,8 @@ actions! {
     OpenTree "app.session.tree" ["ctrl+t"] [Picker] "look at its tree";
     OpenReader "app.session.read" ["ctrl+o"] [Picker, Trash] "read it";
     OpenTrash "app.session.trash" ["alt+r"] [Picker] "the trash: see deleted sessions, bring them back";
+
+    Restore "app.trash.restore" ["enter"] [Trash] "bring it back to where it was";
 
     TreePageUp "app.tree.pageUp" ["left"] [Tree] "one page up";
     TreePageDown "app.tree.pageDown" ["right"] [Tree] "one page down";

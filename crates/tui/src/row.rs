@@ -8,8 +8,8 @@ use sessile_display::columns;
 use crate::paint::Line;
 use crate::theme::Ink;
 
-/// The least that is shown of a title.
-const LEAST_TITLE: usize = 10;
+/// The least that is shown of what was found.
+const LEAST_EXCERPT: usize = 10;
 
 /// The least that is shown of what stands beside a title.
 const LEAST_BESIDE: usize = 8;
@@ -41,7 +41,7 @@ pub(crate) struct Parts<'p> {
 impl Parts<'_> {
     /// The row in a number of columns.
     pub(crate) fn line(self, width: usize) -> Line {
-        let room = width.saturating_sub(self.lead.columns() + columns(&self.end) + 2).max(LEAST_TITLE);
+        let room = width.saturating_sub(self.lead.columns() + columns(&self.end) + 2);
         let word = self.word.map(|word| format!("{word} ·"));
         let is_wide = room >= WIDE;
         let kept = match (&self.path, &self.folder) {
@@ -51,7 +51,7 @@ impl Parts<'_> {
             _ => 0,
         };
         let kept = kept + word.as_ref().filter(|_| is_wide).map_or(0, |word| columns(word) + 1);
-        let mut spare = room - self.title.columns().min(room - kept);
+        let mut spare = room - self.title.columns().min(room.saturating_sub(kept));
         let mut take = |text: &Option<String>, is_path: bool| {
             let text = text.as_ref().filter(|text| !text.is_empty())?;
             let fits = columns(text) < spare;
@@ -68,11 +68,11 @@ impl Parts<'_> {
             right.push(' ');
         }
         right.push_str(&self.end);
-        let room = width.saturating_sub(self.lead.columns() + columns(&right) + 2).max(LEAST_TITLE);
+        let room = width.saturating_sub(self.lead.columns() + columns(&right) + 2);
         let title = self.title.cut(room);
         let left_over = room.saturating_sub(title.columns() + 3);
         let mut left = self.lead.join(title);
-        if let Some(excerpt) = self.excerpt.filter(|_| left_over >= LEAST_TITLE) {
+        if let Some(excerpt) = self.excerpt.filter(|_| left_over >= LEAST_EXCERPT) {
             left = left.ink(Ink::DIM, " · ").join(excerpt(left_over));
         }
         // Even where there is no room for a title the end is seen.
@@ -119,8 +119,8 @@ mod tests {
             // With a preview beside it a terminal of 120 columns leaves 66.
             ("Move the tide tables to the store", 66, "› Move the tide tables to the store  …/tide-tables 128 11mo"),
             ("Short", 66, "› Short  …/monorepo/packages/tide-tables 128 11mo"),
-            ("Move the tide tables to the store", 40, "› Move the tide tables to th…  128 11mo"),
-            ("Short", 40, "› Short  …/tide-tables 128 11mo"),
+            ("Move the tide tables to the store", 40, "› Move the tide tables to the…  128 11mo"),
+            ("Short", 40, "› Short  …/packages/tide-tables 128 11mo"),
         ] {
             let row = row(title, folder, "128 11mo", width);
             assert_eq!(columns(&row), width, "{row}");

@@ -37,7 +37,8 @@ pub(crate) struct Desk {
 #[derive(Debug)]
 pub(crate) enum TrashJob {
     Load,
-    Restore { deleted: Box<InTrash>, title: String },
+    /// Brings one back, and says so in these words.
+    Restore { deleted: Box<InTrash>, words: String },
 }
 
 #[derive(Debug)]
@@ -71,10 +72,9 @@ impl Job for TrashJob {
     fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(TrashNews)) {
         let done = match self {
             Self::Load => desk.load(cancel, tell),
-            Self::Restore { deleted, title } => desk.sessions.restore_deleted(&deleted).map(|_| {
-                let place = deleted.session.path.display();
-                tell(TrashNews::Restored(format!("{title} is back: {place}")));
-            }),
+            Self::Restore { deleted, words } => {
+                desk.sessions.restore_deleted(&deleted).map(|_| tell(TrashNews::Restored(words)))
+            }
         };
         match done {
             Ok(()) | Err(SessionError::Cancelled) => {}
@@ -205,7 +205,7 @@ impl Trash {
             Some(Action::PageDown) => self.selected = (self.selected + page).min(last),
             Some(Action::First) => self.selected = 0,
             Some(Action::Last) => self.selected = last,
-            Some(Action::Confirm) => return self.restore(),
+            Some(Action::Restore) => return self.restore(),
             Some(Action::OpenReader) => {
                 let file = self.chosen().map(|deleted| deleted.it.place.file.clone());
                 return file.map(|file| Effect::Leave(TrashOutcome::Read(file))).into_iter().collect();
@@ -228,8 +228,10 @@ impl Trash {
     }
 
     fn restore(&self) -> Effects<Self> {
-        let job =
-            |deleted: &Deleted| TrashJob::Restore { deleted: Box::new(deleted.it.clone()), title: deleted.title() };
+        let job = |deleted: &Deleted| {
+            let words = format!("{} is back in {}", deleted.title(), short_path(&deleted.folder(), &self.home));
+            TrashJob::Restore { deleted: Box::new(deleted.it.clone()), words }
+        };
         self.chosen().map(|deleted| Effect::Do(job(deleted))).into_iter().collect()
     }
 
@@ -359,7 +361,7 @@ impl Part for Trash {
         let told = |action, what| self.keymap.told(action, what);
         canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Deleted sessions"));
         let hints =
-            [told(Action::Confirm, "bring back"), told(Action::Cancel, "back"), told(Action::OpenReader, "read")];
+            [told(Action::Restore, "bring back"), told(Action::Cancel, "back"), told(Action::OpenReader, "read")];
         let hint = hint::fitted(&hints, Some(&told(Action::Help, "keys")), area.width.into());
         canvas.line(area, 1, &Line::new().ink(Ink::DIM, &hint));
         let (line, column) = self.query.line("> ", area.width.into());
@@ -430,7 +432,7 @@ mod tests {
         assert!(store.paths.contains(&path) && !path.exists());
         driver.press("enter");
         assert!(path.exists());
-        assert!(driver.screen()[1].contains("High water an hour early is back: "), "{:#?}", driver.screen());
+        assert!(driver.screen()[1].contains("High water an hour early is back in ~/src/tidepool"), "{:#?}", driver.screen());
         driver.press("escape");
         assert_eq!((driver.part.shown.len(), driver.outcome.as_ref()), (2, None), "the query is closed first");
         driver.press("escape");

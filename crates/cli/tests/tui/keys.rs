@@ -161,7 +161,7 @@ fn every_key_of_the_trash() {
         ("q", Has("Deleted sessions")),
         ("sentence", Chosen("In one sentence")),
         ("escape", Chosen("In one sentence")),
-        ("enter", Has("is back: ")),
+        ("enter", Has("is back in ")),
         ("ctrl+c", Has("sort: threaded")),
     ];
     go_through(&terminal, &steps, &mut pressed);

@@ -89,7 +89,10 @@ impl Picker {
         }
         let height = usize::from(layout.list.height);
         if self.rows.is_empty() {
-            canvas.line(layout.list, 0, &Line::new().ink(Ink::DIM, &self.words_for_nothing()));
+            let words = Line::new().ink(Ink::DIM, &self.words_for_nothing());
+            for (row, line) in words.wrapped(layout.list.width.into(), 2).iter().enumerate() {
+                canvas.line(layout.list, row, line);
+            }
         }
         let first = self.first_shown(height);
         for (row, at) in (first..self.rows.len()).take(height).enumerate() {
@@ -104,7 +107,7 @@ impl Picker {
         if let Some(area) = layout.preview {
             self.draw_preview(canvas, area);
         }
-        if let (Mode::List, Some((ink, words))) = (&self.mode, self.status.shown()) {
+        if let (Mode::List, None, Some((ink, words))) = (&self.mode, &self.problem, self.status.shown()) {
             canvas.notice(1, ink, words);
         }
     }
@@ -142,6 +145,11 @@ impl Picker {
         let flags = flags.iter().fold(String::new(), |all, flag| format!("{all}  {flag}"));
         right = right.ink(Ink::DIM, "  sort: ").ink(Ink::ACCENT, sort).ink(Ink::NAMED, &flags);
         let width = usize::from(area.width);
+        if right.columns() > width {
+            // What is filtered is worth more than what else there is.
+            right = Line::new().ink(Ink::ACCENT, if is_all { "all" } else { "here" }).text("  ");
+            right = right.ink(Ink::ACCENT, sort).ink(Ink::NAMED, &flags);
+        }
         let left = Line::new().ink(Ink::BOLD, title);
         let gap = width.saturating_sub(left.columns() + right.columns());
         let line = if gap == 0 { right } else { left.text(&" ".repeat(gap)).join(right) };

@@ -8,9 +8,12 @@ use super::{Home, Terminal};
 /// A session of the sample in a store of its own: on the sample itself hooks are not run.
 pub(crate) fn session(home: &Home) -> String {
     assert!(home.plain(&["list", "--json"]).output().unwrap().status.success());
+    // Its forks say the same, and which file comes first depends on the file system.
     let sample = walk(&home.sample()).into_iter().find(|path| {
-        path.extension().is_some_and(|it| it == "jsonl")
-            && std::fs::read_to_string(path).unwrap().contains("hour early\"")
+        path.extension().is_some_and(|it| it == "jsonl") && {
+            let text = std::fs::read_to_string(path).unwrap();
+            text.contains("hour early\"") && !text.contains("parentSession")
+        }
     });
     let dir = home.path().join("store");
     std::fs::create_dir_all(&dir).unwrap();

@@ -160,7 +160,7 @@ fn every_key_of_the_trash() {
         ("ctrl+o", Has("yours · ")),
         ("q", Has("Deleted sessions")),
         ("sentence", Chosen("In one sentence")),
-        ("escape", Chosen("In one sentence")),
+        ("escape", Lacks("> sentence")),
         ("enter", Has("is back in ")),
         ("ctrl+c", Has("sort: threaded")),
     ];
@@ -175,7 +175,7 @@ fn without_a_session_the_screens_let_one_be_picked() {
     let home = Home::new();
     for (words, title, seen) in [
         (["tree", "-i"], "The tree of a session", "Session tree  CSV export"),
-        (["show", "-i"], "Read a session", "Which zone"),
+        (["show", "-i"], "Read a session", "which zone its times are in"),
         (["fork", "-i"], "Fork a session", "Fork before a message"),
     ] {
         let mut terminal = home.run(&words);

@@ -179,13 +179,16 @@ impl Picker {
             Purpose::Read => "read",
             Purpose::Fork => "fork",
         };
-        let first = told(&[
+        let mut first = vec![
             (Action::Confirm, confirm),
             (Action::ToggleScope, "here/all"),
             (Action::ToggleSort, "sort"),
             (Action::OpenTree, "tree"),
             (Action::OpenReader, "read"),
-        ]);
+        ];
+        // What the session is picked for needs no second key.
+        first.retain(|(action, what)| *action == Action::Confirm || *what != confirm);
+        let first = told(&first);
         let second = told(&[
             (Action::Rename, "rename"),
             (Action::Delete, "delete"),

@@ -239,7 +239,7 @@ impl Keymap {
 
     /// Why a key that changes something does nothing while a query is edited.
     pub(crate) fn while_editing(&self, key: Key) -> String {
-        format!("The query is being edited: {} first, then {key}", self.hint(Action::Down))
+        format!("Editing the query: {} first, then {key}", self.hint(Action::Down))
     }
 
     /// The first key of an action, as it is shown.

@@ -245,18 +245,21 @@ impl Reader {
     /// Looks for something else.
     fn look_for(&mut self, wanted: String) -> Effects<Self> {
         (self.query, self.found) = (wanted, None);
-        let mut effects = self.count();
+        let mut effects = self.count(0);
         effects.extend(self.find(true));
         effects
     }
 
-    /// Has the entries counted in which the query stands.
-    fn count(&mut self) -> Effects<Self> {
-        self.hits = None;
+    /// Has the entries counted in which the query stands, apart from the first ones, of which that is known.
+    fn count(&mut self, n_known: usize) -> Effects<Self> {
+        if n_known == 0 {
+            self.hits = None;
+        }
         if self.query.is_empty() {
             return vec![Effect::Stop(COUNT), Effect::Stop(SEARCH)];
         }
-        vec![Effect::Do(ReaderJob::Count { rows: Arc::clone(&self.rows), wanted: self.query.clone() })]
+        let (from, hits) = self.hits.clone().map_or((0, Vec::new()), |hits| (n_known, hits));
+        vec![Effect::Do(ReaderJob::Count { rows: Arc::clone(&self.rows), from, hits, wanted: self.query.clone() })]
     }
 
     fn find(&mut self, is_down: bool) -> Effects<Self> {
@@ -298,17 +301,17 @@ impl Reader {
         effects
     }
 
-    /// Which of the places somebody is at, as `3/17`; without the first number if at none of them.
+    /// Which of the places somebody is at, as `match 3/17`; how many there are if at none of them.
     fn count_words(&self) -> Option<String> {
         if self.query.is_empty() {
             return None;
         }
         let Some(hits) = &self.hits else { return Some("counting …".to_owned()) };
-        let n_hits = number_words(hits.len() as u64);
         let place = self.found.and_then(|item| hits.binary_search(&item).ok());
+        let n_hits = number_words(hits.len() as u64);
         Some(match place {
-            Some(place) => format!("{}/{n_hits}", number_words(place as u64 + 1)),
-            None => format!("{n_hits} found"),
+            Some(place) => format!("match {}/{n_hits}", number_words(place as u64 + 1)),
+            None => format!("{n_hits} {}", if hits.len() == 1 { "match" } else { "matches" }),
         })
     }
 
@@ -318,9 +321,10 @@ impl Reader {
                 // What was there before is the same if the path only grew.
                 let is_same =
                     self.rows.iter().zip(&rows).all(|(one, other)| one == other) && rows.len() >= self.rows.len();
+                let n_known = if is_same { self.rows.len() } else { 0 };
                 (self.rows, self.prompts, self.name) = (Arc::new(rows), prompts, name);
                 self.is_loaded = true;
-                let mut effects = if self.query.is_empty() { Vec::new() } else { self.count() };
+                let mut effects = if self.query.is_empty() { Vec::new() } else { self.count(n_known) };
                 if is_same {
                     self.wanted = None;
                     effects.extend(self.look());

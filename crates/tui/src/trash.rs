@@ -38,7 +38,10 @@ pub(crate) struct Desk {
 pub(crate) enum TrashJob {
     Load,
     /// Brings one back, and says so in these words.
-    Restore { deleted: Box<InTrash>, words: String },
+    Restore {
+        deleted: Box<InTrash>,
+        words: String,
+    },
 }
 
 #[derive(Debug)]
@@ -337,10 +340,12 @@ impl Part for Trash {
             }
             Event::Mouse(_) if self.help.is_some() => {}
             Event::Mouse(mouse) => {
-                let (list, last) = (self.list(), self.shown.len().saturating_sub(1));
+                let list = self.list();
                 match mouse.what {
                     MouseAct::WheelUp => self.selected = self.selected.saturating_sub(3),
-                    MouseAct::WheelDown => self.selected = (self.selected + 3).min(last),
+                    MouseAct::WheelDown => {
+                        self.selected = (self.selected + 3).min(self.shown.len().saturating_sub(1));
+                    }
                     MouseAct::Click if list.contains((mouse.x, mouse.y).into()) => {
                         let at = self.first_shown() + usize::from(mouse.y - list.y);
                         self.selected = if at < self.shown.len() { at } else { self.selected };
@@ -399,8 +404,7 @@ mod tests {
 
         fn trash(&self) -> Driver<Trash> {
             let environment = self.sessions.environment();
-            let trash =
-                Trash::new(Arc::new(Keymap::default()), environment.home().to_string_lossy().into_owned());
+            let trash = Trash::new(Arc::new(Keymap::default()), environment.home().to_string_lossy().into_owned());
             let mut driver = Driver::new(trash, Desk { sessions: self.sessions.clone() }, |_| false);
             driver.happen(Event::Clock(environment.now_ms()));
             driver
@@ -432,7 +436,11 @@ mod tests {
         assert!(store.paths.contains(&path) && !path.exists());
         driver.press("enter");
         assert!(path.exists());
-        assert!(driver.screen()[1].contains("High water an hour early is back in ~/src/tidepool"), "{:#?}", driver.screen());
+        assert!(
+            driver.screen()[1].contains("High water an hour early is back in ~/src/tidepool"),
+            "{:#?}",
+            driver.screen()
+        );
         driver.press("escape");
         assert_eq!((driver.part.shown.len(), driver.outcome.as_ref()), (2, None), "the query is closed first");
         driver.press("escape");
@@ -452,6 +460,47 @@ mod tests {
         let name = path.file_name().unwrap().to_str().unwrap();
         assert!(screen.contains(name), "{:#?}", driver.screen());
         assert_eq!(driver.part.shown.len(), 3);
+    }
+
+    /// The same session was deleted twice, and what is chosen is what comes back.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test plays another program")]
+    fn an_older_deletion_can_be_undone_too() {
+        let store = Store::new();
+        let path = store.paths[0].clone();
+        let mut driver = store.trash();
+        let place = |driver: &Driver<Trash>| driver.part.chosen().unwrap().it.place.file.clone();
+        while driver.part.chosen().unwrap().it.session.path != path {
+            driver.press("down");
+        }
+        let older = std::fs::read(place(&driver)).unwrap();
+        let newer = older.split_inclusive(|byte| *byte == b'\n').take(2).collect::<Vec<_>>().concat();
+        std::fs::write(&path, &newer).unwrap();
+        let sessions = store.sessions.clone().despite_users();
+        sessions.delete(std::slice::from_ref(&path), sessile::Deletion::ToTrash, false).unwrap();
+        let mut driver = store.trash();
+        assert_eq!(driver.part.shown.len(), 4);
+        assert_eq!(driver.part.chosen().unwrap().it.session.path, path, "the last deleted comes first");
+        driver.press("down");
+        while driver.part.chosen().unwrap().it.session.path != path {
+            driver.press("down");
+        }
+        driver.press("enter");
+        assert_eq!(std::fs::read(&path).unwrap(), older, "{:#?}", driver.screen());
+    }
+
+    #[test]
+    fn the_mouse_chooses() {
+        let store = Store::new();
+        let mut driver = store.trash();
+        let mut point = |what, y| {
+            driver.happen(Event::Mouse(crate::part::Mouse { what, x: 4, y }));
+            driver.part.selected
+        };
+        assert_eq!(point(MouseAct::Click, ABOVE + 1), 1);
+        assert_eq!(point(MouseAct::Click, ABOVE + 9), 1, "there is nothing");
+        assert_eq!(point(MouseAct::WheelDown, 0), 2);
+        assert_eq!(point(MouseAct::WheelUp, 0), 0);
     }
 
     #[test]

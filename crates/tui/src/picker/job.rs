@@ -315,6 +315,8 @@ impl Desk {
             None if to == "~" => self.own_home.clone(),
             None => self.own_cwd.join(to),
         };
+        // Without the dots that are not seen to mean anything.
+        let to: PathBuf = to.components().collect();
         let options = ExportOptions { format: ExportFormat::Markdown, ..ExportOptions::default() };
         let write = |path: &PathBuf| {
             let session = self.sessions.clone().read_only().open_existing(path)?;

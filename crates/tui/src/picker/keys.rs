@@ -64,6 +64,7 @@ impl Picker {
         let is_other = self.query.press(key, &self.keymap);
         if self.query != before {
             self.is_editing = !self.query.is_empty();
+            self.status.dismiss();
         }
         if is_other { self.ask() } else { Vec::new() }
     }

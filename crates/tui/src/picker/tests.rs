@@ -64,8 +64,7 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
 fn over(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) -> Driver<Picker> {
     let sessions = Sessions::new(Still { home: PathBuf::from("/home/u") });
     let own = PathBuf::from("/w/own");
-    let desk =
-        Desk { sessions, cwd: PathBuf::from("/w/proj"), session_dir: None, own_cwd: own.clone(), own_home: own };
+    let desk = Desk { sessions, cwd: PathBuf::from("/w/proj"), session_dir: None, own_cwd: own.clone(), own_home: own };
     let picker = Picker::new(Arc::new(Keymap::default()), "/home/u".to_owned(), current.map(PathBuf::from), false);
     let is_reading = |job: &PickerJob| {
         matches!(job, PickerJob::Load(_) | PickerJob::Watch | PickerJob::Search { .. } | PickerJob::Texts(_))
@@ -389,7 +388,7 @@ fn what_changes_something_is_not_done_while_a_query_is_edited() {
         driver.press(key);
         assert!(matches!(driver.part.mode, super::Mode::List), "{key}");
         assert!(driver.part.pins.is_empty() && driver.part.last_operation.is_some(), "{key}");
-        let is_told = driver.screen()[1].contains("The query is being edited");
+        let is_told = driver.screen()[1].contains("Editing the query");
         assert_eq!(is_told, key != "ctrl+backspace", "{key}: {:?}", driver.screen());
         driver.happen(Event::Clock(driver.part.now_ms + 60_000)).press("escape escape");
         driver.outcome = None;
@@ -499,6 +498,8 @@ fn an_export_makes_its_directory_or_says_in_full_why_not() {
     let mut driver = store.picker();
     driver.press("alt+e enter");
     let n_files = |path: PathBuf| path.read_dir().map_or(0, Iterator::count);
+    let words = driver.screen()[1..4].concat().split_whitespace().collect::<String>();
+    assert!(words.starts_with(&format!("1sessionexportedto{}", own.display())) && !words.contains("own/."), "{words}");
     assert_eq!(n_files(own.clone()), 1, "where the user is, not where the made-up store is: {:#?}", driver.screen());
     driver.press("alt+a alt+e ctrl+u new/deeper enter");
     assert_eq!(n_files(own.join("new/deeper")), 4, "{:#?}", driver.screen());

@@ -37,9 +37,11 @@ pub(crate) enum ReaderJob {
         rows: Vec<(usize, Row)>,
         wanted: String,
     },
-    /// All entries that say something.
+    /// All entries that say something. Those before a place are known already.
     Count {
         rows: Arc<Vec<Row>>,
+        from: usize,
+        hits: Vec<usize>,
         wanted: String,
     },
     Text(Row),
@@ -103,7 +105,7 @@ impl Job for ReaderJob {
             Self::Load => desk.load(),
             Self::Lines { items, width, detail, edition } => desk.lines(&items, width, detail, edition, cancel, tell),
             Self::Search { rows, wanted } => desk.search(&rows, wanted, cancel),
-            Self::Count { rows, wanted } => desk.count(&rows, wanted, cancel),
+            Self::Count { rows, from, hits, wanted } => desk.count(&rows, from, hits, wanted, cancel),
             Self::Text(row) => desk.with(|session| Ok(ReaderNews::Text(entry_text(&session.entry_at(row)?)))),
             Self::Pictures(rows) => desk.with(|session| {
                 let mut pictures = Vec::new();
@@ -195,10 +197,16 @@ impl Desk {
         Ok(ReaderNews::Found { item: None, wanted })
     }
 
-    fn count(&self, rows: &[Row], wanted: String, cancel: &Cancel) -> Result<ReaderNews, SessionError> {
+    fn count(
+        &self,
+        rows: &[Row],
+        from: usize,
+        mut hits: Vec<usize>,
+        wanted: String,
+        cancel: &Cancel,
+    ) -> Result<ReaderNews, SessionError> {
         let lower = wanted.to_lowercase();
-        let mut hits = Vec::new();
-        for (item, row) in rows.iter().enumerate() {
+        for (item, row) in rows.iter().enumerate().skip(from) {
             if self.says(*row, &lower, cancel)? {
                 hits.push(item);
             }

@@ -96,7 +96,7 @@ impl Reader {
             Action::Cancel if !self.query.is_empty() => {
                 self.status = Status::default();
                 self.query.clear();
-                self.count()
+                self.count(0)
             }
             Action::Leave | Action::Cancel => vec![Effect::Leave(ReaderOutcome::default())],
             _ => Vec::new(),

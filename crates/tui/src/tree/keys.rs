@@ -145,20 +145,9 @@ impl Tree {
         let is_other = self.query.press(key, &self.keymap);
         if self.query != before {
             self.is_editing = !self.query.is_empty();
+            self.status.dismiss();
         }
-        if !is_other {
-            return Vec::new();
-        }
-        // In pi these letters are commands, and somebody may miss them.
-        for (letter, action, what) in
-            [("L", Action::EditLabel, "edits the label"), ("T", Action::ToggleLabelTime, "shows when labels were set")]
-        {
-            if self.query.text() == letter {
-                let words = format!("Searching for {letter} · {}", self.keymap.told(action, what));
-                self.status.say(words, self.now_ms, 4);
-            }
-        }
-        self.search()
+        if is_other { self.search() } else { Vec::new() }
     }
 
     pub(super) fn search(&mut self) -> Effects<Self> {

@@ -399,6 +399,7 @@ fn every_letter_is_searched_for() {
     assert!(driver.screen()[1].contains("alt+e edits the label"), "{:#?}", driver.screen());
     driver.press("e t space m e shift+t");
     assert_eq!(driver.part.query.text(), "Let meT");
+    assert!(!driver.screen()[1].contains("edits the label"), "{:#?}", driver.screen());
     assert!(matches!(driver.part.mode, Mode::Tree) && !driver.part.shows_label_time);
     for letter in 'a'..='z' {
         driver.press("escape").press(&format!("shift+{letter}"));
@@ -418,7 +419,7 @@ fn nothing_is_written_while_a_query_is_edited() {
     driver.press("alt+home alt+e mark enter");
     for key in ["alt+f", "alt+c", "alt+u"] {
         driver.press("tests").press(key);
-        assert!(driver.screen()[1].contains("The query is being edited"), "{key}: {:#?}", driver.screen());
+        assert!(driver.screen()[1].contains("Editing the query"), "{key}: {:#?}", driver.screen());
         driver.press("escape");
     }
     assert_eq!((n_files(), &driver.part.outcome.forked), (n_before, &None));

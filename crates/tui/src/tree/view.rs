@@ -132,7 +132,19 @@ impl Tree {
         } else if self.compared_from.is_some() {
             let (next, stop) = (self.keymap.hint(Action::Compare), self.keymap.told(Action::Cancel, "stops"));
             canvas.notice(row, Ink::ACCENT, &format!("Choose the end of the other branch, then {next} · {stop}"));
+        } else if let Some(words) = self.letter_hint() {
+            canvas.notice(row, Ink::ACCENT, &words);
         }
+    }
+
+    /// What somebody is told who types a letter that is a command in pi.
+    fn letter_hint(&self) -> Option<String> {
+        let (action, what) = match self.query.text() {
+            "L" => (Action::EditLabel, "edits the label"),
+            "T" => (Action::ToggleLabelTime, "dates the labels"),
+            _ => return None,
+        };
+        Some(self.keymap.told(action, what))
     }
 
     fn draw_head(&self, canvas: &mut Canvas<'_>, area: Rect) {

@@ -84,6 +84,8 @@ pub(crate) struct Reader {
     found: Option<usize>,
     /// All entries in which the query stands, once they are known.
     hits: Option<Vec<usize>>,
+    /// Of how many entries they are known.
+    n_counted: usize,
     help: Option<Help>,
     draws_pictures: bool,
     status: Status,
@@ -111,6 +113,7 @@ impl Reader {
             query: String::new(),
             found: None,
             hits: None,
+            n_counted: 0,
             help: None,
             draws_pictures: false,
             status: Status::default(),
@@ -258,7 +261,8 @@ impl Reader {
         if self.query.is_empty() {
             return vec![Effect::Stop(COUNT), Effect::Stop(SEARCH)];
         }
-        let (from, hits) = self.hits.clone().map_or((0, Vec::new()), |hits| (n_known, hits));
+        // The session may have grown since they were counted last, and more than once.
+        let (from, hits) = self.hits.clone().map_or((0, Vec::new()), |hits| (n_known.min(self.n_counted), hits));
         vec![Effect::Do(ReaderJob::Count { rows: Arc::clone(&self.rows), from, hits, wanted: self.query.clone() })]
     }
 
@@ -349,7 +353,7 @@ impl Reader {
             }
             ReaderNews::Found { item, wanted } if wanted == self.query => self.found(item),
             ReaderNews::Counted { hits, wanted, n_rows } if wanted == self.query && n_rows == self.rows.len() => {
-                self.hits = Some(hits);
+                (self.hits, self.n_counted) = (Some(hits), n_rows);
                 Vec::new()
             }
             // Of what nobody looks for any more.

@@ -104,6 +104,12 @@ fn places_are_counted() {
     session.append_message(sessile::draft::UserMessage::new("the changelog again", 1_763_000_000_000)).unwrap();
     driver.happen(Event::News(ReaderNews::Grown));
     assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));
+    // It may grow again before that is counted.
+    driver.part.hits.as_mut().unwrap().pop();
+    driver.part.n_counted -= 1;
+    session.append_message(sessile::draft::UserMessage::new("nothing", 1_763_000_000_001)).unwrap();
+    driver.happen(Event::News(ReaderNews::Grown));
+    assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));
     // A count of something else, or of fewer entries, is none.
     let stale = ReaderNews::Counted { hits: vec![1], wanted: "changelog".to_owned(), n_rows: 2 };
     driver.happen(Event::News(stale));

@@ -212,6 +212,13 @@ impl Surroundings {
         }
     }
 
+    /// The file of a session for a screen; none if no session is given, so that it is picked on the screen.
+    #[cfg(feature = "tui")]
+    pub(crate) fn find_unless_picked(&self, arg: &SessionArg) -> Result<Option<PathBuf>, Failure> {
+        let is_given = arg.session.is_some() || arg.chosen.is_some() || arg.newest;
+        is_given.then(|| self.find(arg)).transpose()
+    }
+
     /// A path as seen from where the user is; without one, the working directory whose sessions are meant.
     pub(crate) fn directory(&self, path: Option<&Path>) -> PathBuf {
         path.map_or_else(|| self.cwd(), |path| self.environment.current_dir().join(path))

@@ -214,7 +214,7 @@ fn something_panics() {
     let environment: Arc<dyn sessile::Environment> = Arc::new(sessile::System);
     let settings = sessile::settings::Settings::load(environment.as_ref(), &sessile::os::RealOs).unwrap();
     let ui = sessile_tui::Ui::new(sample.sessions(), environment, dir.path().to_path_buf(), None, &settings);
-    let ended = ui.summing_up(Arc::new(|| panic!("this was planned"))).tree(sample.richest.clone());
+    let ended = ui.summing_up(Arc::new(|| panic!("this was planned"))).tree(Some(sample.richest.clone()));
     assert!(matches!(ended, Err(sessile_tui::TuiError::Panicked)), "{ended:?}");
     println!("and it was noticed");
 }

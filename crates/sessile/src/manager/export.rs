@@ -54,6 +54,11 @@ impl Sessions {
         create_directory(self.world.os(), path.parent().unwrap_or(Path::new("/")), false)?;
         Ok(swap_in(self.world.os(), &path, bytes)?)
     }
+
+    /// Makes a directory for exports and what is missing above it, with mode 0700. One that exists is left as it is.
+    pub fn make_export_directory(&self, path: &Path) -> Result<(), SessionError> {
+        Ok(create_directory(self.world.os(), &absolute(self.environment(), path), false)?)
+    }
 }
 
 impl SessionManager {

@@ -91,8 +91,8 @@ impl Sessions {
         })
     }
 
-    /// A session as a row of a list.
-    fn row(&self, path: &Path) -> Result<SessionInfo, SessionError> {
+    /// A session as a row of a list, wherever its file is, also in the trash.
+    pub fn row(&self, path: &Path) -> Result<SessionInfo, SessionError> {
         let stat = self.world.os().stat(path).map_err(|error| StoreError::io_at("look at", path, error))?;
         let mut files = Gatherer::new(self.world.os(), Zone(self.environment()));
         let info = files.scan(path, false)?.ok_or_else(|| SessionError::NotASession { path: path.to_path_buf() })?;

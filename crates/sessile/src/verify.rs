@@ -103,7 +103,8 @@ impl Sessions {
 
     /// Verifies all sessions of a directory, or of every directory of the store, and hands on each report.
     ///
-    /// A file that cannot be read, or is no session, does not keep the others from being looked at.
+    /// A file that cannot be read, or is no session, does not keep the others from being looked at. Files that hold
+    /// the same session are told as such.
     pub fn verify_all(
         &self,
         session_dir: Option<&Path>,
@@ -124,6 +125,7 @@ impl Sessions {
             .collect();
         let files = || listed.iter().filter_map(|(_, files)| files.as_ref().ok()).flatten();
         let n_bytes = files().map(|file| file.stat.length).sum();
+        let twins = Twins::among(&self.world, files().map(|file| file.path.as_path()));
         let mut n_done = 0;
         let mut neighbours = Neighbours::default();
         for (directory, files) in listed {
@@ -133,7 +135,10 @@ impl Sessions {
                         if cancel.is_cancelled() {
                             return Err(SessionError::Cancelled);
                         }
-                        let report = self.verify_beside(&file.path, &mut neighbours);
+                        let report = self.verify_beside(&file.path, &mut neighbours).map(|mut report| {
+                            report.findings.extend(twins.finding(&file.path));
+                            report
+                        });
                         n_done += file.stat.length;
                         on_verified(Verified { path: &file.path, report, n_done, n_bytes });
                     }
@@ -192,6 +197,42 @@ impl Sessions {
             lost.remedy = Remedy::Repair("appends the entries to that session".to_owned());
         }
         Ok(Report { path, findings })
+    }
+}
+
+/// How many files with the same session are named.
+const MOST_TWINS: usize = 3;
+
+/// Files that hold the same session.
+struct Twins {
+    id_of: HashMap<PathBuf, String>,
+    files_of: HashMap<String, Vec<PathBuf>>,
+}
+
+impl Twins {
+    fn among<'f>(world: &World, files: impl Iterator<Item = &'f Path>) -> Self {
+        let mut twins = Self { id_of: HashMap::new(), files_of: HashMap::new() };
+        for file in files {
+            let id = read_header(world, file).map(|header| header.id()).filter(|id| !id.is_empty());
+            let Some(id) = id else { continue };
+            twins.id_of.insert(file.to_path_buf(), id.clone());
+            twins.files_of.entry(id).or_default().push(file.to_path_buf());
+        }
+        twins
+    }
+
+    /// Names the other files with the session of one.
+    fn finding(&self, path: &Path) -> Option<Finding> {
+        let id = self.id_of.get(path)?;
+        let mut others = self.files_of.get(id)?.iter().filter(|other| *other != path);
+        let named: Vec<String> =
+            others.by_ref().take(MOST_TWINS).map(|other| other.to_string_lossy().into_owned()).collect();
+        let more = match others.count() {
+            0 => String::new(),
+            n_more => format!(" and {n_more} more"),
+        };
+        let message = format!("session {id} is in {}{more} too", named.join(" and "));
+        (!named.is_empty()).then(|| Finding::new(Code::SameSession, 1, 0, message))
     }
 }
 

@@ -100,7 +100,7 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
         row(what, &value)?;
     }
     let estimated = if details.context.usage_tokens > 0.0 { "" } else { ", estimated" };
-    row("context", &format!("{} tokens{estimated}", super::stats::number(details.context.tokens)))?;
+    row("context", &format!("{} tokens{estimated}", crate::measure::number(details.context.tokens)))?;
     if let Some(writer) = &details.writer {
         row("writer", &format!("process {} on {}", writer.pid, writer.host))?;
     }

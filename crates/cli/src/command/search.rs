@@ -8,14 +8,17 @@ use clap::{ArgAction, Args};
 use sessile::text::filter::Filter;
 use sessile::text::query::{BadQuery, Query};
 use sessile::text::texts::DocumentKind;
-use sessile::{Backlog, IndexOptions, OnPath, SearchOptions, SearchResult, SearchScope, Updated, Upkeep};
+use sessile::{
+    Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, SessionError, Sessions,
+    Updated, Upkeep,
+};
 
 use super::list::{ListArgs, say_no_sessions};
 use crate::Exit;
 use crate::args::{ListFormat, SpanArgs};
 use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
-use crate::hits::print_hits;
+use crate::hits::{distinct, print_hits};
 use crate::interrupt::on_interrupt;
 use crate::measure::size_words;
 use crate::progress::{Meter, Unit};
@@ -47,7 +50,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Print so many hits at most
+    /// Print so many hits at most; what forks have copied counts once, except in JSON, which has all copies
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
 
@@ -160,7 +163,10 @@ pub(super) fn run(
         cancel,
         ..SearchOptions::default()
     };
-    let result = meter.watch(Unit::Bytes, err, || sessions.search(&query, &options))?;
+    let is_for_people = !args.sessions && args.format.layout().is_none();
+    let result = meter.watch(Unit::Bytes, err, || {
+        if is_for_people { search_for_people(sessions, &query, options) } else { sessions.search(&query, &options) }
+    })?;
     print(surroundings, args, &result, out)?;
     // For a regular expression everything is read, whatever is indexed.
     if result.unindexed_bytes > MUCH && args.format.layout().is_none() && matches!(query, Query::Clauses(_)) {
@@ -175,6 +181,28 @@ pub(super) fn run(
         drop(say_nothing_found(surroundings, args, err)?);
     }
     Ok(Exit::Nothing)
+}
+
+/// Searches for as many hits as are wanted without copies of them in forks, and for all copies of those.
+fn search_for_people(
+    sessions: &Sessions,
+    query: &Query,
+    mut options: SearchOptions<'_>,
+) -> Result<SearchResult, SessionError> {
+    let wanted = options.limit;
+    loop {
+        let result = sessions.search(query, &options)?;
+        let is_all = result.hits.len() < options.limit;
+        // Copies have the score of what they are copies of, so they come before all that have less.
+        let last = wanted.checked_sub(1).and_then(|last| distinct(&result.hits).nth(last));
+        let is_enough = |hit: &SearchHit| result.hits.last().is_some_and(|worst| worst.score < hit.score);
+        if is_all || wanted == 0 || last.is_some_and(is_enough) {
+            return Ok(result);
+        }
+        options.limit = options.limit.saturating_mul(4);
+        // The index is up to date by now.
+        options.upkeep = Upkeep::Never;
+    }
 }
 
 /// What an update did, in one line.
@@ -296,7 +324,7 @@ fn print(
             }
             Ok(())
         }
-        None => Ok(print_hits(surroundings, &result.hits, out)?),
+        None => Ok(print_hits(surroundings, &result.hits, args.limit, out)?),
     }
 }
 

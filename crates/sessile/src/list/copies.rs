@@ -1,0 +1,110 @@
+//! Files that hold the same session: sync conflicts, backups, copies made by hand.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use sessile_core::location::encode_cwd;
+
+use super::SessionInfo;
+
+/// Which sessions of a list are copies of others: files with the same session id.
+///
+/// The original is the file that has the name and the directory that pi gives it; of several, the one that was used
+/// last. All others are copies of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    original_of: HashMap<PathBuf, PathBuf>,
+}
+
+impl Copies {
+    /// The copies in a list.
+    pub fn among(sessions: &[SessionInfo]) -> Self {
+        let mut by_id: HashMap<&str, Vec<&SessionInfo>> = HashMap::with_capacity(sessions.len());
+        for session in sessions.iter().filter(|session| !session.id.is_empty()) {
+            by_id.entry(&session.id).or_default().push(session);
+        }
+        let mut original_of = HashMap::new();
+        for files in by_id.into_values().filter(|files| files.len() > 1) {
+            let Some(original) = files.iter().min_by_key(|file| rank(file)) else { continue };
+            let copies = files.iter().filter(|file| file.path != original.path);
+            original_of.extend(copies.map(|copy| (copy.path.clone(), original.path.clone())));
+        }
+        Self { original_of }
+    }
+
+    /// The file that another one is a copy of.
+    pub fn original_of(&self, path: &Path) -> Option<&Path> {
+        self.original_of.get(path).map(PathBuf::as_path)
+    }
+
+    /// The copies of a file, in the order of their paths.
+    pub fn of(&self, path: &Path) -> Vec<&Path> {
+        let is_copy = |(_, original): &(&PathBuf, &PathBuf)| original.as_path() == path;
+        let mut copies: Vec<&Path> = self.original_of.iter().filter(is_copy).map(|(copy, _)| copy.as_path()).collect();
+        copies.sort_unstable();
+        copies
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.original_of.is_empty()
+    }
+}
+
+/// The original of some files comes first.
+fn rank(session: &SessionInfo) -> impl Ord + use<> {
+    let own_name = format!("_{}.jsonl", session.id);
+    let has_own_name = session.path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&own_name));
+    let directory = session.path.parent().and_then(Path::file_name);
+    let is_at_home = directory.is_some_and(|name| *name == *encode_cwd(Path::new(&session.cwd)));
+    (!has_own_name, !is_at_home, Reverse(session.modified), Reverse(session.size), session.path.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use sessile_core::info::Facts;
+
+    use super::*;
+
+    fn file(path: &str, id: &str, modified: i64) -> SessionInfo {
+        SessionInfo {
+            path: path.into(),
+            id: id.to_owned(),
+            cwd: "/home/u/x".to_owned(),
+            name: None,
+            parent_session_path: None,
+            created: None,
+            modified,
+            message_count: 1,
+            first_message: "".into(),
+            all_messages_text: "".into(),
+            size: 1,
+            facts: Facts::default(),
+        }
+    }
+
+    #[test]
+    fn the_file_with_pis_name_in_pis_place_is_the_original() {
+        let original = "/s/--home-u-x--/2025_a.jsonl";
+        let list = [
+            file("/s/--home-u-x--/2025_a.sync-conflict-1.jsonl", "a", 9),
+            file("/s/--backup--/2025_a.jsonl", "a", 8),
+            file(original, "a", 1),
+            file("/s/--home-u-x--/2025_b.jsonl", "b", 2),
+            file("/s/--home-u-x--/odd1.jsonl", "", 2),
+            file("/s/--home-u-x--/odd2.jsonl", "", 2),
+        ];
+        let copies = Copies::among(&list);
+        let found: Vec<Option<&Path>> = list.iter().map(|session| copies.original_of(&session.path)).collect();
+        assert_eq!(found, [Some(Path::new(original)), Some(Path::new(original)), None, None, None, None]);
+        assert_eq!(copies.of(Path::new(original)), [list[1].path.as_path(), list[0].path.as_path()]);
+        assert!(Copies::among(&list[3..]).is_empty());
+    }
+
+    #[test]
+    fn of_files_with_other_names_the_one_used_last_is_the_original() {
+        let list = [file("/s/one.jsonl", "a", 1), file("/s/two.jsonl", "a", 2)];
+        assert_eq!(Copies::among(&list).original_of(Path::new("/s/one.jsonl")), Some(Path::new("/s/two.jsonl")));
+    }
+}

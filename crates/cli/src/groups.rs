@@ -9,6 +9,7 @@ use sessile::{Grouping, StatsGroup, Tally};
 use crate::measure::{Money, ShortIds, number};
 use crate::screen::{ACCENT, DIM, Line, PLAIN, Screen, clean, columns};
 use crate::surroundings::Surroundings;
+use crate::table::WIDEST_ALIGNED;
 
 /// When bars are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -86,8 +87,9 @@ impl GroupTable<'_> {
             .map(|figure| (figure, self.figures(figure)))
             .collect();
         let room = out.room();
-        if let Some(width) = room {
-            fit(&mut keys, &mut figures, width);
+        match room {
+            Some(width) => fit(&mut keys, &mut figures, width),
+            None => keys.iter_mut().for_each(|key| key.width = key.width.min(WIDEST_ALIGNED)),
         }
         let taken: usize = keys.iter().chain(figures.iter().map(|(_, column)| column)).map(|it| it.width + GAP).sum();
         let bars = self.bars(room.map(|width| width.saturating_sub(taken)));
@@ -96,7 +98,9 @@ impl GroupTable<'_> {
         let heading = |column: &Column| column.heading.to_owned();
         let line = row(&keys, &figures, cuts, true, heading);
         out.print(match &bars {
-            Some((what, _)) => line.pad(taken).styled(DIM, what),
+            // The cost is next to them.
+            Some((what, _)) if *what != "cost" => line.pad(taken).styled(DIM, what),
+            Some(_) => line,
             None => line,
         })?;
         for place in 0..self.groups.len() {
@@ -391,12 +395,13 @@ mod tests {
     fn the_cost_is_dropped_last() {
         let key = "x".repeat(40);
         assert_eq!(fitted(&[&key], 100), (vec!["sessions", "calls", "failed", "tokens", "cached", "cost"], vec![40]));
-        assert_eq!(fitted(&[&key], 60).0, ["sessions", "calls", "failed", "tokens", "cached", "cost"]);
+        assert_eq!(fitted(&[&key], 65).0, ["sessions", "calls", "failed", "tokens", "cached", "cost"]);
+        assert_eq!(fitted(&[&key], 60).0, ["sessions", "calls", "failed", "tokens", "cost"]);
         assert_eq!(fitted(&[&key], 50).0, ["sessions", "calls", "tokens", "cost"]);
         assert_eq!(fitted(&[&key], 40).0, ["calls", "tokens", "cost"]);
         assert_eq!(fitted(&[&key], 30).0, ["cost"]);
         assert_eq!(fitted(&[&key], 20), (vec!["cost"], vec![10]));
         let (_, widths) = fitted(&["short", &key], 100);
-        assert_eq!(widths, [5, 40]);
+        assert_eq!(widths, [5, 38]);
     }
 }

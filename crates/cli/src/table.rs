@@ -86,8 +86,8 @@ const LEAST_NEEDED: [Column; 12] = [
     Column::Age,
     Column::Name,
     Column::Path,
-    Column::Cost,
     Column::Place,
+    Column::Cost,
 ];
 
 /// Between columns.
@@ -99,7 +99,7 @@ const LEAST_DIRECTORY: usize = 8;
 /// What is left for what a session is about before other columns have to go.
 const NARROW_TITLE: usize = 12;
 /// Where nothing is cut, columns line up as far as no cell is wider than this.
-const WIDEST_ALIGNED: usize = 60;
+pub(crate) const WIDEST_ALIGNED: usize = 80;
 
 /// A row of a table.
 pub(crate) struct Row<'r> {
@@ -358,13 +358,11 @@ mod tests {
     fn narrow_terminals_drop_what_matters_least() {
         let shown = CELLS.map(|(column, _)| column);
         let at = |width| laid_out(&shown, &CELLS, Some(width));
-        assert_eq!(
-            at(90),
-            "@1    40m    29  High water an hour early, once more                 ~/src/tidepool  $12.34"
-        );
-        assert_eq!(at(50), "@1    40m    29  High water an hour early,…  $12.34");
-        assert_eq!(at(36), "@1    40m  High water an h…  $12.34");
-        assert_eq!(at(27), "@1  High water an…  $12.34");
+        let wide = "@1    40m    29  High water an hour early, once more                ~/src/tidepool  $12.34";
+        assert_eq!(at(90), wide);
+        assert_eq!(at(50), "@1    40m    29  High water an hour early…  $12.34");
+        assert_eq!(at(36), "@1    40m  High water an ho…  $12.34");
+        assert_eq!(at(27), "@1  High water an …  $12.34");
         assert_eq!(at(20), "High water …  $12.34");
         let cost_alone = [Column::Created, Column::Cost];
         assert_eq!(laid_out(&cost_alone, &[(Column::Created, "2026-01-01 00:00"), CELLS[5]], Some(20)), "$12.34");

@@ -219,7 +219,7 @@ codes! {
     /// A directory that holds sessions of two working directories.
     DirectoryCollision: "directory-collision", Warning, "pi lists and continues the sessions of both as if they were one",
         "left as it is: here they are told apart by their headers";
-    /// A session that is in another file too.
+    /// A copy of a session: another file holds it too.
     SameSession: "same-session", Note, "the id stands for several files; each goes on by itself",
         "left as it is: which file is wanted cannot be told";
 }

@@ -21,6 +21,7 @@ use sessile_store::subdirectories;
 use crate::error::SessionError;
 use crate::place::{CwdFilter, given_dir, sessions_root};
 use crate::world::World;
+pub(crate) use copies::Candidate;
 pub use copies::Copies;
 pub use damaged::DamagedFile;
 pub use find::SessionCandidate;

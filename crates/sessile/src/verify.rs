@@ -18,10 +18,10 @@ use sessile_core::headerless::Headerless;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::location::encode_cwd;
 use sessile_core::verify::{Code, Finding, Remedy};
-use sessile_store::{FileLog, find_sessions, missing_lines, permissions, subdirectories};
+use sessile_store::{FileLog, Found, find_sessions, missing_lines, permissions, subdirectories};
 
 use crate::error::SessionError;
-use crate::list::read_header;
+use crate::list::{Candidate, Copies, read_header};
 use crate::manager::Sessions;
 use crate::place::{absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::Stored;
@@ -103,8 +103,8 @@ impl Sessions {
 
     /// Verifies all sessions of a directory, or of every directory of the store, and hands on each report.
     ///
-    /// A file that cannot be read, or is no session, does not keep the others from being looked at. Files that hold
-    /// the same session are told as such.
+    /// A file that cannot be read, or is no session, does not keep the others from being looked at. Of files that hold
+    /// the same session, all but one are reported as copies of that one.
     pub fn verify_all(
         &self,
         session_dir: Option<&Path>,
@@ -125,7 +125,7 @@ impl Sessions {
             .collect();
         let files = || listed.iter().filter_map(|(_, files)| files.as_ref().ok()).flatten();
         let n_bytes = files().map(|file| file.stat.length).sum();
-        let twins = Twins::among(&self.world, files().map(|file| file.path.as_path()));
+        let copies = copies(&self.world, files());
         let mut n_done = 0;
         let mut neighbours = Neighbours::default();
         for (directory, files) in listed {
@@ -136,7 +136,7 @@ impl Sessions {
                             return Err(SessionError::Cancelled);
                         }
                         let report = self.verify_beside(&file.path, &mut neighbours).map(|mut report| {
-                            report.findings.extend(twins.finding(&file.path));
+                            report.findings.extend(copies.original_of(&file.path).map(same_session));
                             report
                         });
                         n_done += file.stat.length;
@@ -200,40 +200,25 @@ impl Sessions {
     }
 }
 
-/// How many files with the same session are named.
-const MOST_TWINS: usize = 3;
-
-/// Files that hold the same session.
-struct Twins {
-    id_of: HashMap<PathBuf, String>,
-    files_of: HashMap<String, Vec<PathBuf>>,
+/// Which files hold the same session as others.
+fn copies<'f>(world: &World, files: impl Iterator<Item = &'f Found>) -> Copies {
+    let known = |file: &'f Found| {
+        let header = read_header(world, &file.path)?;
+        Some((file, header.id(), header.cwd().unwrap_or_default()))
+    };
+    let known: Vec<(&Found, String, String)> = files.filter_map(known).collect();
+    Copies::among_files(known.iter().map(|(file, id, cwd)| Candidate {
+        path: &file.path,
+        id,
+        cwd,
+        used: file.stat.modified_ms,
+        size: file.stat.length,
+    }))
 }
 
-impl Twins {
-    fn among<'f>(world: &World, files: impl Iterator<Item = &'f Path>) -> Self {
-        let mut twins = Self { id_of: HashMap::new(), files_of: HashMap::new() };
-        for file in files {
-            let id = read_header(world, file).map(|header| header.id()).filter(|id| !id.is_empty());
-            let Some(id) = id else { continue };
-            twins.id_of.insert(file.to_path_buf(), id.clone());
-            twins.files_of.entry(id).or_default().push(file.to_path_buf());
-        }
-        twins
-    }
-
-    /// Names the other files with the session of one.
-    fn finding(&self, path: &Path) -> Option<Finding> {
-        let id = self.id_of.get(path)?;
-        let mut others = self.files_of.get(id)?.iter().filter(|other| *other != path);
-        let named: Vec<String> =
-            others.by_ref().take(MOST_TWINS).map(|other| other.to_string_lossy().into_owned()).collect();
-        let more = match others.count() {
-            0 => String::new(),
-            n_more => format!(" and {n_more} more"),
-        };
-        let message = format!("session {id} is in {}{more} too", named.join(" and "));
-        (!named.is_empty()).then(|| Finding::new(Code::SameSession, 1, 0, message))
-    }
+fn same_session(original: &Path) -> Finding {
+    let message = format!("the file holds the same session as {}", original.display());
+    Finding::new(Code::SameSession, 1, 0, message)
 }
 
 /// Whether others can read a file.

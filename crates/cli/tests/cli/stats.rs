@@ -131,9 +131,7 @@ fn year_end(home: &Home) {
     let at = |day: &str, id: &str, cost| answer(id, "a", 2, "m", cost).replace("2025-01-01", day);
     home.session("x.jsonl", &[at("2024-12-29", "b", 1.0), at("2024-12-31", "c", 2.0), at("2025-01-01", "d", 4.0)]);
     let other = home.agent_dir().join("sessions/--other--/y.jsonl");
-    write_session(&other, "/other", &[at("2025-01-01", "b", 8.0)]);
-    let text = std::fs::read_to_string(&other).unwrap();
-    std::fs::write(&other, text.replace("\"s1\"", "\"s2-=and,more\"")).unwrap();
+    with_id(write_session(&other, "/other", &[at("2025-01-01", "b", 8.0)]), "s2-=and,more");
 }
 
 #[test]

@@ -147,10 +147,7 @@ fn pruning_has_the_scope_of_a_list() {
     let home = Home::new();
     let here = home.session("2025_s1.jsonl", &[user("a", None, "here")]);
     let there = home.agent_dir().join("sessions/--elsewhere--/2025_s2.jsonl");
-    write_session(&there, "/elsewhere", &[user("a", None, "there")]);
-    let text = std::fs::read_to_string(&there).unwrap();
-    std::fs::write(&there, text.replace("\"s1\"", "\"s2\"")).unwrap();
-    age(&there);
+    with_id(write_session(&there, "/elsewhere", &[user("a", None, "there")]), "s2");
     let ids = |words: &[&str]| {
         let ran = home.run(&[&["prune", "--older-than", "1d", "--json"], words].concat());
         let pruned: Value = serde_json::from_str(&ran.out).unwrap();
@@ -178,10 +175,7 @@ fn pruning_has_the_scope_of_a_list() {
 #[test]
 fn what_goes_and_comes_back_has_a_title_and_an_id() {
     let home = Home::new();
-    let file = home.session("x.jsonl", &small());
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("\"s1\"", "\"0123456789abcdef\"")).unwrap();
-    age(&file);
+    let file = with_id(home.session("x.jsonl", &small()), "0123456789abcdef");
     let told = "01234567  first question  ~/project";
     let ran = home.run(&["prune", "--older-than", "1d", "--labelled"]);
     assert!(ran.out.lines().next().unwrap().ends_with(told), "{}", ran.out);

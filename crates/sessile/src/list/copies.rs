@@ -17,18 +17,40 @@ pub struct Copies {
     original_of: HashMap<PathBuf, PathBuf>,
 }
 
+/// What decides which of some files is the original.
+pub(crate) struct Candidate<'c> {
+    pub(crate) path: &'c Path,
+    pub(crate) id: &'c str,
+    pub(crate) cwd: &'c str,
+    /// When it was last used, in milliseconds.
+    pub(crate) used: i64,
+    pub(crate) size: u64,
+}
+
+impl<'c> From<&'c SessionInfo> for Candidate<'c> {
+    fn from(session: &'c SessionInfo) -> Self {
+        let SessionInfo { path, id, cwd, modified, size, .. } = session;
+        Self { path, id, cwd, used: *modified, size: *size }
+    }
+}
+
 impl Copies {
     /// The copies in a list.
     pub fn among(sessions: &[SessionInfo]) -> Self {
-        let mut by_id: HashMap<&str, Vec<&SessionInfo>> = HashMap::with_capacity(sessions.len());
-        for session in sessions.iter().filter(|session| !session.id.is_empty()) {
-            by_id.entry(&session.id).or_default().push(session);
+        Self::among_files(sessions.iter().map(Candidate::from))
+    }
+
+    /// The same, of files of which no more is known than needed.
+    pub(crate) fn among_files<'c>(files: impl Iterator<Item = Candidate<'c>>) -> Self {
+        let mut by_id: HashMap<&str, Vec<Candidate<'_>>> = HashMap::new();
+        for file in files.filter(|file| !file.id.is_empty()) {
+            by_id.entry(file.id).or_default().push(file);
         }
         let mut original_of = HashMap::new();
         for files in by_id.into_values().filter(|files| files.len() > 1) {
             let Some(original) = files.iter().min_by_key(|file| rank(file)) else { continue };
             let copies = files.iter().filter(|file| file.path != original.path);
-            original_of.extend(copies.map(|copy| (copy.path.clone(), original.path.clone())));
+            original_of.extend(copies.map(|copy| (copy.path.to_path_buf(), original.path.to_path_buf())));
         }
         Self { original_of }
     }
@@ -53,12 +75,12 @@ impl Copies {
 }
 
 /// The original of some files comes first.
-fn rank(session: &SessionInfo) -> impl Ord + use<> {
-    let own_name = format!("_{}.jsonl", session.id);
-    let has_own_name = session.path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&own_name));
-    let directory = session.path.parent().and_then(Path::file_name);
-    let is_at_home = directory.is_some_and(|name| *name == *encode_cwd(Path::new(&session.cwd)));
-    (!has_own_name, !is_at_home, Reverse(session.modified), Reverse(session.size), session.path.clone())
+fn rank<'c>(file: &Candidate<'c>) -> (bool, bool, Reverse<i64>, Reverse<u64>, &'c Path) {
+    let own_name = format!("_{}.jsonl", file.id);
+    let has_own_name = file.path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&own_name));
+    let directory = file.path.parent().and_then(Path::file_name);
+    let is_at_home = directory.is_some_and(|name| *name == *encode_cwd(Path::new(file.cwd)));
+    (!has_own_name, !is_at_home, Reverse(file.used), Reverse(file.size), file.path)
 }
 
 #[cfg(test)]

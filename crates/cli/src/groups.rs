@@ -54,10 +54,16 @@ const FIGURES: [Figure; 7] =
 const LEAST_NEEDED: [Figure; 6] =
     [Figure::Cached, Figure::Failed, Figure::Sessions, Figure::Messages, Figure::Calls, Figure::Tokens];
 
+/// What goes to make room for bars.
+const BARS_BEFORE: [Figure; 2] = [Figure::Cached, Figure::Failed];
+
 /// Between columns.
 const GAP: usize = 2;
-/// The least that is left for each key of a group.
-const LEAST_KEY: usize = 10;
+/// What is left for each key of a group before figures have to go: of a session it holds id and title.
+const LEAST_KEY: usize = 16;
+const LEAST_SESSION: usize = 26;
+/// What is left for a key if there is no figure that could go.
+const NARROWEST_KEY: usize = 4;
 /// How wide bars are, at least and at most.
 const LEAST_BAR: usize = 6;
 const MOST_BAR: usize = 30;
@@ -67,12 +73,14 @@ struct Column {
     heading: &'static str,
     cells: Vec<String>,
     width: usize,
+    /// How narrow it may become before other columns have to go.
+    least: usize,
 }
 
 impl Column {
-    fn new(heading: &'static str, cells: Vec<String>) -> Self {
+    fn new(heading: &'static str, cells: Vec<String>, least: usize) -> Self {
         let width = cells.iter().map(|cell| columns(&clean(cell))).max().unwrap_or_default().max(heading.len());
-        Self { heading, cells, width }
+        Self { heading, cells, width, least }
     }
 }
 
@@ -88,7 +96,7 @@ impl GroupTable<'_> {
             .collect();
         let room = out.room();
         match room {
-            Some(width) => fit(&mut keys, &mut figures, width),
+            Some(width) => fit(&mut keys, &mut figures, width, self.plot != Plot::Never),
             None => keys.iter_mut().for_each(|key| key.width = key.width.min(WIDEST_ALIGNED)),
         }
         let taken: usize = keys.iter().chain(figures.iter().map(|(_, column)| column)).map(|it| it.width + GAP).sum();
@@ -126,7 +134,8 @@ impl GroupTable<'_> {
                 _ => key.to_owned(),
             }
         };
-        Column::new(by.word(), self.groups.iter().map(cell).collect())
+        let least = if by == Grouping::Session { LEAST_SESSION } else { LEAST_KEY };
+        Column::new(by.word(), self.groups.iter().map(cell).collect(), least)
     }
 
     /// Whether a column of figures says anything.
@@ -172,7 +181,7 @@ impl GroupTable<'_> {
             Figure::Cached => "cached",
             Figure::Cost => "cost",
         };
-        Column::new(heading, self.groups.iter().map(cell).collect())
+        Column::new(heading, self.groups.iter().map(cell).collect(), 0)
     }
 
     /// What the bars are about and a bar for each group, if there is room for them.
@@ -199,22 +208,28 @@ impl GroupTable<'_> {
     }
 }
 
-/// Makes a table fit into a terminal: keys become narrower, then what matters least goes.
-fn fit(keys: &mut [Column], figures: &mut Vec<(Figure, Column)>, width: usize) {
+/// Makes a table fit into a terminal: keys become narrower, then what matters least goes, and bars if they need more.
+fn fit(keys: &mut [Column], figures: &mut Vec<(Figure, Column)>, width: usize, plots: bool) {
     let n_figures = |figures: &[(Figure, Column)]| figures.iter().map(|(_, column)| column.width + GAP).sum::<usize>();
-    let least: usize = keys.iter().map(|key| key.width.min(LEAST_KEY) + GAP).sum();
-    for figure in LEAST_NEEDED {
-        if least + n_figures(figures) <= width + GAP || figures.len() == 1 {
-            break;
+    let least: usize = keys.iter().map(|key| key.width.min(key.least) + GAP).sum();
+    let n_bar = if plots { LEAST_BAR + GAP } else { 0 };
+    for figure in BARS_BEFORE {
+        if least + n_figures(figures) + n_bar > width + GAP {
+            figures.retain(|(other, _)| *other != figure);
         }
-        figures.retain(|(other, _)| *other != figure);
     }
-    let mut left = (width + GAP).saturating_sub(n_figures(figures));
+    for figure in LEAST_NEEDED {
+        if least + n_figures(figures) > width + GAP && figures.len() > 1 {
+            figures.retain(|(other, _)| *other != figure);
+        }
+    }
+    let has_bar = least + n_figures(figures) + n_bar <= width + GAP;
+    let mut left = (width + GAP).saturating_sub(n_figures(figures) + if has_bar { n_bar } else { 0 });
     // The narrowest first, so that what they leave goes to the others.
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_by_key(|place| keys[*place].width);
     for (n_done, place) in order.iter().enumerate() {
-        let share = (left / (keys.len() - n_done)).saturating_sub(GAP).max(LEAST_KEY);
+        let share = (left / (keys.len() - n_done)).saturating_sub(GAP).max(NARROWEST_KEY);
         keys[*place].width = keys[*place].width.min(share);
         left = left.saturating_sub(keys[*place].width + GAP);
     }
@@ -371,37 +386,39 @@ mod tests {
     }
 
     /// Which columns are left, and how wide the keys are.
-    fn fitted(keys: &[&str], width: usize) -> (Vec<&'static str>, Vec<usize>) {
+    fn fitted(keys: &[&str], width: usize, plot: Plot) -> (Vec<&'static str>, Vec<usize>) {
         let groups = [group(keys, 1234.5)];
-        let by = [Grouping::Model, Grouping::Tool];
-        let table = GroupTable {
-            by: &by[..keys.len()],
-            groups: &groups,
-            knows_tools: true,
-            money: Money::upto(1234.5),
-            plot: Plot::Auto,
-        };
-        let mut columns: Vec<Column> = keys.iter().map(|key| Column::new("x", vec![(*key).to_owned()])).collect();
+        let by = &[Grouping::Model, Grouping::Tool][..keys.len()];
+        let table = GroupTable { by, groups: &groups, knows_tools: true, money: Money::upto(1234.5), plot };
+        let mut columns: Vec<Column> =
+            keys.iter().map(|key| Column::new("x", vec![(*key).to_owned()], LEAST_KEY)).collect();
         let shown = FIGURES.into_iter().filter(|figure| table.is_shown(*figure));
         let mut figures: Vec<(Figure, Column)> = shown.map(|figure| (figure, table.figures(figure))).collect();
-        fit(&mut columns, &mut figures, width);
-        (
-            figures.iter().map(|(_, column)| column.heading).collect(),
-            columns.iter().map(|column| column.width).collect(),
-        )
+        fit(&mut columns, &mut figures, width, plot != Plot::Never);
+        let headings = figures.iter().map(|(_, column)| column.heading).collect();
+        (headings, columns.iter().map(|column| column.width).collect())
     }
 
     #[test]
     fn the_cost_is_dropped_last() {
         let key = "x".repeat(40);
-        assert_eq!(fitted(&[&key], 100), (vec!["sessions", "calls", "failed", "tokens", "cached", "cost"], vec![40]));
-        assert_eq!(fitted(&[&key], 65).0, ["sessions", "calls", "failed", "tokens", "cached", "cost"]);
-        assert_eq!(fitted(&[&key], 60).0, ["sessions", "calls", "failed", "tokens", "cost"]);
-        assert_eq!(fitted(&[&key], 50).0, ["sessions", "calls", "tokens", "cost"]);
-        assert_eq!(fitted(&[&key], 40).0, ["calls", "tokens", "cost"]);
-        assert_eq!(fitted(&[&key], 30).0, ["cost"]);
-        assert_eq!(fitted(&[&key], 20), (vec!["cost"], vec![10]));
-        let (_, widths) = fitted(&["short", &key], 100);
-        assert_eq!(widths, [5, 38]);
+        let at = |width| fitted(&[&key], width, Plot::Never);
+        let all = vec!["sessions", "calls", "failed", "tokens", "cached", "cost"];
+        assert_eq!((at(100), at(71).0), ((all.clone(), vec![40]), all));
+        assert_eq!(at(70).0, ["sessions", "calls", "failed", "tokens", "cost"]);
+        assert_eq!(at(60).0, ["sessions", "calls", "tokens", "cost"]);
+        assert_eq!(at(50).0, ["calls", "tokens", "cost"]);
+        assert_eq!(at(40).0, ["tokens", "cost"]);
+        assert_eq!(at(30), (vec!["cost"], vec![19]));
+        assert_eq!(at(20), (vec!["cost"], vec![9]));
+        assert_eq!(fitted(&["short", &key], 100, Plot::Never).1, [5, 38]);
+        assert_eq!(fitted(&[&key, &key], 20, Plot::Never), (vec!["cost"], vec![4, 4]));
+    }
+
+    #[test]
+    fn bars_take_the_room_of_what_matters_least() {
+        let key = "x".repeat(40);
+        assert_eq!(fitted(&[&key], 71, Plot::Auto), (vec!["sessions", "calls", "failed", "tokens", "cost"], vec![16]));
+        assert_eq!(fitted(&[&key], 60, Plot::Auto).0, ["sessions", "calls", "tokens", "cost"]);
     }
 }

@@ -298,7 +298,8 @@ impl Line {
             }
             left -= needed;
         }
-        self.columns = width;
+        // A wide character that does not fit leaves a column empty.
+        self.columns = self.pieces.iter().map(|(_, text)| columns(text)).sum();
         self
     }
 }
@@ -372,5 +373,7 @@ mod tests {
         assert_eq!(printed(row("7"), 20, Color::Auto), "    7   |\n");
         assert_eq!(printed(row("潮"), 20, Color::Auto), "   潮   |\n");
         assert_eq!(printed(row("1234567890"), 20, Color::Auto), "1234567890|\n");
+        let cut = Line::new().text("潮汐潮汐").cut(6).pad(8).text("|");
+        assert_eq!(printed(cut, 20, Color::Auto), "潮汐…   |\n");
     }
 }

@@ -22,8 +22,8 @@ pub(crate) enum Field {
     Path,
     Name,
     Parent,
-    CopyOf,
-    FirstMessage,
+    Original,
+    First,
     Place,
 }
 
@@ -41,8 +41,8 @@ const FIELDS: [(&str, Field); 15] = [
     ("path", Field::Path),
     ("name", Field::Name),
     ("parent", Field::Parent),
-    ("copy_of", Field::CopyOf),
-    ("first_message", Field::FirstMessage),
+    ("original", Field::Original),
+    ("first", Field::First),
     ("place", Field::Place),
 ];
 
@@ -163,8 +163,8 @@ fn value(field: Field, filling: &Filling<'_>) -> String {
         Field::Path => session.path.to_string_lossy().into_owned(),
         Field::Name => name.unwrap_or_default(),
         Field::Parent => session.parent_session_path.clone().unwrap_or_default(),
-        Field::CopyOf => original.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
-        Field::FirstMessage => first_message(),
+        Field::Original => original.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
+        Field::First => first_message(),
         Field::Place => format!("@{place}"),
     }
 }
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn the_columns_stay() {
         let tsv = Template::parse("tsv").unwrap();
-        let same = r"{id}\t{title}\t{cwd}\t{created}\t{modified}\t{messages}\t{tokens}\t{cost}\t{size}\t{path}\t{name}\t{parent}\t{copy_of}";
+        let same = r"{id}\t{title}\t{cwd}\t{created}\t{modified}\t{messages}\t{tokens}\t{cost}\t{size}\t{path}\t{name}\t{parent}\t{original}";
         assert_eq!(tsv, Template::parse(same).unwrap());
     }
 }

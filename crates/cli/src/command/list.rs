@@ -74,16 +74,16 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', conflicts_with_all = ["json", "jsonl"])]
     columns: Vec<Column>,
 
-    /// Print a line for each session as this says: a template such as '{id}\\t{title}', or tsv
+    /// Print a line for each session as this says: a template such as '{id}\t{title}', or tsv
     ///
     /// Fields: {id}, {title} (the name, else the first message), {cwd}, {created} and {modified} (ISO 8601, UTC),
     /// {messages}, {tokens}, {cost} (in dollars), {size} (in bytes), {path}, {name}, {parent} (the path of the session
-    /// it was forked from), {`copy_of`} (the path of the original), {`first_message`}, {place} (@1, @2 and so on). What
-    /// is not known is empty. \\t, \\n, \\r, \\0 and \\\\ are what they are elsewhere, {{ and }} are braces. A newline ends
-    /// each line unless the template ends with one or with \\0. White space in a value becomes spaces, and
+    /// it was forked from), {original} (the path of the file that this one is a copy of), {first} (the first message), {place} (@1, @2 and so on). What
+    /// is not known is empty. \t, \n, \r, \0 and \\ are what they are elsewhere, {{ and }} are braces. A newline ends
+    /// each line unless the template ends with one or with \0. White space in a value becomes spaces, and
     /// control characters become visible; --json has values as they are.
     ///
-    /// tsv is the fields from id to `copy_of`, in this order, with tabs between them and without a heading. Later
+    /// tsv is the fields from id to original, in this order, with tabs between them and without a heading. Later
     /// versions may add columns at the end.
     #[arg(long = "format", value_name = "FORMAT", value_parser = Template::parse)]
     #[arg(conflicts_with_all = ["json", "jsonl", "columns", "paths", "tree", "text"])]

@@ -176,7 +176,7 @@ fn files_with_the_same_session_are_marked() {
         |path: &Path| rows.as_array().unwrap().iter().find(|row| row["path"] == path.to_str().unwrap()).unwrap();
     assert!(row_of(&original).get("copyOf").is_none());
     assert_eq!(row_of(&copy)["copyOf"], original.to_str().unwrap());
-    let only = home.run(&["list", "--format", "{copy_of}"]).out;
+    let only = home.run(&["list", "--format", "{original}"]).out;
     assert!(only.contains(&format!("{}\n", original.display())), "{only}");
     home.run(&["repair", "--permissions", "--all"]).expect(0, "");
     let ran = home.run(&["verify", "--all"]);

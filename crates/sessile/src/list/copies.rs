@@ -1,7 +1,7 @@
 //! Files that hold the same session: sync conflicts, backups, copies made by hand.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use sessile_core::location::encode_cwd;
@@ -37,6 +37,11 @@ impl<'c> From<&'c SessionInfo> for Candidate<'c> {
 impl Copies {
     /// The copies in a list.
     pub fn among(sessions: &[SessionInfo]) -> Self {
+        // Most lists have none, and they are found out about quickly.
+        let mut met: HashSet<&str> = HashSet::with_capacity(sessions.len());
+        if sessions.iter().all(|session| session.id.is_empty() || met.insert(&session.id)) {
+            return Self::default();
+        }
         Self::among_files(sessions.iter().map(Candidate::from))
     }
 

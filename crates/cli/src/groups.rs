@@ -68,6 +68,9 @@ const NARROWEST_KEY: usize = 4;
 const LEAST_BAR: usize = 6;
 const MOST_BAR: usize = 30;
 
+/// What a bar is about.
+type Measured = fn(&Tally) -> f64;
+
 /// A column: its heading and its cells.
 struct Column {
     heading: &'static str,
@@ -108,8 +111,7 @@ impl GroupTable<'_> {
         out.print(match &bars {
             // The cost is next to them.
             Some((what, _)) if *what != "cost" => line.pad(taken).styled(DIM, what),
-            Some(_) => line,
-            None => line,
+            _ => line,
         })?;
         for place in 0..self.groups.len() {
             let line = row(&keys, &figures, cuts, false, |column| column.cells[place].clone());
@@ -193,14 +195,13 @@ impl GroupTable<'_> {
         };
         let is_of_tools = self.by.contains(&Grouping::Tool);
         #[expect(clippy::cast_precision_loss, reason = "a bar has few steps")]
-        let kinds: [(&'static str, fn(&Tally) -> f64); 4] = [
+        let kinds: [(&'static str, Measured); 4] = [
             ("calls", |tally| tally.tool_calls as f64),
             ("cost", |tally| tally.cost),
             ("tokens", |tally| tally.tokens.total()),
             ("messages", |tally| tally.messages.total() as f64),
         ];
-        let largest =
-            |value: fn(&Tally) -> f64| self.groups.iter().map(|group| value(&group.tally)).fold(0.0, f64::max);
+        let largest = |value: Measured| self.groups.iter().map(|group| value(&group.tally)).fold(0.0, f64::max);
         let mut kinds = kinds.into_iter().skip(usize::from(!is_of_tools));
         let (what, value) = kinds.find(|(_, value)| largest(*value) > 0.0)?;
         let largest = largest(value);

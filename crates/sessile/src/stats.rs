@@ -377,7 +377,7 @@ impl Sessions {
                     match grouping {
                         Grouping::Project => key.clone_from(&projects[place]),
                         Grouping::Session => {
-                            *key = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned()
+                            *key = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
                         }
                         _ => {}
                     }

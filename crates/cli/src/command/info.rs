@@ -86,6 +86,12 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     for child in &details.children {
         row("forked into", &surroundings.short(&child.path.to_string_lossy()))?;
     }
+    if let Some(original) = details.copies.original_of(&info.path) {
+        row("copy of", &surroundings.short(&original.to_string_lossy()))?;
+    }
+    for copy in details.copies.of(&info.path) {
+        row("copied to", &surroundings.short(&copy.to_string_lossy()))?;
+    }
     row("entries", &entries_words(details))?;
     row("tree", &tree_words(details))?;
     for (id, label) in &details.labels {

@@ -33,6 +33,7 @@ use crate::surroundings::{Surroundings, warn};
 /// With --since or --until, only entries of that time are counted, and the sessions that have some.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     session: SessionArg,

@@ -178,6 +178,11 @@ fn files_with_the_same_session_are_marked() {
     assert_eq!(row_of(&copy)["copyOf"], original.to_str().unwrap());
     let only = home.run(&["list", "--format", "{original}"]).out;
     assert!(only.contains(&format!("{}\n", original.display())), "{only}");
+    let info = |path: &Path| home.run(&["info", path.to_str().unwrap()]).out;
+    assert!(info(&original).contains("\ncopied to   ~/agent/"), "{}", info(&original));
+    assert!(info(&copy).contains("\ncopy of     ~/agent/"), "{}", info(&copy));
+    assert_eq!(home.json(&["info", "--json"], &original)["copies"][0], copy.to_str().unwrap());
+    assert_eq!(home.json(&["info", "--json"], &copy)["copyOf"], original.to_str().unwrap());
     home.run(&["repair", "--permissions", "--all"]).expect(0, "");
     let ran = home.run(&["verify", "--all"]);
     assert_eq!(ran.code, 0, "a copy is no damage: {}", ran.out);

@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    fn selected(selection: Selection) -> String {
+    fn selected(selection: &Selection) -> String {
         let mut list = vec![
             session("d", Some("b"), None, 4),
             session("c", None, Some("/p"), 3),
@@ -160,14 +160,14 @@ mod tests {
     #[test]
     fn what_is_wanted_is_left_in_the_order_that_is_wanted() {
         let all = Selection::default();
-        assert_eq!(selected(all.clone()), "dcba");
-        assert_eq!(selected(Selection { named: true, ..all.clone() }), "db");
-        assert_eq!(selected(Selection { children: Children::Hidden, ..all.clone() }), "da");
-        assert_eq!(selected(Selection { children: Children::Only, ..all.clone() }), "cb");
-        assert_eq!(selected(Selection { since: Some(3), ..all.clone() }), "dc");
-        assert_eq!(selected(Selection { until: Some(3), ..all.clone() }), "cba");
-        assert_eq!(selected(Selection { since: Some(2), until: Some(3), ..all.clone() }), "cb");
-        assert_eq!(selected(Selection { limit: Some(1), ..all.clone() }), "d");
+        assert_eq!(selected(&all), "dcba");
+        assert_eq!(selected(&Selection { named: true, ..all.clone() }), "db");
+        assert_eq!(selected(&Selection { children: Children::Hidden, ..all.clone() }), "da");
+        assert_eq!(selected(&Selection { children: Children::Only, ..all.clone() }), "cb");
+        assert_eq!(selected(&Selection { since: Some(3), ..all.clone() }), "dc");
+        assert_eq!(selected(&Selection { until: Some(3), ..all.clone() }), "cba");
+        assert_eq!(selected(&Selection { since: Some(2), until: Some(3), ..all.clone() }), "cb");
+        assert_eq!(selected(&Selection { limit: Some(1), ..all.clone() }), "d");
         for (sort, expected) in [
             (SortBy::Created, "bcda"),
             (SortBy::Size, "dcba"),
@@ -175,7 +175,7 @@ mod tests {
             (SortBy::Messages, "cdba"),
             (SortBy::Name, "bdca"),
         ] {
-            assert_eq!(selected(Selection { sort, ..all.clone() }), expected, "{sort:?}");
+            assert_eq!(selected(&Selection { sort, ..all.clone() }), expected, "{sort:?}");
         }
     }
 }

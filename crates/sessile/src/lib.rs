@@ -127,7 +127,9 @@ pub use host::{
     SummarisedCompaction,
 };
 pub use import::{Imported, Importing};
-pub use list::{Children, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
+pub use list::{
+    Children, Copies, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy,
+};
 pub use manager::{
     BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionPlan, CompactionRecord,
     CompactionReport, ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked,
@@ -137,7 +139,7 @@ pub use manager::{
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, LastChange, Moved, Moving, Operation, OperationKind,
-    OperationState, Pruned, Pruning, Reason, Reunited, SessionPlace, Step, Stray, TrashedTo, Undone,
+    OperationState, PruneScope, Pruned, Pruning, Reason, Reunited, SessionPlace, Step, Stray, TrashedTo, Undone,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use reference::{EntryCandidate, ReferenceError, is_path};

@@ -22,7 +22,7 @@ pub use annotate::Annotated;
 pub use delete::{Deleted, DeletedSession, Deletion};
 pub use last::LastChange;
 pub use log::{Operation, OperationKind, OperationState};
-pub use prune::{Kept, Pruned, Pruning, Reason};
+pub use prune::{Kept, PruneScope, Pruned, Pruning, Reason};
 pub use relocate::{Moved, Moving};
 pub use restore::InTrash;
 pub use reunite::{Reunited, Stray};

@@ -10,14 +10,13 @@ use sessile::{CompactWishes, Compacted, CompactionReport, SessionError, SessionH
 use sessile_summarize::AnySummarizer;
 use sha2::{Digest, Sha256};
 
-use super::stats::number;
 use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
 use crate::facts::fact;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
-use crate::measure::noun;
+use crate::measure::{noun, number};
 use crate::screen::{Line, Screen};
 use crate::summarizing::Telling;
 use crate::surroundings::Surroundings;

@@ -143,6 +143,14 @@ fn write_session(path: &Path, cwd: &str, lines: &[impl AsRef<[u8]>]) -> PathBuf 
     path.to_path_buf()
 }
 
+/// Gives a session another id, so that it is not the same as all others here.
+fn with_id(path: PathBuf, id: &str) -> PathBuf {
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("\"s1\"", &format!("{id:?}"), 1)).unwrap();
+    age(&path);
+    path
+}
+
 /// An entry with a head and some members more.
 fn entry(kind: &str, id: &str, parent: Option<&str>, rest: &str) -> String {
     let parent = parent.map_or_else(|| "null".to_owned(), |parent| format!("\"{parent}\""));

@@ -137,7 +137,7 @@ fn nothing_to_do_is_1() {
     home.run(&["migrate", "--all"]).expect(1, "nothing to migrate\n");
     let none = home.run(&["migrate", "--all", "--json"]);
     assert_eq!((none.code, none.out.as_str()), (1, "[]\n"));
-    home.run(&["prune", "--larger-than", "1G"]).expect(1, "nothing to prune\n");
+    home.run(&["prune", "--all", "--larger-than", "1G"]).expect(1, "nothing to prune\n");
     home.run(&["move", path(&file), "--to", "."]).expect(1, "nothing to move\n");
     home.run(&["move", "--from", "nowhere", "--to", "."]).expect(1, "nothing to move\n");
 }

@@ -38,7 +38,7 @@ pub(crate) fn print_hits(
             out.blank()?;
         }
         // A sample that is gone after this command has no places for the next one.
-        let place = surroundings.notes_places().then(|| format!("@{}  ", index + 1)).unwrap_or_default();
+        let place = if surroundings.notes_places() { format!("@{}  ", index + 1) } else { String::new() };
         out.print_whole(&Line::new().styled(ACCENT, &place).join(heading(surroundings, path, row_of(path), &rows)))?;
         for (hit, n_copies) in hits {
             out.print_whole(&head_line(hit, n_copies))?;

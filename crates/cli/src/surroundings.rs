@@ -333,13 +333,12 @@ impl SampleStore {
             SamplePlace::Dir(dir) => Some(environment.current_dir().join(dir)),
             SamplePlace::Terminal => kept_for_terminal(environment),
         };
-        let (dir, temporary) = match kept {
-            Some(dir) => (dir, None),
-            None => {
-                let temporary = tempfile::Builder::new().prefix("sessile-sample-").tempdir();
-                let temporary = temporary.map_err(Failure::NoTemporary)?;
-                (temporary.path().to_path_buf(), Some(temporary))
-            }
+        let (dir, temporary) = if let Some(dir) = kept {
+            (dir, None)
+        } else {
+            let temporary = tempfile::Builder::new().prefix("sessile-sample-").tempdir();
+            let temporary = temporary.map_err(Failure::NoTemporary)?;
+            (temporary.path().to_path_buf(), Some(temporary))
         };
         if real(&dir).starts_with(&agent_dir) {
             return Err(refused(&dir, "that is where your own sessions are"));

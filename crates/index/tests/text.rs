@@ -34,7 +34,7 @@ const WORDS: [&str; 16] = [
     "x\\n\\\"y\\\"",
 ];
 
-const QUERIES: [&str; 22] = [
+const QUERIES: [&str; 27] = [
     "foo",
     "the",
     "foo bar",

@@ -230,8 +230,8 @@ mod tests {
         write_sample(&old).unwrap();
         write_sample(&new).unwrap();
         create_directory(&RealOs, &other, false).unwrap();
-        let long_ago = std::time::SystemTime::now() - Duration::from_hours(8 * 24);
         #[expect(clippy::disallowed_methods, reason = "the test plays with time")]
+        let long_ago = std::time::SystemTime::now() - Duration::from_hours(8 * 24);
         std::fs::File::options().append(true).open(old.join(MARKER)).unwrap().set_modified(long_ago).unwrap();
         drop_old_samples(parent.path());
         assert_eq!([old, new, other].map(|dir| dir.exists()), [false, true, true]);

@@ -77,7 +77,9 @@ pub(super) fn run(
         error => error,
     })?;
     if stream.is_some() {
-        imports.iter_mut().for_each(|import| import.from = PathBuf::from("-"));
+        for import in &mut imports {
+            import.from = PathBuf::from("-");
+        }
     }
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);

@@ -198,7 +198,7 @@ const SHORT_TITLE: usize = 40;
 fn shortened(title: &str) -> String {
     let line = title.lines().next().unwrap_or_default();
     match line.char_indices().nth(SHORT_TITLE) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),
         None => line.to_owned(),
     }
 }

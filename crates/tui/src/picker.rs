@@ -285,6 +285,11 @@ impl Picker {
         (self.selected, self.is_touched) = (0, false);
         self.hits.clear();
         self.problem = None;
+        self.ask_again()
+    }
+
+    /// What has to be done when the same is asked for in another list. What was found stays until more is known.
+    fn ask_again(&mut self) -> Effects<Self> {
         let mut effects = vec![Effect::Stop(SEARCH)];
         let query = self.query.text().trim().to_owned();
         self.is_searching = self.searches_text && query.chars().count() > 1;
@@ -350,7 +355,7 @@ impl Picker {
                 let loaded = Arc::clone(&listed.list);
                 let mut effects = Vec::new();
                 if scope == self.scope {
-                    effects = if with_texts || self.query.is_empty() { self.arrange() } else { self.ask() };
+                    effects = if with_texts || self.query.is_empty() { self.arrange() } else { self.ask_again() };
                 }
                 if !with_texts {
                     effects.push(Effect::Do(PickerJob::Users(loaded)));

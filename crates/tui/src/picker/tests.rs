@@ -8,7 +8,7 @@ use sessile::{SessionInfo, SessionUser, Sessions};
 use super::job::{Desk, PickerJob, PickerNews};
 use super::{Picked, Picker, Scope};
 use crate::keymap::Keymap;
-use crate::part::{Event, Mouse, MouseAct};
+use crate::part::{Event, Mouse, MouseAct, Part};
 use crate::testing::{Driver, NOW_MS, Still, golden, shared};
 
 /// A made-up store in a directory of its own.
@@ -368,6 +368,17 @@ fn a_choice_stays_while_the_list_is_read_again() {
     driver.happen(Event::News(partial));
     driver.happen(Event::News(PickerNews::Loaded { scope: Scope::Here, list, with_texts: false }));
     assert_eq!(driver.part.chosen().unwrap().path, PathBuf::from("/s/b"));
+    // And while something is searched for, what was found stays too.
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.press("tab harmonic down");
+    let (chosen, n_hits) = (driver.part.chosen().unwrap().path.clone(), driver.part.hits.len());
+    assert!(driver.part.selected == 1 && n_hits > 0);
+    let list = driver.part.listed(Scope::All).list.to_vec();
+    let effects = driver.part.update(Event::News(PickerNews::Loaded { scope: Scope::All, list, with_texts: false }));
+    assert_eq!((driver.part.selected, driver.part.hits.len()), (1, n_hits));
+    assert_eq!(driver.part.chosen().unwrap().path, chosen);
+    assert!(!effects.is_empty(), "and it is searched for again");
 }
 
 #[test]

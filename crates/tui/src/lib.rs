@@ -244,7 +244,8 @@ impl Ui {
 
     fn picker(&self, purpose: Purpose) -> Picker {
         let picker = Picker::new(Arc::clone(&self.keymap), self.home(), self.current.clone(), self.shows_preview);
-        picker.to(purpose)
+        let root = || sessile::sessions_root(self.sessions.environment());
+        picker.to(purpose).of_root(self.session_dir.clone().unwrap_or_else(root))
     }
 
     /// The session that somebody picks. What is only looked at before is shown in between.

@@ -114,6 +114,8 @@ pub(crate) struct Picker {
     purpose: Purpose,
     /// The home directory, which is shown as `~`.
     home: String,
+    /// Where sessions are kept.
+    root: PathBuf,
     /// The session that somebody has open, which is not deleted.
     current: Option<PathBuf>,
     size: (u16, u16),
@@ -159,6 +161,7 @@ impl Picker {
             keymap,
             purpose: Purpose::Resume,
             home,
+            root: PathBuf::new(),
             current,
             size: (80, 24),
             now_ms: 0,
@@ -203,6 +206,12 @@ impl Picker {
     pub(crate) fn asked(mut self, query: &str) -> Self {
         self.query = Input::with(query);
         self.is_editing = !query.is_empty();
+        self
+    }
+
+    /// The same, for sessions that are kept in a directory.
+    pub(crate) fn of_root(mut self, root: PathBuf) -> Self {
+        self.root = root;
         self
     }
 
@@ -276,6 +285,11 @@ impl Picker {
         (self.selected, self.is_touched) = (0, false);
         self.hits.clear();
         self.problem = None;
+        self.ask_again()
+    }
+
+    /// What has to be done when the same is asked for in another list. What was found stays until more is known.
+    fn ask_again(&mut self) -> Effects<Self> {
         let mut effects = vec![Effect::Stop(SEARCH)];
         let query = self.query.text().trim().to_owned();
         self.is_searching = self.searches_text && query.chars().count() > 1;
@@ -326,7 +340,10 @@ impl Picker {
             PickerNews::Loading { scope, loaded, total, list } => {
                 let listed = self.listed_mut(scope);
                 listed.loading = Some((loaded, total));
-                let Some(list) = list else { return Vec::new() };
+                // A list that is there is not replaced by the beginning of another one, in which the choice may be missing.
+                let Some(list) = list.filter(|_| !listed.is_complete || listed.list.is_empty()) else {
+                    return Vec::new();
+                };
                 listed.list = Arc::new(list);
                 if scope == self.scope { self.arrange() } else { Vec::new() }
             }
@@ -338,7 +355,7 @@ impl Picker {
                 let loaded = Arc::clone(&listed.list);
                 let mut effects = Vec::new();
                 if scope == self.scope {
-                    effects = if with_texts || self.query.is_empty() { self.arrange() } else { self.ask() };
+                    effects = if with_texts || self.query.is_empty() { self.arrange() } else { self.ask_again() };
                 }
                 if !with_texts {
                     effects.push(Effect::Do(PickerJob::Users(loaded)));

@@ -8,7 +8,7 @@ use sessile::{SessionInfo, SessionUser, Sessions};
 use super::job::{Desk, PickerJob, PickerNews};
 use super::{Picked, Picker, Scope};
 use crate::keymap::Keymap;
-use crate::part::{Event, Mouse, MouseAct};
+use crate::part::{Event, Mouse, MouseAct, Part};
 use crate::testing::{Driver, NOW_MS, Still, golden, shared};
 
 /// A made-up store in a directory of its own.
@@ -357,6 +357,30 @@ fn the_first_rows_come_before_the_last() {
     assert_eq!(chosen, PathBuf::from("/s/b"), "a selection that somebody made is followed");
 }
 
+/// Somebody comes back from another screen, and the list is read again.
+#[test]
+fn a_choice_stays_while_the_list_is_read_again() {
+    let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
+    let mut driver = over(list.clone(), Vec::new(), None);
+    driver.press("down");
+    driver.part.come_back(None);
+    let partial = PickerNews::Loading { scope: Scope::Here, loaded: 1, total: 2, list: Some(list[..1].to_vec()) };
+    driver.happen(Event::News(partial));
+    driver.happen(Event::News(PickerNews::Loaded { scope: Scope::Here, list, with_texts: false }));
+    assert_eq!(driver.part.chosen().unwrap().path, PathBuf::from("/s/b"));
+    // And while something is searched for, what was found stays too.
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.press("tab harmonic down");
+    let (chosen, n_hits) = (driver.part.chosen().unwrap().path.clone(), driver.part.hits.len());
+    assert!(driver.part.selected == 1 && n_hits > 0);
+    let list = driver.part.listed(Scope::All).list.to_vec();
+    let effects = driver.part.update(Event::News(PickerNews::Loaded { scope: Scope::All, list, with_texts: false }));
+    assert_eq!((driver.part.selected, driver.part.hits.len()), (1, n_hits));
+    assert_eq!(driver.part.chosen().unwrap().path, chosen);
+    assert!(!effects.is_empty(), "and it is searched for again");
+}
+
 #[test]
 fn a_regular_expression_that_is_not_finished_ends_the_search_and_says_why() {
     let store = Store::new();
@@ -464,6 +488,21 @@ fn what_is_filtered_is_told_at_every_width() {
     driver.press("alt+t alt+h nothing_like_it");
     let words = driver.screen()[3..6].concat().replace("  ", " ");
     assert!(words.contains("alt+n shows all names,") && words.contains("tab all folders."), "{:#?}", driver.screen());
+}
+
+#[test]
+fn an_empty_store_is_not_the_end() {
+    let mut driver = over(Vec::new(), Vec::new(), None);
+    driver.part.root = PathBuf::from("/home/u/.pi/agent/sessions");
+    assert!(driver.screen().join(" ").contains("tab shows all folders"), "{:#?}", driver.screen());
+    for (width, height) in [(120, 40), (80, 24), (40, 12)] {
+        driver.resize(width, height);
+        driver.part.scope = Scope::All;
+        let words = driver.screen()[3..].join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["no sessions in ~/.pi/agent/sessions yet", "`sessile new`", "`sessile --sample resume`"] {
+            assert!(words.contains(part), "{width}: {words}");
+        }
+    }
 }
 
 #[test]

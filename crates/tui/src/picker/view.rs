@@ -246,7 +246,14 @@ impl Picker {
             }
             (true, Scope::All) => format!("  No named sessions{what}. {named} shows all names."),
             (false, Scope::Here) => format!("  No sessions{what} in this folder. {all} shows all folders."),
-            (false, Scope::All) => format!("  No sessions{what}."),
+            (false, Scope::All) if !listed.list.is_empty() => format!("  No sessions{what}."),
+            (false, Scope::All) => {
+                let root = short_path(&self.root.to_string_lossy(), &self.home);
+                format!(
+                    "  There are no sessions in {root} yet. pi makes one as soon as you talk to it, and `sessile new` \
+                     makes one too. `sessile --sample resume` shows a made-up store."
+                )
+            }
         }
     }
 

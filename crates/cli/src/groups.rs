@@ -249,11 +249,11 @@ fn row(
     let mut at = 0;
     for column in keys {
         let text = Line::new().styled(style, &cell(column));
-        line = line.pad_behind(at, GAP).join(if cuts { text.cut(column.width) } else { text });
+        line = line.pad_after(at, GAP).join(if cuts { text.cut(column.width) } else { text });
         at += column.width + GAP;
     }
     for (_, column) in figures {
-        line = line.pad_behind(at, GAP).right(at + column.width, style, &cell(column));
+        line = line.pad_after(at, GAP).right(at + column.width, style, &cell(column));
         at += column.width + GAP;
     }
     line
@@ -342,7 +342,7 @@ fn csv_figures(group: &StatsGroup, knows_tools: bool) -> [String; 12] {
 /// A text as a cell: harmless on a terminal and in a spreadsheet, and in quotes if it has to be.
 fn quoted(text: &str) -> String {
     let mut text = clean(text.trim());
-    // Spreadsheets take what begins with these for a formula, whoever wrote it.
+    // Spreadsheets take what begins with these for a formula, and others wrote these texts.
     if text.starts_with(['=', '+', '-', '@']) {
         text.insert(0, '\'');
     }

@@ -24,7 +24,8 @@ pub(crate) fn print_hits(
     out: &mut Screen<'_>,
 ) -> io::Result<()> {
     let rows = rows_of(surroundings, hits);
-    let row_of = |path: &Path| rows.iter().find(|row| row.path == path);
+    let by_path: HashMap<&Path, &SessionInfo> = rows.iter().map(|row| (row.path.as_path(), row)).collect();
+    let row_of = |path: &Path| by_path.get(path).copied();
     let mut sessions: Vec<(&PathBuf, Vec<(&SearchHit, usize)>)> = Vec::new();
     for (hit, n_copies) in without_copies(hits, &row_of).into_iter().take(limit) {
         match sessions.iter_mut().find(|(path, _)| **path == hit.session_path) {

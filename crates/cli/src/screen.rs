@@ -115,7 +115,7 @@ impl<'s> Screen<'s> {
         self.width
     }
 
-    /// How many columns a line may have; none where nothing is ever cut, because no one looks at it but a program.
+    /// How many columns a line may have; none where nothing is ever cut, because programs read it.
     pub(crate) fn room(&self) -> Option<usize> {
         self.is_terminal.then_some(self.width)
     }
@@ -236,8 +236,8 @@ impl Line {
         self.text(&" ".repeat(missing))
     }
 
-    /// Adds spaces up to a column, and so many at least behind text.
-    pub(crate) fn pad_behind(self, column: usize, least: usize) -> Self {
+    /// Adds spaces up to a column, and at least so many after text.
+    pub(crate) fn pad_after(self, column: usize, least: usize) -> Self {
         let column = if self.columns == 0 { column } else { column.max(self.columns + least) };
         self.pad(column)
     }

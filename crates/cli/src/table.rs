@@ -245,7 +245,7 @@ impl Layout {
         let mut line = Line::new();
         for (place, cell) in cells.iter().enumerate() {
             let Some((at, width)) = self.places[place] else { continue };
-            line = line.pad_behind(at, GAP);
+            line = line.pad_after(at, GAP);
             for (style, text) in cell {
                 let is_right = self.is_right_aligned[place];
                 line = if is_right { line.right(at + width, *style, text) } else { line.styled(*style, text) };

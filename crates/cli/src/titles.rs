@@ -48,7 +48,7 @@ impl Titles {
     }
 
     /// Adds id, title and directory of a session to a line; of one that could not be read, its file.
-    pub(crate) fn put_behind(&self, line: Line, session: &SessionPlace) -> Line {
+    pub(crate) fn put_after(&self, line: Line, session: &SessionPlace) -> Line {
         let line = line.styled(DIM, &self.ids.of(&session.id)).text("  ");
         let Some((row, place)) = self.rows.get(&session.path) else {
             return line.text(&session.path.to_string_lossy());

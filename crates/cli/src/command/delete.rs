@@ -104,7 +104,7 @@ pub(super) fn run(
 fn print(titles: &Titles, deleted: &Deleted, screen: &mut Screen<'_>) -> Result<(), Failure> {
     for session in &deleted.sessions {
         let start = Line::new().right(10, DIM, &size_words(session.size)).text("  ");
-        screen.print(titles.put_behind(start, &session.session))?;
+        screen.print(titles.put_after(start, &session.session))?;
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ pub(super) fn run(surroundings: &Surroundings, args: &RestoreArgs, out: &mut Scr
     let words = if args.dry_run { "would be brought back" } else { "is back" };
     let file = if args.dry_run { &restored.place.file } else { &restored.session.path };
     let titles = Titles::of_files(surroundings, [(&restored.session, file.as_path())]);
-    out.print(titles.put_behind(Line::new(), &restored.session))?;
+    out.print(titles.put_after(Line::new(), &restored.session))?;
     out.print_whole(&Line::new().text(&format!("{path} {words}")))?;
     Ok(Exit::Done)
 }
@@ -70,7 +70,7 @@ fn list(surroundings: &Surroundings, args: &RestoreArgs, out: &mut Screen<'_>) -
         let titles = Titles::of_files(surroundings, found.iter().map(|it| (&it.session, it.place.file.as_path())));
         for it in &found {
             let start = Line::new().right(5, DIM, &age(now, it.time)).text("  ");
-            out.print(titles.put_behind(start, &it.session))?;
+            out.print(titles.put_after(start, &it.session))?;
         }
     }
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Done })

@@ -1,5 +1,7 @@
 //! What people see.
 
+use std::io::Write;
+
 use super::*;
 
 #[test]
@@ -178,6 +180,10 @@ fn files_with_the_same_session_are_marked() {
     assert_eq!(row_of(&copy)["copyOf"], original.to_str().unwrap());
     let only = home.run(&["list", "--format", "{original}"]).out;
     assert!(only.contains(&format!("{}\n", original.display())), "{only}");
+    let mut server = home.command(&["rpc"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    server.stdin.take().unwrap().write_all(b"{\"type\":\"list_sessions\",\"scope\":\"all\"}\n").unwrap();
+    let told = String::from_utf8(server.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(told.matches(&format!("\"copyOf\":{:?}", original.to_str().unwrap())).count(), 1, "{told}");
     let info = |path: &Path| home.run(&["info", path.to_str().unwrap()]).out;
     assert!(info(&original).contains("\ncopied to   ~/agent/"), "{}", info(&original));
     assert!(info(&copy).contains("\ncopy of     ~/agent/"), "{}", info(&copy));

@@ -431,7 +431,8 @@ fn namesakes_are_told() {
     let place = Place::new();
     let dir = place.dir.path().join(".pi/agent/sessions/--a-b-c--");
     for (name, cwd) in [("1.jsonl", "/a/b-c"), ("2.jsonl", "/a-b/c"), ("3.jsonl", "/elsewhere")] {
-        write_private(&dir.join(name), format!("{}\n{}\n", HEADER.replace("/proj", cwd), user("a", "")).as_bytes());
+        let header = HEADER.replace("/proj", cwd).replacen("\"s1\"", &format!("\"{name}\""), 1);
+        write_private(&dir.join(name), format!("{header}\n{}\n", user("a", "")).as_bytes());
     }
     write_private(&dir.join("4.jsonl"), b"no session");
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o700)).unwrap();

@@ -57,5 +57,6 @@ fn parse(args: &[String]) -> Option<(Plan, Vec<sessile_store::planted::Bug>)> {
             _ => return None,
         }
     }
-    Some((plan, plants))
+    // Bugs are planted in this program's own copy of `sessile`; another program would never be caught.
+    (plants.is_empty() || plan.sessile.is_none()).then_some((plan, plants))
 }

@@ -291,6 +291,7 @@ impl Surroundings {
     }
 
     /// Whether there is not a single session, whatever its directory.
+    #[cfg(feature = "tui")]
     pub(crate) fn is_store_empty(&self) -> Result<bool, Failure> {
         let dir = self.session_dir();
         Ok(self.sessions.list_all(dir.as_deref(), &mut ListOptions::default())?.is_empty())

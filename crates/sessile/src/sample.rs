@@ -104,10 +104,14 @@ pub fn keep_sample(dir: &Path) -> Result<Option<Sample>, SessionError> {
         // Writing a sample takes a moment, and the lock of a process that dies is free.
         RealOs.wait(Duration::from_millis(5));
     }
-    match open_sample(dir)? {
-        Some(sample) => Ok(Some(sample)),
-        None => write_sample(dir).map(Some),
+    if let Some(sample) = open_sample(dir)? {
+        return Ok(Some(sample));
     }
+    // A process that died while it wrote the sample has left a part of it. The lock says that the directory is ours.
+    for part in ["sessions", "sessile-state", "sessile-trash"] {
+        drop(std::fs::remove_dir_all(dir.join(part)));
+    }
+    write_sample(dir).map(Some)
 }
 
 /// The file that is locked while a sample is written.
@@ -219,6 +223,10 @@ mod tests {
         for sample in found {
             assert_eq!(sample.sessions().list_all(None, &mut ListOptions::default()).unwrap().len(), 6);
         }
+        // Killed before it was whole, it is written again.
+        std::fs::remove_file(dir.join(MARKER)).unwrap();
+        let again = keep_sample(&dir).unwrap().unwrap();
+        assert_eq!(again.sessions().list_all(None, &mut ListOptions::default()).unwrap().len(), 6);
         let full = parent.path().join("new");
         assert!(keep_sample(&full).unwrap().is_none(), "it holds something else");
     }

@@ -24,8 +24,9 @@ use crate::template::{Filling, Template};
 /// list.limit count for people, never for JSON or --format. Lines are cut to the width of a terminal, or to COLUMNS if
 /// that is set, and never in a file or a pipe.
 ///
-/// Files that hold the same session, such as a sync conflict or a backup, have "copy" in brackets before their title, all but the
-/// original: the one with the name and the directory that pi gave it. In JSON they have copyOf, the path of the original.
+/// Files that hold the same session, such as a sync conflict or a backup, have "copy" in brackets before their title, all
+/// but the original: the one with the name and the directory that pi gave it. In JSON they have copyOf, the path of the
+/// original.
 #[derive(Debug, Default, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]

@@ -27,34 +27,32 @@ struct Seen {
 /// How often a test looks before it gives up. Looks are counted, not seconds: a machine may be slow, or stand still.
 const PATIENCE: u32 = 60_000;
 
+/// Opens a pseudo-terminal that has its size before a program can ask for it.
+fn open_sized(columns: u16, rows: u16) -> (Pty, pty_process::blocking::Pts) {
+    let (pty, pts) = open().unwrap();
+    pty.resize(pty_process::Size::new(rows, columns)).unwrap();
+    (pty, pts)
+}
+
 impl Terminal {
     pub(crate) fn run(command: Command, columns: u16, rows: u16) -> Self {
-        let (pty, pts) = open().unwrap();
-        let child = command.env("TERM", "xterm-256color").spawn(pts).unwrap();
-        Self::of(pty, child, columns, rows)
+        Self::run_claiming(command, (columns, rows), (columns, rows))
     }
 
     /// Runs a program in a terminal that claims another size than it has.
     pub(crate) fn run_claiming(command: Command, size: (u16, u16), claimed: (u16, u16)) -> Self {
-        let (pty, pts) = open().unwrap();
-        let claimed = pty_process::Size::new(claimed.1, claimed.0);
-        pty.resize(claimed).unwrap();
+        let (pty, pts) = open_sized(claimed.0, claimed.1);
         let child = command.env("TERM", "xterm-256color").spawn(pts).unwrap();
         Self::shown(pty, child, size.0, size.1)
     }
 
     /// Runs a program that is not told when the terminal hangs up, since it is not its own.
     pub(crate) fn run_as_guest(mut command: std::process::Command, columns: u16, rows: u16) -> Self {
-        let (pty, pts) = open().unwrap();
+        let (pty, pts) = open_sized(columns, rows);
         let end = pts.as_fd().try_clone_to_owned().unwrap();
         drop(pts);
         command.env("TERM", "xterm-256color").stdin(end.try_clone().unwrap()).stdout(end.try_clone().unwrap());
         let child = command.stderr(end).spawn().unwrap();
-        Self::of(pty, child, columns, rows)
-    }
-
-    fn of(pty: Pty, child: Child, columns: u16, rows: u16) -> Self {
-        pty.resize(pty_process::Size::new(rows, columns)).unwrap();
         Self::shown(pty, child, columns, rows)
     }
 

@@ -25,7 +25,7 @@ pub(crate) enum Plot {
 
 /// A table of groups.
 pub(crate) struct GroupTable<'g> {
-    /// What tells the groups apart.
+    /// What the groups are made by.
     pub(crate) by: &'g [Grouping],
     pub(crate) groups: &'g [StatsGroup],
     /// Whether calls of tools were counted.

@@ -77,7 +77,7 @@ pub(crate) fn money(dollars: f64) -> String {
     Money::upto(dollars).words(dollars)
 }
 
-/// Ids in short: as much of each as tells it from the others, and no less than eight characters.
+/// Short ids: as much of each as makes it unique, and at least eight characters.
 #[derive(Debug, Default)]
 pub(crate) struct ShortIds {
     /// How many characters of each are needed.

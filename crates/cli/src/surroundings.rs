@@ -293,8 +293,7 @@ impl Surroundings {
     /// Whether there is not a single session, whatever its directory.
     #[cfg(feature = "tui")]
     pub(crate) fn is_store_empty(&self) -> Result<bool, Failure> {
-        let dir = self.session_dir();
-        Ok(self.sessions.list_all(dir.as_deref(), &mut ListOptions::default())?.is_empty())
+        Ok(!self.sessions.has_sessions(self.session_dir().as_deref())?)
     }
 
     /// The session that pi would continue here.

@@ -47,6 +47,14 @@ impl Titles {
         Self { ids: ShortIds::among(rows.values().map(|(row, _)| row.id.as_str())), rows }
     }
 
+    /// The id of a session and its title in quotes, if it could be read, for a sentence.
+    pub(crate) fn words(&self, session: &SessionPlace) -> String {
+        let id = self.ids.of(&session.id);
+        let Some((row, _)) = self.rows.get(&session.path) else { return id };
+        let title = row.name.as_ref().unwrap_or(&row.first_message).to_str();
+        format!("{id} {:?}", shortened(title.trim()))
+    }
+
     /// Adds id, title and directory of a session to a line; of one that could not be read, its file.
     pub(crate) fn put_after(&self, line: Line, session: &SessionPlace) -> Line {
         let line = line.styled(DIM, &self.ids.of(&session.id)).text("  ");
@@ -58,5 +66,27 @@ impl Titles {
             None => line.styled(PLAIN, row.first_message.to_str().trim()),
         };
         line.styled(DIM, &format!("  {place}"))
+    }
+}
+
+/// How many characters of a title are in a sentence.
+const SHORT_TITLE: usize = 40;
+
+fn shortened(title: &str) -> String {
+    let line = title.lines().next().unwrap_or_default();
+    match line.char_indices().nth(SHORT_TITLE) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_are_one_short_line() {
+        assert_eq!(shortened("two\nlines"), "two");
+        assert_eq!(shortened(&"ä".repeat(50)), format!("{}…", "ä".repeat(40)));
     }
 }

@@ -32,7 +32,7 @@ use crate::manager::Sessions;
 pub use one::SessionStats;
 pub(crate) use one::tally_json;
 
-/// What tells groups apart.
+/// What groups are made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     /// The model that answered.

@@ -103,7 +103,7 @@ impl Sessions {
 
     /// Verifies all sessions of a directory, or of every directory of the store, and hands on each report.
     ///
-    /// A file that cannot be read, or is no session, does not keep the others from being looked at. Of files that hold
+    /// A file that cannot be read, or is not a session, does not keep the others from being verified. Of files that hold
     /// the same session, all but one are reported as copies of that one.
     pub fn verify_all(
         &self,

@@ -6,7 +6,7 @@ use crate::keymap::{ACTIONS, Action, Keymap, Where};
 use crate::paint::{Canvas, Line};
 use crate::theme::Ink;
 
-/// The keys of a place, and how far down somebody has read.
+/// The keys of a place, and how far down the user has scrolled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Help {
     place: Where,

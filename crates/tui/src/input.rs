@@ -3,6 +3,7 @@
 use crate::key::Key;
 use crate::keymap::{Action, Keymap, Where};
 use crate::paint::Line;
+use crate::status::Status;
 use crate::theme::Ink;
 
 /// A text with a cursor in it.
@@ -134,6 +135,39 @@ impl Input {
         let first = column.saturating_sub(room);
         let at = lead.columns() + column - first;
         (lead.join(text.columns_from(first, room)), at)
+    }
+}
+
+/// A query on a screen, and what follows from editing it.
+pub(crate) struct QueryLine<'q> {
+    pub(crate) query: &'q mut Input,
+    /// Whether the user is editing the query rather than moving in the list.
+    pub(crate) is_editing: &'q mut bool,
+    pub(crate) status: &'q mut Status,
+    pub(crate) keymap: &'q Keymap,
+    pub(crate) now_ms: i64,
+}
+
+impl QueryLine<'_> {
+    /// Takes a key; says whether the query has changed.
+    pub(crate) fn press(&mut self, key: Key) -> bool {
+        let before = self.query.clone();
+        let is_other = self.query.press(key, self.keymap);
+        if *self.query != before {
+            *self.is_editing = !self.query.is_empty();
+            self.status.dismiss();
+        }
+        is_other
+    }
+
+    /// Takes a key that is also a command which changes something. If it edits nothing, the status explains it.
+    pub(crate) fn press_or_explain(&mut self, key: Key) -> bool {
+        let before = self.query.clone();
+        let is_other = self.press(key);
+        if *self.query == before {
+            self.status.say(self.keymap.while_editing(key), self.now_ms, 4);
+        }
+        is_other
     }
 }
 

@@ -185,7 +185,7 @@ impl Ui {
         self.picked(&mut picker, &mut Terminal::take(self.has_mouse)?)
     }
 
-    /// Shows the tree of a session until somebody leaves it. Without a session, one is picked first.
+    /// Shows the tree of a session until the user leaves it. Without a session, the user picks a session first.
     pub fn tree(&self, path: Option<PathBuf>) -> Result<TreeOutcome, TuiError> {
         let mut terminal = Terminal::take(self.has_mouse)?;
         if let Some(path) = path {
@@ -194,7 +194,7 @@ impl Ui {
         let mut picker = self.picker(Purpose::Tree);
         while let Some(path) = self.picked(&mut picker, &mut terminal)? {
             let mut outcome = self.show_tree(path, &mut terminal)?;
-            // Somebody who did nothing there may want to see another one.
+            // A user who did nothing there may want to see another session.
             let failure = outcome.failure.take();
             if outcome != TreeOutcome::default() {
                 return Ok(outcome);
@@ -204,7 +204,7 @@ impl Ui {
         Ok(TreeOutcome::default())
     }
 
-    /// Lets somebody choose a message to fork a session at, and forks it. Without a session, one is picked first.
+    /// Lets the user choose a message to fork a session at, and forks it. Without a session, the user picks a session first.
     pub fn fork(&self, path: Option<PathBuf>) -> Result<ForkOutcome, TuiError> {
         let mut terminal = Terminal::take(self.has_mouse)?;
         if let Some(path) = path {
@@ -222,7 +222,7 @@ impl Ui {
         Ok(ForkOutcome::Nothing)
     }
 
-    /// Shows a session as a conversation until somebody leaves it. Without a session, one is picked first.
+    /// Shows a session as a conversation until the user leaves it. Without a session, the user picks a session first.
     ///
     /// Returns why the session could not be shown, if so.
     pub fn read(&self, path: Option<PathBuf>) -> Result<Option<String>, TuiError> {
@@ -248,7 +248,7 @@ impl Ui {
         picker.to(purpose).of_root(self.session_dir.clone().unwrap_or_else(root))
     }
 
-    /// The session that somebody picks. What is only looked at before is shown in between.
+    /// The session that the user picks. Trees and readers opened from the picker are shown in between.
     fn picked(&self, picker: &mut Picker, terminal: &mut Terminal) -> Result<Option<PathBuf>, TuiError> {
         let desk = Arc::new(Desk {
             sessions: self.sessions.clone(),

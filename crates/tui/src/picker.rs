@@ -221,7 +221,7 @@ impl Picker {
         self
     }
 
-    /// Takes note that somebody comes back from another screen.
+    /// Notes that the user comes back from another screen.
     pub(crate) fn come_back(&mut self, failure: Option<String>) {
         if let Some(words) = failure {
             self.status.complain(words, self.now_ms);

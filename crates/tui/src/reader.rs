@@ -305,7 +305,7 @@ impl Reader {
         effects
     }
 
-    /// Which of the places somebody is at, as `match 3/17`; how many there are if at none of them.
+    /// Which of the matches the user is at, as `match 3/17`; how many there are if at none of them.
     fn count_words(&self) -> Option<String> {
         if self.query.is_empty() {
             return None;
@@ -356,7 +356,7 @@ impl Reader {
                 (self.hits, self.n_counted) = (Some(hits), n_rows);
                 Vec::new()
             }
-            // Of what nobody looks for any more.
+            // The answer to a search that is no longer asked.
             ReaderNews::Found { .. } | ReaderNews::Counted { .. } => Vec::new(),
             ReaderNews::Text(text) => {
                 self.status.say("Copied", self.now_ms, 2);

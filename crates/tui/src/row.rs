@@ -27,7 +27,7 @@ pub(crate) struct Parts<'p> {
     pub(crate) title: Line,
     /// What was found in the session.
     pub(crate) excerpt: Option<&'p dyn Fn(usize) -> Line>,
-    /// The path, if somebody wants to see paths.
+    /// The path, if paths are shown.
     pub(crate) path: Option<String>,
     /// A word about the session.
     pub(crate) word: Option<String>,
@@ -45,7 +45,7 @@ impl Parts<'_> {
         let word = self.word.map(|word| format!("{word} ·"));
         let is_wide = room >= WIDE;
         let kept = match (&self.path, &self.folder) {
-            // Somebody has asked for it.
+            // The user has asked for it.
             (Some(_), _) => room / 2,
             (None, Some(_)) if is_wide => KEPT_BESIDE,
             _ => 0,

@@ -24,7 +24,7 @@ use crate::theme::Ink;
 /// What came of looking at the trash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TrashOutcome {
-    /// Somebody went back.
+    /// The user went back.
     Back,
     /// Read this file, and come back.
     Read(PathBuf),
@@ -96,7 +96,7 @@ impl Desk {
                 return Err(SessionError::Cancelled);
             }
             // What cannot be read has no title, and can be brought back all the same.
-            let info = |place: &usize| Some((*place, self.sessions.deleted_info(&list[*place]).ok()?));
+            let info = |place: &usize| Some((*place, self.sessions.row(&list[*place].place.file).ok()?));
             tell(TrashNews::Described(some.iter().filter_map(info).collect()));
         }
         Ok(())
@@ -158,7 +158,7 @@ impl Trash {
         }
     }
 
-    /// Takes note that somebody comes back from another screen.
+    /// Notes that the user comes back from another screen.
     pub(crate) fn come_back(&mut self, failure: Option<String>) {
         if let Some(words) = failure {
             self.status.complain(words, self.now_ms);

@@ -75,7 +75,7 @@ pub(super) fn run(
             None => return Err(Failure::Unconfirmed),
         }
     }
-    // Afterwards nothing tells what they were about.
+    // Afterwards their titles cannot be read.
     let titles = Titles::of(surroundings, &paths);
     let deleted = sessions.delete(&paths, how, args.dry_run)?;
     if args.json {

@@ -16,7 +16,7 @@ use crate::table::age;
 /// Move sessions that nobody uses any more to the trash
 ///
 /// Of the sessions of this directory, as in a list, or of more with --repo and --all. Says which; with --apply it does
-/// it. What counts is when somebody last used any session of a family, that is a
+/// it. What counts is when any session of a family was last used, that is a
 /// session and all that was forked from it, wherever they are. Sessions with a name or with labels stay unless told otherwise, and of
 /// those chosen by size or number alone, families used in the last seven days. What was pruned is written down in
 /// prune.jsonl in the state directory, and `sessile undo` brings it back. The disk has its room back when the trash is

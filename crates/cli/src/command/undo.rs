@@ -1,11 +1,8 @@
 //! `sessile undo`
 
-use std::collections::HashMap;
-use std::path::PathBuf;
-
 use clap::Args;
 use sessile::json::Json;
-use sessile::{EntryId, ListOptions, Operation, OperationState, SessionError, SessionInfo, SessionPlace, Step};
+use sessile::{EntryId, Operation, OperationState, SessionError, Step};
 
 use crate::Exit;
 use crate::args::ListFormat;
@@ -14,6 +11,7 @@ use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen};
 use crate::surroundings::Surroundings;
 use crate::table::age;
+use crate::titles::Titles;
 
 /// Take back what was done last, or an operation from the list
 ///
@@ -54,11 +52,10 @@ pub(super) fn run(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen
     if args.list {
         return list(surroundings, args, out);
     }
-    let mut words = Words::new(surroundings);
     let undone = surroundings.sessions_to_take(args.force).undo(args.id.as_deref(), args.dry_run);
     let undone = undone.map_err(|error| match error {
         SessionError::LastStays { change, before } => Failure::LastStays {
-            before: before.map(|before| (before.0.id.clone(), words.step_list(&before.1))),
+            before: before.map(|before| (before.0.id.clone(), Words::of(surroundings, &before.1).step_list(&before.1))),
             command: change.command,
             session: surroundings.short(&change.session.to_string_lossy()),
         },
@@ -68,6 +65,7 @@ pub(super) fn run(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen
         write_value(out.data(), &undone.to_json())?;
         return Ok(Exit::Done);
     }
+    let words = Words::of(surroundings, &undone.steps);
     for step in &undone.steps {
         out.print(Line::new().text("  ").text(&words.step(step)))?;
     }
@@ -90,7 +88,7 @@ fn list(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen<'_>) -> R
         list.finish()?;
     } else {
         let now = surroundings.now_ms();
-        let mut words = Words::new(surroundings);
+        let words = Words::of(surroundings, operations.iter().flat_map(|operation| operation.steps.first()));
         // What became of it comes first, where nothing cuts it off.
         let widest = operations.iter().map(|operation| fate(operation).len()).max().unwrap_or_default();
         let begin = if widest == 0 { 0 } else { widest + 2 };
@@ -121,22 +119,25 @@ fn remark(operation: &Operation) -> String {
 /// Names operations and steps for people, with the titles of their sessions.
 struct Words<'s> {
     surroundings: &'s Surroundings,
-    /// The sessions of each directory that steps are about, listed when the first of them is named.
-    listed: HashMap<PathBuf, Vec<SessionInfo>>,
+    titles: Titles,
 }
 
 impl<'s> Words<'s> {
-    fn new(surroundings: &'s Surroundings) -> Self {
-        Self { surroundings, listed: HashMap::new() }
+    fn of<'t>(surroundings: &'s Surroundings, steps: impl IntoIterator<Item = &'t Step>) -> Self {
+        let file = |step: &'t Step| match step {
+            Step::Move { session, to, .. } if !session.path.exists() => (session, to.as_path()),
+            step => (step.session(), step.session().path.as_path()),
+        };
+        Self { surroundings, titles: Titles::of_files(surroundings, steps.into_iter().map(file)) }
     }
 
     /// What an operation did: its first step, and how many more there were.
-    fn summary(&mut self, operation: &Operation) -> String {
+    fn summary(&self, operation: &Operation) -> String {
         self.step_list(&operation.steps)
     }
 
     /// Several steps: the first, and how many more there are.
-    fn step_list(&mut self, steps: &[Step]) -> String {
+    fn step_list(&self, steps: &[Step]) -> String {
         let first = steps.first().map(|step| self.step(step)).unwrap_or_default();
         match steps.len() {
             0 | 1 => first,
@@ -145,8 +146,8 @@ impl<'s> Words<'s> {
     }
 
     /// A step, as what it does.
-    fn step(&mut self, step: &Step) -> String {
-        let session = self.session(step);
+    fn step(&self, step: &Step) -> String {
+        let session = self.titles.words(step.session());
         match step {
             Step::Name { before, after, .. } => change("name", &session, before.as_deref(), after.as_deref()),
             Step::Label { entry, before, after, .. } => {
@@ -170,37 +171,6 @@ impl<'s> Words<'s> {
             Step::Reunite { .. } => format!("return stray entries to {session}"),
         }
     }
-
-    /// The session of a step: its title, if it can be listed, and its id.
-    fn session(&mut self, step: &Step) -> String {
-        let SessionPlace { path, id } = step.session();
-        let path = match step {
-            Step::Move { to, .. } if !path.exists() => to,
-            _ => path,
-        };
-        let id: String = id.chars().take(SHORT_ID).collect();
-        let Some(directory) = path.parent() else { return id };
-        let rows = self.listed.entry(directory.to_path_buf()).or_insert_with(|| {
-            self.surroundings.sessions.list_all(Some(directory), &mut ListOptions::default()).unwrap_or_default()
-        });
-        let Some(row) = rows.iter().find(|row| row.path == *path) else { return id };
-        let title = row.name.as_ref().unwrap_or(&row.first_message).to_str();
-        format!("{id} {:?}", shortened(title.trim()))
-    }
-}
-
-/// How many characters of a session's id are shown.
-const SHORT_ID: usize = 8;
-
-/// How many characters of a session's title are shown.
-const SHORT_TITLE: usize = 40;
-
-fn shortened(title: &str) -> String {
-    let line = title.lines().next().unwrap_or_default();
-    match line.char_indices().nth(SHORT_TITLE) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),
-        None => line.to_owned(),
-    }
 }
 
 /// A change of a name or a label.
@@ -222,11 +192,5 @@ mod tests {
         assert_eq!(change("name", "s", None, Some("A")), "name s \"A\"");
         assert_eq!(change("name", "s", Some("A"), Some("B")), "change the name of s from \"A\" to \"B\"");
         assert_eq!(change("label", "entry e of s", Some("A"), None), "remove the label \"A\" of entry e of s");
-    }
-
-    #[test]
-    fn titles_are_one_short_line() {
-        assert_eq!(shortened("two\nlines"), "two");
-        assert_eq!(shortened(&"ä".repeat(50)), format!("{}…", "ä".repeat(40)));
     }
 }

@@ -188,7 +188,7 @@ fn without_a_session_the_screens_let_one_be_picked() {
         terminal.wait("another one", |it| it.chosen().contains("CSV export"));
         terminal.press("enter");
         terminal.wait(&format!("{words:?}"), |it| it.text().contains(seen) && !it.text().contains(title));
-        // Whoever has done nothing there is back in the picker.
+        // A user who has done nothing there is back in the picker.
         terminal.press("escape");
         terminal.wait("the picker again", |it| it.text().contains(title) && it.chosen().contains("CSV export"));
         terminal.press("escape");

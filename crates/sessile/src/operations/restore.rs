@@ -11,7 +11,6 @@ use super::log::{OperationKind, Recording, settle_dead};
 use super::reunite::clear_place;
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
-use crate::list::SessionInfo;
 use crate::manager::Sessions;
 use crate::place::absolute;
 
@@ -76,11 +75,6 @@ impl Sessions {
     pub fn restore_deleted(&self, deleted: &InTrash) -> Result<String, SessionError> {
         settle_dead(&self.world);
         self.bring_back(deleted)
-    }
-
-    /// A deleted session as a row of a list. Its path is the one in the trash.
-    pub fn deleted_info(&self, deleted: &InTrash) -> Result<SessionInfo, SessionError> {
-        self.row(&deleted.place.file)
     }
 
     fn bring_back(&self, deleted: &InTrash) -> Result<String, SessionError> {

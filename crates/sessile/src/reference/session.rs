@@ -109,6 +109,16 @@ impl Sessions {
         Ok(swap_in(self.world.os(), &note, &line)?)
     }
 
+    /// Whether there is any file that could be a session. Stops at the first one.
+    pub fn has_sessions(&self, session_dir: Option<&Path>) -> Result<bool, SessionError> {
+        let os = self.world.os();
+        let directories = match given_dir(self.environment(), session_dir) {
+            Some(dir) => vec![dir],
+            None => subdirectories(os, &sessions_root(self.environment()))?,
+        };
+        Ok(directories.iter().any(|dir| find_sessions(os, dir).is_ok_and(|found| !found.is_empty())))
+    }
+
     /// The directory that all sessions lie in or below.
     fn store(&self, session_dir: Option<&Path>) -> PathBuf {
         given_dir(self.environment(), session_dir).unwrap_or_else(|| sessions_root(self.environment()))

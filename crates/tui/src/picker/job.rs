@@ -72,7 +72,7 @@ pub(crate) enum PickerJob {
     },
     Export {
         paths: Vec<PathBuf>,
-        /// A directory as somebody types it.
+        /// A directory as the user types it.
         to: String,
     },
     Undo(Option<String>),
@@ -248,7 +248,7 @@ impl Desk {
         tell: &mut dyn FnMut(PickerNews),
     ) -> Result<(), SessionError> {
         let Ok(parsed) = Query::parse(&as_prefixes(&query)) else {
-            // Nothing can be found, and somebody waits for that.
+            // Nothing can be found, and the screen waits for an answer.
             tell(PickerNews::Found { query, hits: Vec::new() });
             return Ok(());
         };

@@ -7,13 +7,13 @@ use super::arrange::Sort;
 use super::job::PickerJob;
 use super::{Mode, Picked, Picker, Question, WIDE};
 use crate::help::Help;
-use crate::input::Input;
+use crate::input::{Input, QueryLine};
 use crate::key::Key;
 use crate::keymap::{Action, Where};
 use crate::part::{Effect, Effects, Mouse, MouseAct};
 
-/// Whether an action changes something at once or asks a question that a single key answers, and so must not be
-/// caused by somebody who means to edit the query.
+/// Whether an action changes something at once or asks a question that a single key answers. Such a key must not act
+/// while the user edits the query.
 fn changes_at_once(action: Action) -> bool {
     matches!(action, Action::Delete | Action::DeleteNoninvasive | Action::Undo | Action::TogglePin)
 }
@@ -60,24 +60,16 @@ impl Picker {
     }
 
     fn type_key(&mut self, key: Key) -> Effects<Self> {
-        let before = self.query.clone();
-        let is_other = self.query.press(key, &self.keymap);
-        if self.query != before {
-            self.is_editing = !self.query.is_empty();
-            self.status.dismiss();
-        }
-        if is_other { self.ask() } else { Vec::new() }
+        if self.query_line().press(key) { self.ask() } else { Vec::new() }
     }
 
-    /// Takes a key that would change something for one that edits the query; if it does not, says how it is meant.
     fn type_or_explain(&mut self, key: Key) -> Effects<Self> {
-        let before = self.query.clone();
-        let effects = self.type_key(key);
-        if self.query == before {
-            let words = self.keymap.while_editing(key);
-            self.status.say(words, self.now_ms, 4);
-        }
-        effects
+        if self.query_line().press_or_explain(key) { self.ask() } else { Vec::new() }
+    }
+
+    fn query_line(&mut self) -> QueryLine<'_> {
+        let Self { query, is_editing, status, keymap, now_ms, .. } = self;
+        QueryLine { query, is_editing, status, keymap, now_ms: *now_ms }
     }
 
     /// Does what was asked for a line about.

@@ -357,7 +357,7 @@ fn the_first_rows_come_before_the_last() {
     assert_eq!(chosen, PathBuf::from("/s/b"), "a selection that somebody made is followed");
 }
 
-/// Somebody comes back from another screen, and the list is read again.
+/// The user comes back from another screen, and the list is read again.
 #[test]
 fn a_choice_stays_while_the_list_is_read_again() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
@@ -420,7 +420,7 @@ fn what_changes_something_is_not_done_while_a_query_is_edited() {
     // What edits the query edits it.
     driver.press("tide home ctrl+d");
     assert_eq!(driver.part.query.text(), "ide");
-    // Somebody who goes to the list means the list.
+    // A user who moves in the list means the list.
     driver.press("down ctrl+d");
     assert!(matches!(driver.part.mode, super::Mode::Confirm(_)));
     driver.press("n alt+i");

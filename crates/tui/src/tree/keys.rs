@@ -9,14 +9,13 @@ use sessile::tree::Filter;
 use super::job::{Going, NAVIGATE, TreeJob};
 use super::{CHOICES, FILTERS, INSTRUCTIONS, Mode, NO_SUMMARY, SUMMARY, Tree, WIDE};
 use crate::help::Help;
-use crate::input::Input;
+use crate::input::{Input, QueryLine};
 use crate::key::Key;
 use crate::keymap::{Action, Where};
 use crate::part::{Effect, Effects, Mouse, MouseAct};
 use crate::status::{NO_PICTURES, Status};
 
-/// Whether an action changes something on disk at once, and so must not be caused by somebody who means to edit the
-/// query.
+/// Whether an action changes something on disk at once. Such a key must not act while the user edits the query.
 fn changes_at_once(action: Action) -> bool {
     matches!(action, Action::ForkHere | Action::CloneHere | Action::Undo)
 }
@@ -127,13 +126,11 @@ impl Tree {
     fn press_in_tree(&mut self, key: Key, action: Option<Action>) -> Effects<Self> {
         match action {
             Some(action) if self.is_editing && changes_at_once(action) => {
-                let before = self.query.clone();
-                let effects = self.type_key(key);
-                if self.query == before {
-                    let words = self.keymap.while_editing(key);
-                    self.status.say(words, self.now_ms, 4);
+                if self.query_line().press_or_explain(key) {
+                    self.search()
+                } else {
+                    Vec::new()
                 }
-                effects
             }
             Some(action) => self.act(action),
             None => self.type_key(key),
@@ -141,13 +138,12 @@ impl Tree {
     }
 
     fn type_key(&mut self, key: Key) -> Effects<Self> {
-        let before = self.query.clone();
-        let is_other = self.query.press(key, &self.keymap);
-        if self.query != before {
-            self.is_editing = !self.query.is_empty();
-            self.status.dismiss();
-        }
-        if is_other { self.search() } else { Vec::new() }
+        if self.query_line().press(key) { self.search() } else { Vec::new() }
+    }
+
+    fn query_line(&mut self) -> QueryLine<'_> {
+        let Self { query, is_editing, status, keymap, now_ms, .. } = self;
+        QueryLine { query, is_editing, status, keymap, now_ms: *now_ms }
     }
 
     pub(super) fn search(&mut self) -> Effects<Self> {

@@ -425,7 +425,7 @@ fn nothing_is_written_while_a_query_is_edited() {
     assert_eq!((n_files(), &driver.part.outcome.forked), (n_before, &None));
     assert!(driver.part.last_operation.is_some(), "the label was not undone");
     driver.press("tests down alt+f");
-    assert_eq!(n_files(), n_before + 1, "somebody who goes to the tree means the tree");
+    assert_eq!(n_files(), n_before + 1, "a user who moves in the tree means the tree");
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl Tree {
         }
     }
 
-    /// What somebody is told who types a letter that is a command in pi.
+    /// The hint for a letter that is a command in pi.
     fn letter_hint(&self) -> Option<String> {
         let (action, what) = match self.query.text() {
             "L" => (Action::EditLabel, "edits the label"),

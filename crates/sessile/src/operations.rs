@@ -14,6 +14,7 @@ mod relocate;
 mod restore;
 mod reunite;
 mod settle;
+mod slim;
 mod step;
 mod undo;
 
@@ -24,6 +25,7 @@ pub use prune::{Kept, Pruned, Pruning, Reason};
 pub use relocate::{Moved, Moving};
 pub use restore::InTrash;
 pub use reunite::{Reunited, Stray};
+pub use slim::{Slimmed, Slimming};
 pub use step::{SessionPlace, Step, TrashedTo};
 pub use undo::Undone;
 

@@ -258,7 +258,7 @@ pub(super) fn print_table(
 }
 
 /// Notes which session has which place, for later commands. Not being able to is no reason not to list.
-fn note_places<'s>(surroundings: &Surroundings, sessions: impl Iterator<Item = &'s SessionInfo>) {
+pub(super) fn note_places<'s>(surroundings: &Surroundings, sessions: impl Iterator<Item = &'s SessionInfo>) {
     let dir = surroundings.session_dir();
     drop(surroundings.sessions.note_list(sessions.map(|session| session.path.as_path()), dir.as_deref()));
 }

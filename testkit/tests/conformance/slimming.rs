@@ -64,7 +64,7 @@ fn pi_resumes_a_slimmed_session_with_the_same_context() {
     let original = directory.path().join("original.jsonl");
     bulky(&original);
     let sessions = Sessions::default().noting_operations(None).caching(None);
-    let mut slim = |slimming: Slimming| -> PathBuf {
+    let slim = |slimming: Slimming| -> PathBuf {
         let slimmed = sessions.slim(&original, &slimming, true).unwrap();
         assert!(slimmed.saved() > 10_000, "{slimmed:?}");
         slimmed.session.unwrap().path

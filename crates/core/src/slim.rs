@@ -10,6 +10,7 @@ use crate::picture::Picture;
 
 /// What is taken out of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub struct Wanted {
     /// Image blocks.
     pub images: bool,

@@ -2,6 +2,7 @@
 //! there, and what was interrupted can be undone and done again.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,9 +26,11 @@ fn content() -> Vec<u8> {
     text += "\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2025-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\",\"timestamp\":1735689601000}}\n";
     for id in ["b", "c"] {
         let data = "x".repeat(1000);
-        text += &format!(
-            "{{\"type\":\"custom\",\"customType\":\"x\",\"data\":\"{data}\",\"id\":\"{id}\",\"parentId\":\"a\",\"timestamp\":\"2025-01-01T00:00:02.000Z\"}}\n"
-        );
+        writeln!(
+            text,
+            "{{\"type\":\"custom\",\"customType\":\"x\",\"data\":\"{data}\",\"id\":\"{id}\",\"parentId\":\"a\",\"timestamp\":\"2025-01-01T00:00:02.000Z\"}}"
+        )
+        .unwrap();
     }
     text.into_bytes()
 }

@@ -247,11 +247,12 @@ fn same(_: &Stage) {}
 fn with_bulk(stage: &Stage) {
     let mut text = stage.content(ALPHA);
     for number in 0..3 {
-        let parent = entry_id(ALPHA, 3);
-        let data = "x".repeat(2000);
-        text += &format!(
-            "{{\"type\":\"custom\",\"customType\":\"bulk\",\"data\":\"{data}\",\"id\":\"c000000{number}\",\"parentId\":\"{parent}\",\"timestamp\":\"2025-01-01T00:00:08.000Z\"}}\n"
-        );
+        let entry = json!({
+            "type": "custom", "customType": "bulk", "data": "x".repeat(2000), "id": format!("c000000{number}"),
+            "parentId": entry_id(ALPHA, 3), "timestamp": "2025-01-01T00:00:08.000Z",
+        });
+        text.push_str(&entry.to_string());
+        text.push('\n');
     }
     write_old(&stage.file(ALPHA), text);
 }

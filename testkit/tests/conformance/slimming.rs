@@ -1,5 +1,6 @@
 //! What pi makes of sessions whose bulk was taken out.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use sessile::{Sessions, Slimming};
@@ -50,9 +51,11 @@ fn bulky(path: &Path) {
         .to_owned()
         + "\n";
     for (kind, id, parent, rest) in entries {
-        text += &format!(
-            "{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-02T03:04:05.000Z\",{rest}}}\n"
-        );
+        writeln!(
+            text,
+            "{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-02T03:04:05.000Z\",{rest}}}"
+        )
+        .unwrap();
     }
     std::fs::write(path, text).unwrap();
 }

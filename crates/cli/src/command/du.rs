@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::measure::size_words;
 use crate::progress::{Meter, Unit};
-use crate::screen::{BOLD, DIM, Line, NAMED, PLAIN, Screen};
+use crate::screen::{BOLD, DIM, Line, NAMED, PLAIN, Screen, clean, columns};
 use crate::surroundings::{Surroundings, warn};
 
 /// Show what takes the space: images, tool output, extension data and so on
@@ -172,6 +172,12 @@ fn title(session: &SessionInfo) -> String {
     session.name.as_ref().unwrap_or(&session.first_message).to_str().trim().to_owned()
 }
 
+/// The least that is left for what a session is about.
+const LEAST_TITLE: usize = 20;
+
+/// The most that is shown of it.
+const MOST_TITLE: usize = 80;
+
 /// Where sizes end.
 const SIZE: usize = 10;
 
@@ -212,15 +218,18 @@ fn print_sessions(
     let mostly: Vec<String> = shown.iter().map(|(_, disk_use)| mostly(&disk_use.weights, wanted)).collect();
     let widest = mostly.iter().map(String::len).max().unwrap_or_default();
     let title_start = begin + SIZE + 2;
-    // On a narrow terminal the title comes first.
-    let title_width = out.width().saturating_sub(title_start + widest + 2).max(20);
-    for (place, ((session, _), mostly)) in shown.iter().zip(&mostly).enumerate() {
+    let available = out.width().saturating_sub(title_start);
+    // On a narrow terminal there is room for the title alone.
+    let is_wide = available >= LEAST_TITLE + 2 + widest;
+    let widest_title = shown.iter().map(|(session, _)| columns(&clean(&title(session)))).max().unwrap_or_default();
+    let left = if is_wide { available - widest - 2 } else { available };
+    let title_end = title_start + widest_title.min(left).min(MOST_TITLE);
+    for (place, ((session, disk_use), mostly)) in shown.iter().zip(&mostly).enumerate() {
         let line = if has_places { Line::new().styled(DIM, &format!("@{}", place + 1)) } else { Line::new() };
-        let line = line.pad(begin).right(begin + SIZE, PLAIN, &size_words(shown[place].1.size())).text("  ");
+        let line = line.pad(begin).right(begin + SIZE, PLAIN, &size_words(disk_use.size())).text("  ");
         let style = if session.name.is_some() { NAMED } else { PLAIN };
-        let line =
-            line.styled(style, &title(session)).cut(title_start + title_width).pad(title_start + title_width + 2);
-        out.print(line.styled(DIM, mostly))?;
+        let line = line.styled(style, &title(session)).cut(title_end);
+        out.print(if is_wide { line.pad(title_end + 2).styled(DIM, mostly) } else { line })?;
     }
     if n_sessions > shown.len() {
         let words = format!("and {} more; --limit 0 shows all", n_sessions - shown.len());

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::context::{self, Projection, ReadContext};
 use sessile_core::head::{Kind, Role};
 use sessile_core::header::Header;
-use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::json::{JsText, Json, ObjectWriter, Raw};
 use sessile_core::outline::Row;
 use sessile_core::slim::{Taken, Wanted, is_slimmed_of, slimmed};
 use sessile_store::os::{Mode, read_upto};
@@ -450,7 +450,7 @@ fn state_rows(manager: &SessionManager, live: &Live) -> Result<Vec<Row>, Session
             let has_data = holder.and_then(|holder| holder.get(data)).is_some_and(|data| !data.is_null());
             if has_data {
                 let name = holder.and_then(|holder| holder.get(name)).and_then(Raw::as_text);
-                let name = state.hash_one(name.as_ref().map(|name| name.as_wtf8()));
+                let name = state.hash_one(name.as_ref().map(JsText::as_wtf8));
                 newest.insert((is_custom, name), *row);
             }
         }

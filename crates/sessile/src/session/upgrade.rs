@@ -15,6 +15,9 @@ use crate::error::SessionError;
 use crate::operations::{OperationKind, SessionPlace, rewriting};
 use crate::world::World;
 
+/// Takes a line, with its row if it is one.
+type OnLine<'f> = dyn FnMut(Option<Row>, Line<'_>) -> Result<(), SessionError> + 'f;
+
 impl Session {
     /// Brings a file of version 1 or 2 to the current version, once something is to be written to it.
     pub(super) fn upgrade_file(&mut self, world: &World) -> Result<(), SessionError> {
@@ -164,10 +167,7 @@ impl Session {
     /// Hands on every line of the outline, with its row if it is one.
     ///
     /// What came after the outline was made is not handed on.
-    pub(crate) fn each_line(
-        &self,
-        on_line: &mut dyn FnMut(Option<Row>, Line<'_>) -> Result<(), SessionError>,
-    ) -> Result<(), SessionError> {
+    pub(crate) fn each_line(&self, on_line: &mut OnLine<'_>) -> Result<(), SessionError> {
         let mut rows = self.outline.rows().peekable();
         let mut result = Ok(());
         self.backing.log().scan(0, &mut |line| {

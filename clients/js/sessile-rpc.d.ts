@@ -341,6 +341,8 @@ export type SessionRow = {
   modified: string;
   messageCount: number;
   firstMessage: string;
+  /** the file with the same session that this one is a copy of */
+  copyOf?: string;
 };
 
 /** Which entries a search admits. */

@@ -27,11 +27,11 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "WHEN", help_heading = GLOBAL)]
     pub(crate) color: Option<Color>,
 
-    /// Use a made-up store instead of yours, in a temporary directory or in DIR
+    /// Use a made-up store instead of yours: that of this terminal, or one in DIR
     ///
-    /// The store is the same on every run. A temporary one is removed at the end; DIR is kept, and used again if it
-    /// holds one already, else it must be empty or missing. Sessions may be given as @1, @2 and so on, in the order of
-    /// the list, and the newest may be left out.
+    /// A new store is always the same. Without DIR, commands in one terminal share a store, which is removed after a
+    /// week without use; without a terminal, each command gets a new one. DIR must be empty or missing, or hold a
+    /// store already. SESSION may be left out and is then the newest.
     #[arg(long, global = true, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(value_parser = OsStringValueParser::new().map(SamplePlace::new), value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
     pub(crate) sample: Option<SamplePlace>,
@@ -87,15 +87,15 @@ impl Color {
 /// Where the sample goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SamplePlace {
-    /// Into a directory that is removed in the end.
-    Temporary,
+    /// Into a directory of this terminal; without a terminal, into one that is removed in the end.
+    Terminal,
     /// Into this directory.
     Dir(PathBuf),
 }
 
 impl SamplePlace {
     fn new(dir: OsString) -> Self {
-        if dir.is_empty() { Self::Temporary } else { Self::Dir(dir.into()) }
+        if dir.is_empty() { Self::Terminal } else { Self::Dir(dir.into()) }
     }
 }
 

@@ -110,7 +110,11 @@ impl Command {
     /// Whether it writes to sessions, or moves or removes them.
     fn writes_sessions(&self) -> bool {
         #[cfg(feature = "tui")]
-        if matches!(self, Self::Resume(_)) || matches!(self, Self::Tree(args) if args.interactive) {
+        if matches!(self, Self::Resume(_))
+            || matches!(self, Self::Tree(args) if args.interactive)
+            // The picker that may come before the reader renames and deletes.
+            || matches!(self, Self::Show(args) if args.interactive)
+        {
             return true;
         }
         matches!(

@@ -43,6 +43,8 @@ pub(crate) enum Wanted {
     Words(Vec<(String, String)>),
     /// A session.
     Session,
+    /// A session in the trash.
+    Deleted,
     /// An entry of the session that is named.
     Entry,
     /// An entry of this session.
@@ -194,6 +196,7 @@ fn value_of(arg: &Arg, value: &str, n_before: usize) -> (Wanted, usize) {
             Wanted::Words(shown.map(|value| (value.get_name().to_owned(), first_line(value.get_help()))).collect())
         }
         ("SESSION", _) => Wanted::Session,
+        ("DELETED", _) => Wanted::Deleted,
         ("ENTRY" | "LEAF", _) => Wanted::Entry,
         ("KEY", _) => Wanted::Key,
         ("DIR", _) | (_, ValueHint::DirPath) => Wanted::Directory,
@@ -272,6 +275,7 @@ mod tests {
             ("config get ", Wanted::Key),
             ("list --session-dir ", Wanted::Directory),
             ("search some ", Wanted::Anything),
+            ("restore ", Wanted::Deleted),
             ("--sample tree ", Wanted::Session),
             ("--sample=x tree --all ", Wanted::Session),
             ("no such thing ", Wanted::Words(Vec::new())),

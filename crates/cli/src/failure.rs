@@ -32,7 +32,7 @@ pub(crate) enum Failure {
     NoSuchSample { wanted: String, n_sessions: usize },
     #[error("the sample is not written into {}: {reason}", path.display())]
     BadSamplePlace { path: PathBuf, reason: &'static str },
-    #[error("cannot make a temporary directory for the sample")]
+    #[error("cannot write a temporary file")]
     NoTemporary(#[source] io::Error),
     #[error("{} exists", path.display())]
     OutputExists { path: PathBuf },
@@ -81,6 +81,11 @@ pub(crate) enum Failure {
     #[cfg(feature = "tui")]
     #[error("cannot run `{line}`")]
     NotRun { line: String, source: io::Error },
+    #[cfg(feature = "tui")]
+    #[error("{program} was not found, so the session cannot be opened")]
+    NoProgram { program: String },
+    #[error("the last change cannot be undone: `sessile {command}` appended to {session}")]
+    LastStays { command: String, session: String, before: Option<(String, String)> },
     #[error("there is nobody to write a summary")]
     NoSummarizer(#[source] SummaryFailure),
     #[error("cannot write to standard output")]
@@ -176,6 +181,13 @@ impl Failure {
             Self::Ui(_) => Some("it needs a terminal; `list`, `tree` and `show` print the same".to_owned()),
             #[cfg(feature = "tui")]
             Self::NotRun { .. } => Some("the setting resume.command says what is run".to_owned()),
+            #[cfg(feature = "tui")]
+            Self::NoProgram { .. } => Some(
+                "install it, or name another command: sessile config set resume.command 'PROGRAM {path}'".to_owned(),
+            ),
+            Self::LastStays { before: Some((id, steps)), .. } => {
+                Some(format!("`sessile undo {id}` undoes the operation before it: {steps}"))
+            }
             Self::NoContent { target, .. } => Some(format!("{target} is the entry to edit")),
             Self::Session(SessionError::Ambiguous { .. }) => Some("give more of its id".to_owned()),
             Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),

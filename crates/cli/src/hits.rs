@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sessile::{ListOptions, SearchHit, SessionInfo};
+use sessile::{EntryId, ListOptions, SearchHit, SessionInfo};
 
 use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
@@ -15,22 +15,32 @@ const FOUND: anstyle::Style = ACCENT.bold();
 /// How many characters of an id are shown at least.
 const SHORT_ID: usize = 8;
 
-/// Prints each session once, the one with the best hit first, and below it all its hits.
-pub(crate) fn print_hits(surroundings: &Surroundings, hits: &[SearchHit], out: &mut Screen<'_>) -> io::Result<()> {
+/// Prints each session once, the one with the best hit first, and below it its hits, so many in all. Notes the
+/// sessions' places.
+pub(crate) fn print_hits(
+    surroundings: &Surroundings,
+    hits: &[SearchHit],
+    limit: usize,
+    out: &mut Screen<'_>,
+) -> io::Result<()> {
     let rows = rows_of(surroundings, hits);
-    let row_of = |path: &Path| rows.iter().find(|row| row.path == path);
+    let by_path: HashMap<&Path, &SessionInfo> = rows.iter().map(|row| (row.path.as_path(), row)).collect();
+    let row_of = |path: &Path| by_path.get(path).copied();
     let mut sessions: Vec<(&PathBuf, Vec<(&SearchHit, usize)>)> = Vec::new();
-    for (hit, n_copies) in without_copies(hits, &row_of) {
+    for (hit, n_copies) in without_copies(hits, &row_of).into_iter().take(limit) {
         match sessions.iter_mut().find(|(path, _)| **path == hit.session_path) {
             Some((_, below)) => below.push((hit, n_copies)),
             None => sessions.push((&hit.session_path, vec![(hit, n_copies)])),
         }
     }
-    for (place, (path, hits)) in sessions.into_iter().enumerate() {
-        if place > 0 {
+    let paths: Vec<&Path> = sessions.iter().map(|(path, _)| path.as_path()).collect();
+    for (index, (path, hits)) in sessions.into_iter().enumerate() {
+        if index > 0 {
             out.blank()?;
         }
-        out.print_whole(&heading(surroundings, path, row_of(path), &rows))?;
+        // A sample that is gone after this command has no places for the next one.
+        let place = if surroundings.notes_places() { format!("@{}  ", index + 1) } else { String::new() };
+        out.print_whole(&Line::new().styled(ACCENT, &place).join(heading(surroundings, path, row_of(path), &rows)))?;
         for (hit, n_copies) in hits {
             out.print_whole(&head_line(hit, n_copies))?;
             for line in excerpt(hit).wrapped(out.width().saturating_sub(INDENT)) {
@@ -38,6 +48,7 @@ pub(crate) fn print_hits(surroundings: &Surroundings, hits: &[SearchHit], out: &
             }
         }
     }
+    surroundings.note_places(paths);
     Ok(())
 }
 
@@ -51,6 +62,21 @@ fn rows_of(surroundings: &Surroundings, hits: &[SearchHit]) -> Vec<SessionInfo> 
     directories.into_iter().flat_map(list).collect()
 }
 
+/// What all copies of a hit share; none for a hit that is like no other.
+fn likeness(hit: &SearchHit) -> Option<(&EntryId, i64, &str)> {
+    Some((hit.entry_id.as_ref()?, hit.time?, &hit.excerpt.text))
+}
+
+/// The hits without those that are copies of earlier ones.
+pub(crate) fn distinct(hits: &[SearchHit]) -> impl Iterator<Item = &SearchHit> {
+    let mut met: HashMap<(&EntryId, i64, &str), &Path> = HashMap::new();
+    hits.iter().filter(move |hit| {
+        let Some(likeness) = likeness(hit) else { return true };
+        // Twice in one session is not a copy.
+        *met.entry(likeness).or_insert(&hit.session_path) == hit.session_path
+    })
+}
+
 /// The hits, each entry once: forks begin with copies of what they were forked from, and the oldest session keeps it.
 fn without_copies<'h, 'r>(
     hits: &'h [SearchHit],
@@ -60,11 +86,11 @@ fn without_copies<'h, 'r>(
     let mut place_of = HashMap::new();
     let created = |hit: &SearchHit| row_of(&hit.session_path).and_then(|row| row.created).unwrap_or(i64::MAX);
     for hit in hits {
-        let (Some(id), Some(time)) = (&hit.entry_id, hit.time) else {
+        let Some(likeness) = likeness(hit) else {
             kept.push((hit, 0));
             continue;
         };
-        let place = *place_of.entry((id, time, &hit.excerpt.text)).or_insert(kept.len());
+        let place = *place_of.entry(likeness).or_insert(kept.len());
         match kept.get_mut(place) {
             Some((first, n_copies)) if first.session_path != hit.session_path => {
                 *n_copies += 1;

@@ -19,6 +19,7 @@ mod facts;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
+mod groups;
 mod hits;
 mod holding;
 mod input;
@@ -31,6 +32,8 @@ mod screen;
 mod summarizing;
 mod surroundings;
 mod table;
+mod template;
+mod titles;
 mod transcript;
 
 use std::ffi::OsString;
@@ -111,10 +114,13 @@ pub fn run(
     let color = args::wanted_color(&args);
     let Stream { writer, terminal_width, terminal_height, takes_color } = out;
     let mut held = Holding::new(writer);
+    let columns = environment.variable("COLUMNS");
     let mut err = Screen::new(err, color);
+    err.set_columns(columns.as_deref());
     let mut attempt = |held: &mut Holding<'_>, is_last: bool| {
         let has_left = held.begin();
         let mut out = Screen::new(Stream { writer: held, terminal_width, terminal_height, takes_color }, color);
+        out.set_columns(columns.as_deref());
         let result = parse(args.clone(), color)
             .and_then(|(cli, words)| {
                 let environment = Arc::clone(&environment);

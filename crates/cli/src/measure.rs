@@ -1,4 +1,6 @@
-//! Durations, sizes and numbers as people write them.
+//! Durations, sizes, money, ids and numbers as people write them.
+
+use std::collections::HashMap;
 
 /// A duration such as `90d`, `12h` or `2w`, in milliseconds.
 pub(crate) fn duration_ms(text: &str) -> Result<i64, String> {
@@ -32,6 +34,89 @@ fn split(text: &str) -> (&str, &str) {
 
 pub(crate) use sessile_display::measure::size_words;
 
+/// A whole number with its thousands apart.
+pub(crate) fn number(number: f64) -> String {
+    grouped(&format!("{:.0}", number.abs()))
+}
+
+fn grouped(digits: &str) -> String {
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Amounts of dollars that stand side by side: all with the same number of decimal places.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Money {
+    n_decimals: usize,
+}
+
+impl Money {
+    /// Amounts of which this is the largest: thousandths matter to those below ten dollars.
+    pub(crate) fn upto(largest: f64) -> Self {
+        Self { n_decimals: if largest < 10.0 { 3 } else { 2 } }
+    }
+
+    /// An amount.
+    pub(crate) fn words(self, dollars: f64) -> String {
+        let digits = format!("{:.*}", self.n_decimals, dollars.abs());
+        let (whole, decimals) = digits.split_once('.').unwrap_or((&digits, ""));
+        let sign = if dollars < 0.0 { "-" } else { "" };
+        let point = if decimals.is_empty() { "" } else { "." };
+        format!("{sign}${}{point}{decimals}", grouped(whole))
+    }
+}
+
+/// An amount of dollars that stands alone.
+pub(crate) fn money(dollars: f64) -> String {
+    Money::upto(dollars).words(dollars)
+}
+
+/// Ids in short: as much of each as tells it from the others, and no less than eight characters.
+#[derive(Debug, Default)]
+pub(crate) struct ShortIds {
+    /// How many characters of each are needed.
+    lengths: HashMap<String, usize>,
+}
+
+impl ShortIds {
+    /// Of some ids that are shown together.
+    pub(crate) fn among<'i>(ids: impl IntoIterator<Item = &'i str>) -> Self {
+        let mut ids: Vec<&str> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let n_shared =
+            |one: &str, other: &str| one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+        let mut lengths: HashMap<String, usize> = ids.iter().map(|id| ((*id).to_owned(), SHORTEST_ID)).collect();
+        // In order, each shares most with one of its neighbours.
+        for pair in ids.windows(2) {
+            let [one, other] = pair else { continue };
+            let needed = n_shared(one, other) + 1;
+            for id in [one, other] {
+                lengths.entry((*id).to_owned()).and_modify(|length| *length = (*length).max(needed));
+            }
+        }
+        Self { lengths }
+    }
+
+    /// An id in short.
+    pub(crate) fn of(&self, id: &str) -> String {
+        id.chars().take(self.lengths.get(id).copied().unwrap_or(SHORTEST_ID)).collect()
+    }
+
+    /// How many characters the longest of them has.
+    pub(crate) fn width(&self) -> usize {
+        self.lengths.iter().map(|(id, length)| id.chars().take(*length).count()).max().unwrap_or_default()
+    }
+}
+
+const SHORTEST_ID: usize = 8;
+
 /// The word for one thing, or for any other number of them.
 pub(crate) fn noun<'w, N: Copy + PartialEq + From<u8>>(number: N, one: &'w str, many: &'w str) -> &'w str {
     if number == N::from(1) { one } else { many }
@@ -55,5 +140,26 @@ mod tests {
         for wrong in ["", "M", "1X", "-1", "99999999999999999T"] {
             assert!(bytes(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn money_in_a_column_has_one_format() {
+        let column = |amounts: &[f64]| {
+            let money = Money::upto(amounts.iter().copied().fold(0.0, f64::max));
+            amounts.iter().map(|amount| money.words(*amount)).collect::<Vec<_>>()
+        };
+        assert_eq!(column(&[0.0063, 0.0, 9.9]), ["$0.006", "$0.000", "$9.900"]);
+        assert_eq!(column(&[0.0063, 1_234_567.891, 12.0]), ["$0.01", "$1,234,567.89", "$12.00"]);
+        assert_eq!(money(-1.5), "-$1.500");
+        assert_eq!((money(f64::NAN), money(f64::INFINITY)), ("$NaN".to_owned(), "$inf".to_owned()));
+    }
+
+    #[test]
+    fn ids_are_as_short_as_they_can_be() {
+        let ids = ["0123456789-a", "0123456789-b", "潮汐潮汐潮汐潮汐潮汐", ""];
+        let short = ShortIds::among(ids);
+        assert_eq!(ids.map(|id| short.of(id)), ["0123456789-a", "0123456789-b", "潮汐潮汐潮汐潮汐", ""]);
+        assert_eq!(short.width(), 12);
+        assert_eq!(ShortIds::among(["0123456789-a", "0123456789-a"]).of("0123456789-a"), "01234567");
     }
 }

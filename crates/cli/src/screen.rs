@@ -49,8 +49,11 @@ pub(crate) fn style_of(tone: Tone) -> Style {
     }
 }
 
-/// The width that is assumed where there is no terminal.
+/// The width at which text is broken into lines where there is no terminal.
 const DEFAULT_WIDTH: usize = 100;
+
+/// Narrower than this nothing can be laid out.
+const LEAST_WIDTH: usize = 20;
 
 /// A stream for people.
 pub(crate) struct Screen<'s> {
@@ -71,8 +74,7 @@ impl<'s> Screen<'s> {
             writer,
             paints: color.paints(takes_color),
             takes_color,
-            // Narrower than this nothing can be laid out.
-            width: terminal_width.unwrap_or(DEFAULT_WIDTH).max(20),
+            width: terminal_width.unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH),
             height: terminal_height,
             is_terminal: terminal_width.is_some(),
             pager: None,
@@ -108,9 +110,22 @@ impl<'s> Screen<'s> {
         }
     }
 
-    /// How many columns there are.
+    /// At how many columns text is broken into lines.
     pub(crate) fn width(&self) -> usize {
         self.width
+    }
+
+    /// How many columns a line may have; none where nothing is ever cut, because programs read it.
+    pub(crate) fn room(&self) -> Option<usize> {
+        self.is_terminal.then_some(self.width)
+    }
+
+    /// From now on there are so many columns, as the user's variable `COLUMNS` says.
+    pub(crate) fn set_columns(&mut self, columns: Option<&str>) {
+        let columns = columns.and_then(|columns| columns.trim().parse::<u16>().ok()).filter(|columns| *columns > 0);
+        if let Some(columns) = columns {
+            self.width = usize::from(columns).max(LEAST_WIDTH);
+        }
     }
 
     /// Whether colour is used.
@@ -124,9 +139,12 @@ impl<'s> Screen<'s> {
         self.is_terminal
     }
 
-    /// Prints a line, cut to the width.
+    /// Prints a line, cut to the width of the terminal if there is one.
     pub(crate) fn print(&mut self, line: Line) -> io::Result<()> {
-        let line = line.cut(self.width);
+        let line = match self.room() {
+            Some(width) => line.cut(width),
+            None => line,
+        };
         self.print_whole(&line)
     }
 
@@ -218,6 +236,12 @@ impl Line {
         self.text(&" ".repeat(missing))
     }
 
+    /// Adds spaces up to a column, and at least so many after text.
+    pub(crate) fn pad_after(self, column: usize, least: usize) -> Self {
+        let column = if self.columns == 0 { column } else { column.max(self.columns + least) };
+        self.pad(column)
+    }
+
     /// Adds text that ends at a column if it is short enough.
     pub(crate) fn right(self, column: usize, style: Style, text: &str) -> Self {
         let needed = columns(&clean(text));
@@ -274,7 +298,8 @@ impl Line {
             }
             left -= needed;
         }
-        self.columns = width;
+        // A wide character that does not fit leaves a column empty.
+        self.columns = self.pieces.iter().map(|(_, text)| columns(text)).sum();
         self
     }
 }
@@ -298,6 +323,27 @@ mod tests {
         assert_eq!(printed(line(), 21, Color::Auto), "0123456789abcdefghij…\n");
         let wide = Line::new().text("潮汐潮汐潮汐潮汐潮汐潮汐");
         assert_eq!(printed(wide, 20, Color::Auto), "潮汐潮汐潮汐潮汐潮…\n");
+    }
+
+    #[test]
+    fn lines_are_whole_where_no_one_looks_and_columns_are_what_the_user_says() {
+        let shown = |terminal_width, columns: Option<&str>| {
+            let mut bytes = Vec::new();
+            let stream = Stream { writer: &mut bytes, terminal_width, terminal_height: None, takes_color: false };
+            let mut screen = Screen::new(stream, Color::Auto);
+            screen.set_columns(columns);
+            screen.print(Line::new().text(&"x".repeat(200))).unwrap();
+            bytes.len() - 1
+        };
+        assert_eq!(shown(None, None), 200);
+        assert_eq!(shown(None, Some("30")), 200);
+        let cut = "…".len() - 1;
+        assert_eq!(shown(Some(80), None), 80 + cut);
+        assert_eq!(shown(Some(80), Some("30")), 30 + cut);
+        assert_eq!(shown(Some(80), Some(" 120 ")), 120 + cut);
+        for odd in ["", "0", "-1", "wide", "99999999999", "1"] {
+            assert_eq!(shown(Some(80), Some(odd)), if odd == "1" { 20 } else { 80 } + cut, "{odd:?}");
+        }
     }
 
     #[test]
@@ -327,5 +373,7 @@ mod tests {
         assert_eq!(printed(row("7"), 20, Color::Auto), "    7   |\n");
         assert_eq!(printed(row("潮"), 20, Color::Auto), "   潮   |\n");
         assert_eq!(printed(row("1234567890"), 20, Color::Auto), "1234567890|\n");
+        let cut = Line::new().text("潮汐潮汐").cut(6).pad(8).text("|");
+        assert_eq!(printed(cut, 20, Color::Auto), "潮汐…   |\n");
     }
 }

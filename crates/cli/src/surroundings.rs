@@ -8,8 +8,8 @@ use sessile::date::{self, LocalZone, When};
 use sessile::os::RealOs;
 use sessile::settings::{Origin, Settings};
 use sessile::{
-    Durability, Environment, EventKind, HOOK_VARIABLE, Handlers, HookFolder, ListOptions, Sample, SessionError,
-    SessionEvent, SessionInfo, SessionManager, Sessions, WriteOptions,
+    Durability, Environment, EventKind, HOOK_VARIABLE, Handlers, HookFolder, ListOptions, ReferenceError, Sample,
+    SessionError, SessionEvent, SessionInfo, SessionManager, Sessions, WriteOptions,
 };
 use tempfile::TempDir;
 
@@ -32,6 +32,8 @@ pub(crate) struct Surroundings {
 
 struct SampleStore {
     sample: Sample,
+    /// The flag that leads to it.
+    flag: String,
     /// Removes the directory in the end.
     temporary: Option<TempDir>,
 }
@@ -89,7 +91,7 @@ impl Surroundings {
 
     /// The sample beside the user's own world.
     pub(crate) fn with_sample(&self) -> Result<Self, Failure> {
-        Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Temporary), self.settings.clone())
+        Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Terminal), self.settings.clone())
     }
 
     /// The user's own world, also where sessions are those of the sample.
@@ -105,6 +107,11 @@ impl Surroundings {
     /// The sample, if that is where we are.
     pub(crate) fn sample(&self) -> Option<&Sample> {
         self.sample.as_ref().map(|store| &store.sample)
+    }
+
+    /// How a further command on the same sessions begins.
+    pub(crate) fn program(&self) -> String {
+        self.sample.as_ref().map_or_else(|| "sessile".to_owned(), |sample| format!("sessile {}", sample.flag))
     }
 
     /// The working directory whose sessions are meant.
@@ -197,12 +204,19 @@ impl Surroundings {
             }
             (Some(wanted), None, false) | (None, Some(wanted), _) => self.find_session(wanted),
             (None, None, true) if self.sample.is_none() => self.most_recent(),
-            (None, None, _) if self.sample.is_some() => self.find_session(Path::new("@1")),
+            (None, None, _) if let Some(sample) = self.sample() => nth_of_sample(self, sample, "1"),
             _ => {
                 let what = "the SESSION is missing; -c or @latest is the newest, and `sessile list` shows them";
                 usage(ErrorKind::MissingRequiredArgument, what)
             }
         }
+    }
+
+    /// The file of a session for a screen; none if no session is given, so that it is picked on the screen.
+    #[cfg(feature = "tui")]
+    pub(crate) fn find_unless_picked(&self, arg: &SessionArg) -> Result<Option<PathBuf>, Failure> {
+        let is_given = arg.session.is_some() || arg.chosen.is_some() || arg.newest;
+        is_given.then(|| self.find(arg)).transpose()
     }
 
     /// A path as seen from where the user is; without one, the working directory whose sessions are meant.
@@ -230,15 +244,10 @@ impl Surroundings {
     /// The file of the session that a word stands for.
     pub(crate) fn find_session(&self, wanted: &Path) -> Result<PathBuf, Failure> {
         let text = wanted.to_string_lossy();
-        if let (Some(sample), Some(place)) = (self.sample(), text.strip_prefix('@'))
+        if let Some(place) = text.strip_prefix('@')
             && text != "@latest"
         {
-            let dir = self.session_dir();
-            let listed = self.notes_places().then(|| self.sessions.find_session(wanted, self.cwd(), dir.as_deref()));
-            return match listed {
-                None | Some(Err(sessile::ReferenceError::NoList { .. })) => nth_of_sample(sample, place),
-                Some(found) => Ok(found?),
-            };
+            return self.find_listed(wanted, place);
         }
         // Relative to where the user is, not to where the sample pretends to be.
         let wanted = if sessile::is_path(wanted) && self.sample.is_some() {
@@ -247,6 +256,44 @@ impl Surroundings {
             wanted.to_path_buf()
         };
         Ok(self.sessions.find_session(wanted, self.cwd(), self.session_dir().as_deref())?)
+    }
+
+    /// The session at a place of the last list in this terminal.
+    fn find_listed(&self, wanted: &Path, place: &str) -> Result<PathBuf, Failure> {
+        let own = Sessions::shared(self.shared_environment());
+        let listed = || own.find_session(wanted, self.environment.current_dir(), self.listed_dir().as_deref());
+        let Some(sample) = self.sample() else { return Ok(listed()?) };
+        match self.notes_places().then(listed) {
+            // The sample is small and always the same, so its places count without a list.
+            None | Some(Err(ReferenceError::NoList { .. } | ReferenceError::OtherStore { .. })) => {
+                nth_of_sample(self, sample, place)
+            }
+            Some(found) => Ok(found?),
+        }
+    }
+
+    /// Notes which session has which place, for later commands. Not being able to is not a reason not to list.
+    pub(crate) fn note_places<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) {
+        let own = Sessions::shared(self.shared_environment());
+        drop(own.note_list(paths, self.listed_dir().as_deref()));
+    }
+
+    /// Notes that a command has appended to a session, which an undo cannot take back.
+    pub(crate) fn note_change(&self, command: &str, session: &SessionManager) {
+        if let Some(path) = session.session_file() {
+            self.sessions.note_change(command, path);
+        }
+    }
+
+    /// The directory that lists are of, as the user's own world sees it.
+    fn listed_dir(&self) -> Option<PathBuf> {
+        self.session_dir().or_else(|| self.sample().map(|sample| sample.agent_dir.join("sessions")))
+    }
+
+    /// Whether there is not a single session, whatever its directory.
+    pub(crate) fn is_store_empty(&self) -> Result<bool, Failure> {
+        let dir = self.session_dir();
+        Ok(self.sessions.list_all(dir.as_deref(), &mut ListOptions::default())?.is_empty())
     }
 
     /// The session that pi would continue here.
@@ -282,27 +329,40 @@ impl SampleStore {
     fn new(environment: &dyn Environment, place: &SamplePlace) -> Result<Self, Failure> {
         let refused = |path: &Path, reason| Failure::BadSamplePlace { path: path.to_path_buf(), reason };
         let agent_dir = real(&environment.current_dir().join(sessile::agent_dir(environment)));
-        let (dir, temporary) = match place {
-            SamplePlace::Dir(dir) => (environment.current_dir().join(dir), None),
-            SamplePlace::Temporary => {
-                let temporary = tempfile::Builder::new().prefix("sessile-sample-").tempdir();
-                let temporary = temporary.map_err(Failure::NoTemporary)?;
-                (temporary.path().to_path_buf(), Some(temporary))
-            }
+        let kept = match place {
+            SamplePlace::Dir(dir) => Some(environment.current_dir().join(dir)),
+            SamplePlace::Terminal => kept_for_terminal(environment),
+        };
+        let (dir, temporary) = if let Some(dir) = kept {
+            (dir, None)
+        } else {
+            let temporary = tempfile::Builder::new().prefix("sessile-sample-").tempdir();
+            let temporary = temporary.map_err(Failure::NoTemporary)?;
+            (temporary.path().to_path_buf(), Some(temporary))
         };
         if real(&dir).starts_with(&agent_dir) {
             return Err(refused(&dir, "that is where your own sessions are"));
         }
-        if let Some(sample) = sessile::open_sample(&dir)? {
-            return Ok(Self { sample, temporary });
+        if dir.symlink_metadata().is_ok() && !dir.is_dir() {
+            return Err(refused(&dir, "it is not a directory"));
         }
-        match dir.read_dir().map(|mut entries| entries.next().is_some()) {
-            Ok(true) => return Err(refused(&dir, "it is not empty")),
-            Err(_) if dir.symlink_metadata().is_ok() => return Err(refused(&dir, "it is no directory")),
-            Ok(false) | Err(_) => {}
-        }
-        Ok(Self { sample: sessile::write_sample(&dir)?, temporary })
+        let sample = sessile::keep_sample(&dir)?.ok_or_else(|| refused(&dir, "it is not empty"))?;
+        let flag = match place {
+            SamplePlace::Terminal => "--sample".to_owned(),
+            SamplePlace::Dir(dir) => format!("--sample={}", dir.display()),
+        };
+        Ok(Self { sample, flag, temporary })
     }
+}
+
+/// The directory of this terminal's sample, if there is a terminal and a place for it. Those of others go after a while.
+fn kept_for_terminal(environment: &dyn Environment) -> Option<PathBuf> {
+    let samples = environment.state_dir()?.join("samples");
+    let dir = samples.join(format!("{:016x}", sessile::location::fingerprint(environment.terminal()?.as_bytes())));
+    if !dir.exists() {
+        sessile::drop_old_samples(&samples);
+    }
+    Some(dir)
 }
 
 /// A path with all symbolic links followed, as far as it exists.
@@ -322,8 +382,12 @@ fn real(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
-fn nth_of_sample(sample: &Sample, place: &str) -> Result<PathBuf, Failure> {
+/// The session at a place of the sample's whole list, which is noted: the place must not become that of another one.
+fn nth_of_sample(surroundings: &Surroundings, sample: &Sample, place: &str) -> Result<PathBuf, Failure> {
     let sessions: Vec<SessionInfo> = sample.sessions().list_all(None, &mut ListOptions::default())?;
+    if surroundings.notes_places() {
+        surroundings.note_places(sessions.iter().map(|session| session.path.as_path()));
+    }
     let n_sessions = sessions.len();
     let index = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
     match index.and_then(|index| sessions.into_iter().nth(index)) {

@@ -6,7 +6,7 @@ use anstyle::Style;
 use clap::ValueEnum;
 use sessile::SessionInfo;
 
-use crate::measure::size_words;
+use crate::measure::{Money, size_words};
 use crate::screen::{DIM, Line, NAMED, PLAIN, Screen, clean, columns};
 use crate::surroundings::Surroundings;
 
@@ -74,27 +74,55 @@ impl Column {
     }
 }
 
+/// What a narrow terminal does without, in this order; what a session is about is always shown.
+const LEAST_NEEDED: [Column; 12] = [
+    Column::Directory,
+    Column::Created,
+    Column::Modified,
+    Column::Tokens,
+    Column::Size,
+    Column::Id,
+    Column::Messages,
+    Column::Age,
+    Column::Name,
+    Column::Path,
+    Column::Place,
+    Column::Cost,
+];
+
 /// Between columns.
 const GAP: usize = 2;
 /// The least that is left for what a session is about.
 const LEAST_TITLE: usize = 20;
 /// A directory that has less than this says nothing.
 const LEAST_DIRECTORY: usize = 8;
+/// What is left for what a session is about before other columns have to go.
+const NARROW_TITLE: usize = 12;
+/// Where nothing is cut, columns line up as far as no cell is wider than this.
+pub(crate) const WIDEST_ALIGNED: usize = 80;
 
 /// A row of a table.
 pub(crate) struct Row<'r> {
-    /// The session; none for one that is only known from its children.
+    /// The session; none for one that is not in the list.
     pub(crate) session: Option<&'r SessionInfo>,
     /// What stands before its title.
     pub(crate) before: String,
-    /// What is known of the place it belongs to: its working directory, or the path of a file that is missing.
+    /// What is remarked about it, before its title or, if it is not in the list, instead of everything.
+    pub(crate) remark: String,
+    /// Its working directory.
     pub(crate) place: String,
 }
 
 impl<'r> Row<'r> {
     /// The row of a session as such.
     pub(crate) fn of(surroundings: &Surroundings, session: &'r SessionInfo) -> Self {
-        Self { session: Some(session), before: String::new(), place: surroundings.short(&session.cwd) }
+        let place = surroundings.short(&session.cwd);
+        Self { session: Some(session), before: String::new(), remark: String::new(), place }
+    }
+
+    /// The row of a session that is not in the list.
+    pub(crate) fn absent(remark: String) -> Self {
+        Self { session: None, before: String::new(), remark, place: String::new() }
     }
 }
 
@@ -110,7 +138,7 @@ pub(crate) fn print(
     with_paths: bool,
 ) -> io::Result<()> {
     let cells = cells(surroundings, rows, shown);
-    let layout = Layout::new(shown, &cells, out.width());
+    let layout = Layout::new(shown, &cells, out.room());
     let headings: Vec<Cell> = shown.iter().map(|column| vec![(DIM, column.heading().to_owned())]).collect();
     out.print(layout.line(&headings))?;
     for (row, cells) in rows.iter().zip(&cells) {
@@ -129,14 +157,15 @@ pub(crate) fn print(
 
 fn cells(surroundings: &Surroundings, rows: &[Row<'_>], shown: &[Column]) -> Vec<Vec<Cell>> {
     let now = surroundings.now_ms();
+    let costs = rows.iter().filter_map(|row| row.session).map(|session| session.facts.cost);
+    let money = Money::upto(costs.fold(0.0, f64::max));
     let mut n_sessions = 0;
     let cells_of = |row: &Row<'_>| {
         n_sessions += usize::from(row.session.is_some());
         let cell = |column: &Column| match row.session {
+            Some(session) if *column == Column::Cost => vec![(PLAIN, money.words(session.facts.cost))],
             Some(session) => cell(surroundings, now, n_sessions, row, session, *column),
-            None if *column == Column::Session => {
-                vec![(DIM, row.before.clone()), (DIM, format!("(not here: {})", row.place))]
-            }
+            None if *column == Column::Session => vec![(DIM, row.before.clone()), (DIM, row.remark.clone())],
             None => Vec::new(),
         };
         shown.iter().map(cell).collect()
@@ -161,7 +190,7 @@ fn cell(
         Column::Messages => plain(session.message_count.to_string()),
         Column::Session => {
             let title = named.unwrap_or_else(|| (PLAIN, session.first_message.to_str().trim().to_owned()));
-            vec![(DIM, row.before.clone()), title]
+            vec![(DIM, row.before.clone()), (DIM, row.remark.clone()), title]
         }
         Column::Directory => dim(row.place.clone()),
         Column::Name => named.into_iter().collect(),
@@ -169,7 +198,8 @@ fn cell(
         Column::Created => dim(session.created.map(|created| surroundings.local_time(created)).unwrap_or_default()),
         Column::Modified => dim(surroundings.local_time(session.modified)),
         Column::Size => plain(size_words(session.size)),
-        Column::Cost => plain(format!("${:.2}", session.facts.cost)),
+        // As all others of its column.
+        Column::Cost => Vec::new(),
         Column::Tokens => plain(thousands(session.facts.tokens.total())),
         Column::Path => dim(session.path.to_string_lossy().into_owned()),
     }
@@ -182,30 +212,22 @@ struct Layout {
     is_right_aligned: Vec<bool>,
     /// Where the title begins.
     title_start: usize,
+    /// Whether what is too wide for its column is cut.
+    cuts: bool,
 }
 
 impl Layout {
-    /// Columns are as wide as what stands in them. What a session is about gets what the others leave, and a directory a third.
-    fn new(shown: &[Column], cells: &[Vec<Cell>], width: usize) -> Self {
+    /// Columns are as wide as what stands in them. On a terminal, what a session is about gets what the others leave,
+    /// and a directory a third; what matters least goes if there is no room for all.
+    fn new(shown: &[Column], cells: &[Vec<Cell>], room: Option<usize>) -> Self {
         let mut widths: Vec<usize> = Vec::new();
         for (place, column) in shown.iter().enumerate() {
             let widest = cells.iter().map(|row| cell_width(&row[place])).max().unwrap_or_default();
             widths.push(widest.max(column.heading().len()).max(column.least_width()));
         }
-        let place_of = |column| shown.iter().position(|shown| *shown == column);
-        if let Some(title) = place_of(Column::Session) {
-            let directory = place_of(Column::Directory);
-            let is_fixed = |place: &usize| *place != title && Some(*place) != directory;
-            let fixed: usize = (0..shown.len()).filter(is_fixed).map(|place| widths[place] + GAP).sum();
-            let available = width.saturating_sub(fixed);
-            let mut left = available;
-            if let Some(directory) = directory {
-                let wanted = widths[directory].min(available / 3);
-                let fits = available >= LEAST_TITLE + GAP + wanted && wanted >= LEAST_DIRECTORY;
-                widths[directory] = if fits { wanted } else { 0 };
-                left = if fits { available - wanted - GAP } else { available };
-            }
-            widths[title] = left.max(LEAST_TITLE.min(width));
+        match room {
+            Some(width) => fit(shown, &mut widths, width),
+            None => widths.iter_mut().for_each(|width| *width = (*width).min(WIDEST_ALIGNED)),
         }
         let mut at = 0;
         let mut places = Vec::new();
@@ -213,26 +235,64 @@ impl Layout {
             places.push((width > 0).then_some((at, width)));
             at += if width > 0 { width + GAP } else { 0 };
         }
-        let title_start = place_of(Column::Session).and_then(|title| places[title]).map_or(GAP, |(at, _)| at);
+        let title = shown.iter().position(|column| *column == Column::Session);
+        let title_start = title.and_then(|title| places[title]).map_or(GAP, |(at, _)| at);
         let is_right_aligned = shown.iter().map(|column| column.is_right_aligned()).collect();
-        Self { places, is_right_aligned, title_start }
+        Self { places, is_right_aligned, title_start, cuts: room.is_some() }
     }
 
     fn line(&self, cells: &[Cell]) -> Line {
         let mut line = Line::new();
         for (place, cell) in cells.iter().enumerate() {
             let Some((at, width)) = self.places[place] else { continue };
-            line = line.pad(at);
+            line = line.pad_after(at, GAP);
             for (style, text) in cell {
                 let is_right = self.is_right_aligned[place];
                 line = if is_right { line.right(at + width, *style, text) } else { line.styled(*style, text) };
             }
-            if place + 1 < cells.len() {
+            if self.cuts && place + 1 < cells.len() {
                 line = line.cut(at + width);
             }
         }
         line
     }
+}
+
+/// Makes columns fit into a terminal; those without room get none.
+fn fit(shown: &[Column], widths: &mut [usize], width: usize) {
+    let place_of = |column| shown.iter().position(|shown| *shown == column);
+    let (title, directory) = (place_of(Column::Session), place_of(Column::Directory));
+    let is_flexible = |place: usize| Some(place) == title || (title.is_some() && Some(place) == directory);
+    // A path at the end is printed whole, so it needs no room.
+    let is_path = |place: usize| place + 1 == shown.len() && shown[place] == Column::Path;
+    let fixed = |widths: &[usize]| -> usize {
+        let counts = |place: &usize| widths[*place] > 0 && !is_flexible(*place) && !is_path(*place);
+        (0..shown.len()).filter(counts).map(|place| widths[place] + GAP).sum()
+    };
+    let least = title.map_or(0, |title| widths[title].min(NARROW_TITLE) + GAP);
+    for column in LEAST_NEEDED {
+        if fixed(widths) + least <= width + GAP {
+            break;
+        }
+        for place in
+            (0..shown.len()).filter(|place| shown[*place] == column && !is_flexible(*place) && !is_path(*place))
+        {
+            // Something has to be left.
+            if widths.iter().filter(|width| **width > 0).count() > 1 {
+                widths[place] = 0;
+            }
+        }
+    }
+    let Some(title) = title else { return };
+    let available = width.saturating_sub(fixed(widths));
+    let mut left = available;
+    if let Some(directory) = directory {
+        let wanted = widths[directory].min(available / 3);
+        let fits = available >= LEAST_TITLE + GAP + wanted && wanted >= LEAST_DIRECTORY;
+        widths[directory] = if fits { wanted } else { 0 };
+        left = if fits { available - wanted - GAP } else { available };
+    }
+    widths[title] = left.max(NARROW_TITLE.min(width));
 }
 
 fn cell_width(cell: &[(Style, String)]) -> usize {
@@ -268,5 +328,51 @@ mod tests {
     fn numbers_stay_short() {
         let told = [0.0, 999.0, 1000.0, 12_345.0, 1_234_567.0, f64::NAN].map(thousands);
         assert_eq!(told, ["0", "999", "1.0k", "12k", "1.2M", "NaNM"]);
+    }
+
+    /// Which columns are shown on a terminal of this width, and how wide the line is.
+    fn laid_out(shown: &[Column], cells: &[(Column, &str)], room: Option<usize>) -> String {
+        let cell = |column: &Column| {
+            let text = cells.iter().find(|(other, _)| other == column).map_or("", |(_, text)| text);
+            vec![(PLAIN, text.to_owned())]
+        };
+        let cells: Vec<Vec<Cell>> = vec![shown.iter().map(cell).collect()];
+        let layout = Layout::new(shown, &cells, room);
+        let mut bytes = Vec::new();
+        let stream =
+            crate::Stream { writer: &mut bytes, terminal_width: room, terminal_height: None, takes_color: false };
+        Screen::new(stream, crate::args::Color::Never).print(layout.line(&cells[0])).unwrap();
+        String::from_utf8(bytes).unwrap().trim_end().to_owned()
+    }
+
+    const CELLS: [(Column, &str); 6] = [
+        (Column::Place, "@1"),
+        (Column::Age, "40m"),
+        (Column::Messages, "29"),
+        (Column::Session, "High water an hour early, once more"),
+        (Column::Directory, "~/src/tidepool"),
+        (Column::Cost, "$12.34"),
+    ];
+
+    #[test]
+    fn narrow_terminals_drop_what_matters_least() {
+        let shown = CELLS.map(|(column, _)| column);
+        let at = |width| laid_out(&shown, &CELLS, Some(width));
+        let wide = "@1    40m    29  High water an hour early, once more                ~/src/tidepool  $12.34";
+        assert_eq!(at(90), wide);
+        assert_eq!(at(50), "@1    40m    29  High water an hour early…  $12.34");
+        assert_eq!(at(36), "@1    40m  High water an ho…  $12.34");
+        assert_eq!(at(27), "@1  High water an …  $12.34");
+        assert_eq!(at(20), "High water …  $12.34");
+        let cost_alone = [Column::Created, Column::Cost];
+        assert_eq!(laid_out(&cost_alone, &[(Column::Created, "2026-01-01 00:00"), CELLS[5]], Some(20)), "$12.34");
+    }
+
+    #[test]
+    fn nothing_is_cut_where_no_one_looks() {
+        let long = "潮".repeat(100);
+        let cells = [(Column::Session, long.as_str()), (Column::Directory, "~/x")];
+        let told = laid_out(&[Column::Session, Column::Directory], &cells, None);
+        assert_eq!(told, format!("{long}  ~/x"));
     }
 }

@@ -295,8 +295,10 @@ impl<'t, 's> Transcript<'t, 's> {
     }
 
     fn print(&mut self, line: Line) -> io::Result<()> {
-        let width = self.out.width().min(WIDEST);
-        self.out.print(line.cut(width))
+        self.out.print(match self.out.room() {
+            Some(width) => line.cut(width.min(WIDEST)),
+            None => line,
+        })
     }
 
     fn text_width(&self) -> usize {

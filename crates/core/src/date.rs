@@ -146,6 +146,23 @@ pub fn to_iso(ms: i64) -> String {
     text
 }
 
+/// The ISO week of an instant, such as `2026-W01`: weeks begin on Monday and belong to the year of their Thursday.
+///
+/// ```
+/// use sessile_core::date::to_iso_week;
+///
+/// assert_eq!(to_iso_week(1_735_689_600_000), "2025-W01");
+/// ```
+#[must_use]
+pub fn to_iso_week(ms: i64) -> String {
+    let days = ms.clamp(-MAX_MS, MAX_MS).div_euclid(MS_PER_DAY);
+    // The first of January 1970 was a Thursday.
+    let thursday = days - (days + 3).rem_euclid(7) + 3;
+    let (year, _, _) = civil_from_days(thursday);
+    let week = (thursday - days_from_civil(year, 1, 1)) / 7 + 1;
+    if (0..=9999).contains(&year) { format!("{year:04}-W{week:02}") } else { format!("{year:+07}-W{week:02}") }
+}
+
 /// Writes the last so many digits of a number. Every entry has a time, so this is not left to `format!`.
 fn put_digits(text: &mut String, number: u64, width: usize) {
     let mut digits = [b'0'; 6];

@@ -4,6 +4,8 @@ mod text;
 
 use std::fmt::Write;
 
+use similar::{ChangeTag, TextDiff};
+
 use crate::date::to_iso;
 use crate::entry::{Entry, Payload};
 use crate::header::Header;
@@ -180,11 +182,61 @@ fn call(call: ToolCall<'_>) -> String {
     let name = call.name().unwrap_or_else(|| "tool".to_owned());
     let arguments = call.arguments();
     let command = arguments.and_then(|arguments| arguments.get("command")).and_then(Raw::as_string);
+    if let Some(edit) = arguments.filter(|_| name == "edit").and_then(edit) {
+        return format!("*call of* {} {edit}", code(&name));
+    }
+    if let Some((path, text)) = arguments.filter(|_| name == "write").and_then(written_file) {
+        return format!("*call of* {} {}\n\n{}", code(&name), code(&path), fenced("", &text));
+    }
     let body = match command.filter(|_| name == "bash") {
         Some(command) => fenced("sh", &command),
         None => arguments.map(|arguments| fenced("json", &print(arguments).to_text())).unwrap_or_default(),
     };
     format!("*call of* {}\n\n{body}", code(&name))
+}
+
+/// The file that an edit changes, and its changes as a diff; none if the arguments are not those of an edit.
+fn edit(arguments: Raw<'_>) -> Option<String> {
+    let path = path_of(arguments)?;
+    let several = arguments.get("edits");
+    let edits: Vec<Raw<'_>> = several.map_or_else(|| vec![arguments], |edits| edits.items().collect());
+    let mut diff = String::new();
+    for edit in edits {
+        let part = |keys: [&str; 2]| keys.iter().find_map(|key| edit.get(key)?.as_string());
+        let (old, new) = (part(["oldText", "old_string"])?, part(["newText", "new_string"])?);
+        let mut push = |sign: char, line: &str| {
+            diff.push(sign);
+            diff.push_str(line.trim_end_matches(['\n', '\r']));
+            diff.push('\n');
+        };
+        if old.lines().count().max(new.lines().count()) > MOST_COMPARED {
+            old.lines().for_each(|line| push('-', line));
+            new.lines().for_each(|line| push('+', line));
+        } else {
+            for change in TextDiff::from_lines(&old, &new).iter_all_changes() {
+                let sign = match change.tag() {
+                    ChangeTag::Delete => '-',
+                    ChangeTag::Insert => '+',
+                    ChangeTag::Equal => ' ',
+                };
+                push(sign, change.value());
+            }
+        }
+        diff.push('\n');
+    }
+    Some(format!("{}\n\n{}", code(&path), fenced("diff", &diff)))
+}
+
+/// Texts of more lines are not compared line by line, which may take the square of their number.
+const MOST_COMPARED: usize = 5000;
+
+/// The file that a call writes, and its text; none if the arguments are others.
+fn written_file(arguments: Raw<'_>) -> Option<(String, String)> {
+    Some((path_of(arguments)?, arguments.get("content")?.as_string()?))
+}
+
+fn path_of(arguments: Raw<'_>) -> Option<String> {
+    ["path", "file_path"].iter().find_map(|key| arguments.get(key)?.as_string())
 }
 
 fn picture(picture: &Picture) -> String {
@@ -226,6 +278,19 @@ mod tests {
             {"type":"toolCall","name":"bash","arguments":{"command":"ls"}},{"type":"image","mimeType":"image/png","data":""}]}}"#;
         let expected = "\n## Assistant (m)\n\n*2025-01-01 00:00 UTC*\n\n> *thinking*\n>\n> hm\n\n*call of* `bash`\n\n```sh\nls\n```\n\n*image: image/png, 0 bytes*\n";
         assert_eq!(written(&call.replace('\n', " ")), expected);
+    }
+
+    #[test]
+    fn edits_are_diffs() {
+        let call = |arguments: &str| {
+            let line = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","name":"edit","arguments":ARGUMENTS}]}}"#;
+            written(&line.replace("ARGUMENTS", arguments)).trim_start().to_owned()
+        };
+        let one = r#"{"path":"a.rs","oldText":"one\ntwo\n","newText":"one\n```\n"}"#;
+        assert_eq!(call(one), "*call of* `edit` `a.rs`\n\n````diff\n one\n-two\n+```\n````\n");
+        let several = r#"{"path":"a","edits":[{"oldText":"x","newText":"y"},{"oldText":"z","newText":""}]}"#;
+        assert_eq!(call(several), "*call of* `edit` `a`\n\n```diff\n-x\n+y\n\n-z\n```\n");
+        assert!(call(r#"{"path":"a","edits":[{"oldText":"x"}]}"#).contains("```json"), "what is odd is shown as it is");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::entry::js_time;
 use crate::head::{self, Kind, Parsed, Role};
 use crate::info::{Facts, RoleCounts, Tokens, usage_of};
 use crate::json::Raw;
+use crate::location::fingerprint;
 
 /// What some entries add up to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,13 +76,11 @@ impl From<&Facts> for Tally {
     }
 }
 
-/// What tells entries apart when they are put into groups.
+/// Into what parts an entry is split when entries are put into groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum GroupBy {
+pub enum SplitBy {
     /// The model that answered.
     Model,
-    /// The day, on the user's clock.
-    Day,
     /// The tool.
     Tool,
 }
@@ -165,31 +164,55 @@ impl Share {
         }
     }
 
-    /// The groups to which this adds something, and what.
-    pub fn grouped(&self, by: GroupBy, day: impl FnOnce(i64) -> String) -> Vec<(String, Tally)> {
-        let whole = || {
-            let mut tally = Tally::default();
-            tally.add(self);
-            tally
-        };
+    /// The models or tools to which this adds something, and what.
+    pub fn parts(&self, by: SplitBy) -> Vec<(String, Tally)> {
         match by {
-            GroupBy::Day => self.time.map(|time| (day(time), whole())).into_iter().collect(),
-            GroupBy::Model if self.role == Some(Role::Assistant) => {
-                vec![(self.model.clone().unwrap_or_else(|| "unknown".to_owned()), whole())]
+            SplitBy::Model if self.role == Some(Role::Assistant) => {
+                vec![(self.model.clone().unwrap_or_else(|| "unknown".to_owned()), self.whole())]
             }
-            GroupBy::Model if self.has_spent => {
+            SplitBy::Model if self.has_spent => {
                 let mut tally = Tally::default();
                 tally.spend(self);
                 vec![(self.model.clone().unwrap_or_else(|| OTHER_MODELS.to_owned()), tally)]
             }
-            GroupBy::Model => Vec::new(),
-            GroupBy::Tool => {
+            SplitBy::Model => Vec::new(),
+            SplitBy::Tool => {
                 let call = |tool: &String| (tool.clone(), Tally { tool_calls: 1, ..Tally::default() });
-                let result = self.result.as_ref().map(|result| (result.tool.clone(), whole()));
+                let result = self.result.as_ref().map(|result| (result.tool.clone(), self.whole()));
                 self.calls.iter().map(call).chain(result).collect()
             }
         }
     }
+
+    /// The calls of tools in it, each with the model that made it.
+    pub fn calls_by_model(&self) -> impl Iterator<Item = (String, String)> {
+        let model = self.model.as_deref().unwrap_or("unknown");
+        self.calls.iter().map(move |tool| (model.to_owned(), tool.clone()))
+    }
+
+    /// All of it as a tally.
+    pub fn whole(&self) -> Tally {
+        let mut tally = Tally::default();
+        tally.add(self);
+        tally
+    }
+}
+
+/// A number that all copies of an entry share, also those that got their ids later; none if the line is not an object.
+///
+/// Files of version 1 have no ids. They get ids when they are upgraded, so a copy that was not upgraded can only be
+/// recognised by the rest.
+pub fn likeness(line: &[u8]) -> Option<u64> {
+    let entry = Raw::parse(line).ok()?;
+    let is_given_later = |key: &str| ["id", "parentId", "firstKeptEntryId", "firstKeptEntryIndex"].contains(&key);
+    let mut rest = Vec::with_capacity(line.len());
+    for member in entry.members().filter(|member| !member.key.as_string().is_some_and(|key| is_given_later(&key))) {
+        rest.extend_from_slice(member.key.as_bytes());
+        rest.push(b':');
+        rest.extend_from_slice(member.value.as_bytes());
+        rest.push(b',');
+    }
+    (!rest.is_empty()).then(|| fingerprint(&rest))
 }
 
 fn is_call(block: Raw<'_>) -> bool {
@@ -242,8 +265,7 @@ mod tests {
     #[test]
     fn groups_share_what_there_is() {
         let grouped = |by| {
-            let day = |time: i64| crate::date::to_iso(time).split('T').next().unwrap().to_owned();
-            let groups = shares().into_iter().flat_map(move |share| share.grouped(by, day));
+            let groups = shares().into_iter().flat_map(move |share| share.parts(by));
             groups.map(|(key, tally)| (key, tally.tool_calls, tally.tokens.total())).collect::<Vec<_>>()
         };
         let is = |got: Vec<(String, u64, f64)>, expected: &[(&str, u64, f64)]| {
@@ -252,10 +274,20 @@ mod tests {
             assert_eq!(got, expected);
         };
         is(
-            grouped(GroupBy::Model),
+            grouped(SplitBy::Model),
             &[("p/r", 2, 11.0), (OTHER_MODELS, 0, 1.0), ("p/w", 0, 5.0), (OTHER_MODELS, 0, 2.0)],
         );
-        is(grouped(GroupBy::Day), &[("2025-01-01", 2, 11.0), ("2025-01-02", 0, 1.0)]);
-        is(grouped(GroupBy::Tool), &[("read", 1, 0.0), ("bash", 1, 0.0), ("bash", 0, 1.0)]);
+        is(grouped(SplitBy::Tool), &[("read", 1, 0.0), ("bash", 1, 0.0), ("bash", 0, 1.0)]);
+    }
+
+    #[test]
+    fn an_entry_is_like_its_upgraded_copy_and_like_no_other() {
+        let old = br#"{"type":"message","timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user"}}"#;
+        let new = br#"{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user"}}"#;
+        let other = br#"{"type":"message","timestamp":"2025-01-01T00:00:00.001Z","message":{"role":"user"}}"#;
+        assert!(likeness(old).is_some());
+        assert_eq!(likeness(old), likeness(new));
+        assert_ne!(likeness(old), likeness(other));
+        assert_eq!([likeness(b"torn"), likeness(b"[1]"), likeness(b"{}"), likeness(br#"{"id":"a"}"#)], [None; 4]);
     }
 }

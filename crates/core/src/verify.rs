@@ -219,6 +219,9 @@ codes! {
     /// A directory that holds sessions of two working directories.
     DirectoryCollision: "directory-collision", Warning, "pi lists and continues the sessions of both as if they were one",
         "left as it is: here they are told apart by their headers";
+    /// A copy of a session: another file holds it too.
+    SameSession: "same-session", Note, "the id stands for several files; each goes on by itself",
+        "left as it is: which file is wanted cannot be told";
 }
 
 /// What the outline alone tells, except damaged lines and missing parents, whose remedies depend on more.

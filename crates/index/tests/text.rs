@@ -34,7 +34,7 @@ const WORDS: [&str; 16] = [
     "x\\n\\\"y\\\"",
 ];
 
-const QUERIES: [&str; 22] = [
+const QUERIES: [&str; 27] = [
     "foo",
     "the",
     "foo bar",
@@ -43,6 +43,11 @@ const QUERIES: [&str; 22] = [
     "foobar",
     "foo_b*",
     "fo*",
+    "*oo*",
+    "*oob* fo*",
+    "*ar",
+    "*needle* ",
+    "*read*",
     "東京",
     "東京都",
     "京",

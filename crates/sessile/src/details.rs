@@ -14,7 +14,7 @@ use sessile_store::{Found, Holder, StoreError, current_writer, has_guard};
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::group::{ProjectPlace, Who};
-use crate::list::{SessionInfo, row_of};
+use crate::list::{Copies, SessionInfo, row_of};
 use crate::manager::Sessions;
 use crate::place::absolute;
 use crate::stats::tally_json;
@@ -38,6 +38,8 @@ pub struct SessionDetails {
     pub children: Vec<SessionInfo>,
     /// How many sessions its family has, itself included.
     pub family: usize,
+    /// Which files known hold the same session.
+    pub copies: Copies,
     /// The entry at which it goes on.
     pub leaf: Option<EntryId>,
     /// Its labels, in the order in which they were set.
@@ -78,6 +80,7 @@ impl Sessions {
             git_branch,
             parent,
             children,
+            copies: Copies::among(others),
             family,
             leaf: session.leaf_id(),
             labels: session.labels()?.iter().map(|(id, label)| (id.clone(), label.clone())).collect(),
@@ -91,8 +94,8 @@ impl Sessions {
         })
     }
 
-    /// A session as a row of a list.
-    fn row(&self, path: &Path) -> Result<SessionInfo, SessionError> {
+    /// A session as a row of a list, wherever its file is, also in the trash.
+    pub fn row(&self, path: &Path) -> Result<SessionInfo, SessionError> {
         let stat = self.world.os().stat(path).map_err(|error| StoreError::io_at("look at", path, error))?;
         let mut files = Gatherer::new(self.world.os(), Zone(self.environment()));
         let info = files.scan(path, false)?.ok_or_else(|| SessionError::NotASession { path: path.to_path_buf() })?;
@@ -126,7 +129,7 @@ impl SessionDetails {
     /// As JSON: a row of `list --json` and more.
     pub fn to_json(&self) -> Json {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let row = self.info.to_json(false);
+        let row = self.info.to_json_beside(false, &self.copies);
         let mut out = ObjectWriter::new();
         for member in row.raw().members() {
             let Some(key) = member.key.as_text() else { continue };
@@ -144,6 +147,9 @@ impl SessionDetails {
         let children: Vec<Json> =
             self.children.iter().map(|child| Json::string(&child.path.to_string_lossy())).collect();
         out.array("children", children.iter().map(Json::raw)).integer("family", number(self.family));
+        let copies: Vec<Json> =
+            self.copies.of(&self.info.path).iter().map(|copy| Json::string(&copy.to_string_lossy())).collect();
+        out.array("copies", copies.iter().map(Json::raw));
         out.raw("leafId", self.leaf.as_ref().map_or_else(Json::null, EntryId::to_json).raw());
         let labels: Vec<Json> = self.labels.iter().map(label_json).collect();
         out.array("labels", labels.iter().map(Json::raw));

@@ -45,6 +45,13 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// A name for the terminal that commands are typed in, if there is one: by default, there is none.
+    ///
+    /// The [last list](crate::Sessions::note_list) is kept per terminal.
+    fn terminal(&self) -> Option<String> {
+        None
+    }
+
     /// The user's trash: by default, where the desktop has it.
     fn trash_dir(&self) -> PathBuf {
         if cfg!(target_os = "macos") {
@@ -107,6 +114,13 @@ impl Environment for System {
 
     fn config_dir(&self) -> Option<PathBuf> {
         Some(self.own_dir("SESSILE_CONFIG_DIR", "XDG_CONFIG_HOME", ".config"))
+    }
+
+    fn terminal(&self) -> Option<String> {
+        match std::env::var_os("SESSILE_TERMINAL") {
+            Some(name) => Some(name.to_string_lossy().into_owned()).filter(|name| !name.is_empty()),
+            None => sessile_store::os::terminal(),
+        }
     }
 
     fn local_offset_ms(&self, local_ms: i64) -> i64 {

@@ -8,6 +8,8 @@ use sessile_core::json::NotJson;
 use sessile_core::location::BadSessionId;
 use sessile_store::StoreError;
 
+use crate::operations::{LastChange, Operation, Step};
+
 /// Why an operation on a session failed. The manager is as it was before.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -221,6 +223,14 @@ pub enum SessionError {
     /// The log has nothing that was not undone.
     #[error("there is nothing to undo")]
     NothingToUndo,
+    /// The last change was an append, which stays.
+    #[error("the last change cannot be undone: `{}` appended to {}", change.command, change.session.display())]
+    LastStays {
+        /// The change.
+        change: LastChange,
+        /// The operation before it, and the steps that would undo it.
+        before: Option<Box<(Operation, Vec<Step>)>>,
+    },
     /// An operation can be undone once.
     #[error("operation {id} was undone already, by operation {by}")]
     UndoneAlready {

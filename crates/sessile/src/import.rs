@@ -2,20 +2,36 @@
 
 use std::path::{Path, PathBuf};
 
+use sessile_core::date::to_iso;
 use sessile_core::header::Header;
-use sessile_core::json::{Json, ObjectWriter};
-use sessile_core::location::is_session_file_name;
-use sessile_store::os::{FileKind, Mode};
+use sessile_core::json::{Edit, Json, ObjectWriter};
+use sessile_core::location::{check_session_id, file_name, is_session_file_name};
+use sessile_store::os::{FileKind, Mode, OsFile, read_upto};
 use sessile_store::{StoreError, create_directory, prepare_copy};
 
 use crate::error::SessionError;
 use crate::list::{ListOptions, read_header};
 use crate::manager::Sessions;
-use crate::operations::{OperationKind, Recording, SessionPlace, Step, turn_at_all};
+use crate::operations::{OperationKind, Recording, SessionPlace, Step, header_of, turn_at_all};
 use crate::place::{absolute, default_session_dir, given_dir};
 
 /// How many files of one name are told apart.
 const MAX_NAMES: usize = 1000;
+
+/// How session files are imported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Importing {
+    /// The working directory whose sessions they join; else the one that each header names.
+    pub cwd: Option<PathBuf>,
+    /// The directory that they go to; else that of their working directory.
+    pub session_dir: Option<PathBuf>,
+    /// Whether each session gets a new id. Nothing else of it changes.
+    pub new_ids: bool,
+    /// Whether the copies are named by time and id, as new sessions are, rather than like their files. New ids imply it.
+    pub new_names: bool,
+    /// Whether everything is only checked.
+    pub dry_run: bool,
+}
 
 /// A session file that was taken in, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,42 +42,42 @@ pub struct Imported {
     pub path: PathBuf,
     /// The session's id.
     pub id: String,
+    /// The id that it had before, if it got a new one.
+    pub old_id: Option<String>,
     /// How long it is.
     pub size: u64,
 }
 
 impl Imported {
-    /// The import as JSON: `{from, path, id, size}`.
+    /// The import as JSON: `{from, path, id, oldId?, size}`.
     pub fn to_json(&self) -> Json {
         let mut json = ObjectWriter::new();
         json.string("from", &self.from.to_string_lossy())
             .string("path", &self.path.to_string_lossy())
-            .string("id", &self.id)
-            .integer("size", i64::try_from(self.size).unwrap_or(i64::MAX));
-        json.finish()
+            .string("id", &self.id);
+        if let Some(old_id) = &self.old_id {
+            json.string("oldId", old_id);
+        }
+        json.integer("size", i64::try_from(self.size).unwrap_or(i64::MAX)).finish()
     }
 }
 
 impl Sessions {
-    /// Copies session files of elsewhere to where the sessions of their working directory are, or of the one given.
+    /// Copies session files from elsewhere to where the sessions of their working directory are.
     ///
-    /// No byte is changed. Everything is checked before anything is copied;
-    /// a session whose id is in the store already is refused.
-    pub fn import(
-        &self,
-        files: &[PathBuf],
-        cwd: Option<&Path>,
-        session_dir: Option<&Path>,
-        dry_run: bool,
-    ) -> Result<Vec<Imported>, SessionError> {
+    /// No byte is changed, except the id if it is to be a new one. Everything is checked before anything is copied; a
+    /// session whose id is in the store already is refused.
+    pub fn import(&self, files: &[PathBuf], importing: &Importing) -> Result<Vec<Imported>, SessionError> {
+        let dry_run = importing.dry_run;
         // Two that import the same file at once must not both find that its session is not there yet.
         let _turn = if dry_run { None } else { turn_at_all(&self.world, "import")? };
+        let session_dir = importing.session_dir.as_deref();
         let mut known: Vec<(String, PathBuf)> = (self.list_all(session_dir, &mut ListOptions::default())?.into_iter())
             .map(|session| (session.id, session.path))
             .collect();
         let mut imports: Vec<Imported> = Vec::new();
         for file in files {
-            let import = self.planned(file, cwd, session_dir, &imports)?;
+            let import = self.planned(file, importing, &imports)?;
             if let Some((id, path)) = known.iter().find(|(id, _)| *id == import.id) {
                 return Err(SessionError::SessionExists { id: id.clone(), path: path.clone() });
             }
@@ -78,13 +94,7 @@ impl Sessions {
         Ok(imports)
     }
 
-    fn planned(
-        &self,
-        file: &Path,
-        cwd: Option<&Path>,
-        session_dir: Option<&Path>,
-        others: &[Imported],
-    ) -> Result<Imported, SessionError> {
+    fn planned(&self, file: &Path, importing: &Importing, others: &[Imported]) -> Result<Imported, SessionError> {
         let environment = self.environment();
         let from = absolute(environment, file);
         let stat = self.world.os().stat(&from).map_err(|source| StoreError::io_at("open", &from, source))?;
@@ -94,13 +104,22 @@ impl Sessions {
         let Some(header) = read_header(&self.world, &from) else {
             return Err(SessionError::NotASession { path: from });
         };
-        let cwd = cwd.map_or_else(|| self.home_of(&header), |cwd| absolute(environment, cwd));
-        let dir = given_dir(environment, session_dir).unwrap_or_else(|| default_session_dir(environment, &cwd));
+        let id = if importing.new_ids { environment.session_uuid() } else { header.id() };
+        let cwd = importing.cwd.as_ref().map_or_else(|| self.home_of(&header), |cwd| absolute(environment, cwd));
+        let given = given_dir(environment, importing.session_dir.as_deref());
+        let dir = given.unwrap_or_else(|| default_session_dir(environment, &cwd));
         let is_free =
             |path: &PathBuf| self.world.os().link_stat(path).is_err() && others.iter().all(|other| other.path != *path);
-        let path = names(&from).map(|name| dir.join(name)).find(is_free);
+        let name = if importing.new_names || importing.new_ids {
+            check_session_id(&id).map_err(|source| SessionError::BadSessionId { id: id.clone(), source })?;
+            PathBuf::from(file_name(&to_iso(environment.now_ms()), &id))
+        } else {
+            from.clone()
+        };
+        let path = names(&name).map(|name| dir.join(name)).find(is_free);
         let path = path.ok_or(StoreError::Exists { path: dir })?;
-        Ok(Imported { from, path, id: header.id(), size: stat.length })
+        let old_id = importing.new_ids.then(|| header.id());
+        Ok(Imported { from, path, id, old_id, size: stat.length })
     }
 
     /// The working directory that a header names, or the current one if it names none.
@@ -117,11 +136,28 @@ impl Sessions {
         let source =
             os.open(&import.from, Mode::Read).map_err(|error| StoreError::io_at("open", &import.from, error))?;
         let length = source.stat().map_err(|error| StoreError::io_at("look at", &import.from, error))?.length;
-        let prepared = prepare_copy(os, &import.path, true, b"", source.as_ref(), 0..length)?;
+        let (head, copied_from) = match &import.old_id {
+            None => (Vec::new(), 0),
+            Some(_) => self.with_new_id(import, source.as_ref())?,
+        };
+        let prepared = prepare_copy(os, &import.path, true, &head, source.as_ref(), copied_from..length)?;
+        let length = prepared.length();
         let session = SessionPlace { path: import.path.clone(), id: import.id.clone() };
         let step = Step::Create { session, length, source: Some(import.from.clone()) };
         recording.step(&step, || Ok(prepared.publish().map(drop)?))?;
         Ok(length)
+    }
+}
+
+impl Sessions {
+    /// The beginning of a file up to the end of its header, with the new id in it, and where that end is.
+    fn with_new_id(&self, import: &Imported, source: &dyn OsFile) -> Result<(Vec<u8>, u64), SessionError> {
+        let (header, span) = header_of(&self.world, &import.from)?;
+        let before = read_upto(source, 0, span.offset);
+        let mut head = before.map_err(|error| StoreError::io_at("read", &import.from, error))?;
+        let id = Json::string(&import.id);
+        head.extend(header.json().raw().edited(&[Edit::Set("id", id.raw())]).into_bytes());
+        Ok((head, span.end()))
     }
 }
 

@@ -131,8 +131,10 @@ pub use host::{
     BegunCompaction, CompactWishes, CompactionTask, NavigateWishes, NavigationTask, Outcome, SessionHost,
     SummarisedCompaction,
 };
-pub use import::Imported;
-pub use list::{Children, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy};
+pub use import::{Imported, Importing};
+pub use list::{
+    Children, Copies, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy,
+};
 pub use manager::{
     BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionPlan, CompactionRecord,
     CompactionReport, ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked,
@@ -141,13 +143,13 @@ pub use manager::{
     TreeNode, UsageNote,
 };
 pub use operations::{
-    Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, Moved, Moving, Operation, OperationKind,
-    OperationState, Pruned, Pruning, Reason, Reunited, SessionPlace, Slimmed, Slimming, Step, Stray, TrashedTo, Undone,
+    Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, LastChange, Moved, Moving, Operation, OperationKind,
+    OperationState, PruneScope, Pruned, Pruning, Reason, Reunited, SessionPlace, Slimmed, Slimming, Step, Stray, TrashedTo, Undone,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use reference::{EntryCandidate, ReferenceError, is_path};
 pub use repair::{Change, Closed, Repair, RepairOptions};
-pub use sample::{Sample, open_sample, write_sample};
+pub use sample::{Sample, drop_old_samples, keep_sample, open_sample, write_sample};
 pub use search::{Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 pub use sessile_core::cancel::Cancel;
 pub use sessile_core::headerless::Headerless;

@@ -1,5 +1,6 @@
 //! Finding and listing sessions.
 
+mod copies;
 mod damaged;
 mod find;
 mod load;
@@ -20,6 +21,8 @@ use sessile_store::subdirectories;
 use crate::error::SessionError;
 use crate::place::{CwdFilter, given_dir, sessions_root};
 use crate::world::World;
+pub(crate) use copies::Candidate;
+pub use copies::Copies;
 pub use damaged::DamagedFile;
 pub use find::SessionCandidate;
 pub(crate) use find::{find_by_id, identified, most_recent, read_header};
@@ -61,6 +64,11 @@ impl SessionInfo {
     ///
     /// What is absent is left out; a creation time nobody knows is `null`.
     pub fn to_json(&self, with_texts: bool) -> Json {
+        self.to_json_beside(with_texts, &Copies::default())
+    }
+
+    /// The same, and `copyOf` with the path of the original if the file is a copy.
+    pub fn to_json_beside(&self, with_texts: bool, copies: &Copies) -> Json {
         let n_texts = if with_texts { self.all_messages_text.as_wtf8().len() } else { 0 };
         // All but the texts is short, and escapes are few.
         let mut row = ObjectWriter::with_room(512 + self.first_message.as_wtf8().len() + n_texts);
@@ -82,6 +90,9 @@ impl SessionInfo {
             .text("firstMessage", &self.first_message);
         if with_texts {
             row.text("allMessagesText", &self.all_messages_text);
+        }
+        if let Some(original) = copies.original_of(&self.path) {
+            row.string("copyOf", &original.to_string_lossy());
         }
         row.finish()
     }

@@ -8,6 +8,7 @@
 
 mod annotate;
 mod delete;
+mod last;
 mod log;
 mod prune;
 mod relocate;
@@ -20,8 +21,9 @@ mod undo;
 
 pub use annotate::Annotated;
 pub use delete::{Deleted, DeletedSession, Deletion};
+pub use last::LastChange;
 pub use log::{Operation, OperationKind, OperationState};
-pub use prune::{Kept, Pruned, Pruning, Reason};
+pub use prune::{Kept, PruneScope, Pruned, Pruning, Reason};
 pub use relocate::{Moved, Moving};
 pub use restore::InTrash;
 pub use reunite::{Reunited, Stray};
@@ -30,3 +32,4 @@ pub use step::{SessionPlace, Step, TrashedTo};
 pub use undo::Undone;
 
 pub(crate) use log::{Recording, moved_paths, publish, rewriting, turn_at_all};
+pub(crate) use relocate::header_of;

@@ -55,7 +55,7 @@ pub enum ReferenceError {
         n_listed: usize,
     },
     /// The last list was of other sessions.
-    #[error("@{place} is a place in the last list, and that was of {}, not of {}", listed.display(), here.display())]
+    #[error("@{place} is a place in the last list, which was of {}, not of {}", listed.display(), here.display())]
     OtherStore {
         /// The place, counted from 1.
         place: usize,
@@ -65,7 +65,7 @@ pub enum ReferenceError {
         here: PathBuf,
     },
     /// Nothing was listed yet.
-    #[error("@{place} is a place in the last list, and nothing was listed yet")]
+    #[error("@{place} is a place in the last list, and nothing was listed in this terminal yet")]
     NoList {
         /// The place, counted from 1.
         place: usize,

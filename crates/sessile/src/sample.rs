@@ -11,8 +11,9 @@ mod world;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use sessile_store::os::RealOs;
+use sessile_store::os::{Lock, Mode, Os, RealOs};
 use sessile_store::{StoreError, create_directory, read_head, swap_in};
 
 use crate::SessionError;
@@ -82,6 +83,49 @@ fn mark(agent_dir: &Path, n_openings: u32) -> Result<(), SessionError> {
 /// Where the richest session is in every sample.
 const RICHEST: &str =
     "sessions/--home-u-src-tidepool--/2025-11-10T08-30-00-000Z_019a6ce2-e340-73ae-af1b-5d2830a5422b.jsonl";
+
+/// Opens the sample in a directory, or writes one into it if it is empty or missing.
+///
+/// Two processes that do this at once get the same sample. None if the directory holds anything else.
+pub fn keep_sample(dir: &Path) -> Result<Option<Sample>, SessionError> {
+    if let Some(sample) = open_sample(dir)? {
+        return Ok(Some(sample));
+    }
+    let lock = dir.join(LOCK);
+    let is_begun = lock.exists();
+    let has_entries = dir.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    if has_entries && !is_begun {
+        return Ok(None);
+    }
+    create_directory(&RealOs, dir, false)?;
+    let failed = |source| StoreError::io_at("lock", &lock, source);
+    let file = RealOs.open(&lock, Mode::Sidecar).map_err(failed)?;
+    while !file.try_lock(Lock::Exclusive).map_err(failed)? {
+        // Writing a sample takes a moment, and the lock of a process that dies is free.
+        RealOs.wait(Duration::from_millis(5));
+    }
+    match open_sample(dir)? {
+        Some(sample) => Ok(Some(sample)),
+        None => write_sample(dir).map(Some),
+    }
+}
+
+/// The file that is locked while a sample is written.
+const LOCK: &str = "sessile-sample.lock";
+
+/// Removes the samples in a directory that were not opened for a week. What cannot be removed stays.
+pub fn drop_old_samples(dir: &Path) {
+    let Ok(entries) = dir.read_dir() else { return };
+    for sample in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let age = sample.join(MARKER).metadata().and_then(|marker| marker.modified()).map(|opened| opened.elapsed());
+        if matches!(age, Ok(Ok(age)) if age > KEPT) {
+            drop(std::fs::remove_dir_all(&sample));
+        }
+    }
+}
+
+/// How long a sample is kept after it was last opened.
+const KEPT: Duration = Duration::from_hours(7 * 24);
 
 /// Writes a sample store into a directory that does not hold one yet.
 ///
@@ -162,6 +206,35 @@ mod tests {
         let before = files(dir.path());
         assert!(matches!(write_sample(dir.path()), Err(SessionError::Store(StoreError::Exists { .. }))));
         assert_eq!(before.len(), 6);
+    }
+
+    #[test]
+    fn processes_that_keep_a_sample_at_once_get_the_same() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("new/kept");
+        let found: Vec<Sample> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| keep_sample(&dir).unwrap().unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for sample in found {
+            assert_eq!(sample.sessions().list_all(None, &mut ListOptions::default()).unwrap().len(), 6);
+        }
+        let full = parent.path().join("new");
+        assert!(keep_sample(&full).unwrap().is_none(), "it holds something else");
+    }
+
+    #[test]
+    fn samples_go_after_a_week() {
+        let parent = tempfile::tempdir().unwrap();
+        let [old, new, other] = ["old", "new", "other"].map(|name| parent.path().join(name));
+        write_sample(&old).unwrap();
+        write_sample(&new).unwrap();
+        create_directory(&RealOs, &other, false).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "the test plays with time")]
+        let long_ago = std::time::SystemTime::now() - Duration::from_hours(8 * 24);
+        std::fs::File::options().append(true).open(old.join(MARKER)).unwrap().set_modified(long_ago).unwrap();
+        drop_old_samples(parent.path());
+        assert_eq!([old, new, other].map(|dir| dir.exists()), [false, true, true]);
     }
 
     #[test]

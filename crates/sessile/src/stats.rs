@@ -5,20 +5,21 @@
 //! more. So the sessions of one family, and those with the same id, are counted
 //! together, the oldest first: an entry whose id and time were met in another
 //! file of the family is a copy and adds nothing. Ids of unrelated sessions are
-//! never compared, because eight digits repeat.
+//! never compared, because eight digits repeat. Files of version 1 have no ids, so
+//! the entries of copies are also compared by all the rest.
 
 mod one;
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use sessile_core::cancel::Cancel;
-use sessile_core::date::{to_iso, to_local};
+use sessile_core::date::{to_iso, to_iso_week, to_local};
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::location::fingerprint;
-use sessile_core::stats::{GroupBy, Share, Tally};
+use sessile_core::stats::{Share, SplitBy, Tally, likeness};
 use sessile_store::os::Mode;
 use sessile_store::{LineReader, StoreError};
 
@@ -31,29 +32,57 @@ use crate::manager::Sessions;
 pub use one::SessionStats;
 pub(crate) use one::tally_json;
 
-/// By what sessions are grouped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What tells groups apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// Not at all.
-    #[default]
-    Nothing,
-    /// By the model that answered.
+    /// The model that answered.
     Model,
-    /// By the day on the user's clock.
+    /// The day on the user's clock, such as `2026-01-31`.
     Day,
-    /// By project: a repository with its worktrees, or a directory.
+    /// The week on the user's clock, by ISO 8601, such as `2026-W05`.
+    Week,
+    /// The month on the user's clock, such as `2026-01`.
+    Month,
+    /// The project: a repository with its worktrees, or a directory.
     Project,
-    /// By tool.
+    /// The tool.
     Tool,
-    /// By session.
+    /// The session.
     Session,
+}
+
+impl Grouping {
+    /// The word for it, as commands and JSON have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Project => "project",
+            Self::Tool => "tool",
+            Self::Session => "session",
+        }
+    }
+
+    /// Whether it is a span of time.
+    pub fn is_period(self) -> bool {
+        matches!(self, Self::Day | Self::Week | Self::Month)
+    }
+
+    /// Whether all entries of a session are in the same group, so that the totals of a list suffice.
+    fn is_of_session(self) -> bool {
+        matches!(self, Self::Project | Self::Session)
+    }
 }
 
 /// What to count.
 #[derive(Clone, Default)]
 pub struct StatsOptions<'o> {
-    /// How to group.
-    pub grouping: Grouping,
+    /// How to group: not at all, by one thing, or by one thing and then by another.
+    ///
+    /// Results of tools do not name a model. By model and tool, only calls are counted.
+    pub by: Vec<Grouping>,
     /// Count entries from this time on, in milliseconds.
     pub since: Option<i64>,
     /// Count entries up to this time, in milliseconds.
@@ -67,9 +96,11 @@ pub struct StatsOptions<'o> {
 /// What some sessions took.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
+    /// How the groups were made.
+    pub by: Vec<Grouping>,
     /// All together.
     pub total: Tally,
-    /// Sessions.
+    /// Sessions; if only a span of time was counted, those with an entry in it.
     pub sessions: usize,
     /// Those of them that were forked from another.
     pub forks: usize,
@@ -79,19 +110,22 @@ pub struct Stats {
     pub copied: u64,
     /// Whether calls of tools were counted: a list does not know them, so asking for totals alone leaves them out.
     pub knows_tools: bool,
-    /// The groups, in the order of their kind: days by date, everything else by cost and then by tokens.
+    /// The groups, in the order of their kind: periods by date, tools by calls, everything else by cost and then by
+    /// tokens. Two kinds: in the order of the first, and those that share it in the order of the second.
     pub groups: Vec<StatsGroup>,
     /// Files that could not be read.
     pub unreadable: Vec<PathBuf>,
 }
 
 /// A group of a [`Stats`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatsGroup {
-    /// What its members have in common.
-    pub key: String,
-    /// The session, if the group is one.
-    pub path: Option<PathBuf>,
+    /// What its members have in common: one text for each kind of grouping.
+    pub keys: Vec<String>,
+    /// The file and the id of the session, if the group is of one.
+    pub session: Option<(PathBuf, String)>,
+    /// How many sessions add something to it, if that was counted.
+    pub sessions: Option<usize>,
     /// What it took.
     pub tally: Tally,
 }
@@ -106,6 +140,8 @@ impl Stats {
             .integer("branchedSessions", number(self.branched))
             .integer("copiedEntries", i64::try_from(self.copied).unwrap_or(i64::MAX));
         tally_json(&mut out, &self.total, self.knows_tools);
+        let by: Vec<Json> = self.by.iter().map(|grouping| Json::string(grouping.word())).collect();
+        out.array("by", by.iter().map(Json::raw));
         let groups: Vec<Json> = self.groups.iter().map(|group| group.to_json(self.knows_tools)).collect();
         out.array("groups", groups.iter().map(Json::raw));
         out.finish()
@@ -115,9 +151,20 @@ impl Stats {
 impl StatsGroup {
     fn to_json(&self, knows_tools: bool) -> Json {
         let mut out = ObjectWriter::new();
-        out.string("key", &self.key);
-        if let Some(path) = &self.path {
-            out.string("path", &path.to_string_lossy());
+        match self.keys.as_slice() {
+            [key] => {
+                out.string("key", key);
+            }
+            keys => {
+                let keys: Vec<Json> = keys.iter().map(|key| Json::string(key)).collect();
+                out.array("keys", keys.iter().map(Json::raw));
+            }
+        }
+        if let Some((path, id)) = &self.session {
+            out.string("path", &path.to_string_lossy()).string("id", id);
+        }
+        if let Some(sessions) = self.sessions {
+            out.integer("sessions", i64::try_from(sessions).unwrap_or(i64::MAX));
         }
         tally_json(&mut out, &self.tally, knows_tools);
         out.finish()
@@ -129,8 +176,11 @@ impl StatsGroup {
 struct Counted {
     place: usize,
     tally: Tally,
-    groups: HashMap<String, Tally>,
+    /// By the keys of each group. What all entries of a session share stands as an empty text.
+    groups: HashMap<Vec<String>, Tally>,
     copied: u64,
+    /// Whether the session has an entry in the span of time, copied or not.
+    is_within: bool,
     failed: bool,
 }
 
@@ -140,9 +190,7 @@ impl Sessions {
     /// What a list knows already is taken from it, so that totals of sessions
     /// without relatives need no reading.
     pub fn stats(&self, sessions: &[SessionInfo], options: &StatsOptions<'_>) -> Result<Stats, SessionError> {
-        let is_listed = options.since.is_none()
-            && options.until.is_none()
-            && matches!(options.grouping, Grouping::Nothing | Grouping::Project | Grouping::Session);
+        let is_listed = !options.has_span() && options.by.iter().all(|grouping| grouping.is_of_session());
         let cancel = options.cancel.clone().unwrap_or_default();
         let families = self.related(sessions);
         let n_done = AtomicU64::new(0);
@@ -150,7 +198,9 @@ impl Sessions {
             let counted = match family.as_slice() {
                 _ if cancel.is_cancelled() => Vec::new(),
                 [place] if is_listed => {
-                    vec![Counted { place: *place, tally: Tally::from(&sessions[*place].facts), ..Counted::default() }]
+                    let tally = Tally::from(&sessions[*place].facts);
+                    let groups = options.whole_sessions().map(|keys| (keys, tally.clone())).into_iter().collect();
+                    vec![Counted { place: *place, tally, groups, ..Counted::default() }]
                 }
                 family => self.count_family(sessions, family, options),
             };
@@ -164,7 +214,7 @@ impl Sessions {
             return Err(SessionError::Cancelled);
         }
         let counted: Vec<Counted> = counted.into_iter().flatten().collect();
-        Ok(self.summed(sessions, counted, options.grouping, !is_listed))
+        Ok(self.summed(sessions, counted, options, !is_listed))
     }
 
     /// Which sessions may have entries in common, by their places, the oldest first.
@@ -206,6 +256,8 @@ impl Sessions {
     fn count_family(&self, sessions: &[SessionInfo], family: &[usize], options: &StatsOptions<'_>) -> Vec<Counted> {
         let mut seen = Seen::default();
         let mut lines = LineReader::default();
+        let ids: HashSet<&str> = family.iter().map(|place| sessions[*place].id.as_str()).collect();
+        let has_copies = ids.len() < family.len();
         let count = |place: &usize| {
             let session = &sessions[*place];
             let mut counted = Counted { place: *place, ..Counted::default() };
@@ -214,77 +266,133 @@ impl Sessions {
             if is_over && family.len() == 1 {
                 return counted;
             }
-            let read = self.read_shares(&mut lines, &session.path, &mut |share| {
-                if family.len() > 1 && seen.is_copy(&share, *place) {
-                    counted.copied += 1;
-                } else if is_within(&share, options) {
-                    self.count(&share, options.grouping, &mut counted);
+            let read = self.read_shares(&mut lines, &session.path, &mut |share, line| {
+                let is_within = is_within(&share, options);
+                counted.is_within |= is_within;
+                let likeness = if has_copies { likeness(line) } else { None };
+                if family.len() > 1 && seen.is_copy(&share, likeness, *place) {
+                    counted.copied += u64::from(is_within);
+                } else if is_within {
+                    self.count(&share, &options.by, &mut counted);
                 }
             });
             counted.failed = read.is_err();
+            // A session that adds nothing is still one, unless a span of time was asked for.
+            if let Some(keys) = options.whole_sessions().filter(|_| !options.has_span()) {
+                counted.groups.entry(keys).or_default();
+            }
             counted
         };
         family.iter().map(count).collect()
     }
 
-    fn count(&self, share: &Share, grouping: Grouping, counted: &mut Counted) {
+    fn count(&self, share: &Share, by: &[Grouping], counted: &mut Counted) {
         counted.tally.add(share);
-        let by = match grouping {
-            Grouping::Nothing | Grouping::Project | Grouping::Session => return,
-            Grouping::Model => GroupBy::Model,
-            Grouping::Day => GroupBy::Day,
-            Grouping::Tool => GroupBy::Tool,
+        if by.is_empty() {
+            return;
+        }
+        let one_call = || Tally { tool_calls: 1, ..Tally::default() };
+        // What the model and the tool of each part are.
+        let parts: Vec<(String, String, Tally)> = match (by.contains(&Grouping::Model), by.contains(&Grouping::Tool)) {
+            (true, true) => share.calls_by_model().map(|(model, tool)| (model, tool, one_call())).collect(),
+            (true, false) => {
+                share.parts(SplitBy::Model).into_iter().map(|(model, tally)| (model, String::new(), tally)).collect()
+            }
+            (false, true) => {
+                share.parts(SplitBy::Tool).into_iter().map(|(tool, tally)| (String::new(), tool, tally)).collect()
+            }
+            (false, false) => vec![(String::new(), String::new(), share.whole())],
         };
-        let zone = Zone(self.environment());
-        let day = |time| to_iso(to_local(time, &zone)).split('T').next().unwrap_or_default().to_owned();
-        for (key, tally) in share.grouped(by, day) {
-            counted.groups.entry(key).or_default().merge(&tally);
+        for (model, tool, tally) in parts {
+            let key = |grouping: &Grouping| match grouping {
+                Grouping::Model => Some(model.clone()),
+                Grouping::Tool => Some(tool.clone()),
+                Grouping::Project | Grouping::Session => Some(String::new()),
+                period => share.time.map(|time| self.period(*period, time)),
+            };
+            // What has no time is in no period.
+            let Some(keys) = by.iter().map(key).collect::<Option<Vec<String>>>() else { continue };
+            counted.groups.entry(keys).or_default().merge(&tally);
         }
     }
 
-    /// Hands on what each entry of a file adds.
+    /// The day, week or month of a time on the user's clock.
+    fn period(&self, grouping: Grouping, time: i64) -> String {
+        let local = to_local(time, &Zone(self.environment()));
+        if grouping == Grouping::Week {
+            return to_iso_week(local);
+        }
+        let mut day = to_iso(local);
+        // Years may have more than four digits, and a sign.
+        day.truncate(day.find('T').unwrap_or(day.len()));
+        if grouping == Grouping::Month {
+            day.truncate(day.rfind('-').unwrap_or(day.len()));
+        }
+        day
+    }
+
+    /// Hands on what each entry of a file adds, and its line.
     fn read_shares(
         &self,
         lines: &mut LineReader,
         path: &Path,
-        on_share: &mut dyn FnMut(Share),
+        on_share: &mut dyn FnMut(Share, &[u8]),
     ) -> Result<(), StoreError> {
         let zone = Zone(self.environment());
         let file = self.world.os().open(path, Mode::Read).map_err(|error| StoreError::io_at("open", path, error))?;
         lines.read(file.as_ref(), path, 0, &mut |line| {
-            let share = line.without_bom().bytes.and_then(|bytes| Share::of_line(bytes, &zone));
-            share.into_iter().for_each(&mut *on_share);
+            if let Some(bytes) = line.without_bom().bytes
+                && let Some(share) = Share::of_line(bytes, &zone)
+            {
+                on_share(share, bytes);
+            }
             true
         })?;
         Ok(())
     }
 
-    fn summed(&self, sessions: &[SessionInfo], counted: Vec<Counted>, grouping: Grouping, knows_tools: bool) -> Stats {
-        let mut stats = Stats { sessions: sessions.len(), knows_tools, ..Stats::default() };
-        let projects = if grouping == Grouping::Project { self.project_names(sessions) } else { Vec::new() };
-        let mut groups: HashMap<(String, Option<PathBuf>), Tally> = HashMap::new();
-        for Counted { place, tally, groups: own, copied, failed } in counted {
+    fn summed(
+        &self,
+        sessions: &[SessionInfo],
+        counted: Vec<Counted>,
+        options: &StatsOptions<'_>,
+        knows_tools: bool,
+    ) -> Stats {
+        let by = &options.by;
+        let mut stats = Stats { by: by.clone(), knows_tools, ..Stats::default() };
+        let projects = if by.contains(&Grouping::Project) { self.project_names(sessions) } else { Vec::new() };
+        let mut groups: HashMap<(Vec<String>, Option<usize>), StatsGroup> = HashMap::new();
+        for Counted { place, tally, groups: own, copied, is_within, failed } in counted {
             let session = &sessions[place];
-            stats.forks += usize::from(session.parent_session_path.is_some());
-            stats.branched += usize::from(session.facts.has_branches);
             stats.copied += copied;
             stats.total.merge(&tally);
             stats.unreadable.extend(failed.then(|| session.path.clone()));
-            for (key, tally) in own {
-                groups.entry((key, None)).or_default().merge(&tally);
+            if is_within || !options.has_span() {
+                stats.sessions += 1;
+                stats.forks += usize::from(session.parent_session_path.is_some());
+                stats.branched += usize::from(session.facts.has_branches);
             }
-            let key = match grouping {
-                Grouping::Project => (projects[place].clone(), None),
-                Grouping::Session => {
-                    let title = session.name.as_ref().unwrap_or(&session.first_message);
-                    (title.to_str().into_owned(), Some(session.path.clone()))
+            for (mut keys, tally) in own {
+                for (key, grouping) in keys.iter_mut().zip(by) {
+                    match grouping {
+                        Grouping::Project => key.clone_from(&projects[place]),
+                        Grouping::Session => {
+                            *key = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
+                        }
+                        _ => {}
+                    }
                 }
-                _ => continue,
-            };
-            groups.entry(key).or_default().merge(&tally);
+                let one = by.contains(&Grouping::Session).then_some(place);
+                let group = groups.entry((keys.clone(), one)).or_insert_with(|| StatsGroup {
+                    keys,
+                    session: one.map(|_| (session.path.clone(), session.id.clone())),
+                    ..StatsGroup::default()
+                });
+                group.tally.merge(&tally);
+                group.sessions = Some(group.sessions.unwrap_or_default() + 1);
+            }
         }
-        stats.groups = groups.into_iter().map(|((key, path), tally)| StatsGroup { key, path, tally }).collect();
-        stats.groups.sort_by(|one, other| order(grouping, one, other));
+        stats.groups = arranged(by, groups.into_values().collect());
         stats
     }
 
@@ -310,31 +418,72 @@ impl Sessions {
     }
 }
 
-/// Days in their order, tools by their calls, everything else by cost and then by tokens.
-fn order(grouping: Grouping, one: &StatsGroup, other: &StatsGroup) -> Ordering {
-    let weight = |group: &StatsGroup| (group.tally.cost, group.tally.tokens.total());
-    let first = match grouping {
-        Grouping::Day => Ordering::Equal,
-        Grouping::Tool => other.tally.tool_calls.cmp(&one.tally.tool_calls),
-        _ => weight(other).partial_cmp(&weight(one)).unwrap_or(Ordering::Equal),
-    };
-    first.then_with(|| (&one.key, &one.path).cmp(&(&other.key, &other.path)))
+impl StatsOptions<'_> {
+    fn has_span(&self) -> bool {
+        self.since.is_some() || self.until.is_some()
+    }
+
+    /// The keys of the one group that a whole session is in, if all its entries are in the same one.
+    fn whole_sessions(&self) -> Option<Vec<String>> {
+        let is_whole = !self.by.is_empty() && self.by.iter().all(|grouping| grouping.is_of_session());
+        is_whole.then(|| vec![String::new(); self.by.len()])
+    }
 }
 
-/// Which entries were met, and in which session first.
+/// Groups in their order: see [`Stats::groups`].
+fn arranged(by: &[Grouping], mut groups: Vec<StatsGroup>) -> Vec<StatsGroup> {
+    let Some(first) = by.first() else { return groups };
+    // Sessions with the same title are not the same.
+    let first_of = |group: &StatsGroup| {
+        let session = group.session.as_ref().filter(|_| *first == Grouping::Session).map(|(path, _)| path.clone());
+        (group.keys.first().cloned().unwrap_or_default(), session)
+    };
+    let mut totals: HashMap<(String, Option<PathBuf>), Tally> = HashMap::new();
+    for group in &groups {
+        totals.entry(first_of(group)).or_default().merge(&group.tally);
+    }
+    groups.sort_by(|one, other| {
+        let (first_one, first_other) = (first_of(one), first_of(other));
+        order(*first, &totals[&first_one], &totals[&first_other])
+            .then_with(|| first_one.cmp(&first_other))
+            .then_with(|| by.get(1).map_or(Ordering::Equal, |second| order(*second, &one.tally, &other.tally)))
+            .then_with(|| (&one.keys, &one.session).cmp(&(&other.keys, &other.session)))
+    });
+    groups
+}
+
+/// Which of two groups of a kind comes first by what they took: periods are in the order of their names alone.
+fn order(grouping: Grouping, one: &Tally, other: &Tally) -> Ordering {
+    match grouping {
+        Grouping::Day | Grouping::Week | Grouping::Month => Ordering::Equal,
+        Grouping::Tool => other.tool_calls.cmp(&one.tool_calls),
+        _ => by_weight((one.cost, one.tokens.total()), (other.cost, other.tokens.total())),
+    }
+}
+
+/// The heavier first. What is not a number has a place as well: an order that has none for it would be no order.
+fn by_weight(one: (f64, f64), other: (f64, f64)) -> Ordering {
+    other.0.total_cmp(&one.0).then_with(|| other.1.total_cmp(&one.1))
+}
+
+/// Which entries were met, by a number and their time, and in which session first.
 #[derive(Default)]
-struct Seen(HashMap<(u64, i64), usize>);
+struct Seen(HashMap<(u64, Option<i64>), usize>);
 
 impl Seen {
     /// Takes note of an entry.
     fn note(&mut self, share: &Share, session: usize) {
-        self.is_copy(share, session);
+        self.is_copy(share, None, session);
     }
 
-    /// Whether an entry was met in another session before. An entry without id or time is never a copy.
-    fn is_copy(&mut self, share: &Share, session: usize) -> bool {
-        let Some((id, time)) = share.id.as_ref().zip(share.time) else { return false };
-        *self.0.entry((fingerprint(id), time)).or_insert(session) != session
+    /// Whether an entry was met in another session before: one with its id and time, or one with its likeness.
+    fn is_copy(&mut self, share: &Share, likeness: Option<u64>, session: usize) -> bool {
+        let by_id = share.id.as_ref().filter(|_| share.time.is_some()).map(|id| fingerprint(id));
+        let mut is_copy = false;
+        for number in by_id.into_iter().chain(likeness) {
+            is_copy |= *self.0.entry((number, share.time)).or_insert(session) != session;
+        }
+        is_copy
     }
 }
 

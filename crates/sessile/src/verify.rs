@@ -18,10 +18,10 @@ use sessile_core::headerless::Headerless;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::location::encode_cwd;
 use sessile_core::verify::{Code, Finding, Remedy};
-use sessile_store::{FileLog, find_sessions, missing_lines, permissions, subdirectories};
+use sessile_store::{FileLog, Found, find_sessions, missing_lines, permissions, subdirectories};
 
 use crate::error::SessionError;
-use crate::list::read_header;
+use crate::list::{Candidate, Copies, read_header};
 use crate::manager::Sessions;
 use crate::place::{absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::Stored;
@@ -103,7 +103,8 @@ impl Sessions {
 
     /// Verifies all sessions of a directory, or of every directory of the store, and hands on each report.
     ///
-    /// A file that cannot be read, or is no session, does not keep the others from being looked at.
+    /// A file that cannot be read, or is no session, does not keep the others from being looked at. Of files that hold
+    /// the same session, all but one are reported as copies of that one.
     pub fn verify_all(
         &self,
         session_dir: Option<&Path>,
@@ -124,6 +125,7 @@ impl Sessions {
             .collect();
         let files = || listed.iter().filter_map(|(_, files)| files.as_ref().ok()).flatten();
         let n_bytes = files().map(|file| file.stat.length).sum();
+        let copies = copies(&self.world, files());
         let mut n_done = 0;
         let mut neighbours = Neighbours::default();
         for (directory, files) in listed {
@@ -133,7 +135,10 @@ impl Sessions {
                         if cancel.is_cancelled() {
                             return Err(SessionError::Cancelled);
                         }
-                        let report = self.verify_beside(&file.path, &mut neighbours);
+                        let report = self.verify_beside(&file.path, &mut neighbours).map(|mut report| {
+                            report.findings.extend(copies.original_of(&file.path).map(same_session));
+                            report
+                        });
                         n_done += file.stat.length;
                         on_verified(Verified { path: &file.path, report, n_done, n_bytes });
                     }
@@ -193,6 +198,27 @@ impl Sessions {
         }
         Ok(Report { path, findings })
     }
+}
+
+/// Which files hold the same session as others.
+fn copies<'f>(world: &World, files: impl Iterator<Item = &'f Found>) -> Copies {
+    let known = |file: &'f Found| {
+        let header = read_header(world, &file.path)?;
+        Some((file, header.id(), header.cwd().unwrap_or_default()))
+    };
+    let known: Vec<(&Found, String, String)> = files.filter_map(known).collect();
+    Copies::among_files(known.iter().map(|(file, id, cwd)| Candidate {
+        path: &file.path,
+        id,
+        cwd,
+        used: file.stat.modified_ms,
+        size: file.stat.length,
+    }))
+}
+
+fn same_session(original: &Path) -> Finding {
+    let message = format!("the file holds the same session as {}", original.display());
+    Finding::new(Code::SameSession, 1, 0, message)
 }
 
 /// Whether others can read a file.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use sessile::os::{Mode, Os};
 use sessile::{
-    Deletion, EntryId, EventKind, ListOptions, OperationKind, OperationState, Pruning, Reason, SessionError, Sessions,
-    StoreError,
+    Deletion, EntryId, EventKind, ListOptions, OperationKind, OperationState, PruneScope, Pruning, Reason,
+    SessionError, Sessions, StoreError,
 };
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
@@ -322,7 +322,10 @@ fn pruning_spares_what_is_used_named_or_labelled() {
     assert_eq!(ids(&all, false).len(), 6);
     assert_eq!(ids(&Pruning { keep: Some(1), ..all.clone() }, false).len(), 4, "one family of two");
     assert_eq!(ids(&Pruning { larger_than: Some(1 << 20), ..all.clone() }, false).len(), 0);
-    assert_eq!(ids(&Pruning { cwd: Some("/elsewhere".into()), ..all }, false).len(), 0);
+    let of = |scope: PruneScope| ids(&Pruning { scope, ..all.clone() }, false).len();
+    assert_eq!((of(PruneScope::All), of(PruneScope::Cwd("/proj".into()))), (6, 6));
+    assert_eq!((of(PruneScope::Cwd("/elsewhere".into())), of(PruneScope::Project("/elsewhere".into()))), (0, 0));
+    assert_eq!(of(PruneScope::Project("/proj".into())), 6);
     assert_eq!(ids(&old, true), ["s1", "plain"]);
     assert_eq!(sessions.list_all(None, &mut ListOptions::default()).unwrap().len(), 4);
     let audit = os.read_file("/home/u/state/prune.jsonl").unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use sessile::draft::UserMessage;
 use sessile::os::{Mode, Os};
-use sessile::{Deletion, ListOptions, OperationKind, OperationState, SessionError, Sessions, StoreError};
+use sessile::{Deletion, Importing, ListOptions, OperationKind, OperationState, SessionError, Sessions, StoreError};
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 
@@ -290,7 +290,7 @@ fn a_process_may_die_while_entries_come_home() {
 #[test]
 fn new_sessions_have_their_names_only_once_they_are_whole() {
     let make: [Act; 2] = [
-        ("import", |sessions| sessions.import(&[PathBuf::from("/in/x.jsonl")], None, None, false).map(|_| None)),
+        ("import", |sessions| sessions.import(&[PathBuf::from("/in/x.jsonl")], &Importing::default()).map(|_| None)),
         ("fork", |sessions| {
             let mut source = sessions.open_existing(place())?;
             source.create_branched_session("a").map(|_| None)

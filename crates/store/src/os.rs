@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use layered::{Layer, Layered};
-pub use processes::Process;
+pub use processes::{Process, terminal};
 pub use real::{RealOs, outlive_file_size_limit};
 pub use whole::{append_fully, read_fully, read_upto};
 pub(crate) use whole::{is_zero, read_some, write_fully};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sessile::{Cancel, EntryId, ForkMessage, ForkPosition, Outcome, SessionError, Sessions};
 
 use crate::help::Help;
+use crate::hint;
 use crate::key::Key;
 use crate::keymap::{Action, Keymap, Where};
 use crate::paint::{Canvas, Line};
@@ -123,7 +124,7 @@ impl Fork {
 
     fn press(&mut self, key: Key) -> Effects<Self> {
         if let Some(help) = &mut self.help {
-            if !help.press(key) {
+            if !help.press(key, &self.keymap, self.size) {
                 self.help = None;
             }
             return Vec::new();
@@ -138,7 +139,7 @@ impl Fork {
             Some(Action::Last) => self.selected = last,
             Some(Action::Confirm) => return self.confirm(),
             Some(Action::Cancel) => return vec![Effect::Leave(ForkOutcome::Nothing)],
-            Some(Action::Help) => self.help = Some(Help::default()),
+            Some(Action::Help) => self.help = Some(Help::of(Where::Fork)),
             Some(Action::Suspend) => return vec![Effect::Suspend],
             _ => {}
         }
@@ -199,15 +200,24 @@ impl Part for Fork {
 
     fn render(&self, canvas: &mut Canvas<'_>) {
         if let Some(help) = self.help {
-            return help.render(canvas, &self.keymap, Where::Fork, "Keys of the fork selector");
+            return help.render(canvas, &self.keymap);
         }
         let area = canvas.area();
-        let key = |action| self.keymap.hint(action);
+        let told = |action, what| self.keymap.told(action, what);
         canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Fork before a message of yours"));
-        let hint =
-            format!("{} forks · {} leaves · {} all keys", key(Action::Confirm), key(Action::Cancel), key(Action::Help));
-        let (ink, words) = self.status.shown().unwrap_or((Ink::DIM, &hint));
-        canvas.line(area, 1, &Line::new().ink(ink, words));
+        let hints = [told(Action::Confirm, "forks"), told(Action::Cancel, "leaves")];
+        let hint = hint::fitted(&hints, Some(&told(Action::Help, "keys")), area.width.into());
+        canvas.line(area, 1, &Line::new().ink(Ink::DIM, &hint));
+        self.draw_messages(canvas);
+        if let Some((ink, words)) = self.status.shown() {
+            canvas.notice(1, ink, words);
+        }
+    }
+}
+
+impl Fork {
+    fn draw_messages(&self, canvas: &mut Canvas<'_>) {
+        let area = canvas.area();
         let Some(messages) = &self.messages else {
             return canvas.line(area, 3, &Line::new().ink(Ink::DIM, "  Reading …"));
         };
@@ -254,9 +264,9 @@ mod tests {
         assert_eq!(driver.part.selected, last);
         driver.press("down");
         assert_eq!(driver.part.selected, 0);
-        driver.press("up up");
+        driver.press("up ctrl+p");
         assert_eq!(driver.part.selected, last - 1);
-        driver.press("enter");
+        driver.press("ctrl+n up enter");
         let Some(ForkOutcome::Forked { path: Some(path), text }) = driver.outcome else { panic!() };
         assert!(path.exists() && !text.is_empty());
     }

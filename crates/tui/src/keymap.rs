@@ -14,6 +14,8 @@ pub(crate) enum Where {
     Tree,
     Fork,
     Reader,
+    /// The sessions that were deleted.
+    Trash,
     /// Every line that is typed into.
     Line,
 }
@@ -42,23 +44,25 @@ pub(crate) struct Definition {
     pub(crate) what: &'static str,
 }
 
-use Where::{Fork, Line, Picker, Reader, Tree};
+use Where::{Fork, Line, Picker, Reader, Trash, Tree};
 
-// Names and keys that pi has are pi's; the others are ours, behind Alt where pi has none.
+// Names and keys that pi has are pi's; the others are ours, with Alt where pi has none. Four of pi's keys are not the
+// usual ones here, and docs/tui.md says how to have them: Ctrl-N and Ctrl-P move in every list, as in other pickers, and
+// capital letters are text wherever letters are searched for.
 actions! {
-    Up "tui.select.up" ["up"] [Picker, Tree, Fork] "one up";
-    Down "tui.select.down" ["down"] [Picker, Tree, Fork] "one down";
-    PageUp "tui.select.pageUp" ["pageUp"] [Picker, Tree, Fork] "one page up";
-    PageDown "tui.select.pageDown" ["pageDown"] [Picker, Tree, Fork] "one page down";
-    First "app.list.first" ["alt+home"] [Picker, Tree, Fork] "to the first one";
-    Last "app.list.last" ["alt+end"] [Picker, Tree, Fork] "to the last one";
+    Up "tui.select.up" ["up", "ctrl+p"] [Picker, Tree, Fork, Trash] "one up";
+    Down "tui.select.down" ["down", "ctrl+n"] [Picker, Tree, Fork, Trash] "one down";
+    PageUp "tui.select.pageUp" ["pageUp"] [Picker, Tree, Fork, Trash] "one page up";
+    PageDown "tui.select.pageDown" ["pageDown"] [Picker, Tree, Fork, Trash] "one page down";
+    First "app.list.first" ["alt+home"] [Picker, Tree, Fork, Trash] "to the first one";
+    Last "app.list.last" ["alt+end"] [Picker, Tree, Fork, Trash] "to the last one";
     Confirm "tui.select.confirm" ["enter"] [Picker, Tree, Fork] "go on with it";
-    Cancel "tui.select.cancel" ["escape", "ctrl+c"] [Picker, Tree, Fork] "back; leave";
+    Cancel "tui.select.cancel" ["escape", "ctrl+c"] [Picker, Tree, Fork, Reader, Trash] "close what is on top: a question, the query, the screen";
 
     ToggleScope "tui.input.tab" ["tab"] [Picker] "this folder, or all";
     ToggleSort "app.session.toggleSort" ["ctrl+s"] [Picker] "threaded, recent, by relevance";
-    ToggleNamed "app.session.toggleNamedFilter" ["ctrl+n"] [Picker] "only those with a name";
-    TogglePath "app.session.togglePath" ["ctrl+p"] [Picker] "show paths";
+    ToggleNamed "app.session.toggleNamedFilter" ["alt+n"] [Picker] "only those with a name";
+    TogglePath "app.session.togglePath" ["alt+w"] [Picker] "show paths";
     Rename "app.session.rename" ["ctrl+r"] [Picker] "rename";
     Delete "app.session.delete" ["ctrl+d"] [Picker] "to the trash";
     DeleteNoninvasive "app.session.deleteNoninvasive" ["ctrl+backspace"] [Picker] "to the trash, if nothing is typed";
@@ -74,15 +78,18 @@ actions! {
     Move "app.session.move" ["alt+o"] [Picker] "move to another working directory";
     Export "app.session.export" ["alt+e"] [Picker] "export to a directory";
     OpenTree "app.session.tree" ["ctrl+t"] [Picker] "look at its tree";
-    OpenReader "app.session.read" ["ctrl+o"] [Picker] "read it";
+    OpenReader "app.session.read" ["ctrl+o"] [Picker, Trash] "read it";
+    OpenTrash "app.session.trash" ["alt+r"] [Picker] "the trash: see deleted sessions, bring them back";
+
+    Restore "app.trash.restore" ["enter"] [Trash] "bring it back to where it was";
 
     TreePageUp "app.tree.pageUp" ["left"] [Tree] "one page up";
     TreePageDown "app.tree.pageDown" ["right"] [Tree] "one page down";
     FoldOrUp "app.tree.foldOrUp" ["ctrl+left", "alt+left"] [Tree] "fold, or up to where the branch begins";
     UnfoldOrDown "app.tree.unfoldOrDown" ["ctrl+right", "alt+right"] [Tree] "unfold, or down to the next branches";
     Copy "app.message.copy" ["ctrl+x"] [Tree, Reader] "copy the text";
-    EditLabel "app.tree.editLabel" ["shift+l"] [Tree] "edit the label";
-    ToggleLabelTime "app.tree.toggleLabelTimestamp" ["shift+t"] [Tree] "when labels were set";
+    EditLabel "app.tree.editLabel" ["alt+e"] [Tree] "edit the label";
+    ToggleLabelTime "app.tree.toggleLabelTimestamp" ["alt+t"] [Tree] "when labels were set";
     FilterDefault "app.tree.filter.default" ["ctrl+d"] [Tree] "filter: what was said and done";
     FilterNoTools "app.tree.filter.noTools" ["ctrl+t"] [Tree] "filter: without tools";
     FilterUserOnly "app.tree.filter.userOnly" ["ctrl+u"] [Tree] "filter: what you said";
@@ -107,11 +114,11 @@ actions! {
     TreePictures "app.tree.pictures" ["alt+i"] [Tree] "look at the pictures of the entry";
 
     Undo "app.undo" ["alt+u"] [Picker, Tree] "undo the last change";
-    Help "app.help" ["f1", "alt+?"] [Picker, Tree, Fork, Reader] "this help";
-    Suspend "app.suspend" ["ctrl+z"] [Picker, Tree, Fork, Reader] "back to the shell for now";
+    Help "app.help" ["f1", "alt+?"] [Picker, Tree, Fork, Reader, Trash] "this help";
+    Suspend "app.suspend" ["ctrl+z"] [Picker, Tree, Fork, Reader, Trash] "back to the shell for now";
 
-    ReaderUp "app.reader.up" ["up", "k"] [Reader] "one line up";
-    ReaderDown "app.reader.down" ["down", "j"] [Reader] "one line down";
+    ReaderUp "app.reader.up" ["up", "k", "ctrl+p"] [Reader] "one line up";
+    ReaderDown "app.reader.down" ["down", "j", "ctrl+n"] [Reader] "one line down";
     ReaderPageUp "app.reader.pageUp" ["pageUp", "b"] [Reader] "one page up";
     ReaderPageDown "app.reader.pageDown" ["pageDown", "space"] [Reader] "one page down";
     ReaderTop "app.reader.top" ["home", "g"] [Reader] "to the beginning";
@@ -126,7 +133,7 @@ actions! {
     Pictures "app.reader.pictures" ["i"] [Reader] "look at the pictures of what is seen";
     Edit "app.editor.external" ["ctrl+g", "e"] [Reader] "open in $EDITOR";
     Follow "app.reader.follow" ["f"] [Reader] "follow what is written";
-    Leave "app.reader.leave" ["escape", "q", "ctrl+c"] [Reader] "leave";
+    Leave "app.reader.leave" ["q"] [Reader] "leave";
 
     CursorLeft "tui.editor.cursorLeft" ["left", "ctrl+b"] [Line] "one character left";
     CursorRight "tui.editor.cursorRight" ["right", "ctrl+f"] [Line] "one character right";
@@ -208,6 +215,33 @@ impl Keymap {
         self.by_key.get(&(place, key)).copied()
     }
 
+    /// What a key answers to a question; none if it is not an answer.
+    pub(crate) fn answer(&self, key: Key) -> Option<bool> {
+        let is = |action| self.by_action.get(&action).is_some_and(|keys| keys.contains(&key));
+        match key.typed().map(|char| char.to_ascii_lowercase()) {
+            Some('y') => Some(true),
+            Some('n') => Some(false),
+            _ if is(Action::Confirm) => Some(true),
+            _ if is(Action::Cancel) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// What a key does to a line that is asked for: take it, or drop the question. None if it is typed into the line.
+    pub(crate) fn line_answer(&self, key: Key) -> Option<bool> {
+        self.answer(key).filter(|_| key.typed().is_none())
+    }
+
+    /// A hint: the first key of an action, and what it does.
+    pub(crate) fn told(&self, action: Action, what: &str) -> String {
+        format!("{} {what}", self.hint(action))
+    }
+
+    /// Why a key that changes something does nothing while a query is edited.
+    pub(crate) fn while_editing(&self, key: Key) -> String {
+        format!("Editing the query: {} first, then {key}", self.hint(Action::Down))
+    }
+
     /// The first key of an action, as it is shown.
     pub(crate) fn hint(&self, action: Action) -> String {
         self.by_action.get(&action).and_then(|keys| keys.first()).map(ToString::to_string).unwrap_or_default()
@@ -245,6 +279,50 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// In these places letters are searched for, capital ones too.
+    #[test]
+    fn what_types_a_character_is_no_command_where_letters_are_searched_for() {
+        for definition in ACTIONS {
+            let is_searched = [Picker, Tree, Trash].iter().any(|place| definition.places.contains(place));
+            for name in definition.keys.iter().filter(|_| is_searched) {
+                assert_eq!(Key::named(name).unwrap().typed(), None, "{name} is {}", definition.id);
+            }
+        }
+    }
+
+    /// docs/tui.md says how to have pi's keys where the usual ones differ.
+    #[test]
+    fn the_keys_of_pi_can_be_had() {
+        let pis = [
+            ("app.session.toggleNamedFilter", "ctrl+n", Picker, Action::ToggleNamed),
+            ("app.session.togglePath", "ctrl+p", Picker, Action::TogglePath),
+            ("app.tree.editLabel", "shift+l", Tree, Action::EditLabel),
+            ("app.tree.toggleLabelTimestamp", "shift+t", Tree, Action::ToggleLabelTime),
+        ];
+        let given = pis.iter().map(|(id, key, ..)| (*id, vec![Key::named(key).unwrap()])).collect();
+        let keymap = Keymap::with(&given);
+        for (id, key, place, action) in pis {
+            assert_eq!(keymap.action(place, Key::named(key).unwrap()), Some(action), "{id}");
+        }
+        assert_eq!(keymap.action(Tree, Key::named("ctrl+n").unwrap()), Some(Action::Down));
+    }
+
+    #[test]
+    fn questions_take_y_and_n() {
+        let keymap = Keymap::default();
+        for (names, answer) in [
+            (&["y", "shift+y", "enter"][..], Some(true)),
+            (&["n", "shift+n", "escape", "ctrl+c"], Some(false)),
+            (&["x", "alt+y", "ctrl+n", "space", "tab"], None),
+        ] {
+            for name in names {
+                assert_eq!(keymap.answer(Key::named(name).unwrap()), answer, "{name}");
+            }
+        }
+        assert_eq!(keymap.line_answer(Key::named("y").unwrap()), None, "in a line it is a letter");
+        assert_eq!(keymap.line_answer(Key::named("escape").unwrap()), Some(false));
     }
 
     /// Those without a key would be overlooked by the tests that press all of them in a terminal.

@@ -9,6 +9,7 @@
 mod content;
 mod fork;
 mod help;
+mod hint;
 mod input;
 mod key;
 mod keyboard;
@@ -16,13 +17,16 @@ mod keymap;
 mod paint;
 mod part;
 mod picker;
+mod prompt;
 mod reader;
+mod row;
 mod run;
 mod status;
 mod terminal;
 #[cfg(test)]
 mod testing;
 mod theme;
+mod trash;
 mod tree;
 mod work;
 
@@ -39,10 +43,11 @@ pub use fork::ForkOutcome;
 use keymap::Keymap;
 use part::{Job, Part};
 use picker::job::Desk;
-use picker::{Picked, Picker};
+use picker::{Picked, Picker, Purpose};
 use reader::Reader;
 use terminal::Terminal;
 pub use theme::Theme;
+use trash::{Trash, TrashOutcome};
 use tree::Tree;
 pub use tree::TreeOutcome;
 pub use tree::desk::{HowToSumUp, SummingUp};
@@ -173,49 +178,110 @@ impl Ui {
     ///
     /// Begins with the sessions of the working directory, or of all of them, and with a query.
     pub fn pick(&self, is_all: bool, query: &str) -> Result<Option<PathBuf>, TuiError> {
+        let mut picker = self.picker(Purpose::Resume).asked(query);
+        if is_all {
+            picker = picker.of_all();
+        }
+        self.picked(&mut picker, &mut Terminal::take(self.has_mouse)?)
+    }
+
+    /// Shows the tree of a session until somebody leaves it. Without a session, one is picked first.
+    pub fn tree(&self, path: Option<PathBuf>) -> Result<TreeOutcome, TuiError> {
+        let mut terminal = Terminal::take(self.has_mouse)?;
+        if let Some(path) = path {
+            return self.show_tree(path, &mut terminal);
+        }
+        let mut picker = self.picker(Purpose::Tree);
+        while let Some(path) = self.picked(&mut picker, &mut terminal)? {
+            let mut outcome = self.show_tree(path, &mut terminal)?;
+            // Somebody who did nothing there may want to see another one.
+            let failure = outcome.failure.take();
+            if outcome != TreeOutcome::default() {
+                return Ok(outcome);
+            }
+            picker.come_back(failure);
+        }
+        Ok(TreeOutcome::default())
+    }
+
+    /// Lets somebody choose a message to fork a session at, and forks it. Without a session, one is picked first.
+    pub fn fork(&self, path: Option<PathBuf>) -> Result<ForkOutcome, TuiError> {
+        let mut terminal = Terminal::take(self.has_mouse)?;
+        if let Some(path) = path {
+            return self.show_fork(path, &mut terminal);
+        }
+        let mut picker = self.picker(Purpose::Fork);
+        while let Some(path) = self.picked(&mut picker, &mut terminal)? {
+            picker.come_back(match self.show_fork(path, &mut terminal)? {
+                ForkOutcome::Nothing => None,
+                ForkOutcome::NoMessages => Some("The session has no message to fork before".to_owned()),
+                ForkOutcome::Failed(words) => Some(words),
+                forked @ ForkOutcome::Forked { .. } => return Ok(forked),
+            });
+        }
+        Ok(ForkOutcome::Nothing)
+    }
+
+    /// Shows a session as a conversation until somebody leaves it. Without a session, one is picked first.
+    ///
+    /// Returns why the session could not be shown, if so.
+    pub fn read(&self, path: Option<PathBuf>) -> Result<Option<String>, TuiError> {
+        let mut terminal = Terminal::take(self.has_mouse)?;
+        if let Some(path) = path {
+            return self.show_reader(path, &mut terminal);
+        }
+        let mut picker = self.picker(Purpose::Read);
+        while let Some(path) = self.picked(&mut picker, &mut terminal)? {
+            let failure = self.show_reader(path, &mut terminal)?;
+            picker.come_back(failure);
+        }
+        Ok(None)
+    }
+
+    fn home(&self) -> String {
+        self.sessions.environment().home().to_string_lossy().into_owned()
+    }
+
+    fn picker(&self, purpose: Purpose) -> Picker {
+        let picker = Picker::new(Arc::clone(&self.keymap), self.home(), self.current.clone(), self.shows_preview);
+        let root = || sessile::sessions_root(self.sessions.environment());
+        picker.to(purpose).of_root(self.session_dir.clone().unwrap_or_else(root))
+    }
+
+    /// The session that somebody picks. What is only looked at before is shown in between.
+    fn picked(&self, picker: &mut Picker, terminal: &mut Terminal) -> Result<Option<PathBuf>, TuiError> {
         let desk = Arc::new(Desk {
             sessions: self.sessions.clone(),
             cwd: self.cwd.clone(),
             session_dir: self.session_dir.clone(),
+            own_cwd: self.surroundings.current_dir(),
+            own_home: self.surroundings.home(),
         });
-        let home = self.sessions.environment().home().to_string_lossy().into_owned();
-        let mut picker = Picker::new(Arc::clone(&self.keymap), home, self.current.clone(), self.shows_preview);
-        picker = picker.asked(query);
-        if is_all {
-            picker = picker.of_all();
-        }
-        let mut terminal = Terminal::take(self.has_mouse)?;
         loop {
-            match self.run(&mut picker, Arc::clone(&desk), &mut terminal)? {
+            let failure = match self.run(picker, Arc::clone(&desk), terminal)? {
                 Picked::Nothing => return Ok(None),
-                Picked::Resume(path) => return Ok(Some(path)),
-                Picked::Tree(path) => {
-                    let outcome = self.show_tree(path, &mut terminal)?;
-                    picker.come_back(outcome.failure);
-                }
-                Picked::Read(path) => {
-                    let failure = self.show_reader(path, &mut terminal)?;
-                    picker.come_back(failure);
-                }
-            }
+                Picked::Chosen(path) => return Ok(Some(path)),
+                Picked::Tree(path) => self.show_tree(path, terminal)?.failure,
+                Picked::Read(path) => self.show_reader(path, terminal)?,
+                Picked::Trash => self.show_trash(terminal).map(|()| None)?,
+            };
+            picker.come_back(failure);
         }
     }
 
-    /// Shows the tree of a session until somebody leaves it.
-    pub fn tree(&self, path: PathBuf) -> Result<TreeOutcome, TuiError> {
-        self.show_tree(path, &mut Terminal::take(self.has_mouse)?)
+    fn show_trash(&self, terminal: &mut Terminal) -> Result<(), TuiError> {
+        let desk = Arc::new(trash::Desk { sessions: self.sessions.clone() });
+        let mut trash = Trash::new(Arc::clone(&self.keymap), self.home());
+        while let TrashOutcome::Read(file) = self.run(&mut trash, Arc::clone(&desk), terminal)? {
+            let failure = self.show_reader(file, terminal)?;
+            trash.come_back(failure);
+        }
+        Ok(())
     }
 
-    /// Lets somebody choose a message to fork a session at, and forks it.
-    pub fn fork(&self, path: PathBuf) -> Result<ForkOutcome, TuiError> {
+    fn show_fork(&self, path: PathBuf, terminal: &mut Terminal) -> Result<ForkOutcome, TuiError> {
         let desk = fork::Desk { sessions: self.sessions.clone(), path };
-        let mut terminal = Terminal::take(self.has_mouse)?;
-        self.run(&mut Fork::new(Arc::clone(&self.keymap)), Arc::new(desk), &mut terminal)
-    }
-
-    /// Shows a session as a conversation until somebody leaves it. Returns why it could not, if so.
-    pub fn read(&self, path: PathBuf) -> Result<Option<String>, TuiError> {
-        self.show_reader(path, &mut Terminal::take(self.has_mouse)?)
+        self.run(&mut Fork::new(Arc::clone(&self.keymap)), Arc::new(desk), terminal)
     }
 
     fn show_tree(&self, path: PathBuf, terminal: &mut Terminal) -> Result<TreeOutcome, TuiError> {

@@ -238,6 +238,36 @@ impl<'b> Canvas<'b> {
         }
     }
 
+    /// Draws a message from a row on, in as many rows as it takes, over what is there.
+    pub(crate) fn notice(&mut self, row: usize, ink: Ink, words: &str) {
+        let lines = self.notice_lines(ink, words);
+        self.draw_notice(row, &lines);
+    }
+
+    /// The same, so that it ends with the last row of the screen.
+    pub(crate) fn notice_at_end(&mut self, ink: Ink, words: &str) {
+        let lines = self.notice_lines(ink, words);
+        self.draw_notice(usize::from(self.area().height).saturating_sub(lines.len()), &lines);
+    }
+
+    fn notice_lines(&self, ink: Ink, words: &str) -> Vec<Line> {
+        Line::new().ink(ink, words).wrapped(self.area().width.into(), 2)
+    }
+
+    fn draw_notice(&mut self, first: usize, lines: &[Line]) {
+        let area = self.area();
+        for (row, line) in (first..usize::from(area.height)).zip(lines) {
+            let y = u16::try_from(row).unwrap_or(u16::MAX);
+            for x in area.x..area.x + area.width {
+                if let Some(cell) = self.buffer.cell_mut((x, y)) {
+                    cell.reset();
+                }
+            }
+            self.cursor = self.cursor.filter(|(_, cursor)| *cursor != y);
+            self.line(area, row, line);
+        }
+    }
+
     /// Draws a border line.
     pub(crate) fn rule(&mut self, area: Rect, row: usize) {
         self.line(area, row, &Line::new().ink(Ink::DIM, &"─".repeat(area.width.into())));
@@ -296,6 +326,24 @@ mod tests {
         ] {
             assert_eq!(drawn(&Line::new().text(text), width), seen, "{text:?}");
         }
+    }
+
+    #[test]
+    fn messages_are_read_in_full() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 20, 5));
+        let area = buffer.area;
+        let mut canvas = Canvas::new(&mut buffer, Theme::Dark);
+        for row in 0..5 {
+            canvas.chosen_line(area, row, &Line::new().text("something else there"));
+        }
+        canvas.cursor = Some((3, 2));
+        canvas.notice(1, Ink::BAD, "this did not work because of that");
+        assert_eq!(canvas.cursor, None, "it is under the message");
+        let other = "something else there";
+        assert_eq!(rows_of(&buffer), [other, "this did not work", "  because of that", other, other]);
+        assert_eq!(buffer.cell((19, 1)).unwrap().bg, ratatui_core::style::Color::Reset);
+        Canvas::new(&mut buffer, Theme::Dark).notice_at_end(Ink::BAD, "and this neither, for a reason");
+        assert_eq!(rows_of(&buffer)[3..], ["and this neither,", "  for a reason"]);
     }
 
     #[test]

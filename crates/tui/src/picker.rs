@@ -40,17 +40,31 @@ impl Scope {
     }
 }
 
+/// What a session is picked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To go on with it.
+    #[default]
+    Resume,
+    /// To look at its tree.
+    Tree,
+    Read,
+    Fork,
+}
+
 /// What came of picking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Picked {
     /// Nothing.
     Nothing,
-    /// Go on with this one.
-    Resume(PathBuf),
+    /// This one.
+    Chosen(PathBuf),
     /// Look at its tree, and come back.
     Tree(PathBuf),
     /// Read it, and come back.
     Read(PathBuf),
+    /// Look at what was deleted, and come back.
+    Trash,
 }
 
 /// Up to how many bytes of sessions have their texts read as pi reads them. Larger stores are searched by the index.
@@ -97,8 +111,11 @@ enum Question {
 #[expect(clippy::struct_excessive_bools, reason = "each is something that somebody switches on and off")]
 pub(crate) struct Picker {
     keymap: Arc<Keymap>,
+    purpose: Purpose,
     /// The home directory, which is shown as `~`.
     home: String,
+    /// Where sessions are kept.
+    root: PathBuf,
     /// The session that somebody has open, which is not deleted.
     current: Option<PathBuf>,
     size: (u16, u16),
@@ -106,6 +123,10 @@ pub(crate) struct Picker {
     scope: Scope,
     lists: [Listed; 2],
     query: Input,
+    /// Whether the query was typed last, so that keys which change something are not meant for the list.
+    is_editing: bool,
+    /// Why nothing can be found with the query.
+    problem: Option<String>,
     sort: Sort,
     named: bool,
     shows_path: bool,
@@ -138,13 +159,17 @@ impl Picker {
     pub(crate) fn new(keymap: Arc<Keymap>, home: String, current: Option<PathBuf>, shows_preview: bool) -> Self {
         Self {
             keymap,
+            purpose: Purpose::Resume,
             home,
+            root: PathBuf::new(),
             current,
             size: (80, 24),
             now_ms: 0,
             scope: Scope::Here,
             lists: [Listed::default(), Listed::default()],
             query: Input::default(),
+            is_editing: false,
+            problem: None,
             sort: Sort::Threaded,
             named: false,
             shows_path: false,
@@ -180,6 +205,19 @@ impl Picker {
     /// Begins with something typed already.
     pub(crate) fn asked(mut self, query: &str) -> Self {
         self.query = Input::with(query);
+        self.is_editing = !query.is_empty();
+        self
+    }
+
+    /// The same, for sessions that are kept in a directory.
+    pub(crate) fn of_root(mut self, root: PathBuf) -> Self {
+        self.root = root;
+        self
+    }
+
+    /// The same, for something else than going on with a session.
+    pub(crate) fn to(mut self, purpose: Purpose) -> Self {
+        self.purpose = purpose;
         self
     }
 
@@ -246,6 +284,12 @@ impl Picker {
     fn ask(&mut self) -> Effects<Self> {
         (self.selected, self.is_touched) = (0, false);
         self.hits.clear();
+        self.problem = None;
+        self.ask_again()
+    }
+
+    /// What has to be done when the same is asked for in another list. What was found stays until more is known.
+    fn ask_again(&mut self) -> Effects<Self> {
         let mut effects = vec![Effect::Stop(SEARCH)];
         let query = self.query.text().trim().to_owned();
         self.is_searching = self.searches_text && query.chars().count() > 1;
@@ -277,7 +321,7 @@ impl Picker {
     }
 
     fn select(&mut self, row: usize, is_down: bool) -> Effects<Self> {
-        self.is_touched = true;
+        (self.is_touched, self.is_editing) = (true, false);
         let last = self.rows.len().saturating_sub(1);
         let mut at = row.min(last);
         // Headings are passed over, in the direction one goes, else in the other.
@@ -296,7 +340,10 @@ impl Picker {
             PickerNews::Loading { scope, loaded, total, list } => {
                 let listed = self.listed_mut(scope);
                 listed.loading = Some((loaded, total));
-                let Some(list) = list else { return Vec::new() };
+                // A list that is there is not replaced by the beginning of another one, in which the choice may be missing.
+                let Some(list) = list.filter(|_| !listed.is_complete || listed.list.is_empty()) else {
+                    return Vec::new();
+                };
                 listed.list = Arc::new(list);
                 if scope == self.scope { self.arrange() } else { Vec::new() }
             }
@@ -308,27 +355,27 @@ impl Picker {
                 let loaded = Arc::clone(&listed.list);
                 let mut effects = Vec::new();
                 if scope == self.scope {
-                    effects = if with_texts || self.query.is_empty() { self.arrange() } else { self.ask() };
+                    effects = if with_texts || self.query.is_empty() { self.arrange() } else { self.ask_again() };
                 }
                 if !with_texts {
                     effects.push(Effect::Do(PickerJob::Users(loaded)));
                 }
                 effects
             }
-            PickerNews::Arranged { version, list, rows } => {
+            PickerNews::Arranged { version, list, rows, problem } => {
                 if version != self.version {
                     return Vec::new();
                 }
                 let before = self.chosen().map(|session| session.path.clone()).filter(|_| self.is_touched);
-                (self.shown, self.rows) = (list, rows);
+                (self.shown, self.rows, self.problem) = (list, rows, problem);
                 let kept = before.and_then(|path| {
                     self.rows.iter().position(|row| self.session(row).is_some_and(|session| session.path == path))
                 });
-                let is_touched = self.is_touched;
+                let (is_touched, is_editing) = (self.is_touched, self.is_editing);
                 let at = if is_touched { kept.unwrap_or(self.selected) } else { 0 };
                 self.preview_wanted = None;
                 let effects = self.select(at, true);
-                self.is_touched = is_touched;
+                (self.is_touched, self.is_editing) = (is_touched, is_editing);
                 effects
             }
             PickerNews::Found { query, hits } => {
@@ -426,7 +473,10 @@ impl Part for Picker {
                     input.put(&text);
                     Vec::new()
                 }
-                Mode::List if self.query.put(&text) => self.ask(),
+                Mode::List if self.query.put(&text) => {
+                    self.is_editing = true;
+                    self.ask()
+                }
                 _ => Vec::new(),
             },
             Event::Mouse(mouse) => self.point(mouse),

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use ratatui_core::layout::Rect;
 use sessile::outline::Row;
+use sessile_display::measure::number_words;
 
 use crate::content::Detail;
 use crate::help::Help;
@@ -22,7 +23,7 @@ use crate::keymap::Keymap;
 use crate::paint::{Canvas, Line};
 use crate::part::{Effect, Effects, Event, MouseAct, Part};
 use crate::status::Status;
-use job::{ReaderJob, ReaderNews};
+use job::{COUNT, ReaderJob, ReaderNews, SEARCH};
 
 /// Why reading ended, if not because somebody left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,6 +82,10 @@ pub(crate) struct Reader {
     query: String,
     /// The entry in which something was found last.
     found: Option<usize>,
+    /// All entries in which the query stands, once they are known.
+    hits: Option<Vec<usize>>,
+    /// Of how many entries they are known.
+    n_counted: usize,
     help: Option<Help>,
     draws_pictures: bool,
     status: Status,
@@ -107,6 +112,8 @@ impl Reader {
             search: None,
             query: String::new(),
             found: None,
+            hits: None,
+            n_counted: 0,
             help: None,
             draws_pictures: false,
             status: Status::default(),
@@ -238,12 +245,41 @@ impl Reader {
         self.go((item, line))
     }
 
+    /// Looks for something else.
+    fn look_for(&mut self, wanted: String) -> Effects<Self> {
+        (self.query, self.found) = (wanted, None);
+        let mut effects = self.count(0);
+        effects.extend(self.find(true));
+        effects
+    }
+
+    /// Has the entries counted in which the query stands, apart from the first ones, of which that is known.
+    fn count(&mut self, n_known: usize) -> Effects<Self> {
+        if n_known == 0 {
+            self.hits = None;
+        }
+        if self.query.is_empty() {
+            return vec![Effect::Stop(COUNT), Effect::Stop(SEARCH)];
+        }
+        // The session may have grown since they were counted last, and more than once.
+        let (from, hits) = self.hits.clone().map_or((0, Vec::new()), |hits| (n_known.min(self.n_counted), hits));
+        vec![Effect::Do(ReaderJob::Count { rows: Arc::clone(&self.rows), from, hits, wanted: self.query.clone() })]
+    }
+
     fn find(&mut self, is_down: bool) -> Effects<Self> {
         if self.query.is_empty() {
             return Vec::new();
         }
         // Near the end what was found may not be at the top.
         let at = self.found.unwrap_or(self.top.0);
+        if let Some(hits) = &self.hits {
+            let next = if is_down {
+                hits.iter().find(|item| **item > at).or(hits.first())
+            } else {
+                hits.iter().rev().find(|item| **item < at).or(hits.last())
+            };
+            return self.found(next.copied());
+        }
         let rows: Vec<(usize, Row)> = if is_down {
             (at + 1..self.rows.len())
                 .chain(0..=at.min(self.rows.len().saturating_sub(1)))
@@ -256,20 +292,51 @@ impl Reader {
         vec![Effect::Do(ReaderJob::Search { rows, wanted: self.query.clone() })]
     }
 
+    /// Goes to the entry in which something was found.
+    fn found(&mut self, item: Option<usize>) -> Effects<Self> {
+        let Some(item) = item else {
+            self.status.say(format!("Nowhere: {}", self.query), self.now_ms, 4);
+            return Vec::new();
+        };
+        self.status = Status::default();
+        let line = self.line_of_hit(item);
+        let effects = self.go((item, line));
+        self.found = Some(item);
+        effects
+    }
+
+    /// Which of the places somebody is at, as `match 3/17`; how many there are if at none of them.
+    fn count_words(&self) -> Option<String> {
+        if self.query.is_empty() {
+            return None;
+        }
+        let Some(hits) = &self.hits else { return Some("counting …".to_owned()) };
+        let place = self.found.and_then(|item| hits.binary_search(&item).ok());
+        let n_hits = number_words(hits.len() as u64);
+        Some(match place {
+            Some(place) => format!("match {}/{n_hits}", number_words(place as u64 + 1)),
+            None => format!("{n_hits} {}", if hits.len() == 1 { "match" } else { "matches" }),
+        })
+    }
+
     fn news(&mut self, news: ReaderNews) -> Effects<Self> {
         match news {
             ReaderNews::Loaded { rows, prompts, name } => {
                 // What was there before is the same if the path only grew.
                 let is_same =
                     self.rows.iter().zip(&rows).all(|(one, other)| one == other) && rows.len() >= self.rows.len();
+                let n_known = if is_same { self.rows.len() } else { 0 };
                 (self.rows, self.prompts, self.name) = (Arc::new(rows), prompts, name);
                 self.is_loaded = true;
+                let mut effects = if self.query.is_empty() { Vec::new() } else { self.count(n_known) };
                 if is_same {
                     self.wanted = None;
-                    self.look()
+                    effects.extend(self.look());
                 } else {
-                    self.remake(false)
+                    self.found = None;
+                    effects.extend(self.remake(false));
                 }
+                effects
             }
             ReaderNews::Lines { lines, edition, is_all } => {
                 if edition != self.edition {
@@ -284,19 +351,13 @@ impl Reader {
                 self.wanted = None;
                 self.look()
             }
-            ReaderNews::Found(item) => {
-                match item {
-                    Some(item) => {
-                        self.status = Status::default();
-                        let line = self.line_of_hit(item);
-                        let effects = self.go((item, line));
-                        self.found = Some(item);
-                        return effects;
-                    }
-                    None => self.status.say(format!("Nowhere: {}", self.query), self.now_ms, 4),
-                }
+            ReaderNews::Found { item, wanted } if wanted == self.query => self.found(item),
+            ReaderNews::Counted { hits, wanted, n_rows } if wanted == self.query && n_rows == self.rows.len() => {
+                (self.hits, self.n_counted) = (Some(hits), n_rows);
                 Vec::new()
             }
+            // Of what nobody looks for any more.
+            ReaderNews::Found { .. } | ReaderNews::Counted { .. } => Vec::new(),
             ReaderNews::Text(text) => {
                 self.status.say("Copied", self.now_ms, 2);
                 vec![Effect::Copy(text)]

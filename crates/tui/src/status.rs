@@ -22,6 +22,11 @@ impl Status {
         self.said = Some((Ink::BAD, words.into(), now_ms + 6000));
     }
 
+    /// Takes back what was said, unless it is that something did not work.
+    pub(crate) fn dismiss(&mut self) {
+        self.said = self.said.take().filter(|(ink, ..)| *ink == Ink::BAD);
+    }
+
     pub(crate) fn at(&mut self, now_ms: i64) {
         if self.said.as_ref().is_some_and(|(_, _, until)| now_ms >= *until) {
             self.said = None;

@@ -85,6 +85,11 @@ enum Mode {
 /// The three ways to leave a branch.
 const CHOICES: [&str; 3] = ["No summary", "Summarise what is left", "Summarise, with instructions"];
 
+/// Their places.
+const NO_SUMMARY: usize = 0;
+const SUMMARY: usize = 1;
+const INSTRUCTIONS: usize = 2;
+
 /// The filters in the order in which they are gone through.
 const FILTERS: [Filter; 5] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly, Filter::All];
 
@@ -102,6 +107,8 @@ pub(crate) struct Tree {
     generation: u64,
     filter: Filter,
     query: Input,
+    /// Whether the query was typed last, so that keys which change something are not meant for the tree.
+    is_editing: bool,
     drawing: Arc<Drawing>,
     folds: Folds,
     /// The entries that are folded, to be folded again when the rows have changed.
@@ -146,6 +153,7 @@ impl Tree {
             generation: 0,
             filter,
             query: Input::default(),
+            is_editing: false,
             drawing: Arc::default(),
             folds: Folds::default(),
             folded: HashSet::new(),
@@ -220,6 +228,7 @@ impl Tree {
 
     /// Goes to a position, and asks for what is to be seen there.
     fn go(&mut self, position: usize) -> Effects<Self> {
+        self.is_editing = false;
         if self.folds.len() == 0 {
             return Vec::new();
         }
@@ -301,6 +310,13 @@ impl Tree {
                 self.wanted_words = (0, 0);
                 self.look()
             }
+            TreeNews::NotLaidOut { words, version } if version == self.version => {
+                // The rows that are there may be those of something older.
+                (self.drawing, self.folds, self.selected) = (Arc::default(), Folds::default(), 0);
+                self.is_laying_out = false;
+                self.status.complain(words, self.now_ms);
+                Vec::new()
+            }
             TreeNews::Words { words, generation } if generation == self.generation => {
                 if self.words.len() > MOST_WORDS {
                     self.words.clear();
@@ -326,9 +342,11 @@ impl Tree {
                 Vec::new()
             }
             // Of something that is no longer so.
-            TreeNews::Found { .. } | TreeNews::Surveyed { .. } | TreeNews::LaidOut { .. } | TreeNews::Words { .. } => {
-                Vec::new()
-            }
+            TreeNews::Found { .. }
+            | TreeNews::Surveyed { .. }
+            | TreeNews::LaidOut { .. }
+            | TreeNews::NotLaidOut { .. }
+            | TreeNews::Words { .. } => Vec::new(),
             TreeNews::Pictures(pictures) => {
                 if pictures.is_empty() {
                     self.status.say("There is no picture in this entry", self.now_ms, 3);
@@ -427,7 +445,10 @@ impl Part for Tree {
                     input.put(&text);
                     Vec::new()
                 }
-                Mode::Tree if self.query.put(&text) => self.search(),
+                Mode::Tree if self.query.put(&text) => {
+                    self.is_editing = true;
+                    self.search()
+                }
                 _ => Vec::new(),
             },
             Event::Mouse(mouse) => self.point(mouse),

@@ -143,7 +143,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "undo-prune",
         content: same,
-        prepare: |stage| stage.must(&["prune", "--older-than", "1d", "--apply"]),
+        prepare: |stage| stage.must(&["prune", "--all", "--older-than", "1d", "--apply"]),
         args: undo,
         request: None,
         undo: Undo::Again,
@@ -153,7 +153,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         name: "prune",
         content: same,
         prepare: |_| {},
-        args: |_, _| words(&["prune", "--older-than", "1d", "--apply", "--json"]),
+        args: |_, _| words(&["prune", "--all", "--older-than", "1d", "--apply", "--json"]),
         request: None,
         undo: Undo::Last,
         destroys: &[],

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sessile::{SessionError, Sessions};
+use sessile::{Importing, SessionError, Sessions};
 
 use super::{Effort, Outcome};
 use crate::Replay;
@@ -36,7 +36,7 @@ const MAKINGS: [Making; 2] = [
         name: "import",
         source: "/in",
         directory: "/home/u/.pi/agent/sessions/--proj--",
-        act: |sessions, source| sessions.import(&[source.to_path_buf()], None, None, false).map(drop),
+        act: |sessions, source| sessions.import(&[source.to_path_buf()], &Importing::default()).map(drop),
     },
     Making {
         name: "move to another file system",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sessile::draft::{AssistantMessage, UserMessage};
-use sessile::{Begin, Deletion, EntryId, ForkPosition};
+use sessile::{Begin, Deletion, EntryId, ForkPosition, Importing};
 use sessile_testkit::Stage;
 
 use crate::lines::say;
@@ -72,6 +72,6 @@ fn pi_goes_on_in_what_was_moved_imported_or_brought_back() {
     assert!(!stage.pi_sees("header").unwrap().contains("elsewhere"));
     let away = stage.our_path("away.jsonl");
     std::fs::rename(&source, &away).unwrap();
-    let imported = sessions.import(&[away], None, None, false).unwrap().remove(0);
+    let imported = sessions.import(&[away], &Importing::default()).unwrap().remove(0);
     pi_goes_on(&mut stage, &imported.path, &said);
 }

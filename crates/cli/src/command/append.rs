@@ -134,6 +134,9 @@ pub(super) fn run(
         Some(expected) => session.append_if_leaf(expected.as_ref(), write)?,
         None => write(&mut session)?,
     };
+    if !args.dry_run {
+        surroundings.note_change("append", &session);
+    }
     surroundings.tell_upgrade(session.take_original().as_deref(), err)?;
     report(&session, args, (&id, parent.as_ref()), out, err)
 }

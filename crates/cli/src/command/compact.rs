@@ -10,14 +10,13 @@ use sessile::{CompactWishes, Compacted, CompactionReport, SessionError, SessionH
 use sessile_summarize::AnySummarizer;
 use sha2::{Digest, Sha256};
 
-use super::stats::number;
 use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
 use crate::facts::fact;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
-use crate::measure::noun;
+use crate::measure::{noun, number};
 use crate::screen::{Line, Screen};
 use crate::summarizing::Telling;
 use crate::surroundings::Surroundings;
@@ -97,7 +96,10 @@ pub(super) fn run(
     surroundings.tell_upgrade(host.session_mut().take_original().as_deref(), err)?;
     match compacted {
         Compacted::Nothing(reason) => report_nothing(reason, args.json, out),
-        Compacted::Done(report) => report_done(&report, args.json, out),
+        Compacted::Done(report) => {
+            surroundings.note_change("compact", host.session());
+            report_done(&report, args.json, out)
+        }
     }
 }
 

@@ -76,6 +76,7 @@ pub(super) fn run(
         Wanted::Key => KEYS.iter().map(|key| (key.name.to_owned(), key.what.to_owned())).collect(),
         // Somebody is typing: whatever goes wrong is for the command to tell, not for this.
         Wanted::Session => sessions(environment, &place.said, rest).unwrap_or_default(),
+        Wanted::Deleted => deleted(environment, &place.said).unwrap_or_default(),
         Wanted::Entry => entries(environment, &place.said, rest).unwrap_or_default(),
         Wanted::EntryOf(session) => {
             let said = Said { session: Some(session), is_newest: false, ..place.said };
@@ -111,7 +112,7 @@ fn surroundings(environment: Arc<dyn Environment>, said: &Said) -> Result<Surrou
     if let Some(dir) = said.session_dir.as_ref().filter(|dir| !dir.is_empty()) {
         settings = settings.with_flag("session_dir", Value::Text(dir.clone()), "--session-dir");
     }
-    Surroundings::new(environment, said.is_sample.then_some(&SamplePlace::Temporary), settings)
+    Surroundings::new(environment, said.is_sample.then_some(&SamplePlace::Terminal), settings)
 }
 
 /// Names and ids of sessions, those of this directory before all others.
@@ -134,6 +135,14 @@ fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> 
         found.extend(named(&all, beginning));
     }
     Ok(found)
+}
+
+/// The ids of sessions that are in the trash.
+fn deleted(environment: Arc<dyn Environment>, said: &Said) -> Result<Vec<(String, String)>, Failure> {
+    let surroundings = surroundings(environment, said)?;
+    let found = surroundings.sessions.in_trash()?;
+    let path = |path: &Path| surroundings.short(&path.to_string_lossy());
+    Ok(found.into_iter().map(|it| (it.session.id, path(&it.session.path))).collect())
 }
 
 /// What takes too long is not told.

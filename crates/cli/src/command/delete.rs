@@ -12,6 +12,7 @@ use crate::input;
 use crate::measure::{noun, size_words};
 use crate::screen::{DIM, Line, Screen};
 use crate::surroundings::Surroundings;
+use crate::titles::Titles;
 
 /// Move sessions to the trash
 ///
@@ -63,7 +64,7 @@ pub(super) fn run(
     let how = if args.permanent { Deletion::Permanent } else { Deletion::ToTrash };
     if !args.dry_run && !args.yes {
         let planned = sessions.delete(&paths, how, true)?;
-        print(surroundings, &planned, err)?;
+        print(&Titles::of(surroundings, &paths), &planned, err)?;
         let question = if args.permanent { "Delete for good?" } else { "Move to the trash?" };
         match input::confirm(question, err)? {
             Some(true) => {}
@@ -74,13 +75,15 @@ pub(super) fn run(
             None => return Err(Failure::Unconfirmed),
         }
     }
+    // Afterwards nothing tells what they were about.
+    let titles = Titles::of(surroundings, &paths);
     let deleted = sessions.delete(&paths, how, args.dry_run)?;
     if args.json {
         write_value(out.data(), &deleted.to_json())?;
         return Ok(Exit::Done);
     }
     if args.dry_run || args.yes {
-        print(surroundings, &deleted, out)?;
+        print(&titles, &deleted, out)?;
     }
     let n_sessions = deleted.sessions.len();
     let sessions = if n_sessions == 1 { "1 session".to_owned() } else { format!("{n_sessions} sessions") };
@@ -90,17 +93,18 @@ pub(super) fn run(
         (Some(_), true) => format!("{sessions} deleted for good"),
         (Some(id), false) => {
             let them = noun(n_sessions, "it", "them");
-            format!("{sessions} moved to the trash; `sessile undo {id}` brings {them} back")
+            let program = surroundings.program();
+            format!("{sessions} moved to the trash; `{program} undo {id}` brings {them} back")
         }
     };
     out.print_whole(&Line::new().text(&words))?;
     Ok(Exit::Done)
 }
 
-fn print(surroundings: &Surroundings, deleted: &Deleted, screen: &mut Screen<'_>) -> Result<(), Failure> {
+fn print(titles: &Titles, deleted: &Deleted, screen: &mut Screen<'_>) -> Result<(), Failure> {
     for session in &deleted.sessions {
-        let path = surroundings.short(&session.session.path.to_string_lossy());
-        screen.print_whole(&Line::new().right(10, DIM, &size_words(session.size)).text("  ").text(&path))?;
+        let start = Line::new().right(10, DIM, &size_words(session.size)).text("  ");
+        screen.print(titles.put_after(start, &session.session))?;
     }
     Ok(())
 }

@@ -235,7 +235,7 @@ fn print_sessions(
         let words = format!("and {} more; --limit 0 shows all", n_sessions - shown.len());
         out.print(Line::new().pad(title_start).styled(DIM, &words))?;
     }
-    list::note_places(surroundings, shown.iter().map(|(session, _)| *session));
+    surroundings.note_places(shown.iter().map(|(session, _)| session.path.as_path()));
     Ok(())
 }
 

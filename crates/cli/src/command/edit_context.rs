@@ -65,7 +65,7 @@ pub(super) fn run(
     let (session, [entry, text]) = args.session.with_words([args.entry.as_deref(), args.text.as_deref()]);
     let path = surroundings.find(&session)?;
     let look = surroundings.open(&session, err)?;
-    let target = look.find_entry(&required(entry, "ENTRY")?)?;
+    let target = look.find_shown_entry(&required(entry, "ENTRY")?)?;
     if let Some((what, of)) = annotated(&look, &target)? {
         return Err(Failure::NoContent { id: target, what, target: of });
     }
@@ -81,6 +81,9 @@ pub(super) fn run(
     } else {
         session.append_context_edit(&target, &replacement(args, text.as_deref())?)?
     };
+    if !args.dry_run {
+        surroundings.note_change("edit-context", &session);
+    }
     surroundings.tell_upgrade(session.take_original().as_deref(), err)?;
     if args.json {
         let mut json = ObjectWriter::new();

@@ -36,7 +36,7 @@ pub(crate) struct ForkArgs {
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Choose the message to fork before on the screen
+    /// Choose the message to fork before on the screen; without SESSION, pick the session there first
     #[cfg(feature = "tui")]
     #[arg(short, long, conflicts_with_all = ["entry", "at", "before", "dry_run", "json"])]
     interactive: bool,
@@ -64,11 +64,12 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [word]) = args.session.with_words([args.entry.as_deref()]);
-    let path = surroundings.find(&session)?;
     #[cfg(feature = "tui")]
     if args.interactive {
+        let path = surroundings.find_unless_picked(&session)?;
         return choose(surroundings, path, out, err);
     }
+    let path = surroundings.find(&session)?;
     let look = surroundings.open(&session, err)?;
     let entry = match &word {
         Some(entry) => look.find_entry(entry)?,
@@ -87,7 +88,7 @@ pub(super) fn run(
 #[cfg(feature = "tui")]
 fn choose(
     surroundings: &Surroundings,
-    path: std::path::PathBuf,
+    path: Option<std::path::PathBuf>,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory};
+use sessile::{Importing, SessionError};
+use tempfile::NamedTempFile;
 
 use crate::Exit;
-use crate::args::{Cli, ListFormat};
+use crate::args::ListFormat;
 use crate::data::ListWriter;
 use crate::failure::Failure;
 use crate::screen::{Line, Screen};
@@ -15,19 +17,25 @@ use crate::surroundings::Surroundings;
 /// Take in session files from elsewhere
 ///
 /// Copies each file, byte for byte, to where the sessions of its working directory are. A session whose id is in the
-/// store already is refused, and then nothing is copied. Prints the path of each copy.
+/// store already is refused, and then nothing is copied; --new-id imports it as a session of its own. Prints the path of
+/// each copy.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile import backup.jsonl
-  $ sessile import --cwd . backup.jsonl --dry-run")]
+  $ sessile import --cwd . backup.jsonl --dry-run
+  $ sessile import backup.jsonl --new-id")]
 pub(crate) struct ImportArgs {
-    /// The session files; standard input is none, because a copy keeps its file's name
+    /// The session files, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
     /// Put them with the sessions of DIR, whatever their headers say
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
+
+    /// Give each session a new id, so that it can be imported beside the one that it is a copy of
+    #[arg(long)]
+    new_id: bool,
 
     /// Tell what would be done, and copy nothing
     #[arg(long)]
@@ -43,17 +51,36 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    if let Some(stream) =
-        args.files.iter().find(|file| [Path::new("-"), Path::new("/dev/stdin")].contains(&file.as_path()))
-    {
-        let what =
-            format!("{} is no file; save it as NAME.jsonl first, because the copy keeps the name", stream.display());
-        return Err(Cli::command().error(ErrorKind::ValueValidation, what).into());
+    let is_stream = |file: &PathBuf| [Path::new("-"), Path::new("/dev/stdin")].contains(&file.as_path());
+    let stream = args.files.iter().any(is_stream).then(received).transpose()?;
+    if stream.is_some() && args.files.len() > 1 {
+        let what = "standard input cannot be imported together with files";
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
     }
-    let files: Vec<PathBuf> = args.files.iter().map(|file| surroundings.directory(Some(file))).collect();
-    let cwd = args.cwd.as_ref().map(|cwd| surroundings.directory(Some(cwd)));
-    let session_dir = surroundings.session_dir();
-    let imports = surroundings.sessions.import(&files, cwd.as_deref(), session_dir.as_deref(), args.dry_run)?;
+    let files: Vec<PathBuf> = match &stream {
+        Some(stream) => vec![stream.path().to_path_buf()],
+        None => args.files.iter().map(|file| surroundings.directory(Some(file))).collect(),
+    };
+    let importing = Importing {
+        cwd: args.cwd.as_ref().map(|cwd| surroundings.directory(Some(cwd))),
+        session_dir: surroundings.session_dir(),
+        new_ids: args.new_id,
+        new_names: stream.is_some(),
+        dry_run: args.dry_run,
+    };
+    let imported = surroundings.sessions.import(&files, &importing);
+    let mut imports = imported.map_err(|error| match error {
+        // The file is ours and temporary; the user knows it as standard input.
+        SessionError::NotASession { .. } if stream.is_some() => {
+            SessionError::NotASession { path: PathBuf::from("standard input") }
+        }
+        error => error,
+    })?;
+    if stream.is_some() {
+        for import in &mut imports {
+            import.from = PathBuf::from("-");
+        }
+    }
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         imports.iter().try_for_each(|import| list.push(import.to_json().raw()))?;
@@ -67,4 +94,11 @@ pub(super) fn run(
     let sessions = if imports.len() == 1 { "session" } else { "sessions" };
     err.print_whole(&Line::new().text(&format!("{} {sessions} {verb}", imports.len())))?;
     Ok(Exit::Done)
+}
+
+/// Standard input as a file that is removed in the end.
+fn received() -> Result<NamedTempFile, Failure> {
+    let mut file = NamedTempFile::with_prefix("sessile-import-").map_err(Failure::NoTemporary)?;
+    std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(Failure::NoTemporary)?;
+    Ok(file)
 }

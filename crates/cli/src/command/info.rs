@@ -86,6 +86,12 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     for child in &details.children {
         row("forked into", &surroundings.short(&child.path.to_string_lossy()))?;
     }
+    if let Some(original) = details.copies.original_of(&info.path) {
+        row("copy of", &surroundings.short(&original.to_string_lossy()))?;
+    }
+    for copy in details.copies.of(&info.path) {
+        row("copied to", &surroundings.short(&copy.to_string_lossy()))?;
+    }
     row("entries", &entries_words(details))?;
     row("tree", &tree_words(details))?;
     for (id, label) in &details.labels {
@@ -100,7 +106,7 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
         row(what, &value)?;
     }
     let estimated = if details.context.usage_tokens > 0.0 { "" } else { ", estimated" };
-    row("context", &format!("{} tokens{estimated}", super::stats::number(details.context.tokens)))?;
+    row("context", &format!("{} tokens{estimated}", crate::measure::number(details.context.tokens)))?;
     if let Some(writer) = &details.writer {
         row("writer", &format!("process {} on {}", writer.pid, writer.host))?;
     }

@@ -14,9 +14,9 @@ use crate::surroundings::Surroundings;
 
 /// Label an entry, or print its label, or list all labels
 ///
-/// The label is appended to the session as pi does it, as an entry that is the leaf from then on: @leaf is then the
-/// label, and @leaf~ the entry before it. `sessile undo` takes it back. Exits with 1 if a label is asked for and there
-/// is none. With --json, the label of an entry is an object {entryId, label?}, a change {dryRun?, changed, change,
+/// The label is appended to the session as an entry, as in pi. @leaf means the last entry that `sessile tree` shows, so
+/// neither a label nor a name that was added last. `sessile undo` takes the label back. Exits with 1 if a label is asked
+/// for and there is none. With --json, the label of an entry is an object {entryId, label?}, a change {dryRun?, changed, change,
 /// entryId?, operation?, original?}, and a list an array of {entryId, label, timestamp?}.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -64,7 +64,7 @@ pub(super) fn run(
     if args.list {
         return list(&session, args, out);
     }
-    let entry = session.find_entry(&required(entry, "ENTRY")?)?;
+    let entry = session.find_shown_entry(&required(entry, "ENTRY")?)?;
     if label.is_none() && !args.clear {
         return show(&session, &entry, args, out, err);
     }

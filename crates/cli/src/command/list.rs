@@ -1,9 +1,11 @@
 //! `sessile list`
 
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use sessile::{Children, ListOptions, Progress, Selection, SessionInfo, SortBy, Who};
+use sessile::{Children, Copies, Family, ListOptions, Progress, Relative, Selection, SessionInfo, SortBy, Who};
 
 use crate::Exit;
 use crate::args::{ListFormat, SpanArgs};
@@ -14,17 +16,27 @@ use crate::progress::{Bar, Unit};
 use crate::screen::{ACCENT, BOLD, DIM, Line, PERSON, Screen};
 use crate::surroundings::Surroundings;
 use crate::table::{self, Column, Row};
+use crate::template::{Filling, Template};
 
 /// List sessions, the most recently active first
 ///
 /// Each has a place, @1, @2 and so on, by which later commands know it. The settings list.columns, list.sort and
-/// list.limit count for people, never for JSON.
+/// list.limit count for people, never for JSON or --format. Lines are cut to the width of a terminal, or to COLUMNS if
+/// that is set, and never in a file or a pipe.
+///
+/// Files that hold the same session, such as a sync conflict or a backup, have [copy] before their title, all but the
+/// original: the one with the name and the directory that pi gave it. In JSON they have copyOf, the path of the original.
 #[derive(Debug, Default, Args)]
-#[command(
-    after_long_help = "Examples:\n  $ sessile --sample list --since 2d\n  $ sessile --sample list --columns age,cost,session --sort cost\n  $ sessile --sample list --tree"
-)]
+#[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
 pub(crate) struct ListArgs {
+    /// List only sessions with each of these words in their name, first message or directory
+    ///
+    /// A word may be any part of them, and case does not matter. The beginning of an id is found too. What was said
+    /// after the first message is found by `sessile search`.
+    #[arg(value_name = "QUERY")]
+    query: Vec<String>,
+
     /// List the sessions of all directories
     ///
     /// With --session-dir, those in that directory whatever directory they belong to. The sample is always listed as a whole.
@@ -62,6 +74,21 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', conflicts_with_all = ["json", "jsonl"])]
     columns: Vec<Column>,
 
+    /// Print a line for each session as this says: a template such as '{id}\t{title}', or tsv
+    ///
+    /// Fields: {id}, {title} (the name, else the first message), {cwd}, {created} and {modified} (ISO 8601, UTC),
+    /// {messages}, {tokens}, {cost} (in dollars), {size} (in bytes), {path}, {name}, {parent} (the path of the session
+    /// it was forked from), {original} (the path of the file that this one is a copy of), {first} (the first message), {place} (@1, @2 and so on). What
+    /// is not known is empty. \t, \n, \r, \0 and \\ are what they are elsewhere, {{ and }} are braces. A newline ends
+    /// each line unless the template ends with one or with \0. White space in a value becomes spaces, and
+    /// control characters become visible; --json has values as they are.
+    ///
+    /// tsv is the fields from id to original, in this order, with tabs between them and without a heading. Later
+    /// versions may add columns at the end.
+    #[arg(long = "format", value_name = "FORMAT", value_parser = Template::parse)]
+    #[arg(conflicts_with_all = ["json", "jsonl", "columns", "paths", "tree", "text"])]
+    template: Option<Template>,
+
     /// Show the path of each file
     #[arg(long)]
     paths: bool,
@@ -71,11 +98,30 @@ pub(crate) struct ListArgs {
     text: bool,
 
     /// List the files that cannot be read as sessions instead, with the reason and what `sessile repair` would do
-    #[arg(long, conflicts_with_all = ["repo", "tree", "named", "children", "since", "until", "sort", "columns", "text"])]
+    #[arg(long, conflicts_with_all = ["repo", "tree", "named", "children", "since", "until", "sort", "columns", "text", "template", "query"])]
     damaged: bool,
 
     #[command(flatten)]
     format: ListFormat,
+}
+
+const EXAMPLES: &str = r"Examples:
+  $ sessile --sample list --since 2d
+  $ sessile --sample list water
+  $ sessile --sample list --columns age,cost,session --sort cost
+  $ sessile --sample list --tree
+  $ sessile --sample list --format '{id}\t{title}'
+  $ sessile --sample list --format tsv";
+
+/// What a list is made of.
+#[derive(Default)]
+pub(super) struct Listed {
+    /// The sessions that are asked for.
+    pub(super) sessions: Vec<SessionInfo>,
+    /// Which files are copies of others, also of those that are not asked for.
+    copies: Copies,
+    /// All sessions of the place; only if it matters what was left out.
+    everything: Vec<SessionInfo>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -105,7 +151,12 @@ impl ListArgs {
 
     /// Whether some sessions are left out because of what they are.
     fn is_filtered(&self) -> bool {
-        self.named || self.children != ChildrenArg::Show || self.span.is_given()
+        self.named || self.children != ChildrenArg::Show || self.span.is_given() || !self.query.is_empty()
+    }
+
+    /// Whether the list is for people, not for programs.
+    fn is_for_people(&self) -> bool {
+        self.format.layout().is_none() && self.template.is_none()
     }
 
     fn selection(&self, surroundings: &Surroundings) -> Result<Selection, Failure> {
@@ -115,7 +166,7 @@ impl ListArgs {
             ChildrenArg::Only => Children::Only,
         };
         let settings = &surroundings.settings;
-        let is_for_people = self.format.layout().is_none();
+        let is_for_people = self.is_for_people();
         let set = || SortArg::from_str(settings.list_sort(), false).ok().filter(|_| is_for_people);
         let sort = match self.sort.or_else(set).unwrap_or_default() {
             SortArg::Recent => SortBy::Recent,
@@ -128,7 +179,9 @@ impl ListArgs {
         let set = || settings.list_limit().filter(|_| is_for_people);
         let limit = self.limit.or_else(set).filter(|limit| *limit > 0);
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
-        Ok(Selection { named: self.named, children, since, until, sort, limit })
+        // Words in quotes come as one, and mean the same.
+        let words = self.query.iter().flat_map(|query| query.split_whitespace()).map(str::to_owned).collect();
+        Ok(Selection { words, named: self.named, children, since, until, sort, limit })
     }
 
     /// Which columns are shown: those that are asked for, else those that are set, else the usual ones.
@@ -157,12 +210,12 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let mut skipped = Vec::new();
-    let sessions = find_noting(surroundings, args, &mut skipped, err)?;
+    let listed = find_noting(surroundings, args, &mut skipped, err)?;
     if args.damaged {
         return list_damaged(surroundings, args, &skipped, out, err);
     }
-    let shown = print_sessions(surroundings, args, &sessions, out, err);
-    if args.format.layout().is_none() && !skipped.is_empty() {
+    let shown = print_sessions(surroundings, args, &listed, out, err);
+    if args.is_for_people() && !skipped.is_empty() {
         // What goes to standard error is for people, who may not be there.
         drop(err.print_whole(&say_skipped(surroundings, args, skipped.len())));
     }
@@ -172,16 +225,17 @@ pub(super) fn run(
 fn print_sessions(
     surroundings: &Surroundings,
     args: &ListArgs,
-    sessions: &[SessionInfo],
+    listed: &Listed,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    match args.format.layout() {
-        Some(layout) => print_data(sessions, args.text, layout, out)?,
-        None if sessions.is_empty() => {}
-        None => print_table(surroundings, args, sessions, out)?,
+    match (args.format.layout(), &args.template) {
+        (Some(layout), _) => print_data(listed, args.text, layout, out)?,
+        (None, Some(template)) => print_lines(surroundings, listed, template, out)?,
+        (None, None) if listed.sessions.is_empty() => {}
+        (None, None) => print_table(surroundings, args, listed, out)?,
     }
-    if !sessions.is_empty() {
+    if !listed.sessions.is_empty() {
         return Ok(Exit::Done);
     }
     let is_wide = args.all || args.repo;
@@ -240,27 +294,26 @@ fn list_damaged(
 pub(super) fn print_table(
     surroundings: &Surroundings,
     args: &ListArgs,
-    sessions: &[SessionInfo],
+    listed: &Listed,
     out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
+    let sessions = &listed.sessions;
     let is_whole = args.selection(surroundings)? == Selection::default() && !args.tree && !args.repo;
     let columns = args.columns(surroundings, is_whole);
     let mut rows: Vec<Row<'_>> = sessions.iter().map(|session| Row::of(surroundings, session)).collect();
+    for row in &mut rows {
+        let is_copy = row.session.is_some_and(|session| listed.copies.original_of(&session.path).is_some());
+        row.remark = if is_copy { "[copy] ".to_owned() } else { String::new() };
+    }
     if args.repo {
         add_branches(surroundings, sessions, &mut rows);
     }
     if args.tree {
-        rows = drawn(surroundings, sessions, rows);
+        rows = drawn(surroundings, args, listed, rows)?;
     }
     table::print(surroundings, out, &rows, &columns, args.paths)?;
-    note_places(surroundings, rows.iter().filter_map(|row| row.session));
+    surroundings.note_places(rows.iter().filter_map(|row| Some(row.session?.path.as_path())));
     Ok(())
-}
-
-/// Notes which session has which place, for later commands. Not being able to is no reason not to list.
-pub(super) fn note_places<'s>(surroundings: &Surroundings, sessions: impl Iterator<Item = &'s SessionInfo>) {
-    let dir = surroundings.session_dir();
-    drop(surroundings.sessions.note_list(sessions.map(|session| session.path.as_path()), dir.as_deref()));
 }
 
 /// Adds the branch that is checked out to each directory.
@@ -274,37 +327,79 @@ fn add_branches(surroundings: &Surroundings, sessions: &[SessionInfo], rows: &mu
     }
 }
 
-/// Rows in the order of families, each behind a drawing of its descent.
-fn drawn<'r>(surroundings: &Surroundings, sessions: &'r [SessionInfo], rows: Vec<Row<'r>>) -> Vec<Row<'r>> {
+/// Rows in the order of families, each after a drawing of its descent. What a session was forked from has a row as
+/// well, also if it is not in the list.
+fn drawn<'r>(
+    surroundings: &Surroundings,
+    args: &ListArgs,
+    listed: &'r Listed,
+    rows: Vec<Row<'r>>,
+) -> Result<Vec<Row<'r>>, Failure> {
+    let place_of: HashMap<&Path, usize> =
+        listed.sessions.iter().enumerate().map(|(place, session)| (session.path.as_path(), place)).collect();
+    let place_in_list = |who: &Who, all: &[SessionInfo]| match who {
+        Who::Listed(place) => place_of.get(all[*place].path.as_path()).copied(),
+        Who::Missing(_) => None,
+    };
+    let is_in_scope: HashSet<&Path> = listed.everything.iter().map(|session| session.path.as_path()).collect();
+    let families_of = |all: &[SessionInfo]| {
+        let mut families = surroundings.sessions.families(all);
+        families.retain(|family| family.members.iter().any(|member| place_in_list(&member.who, all).is_some()));
+        families
+    };
+    let mut all = Cow::Borrowed(&listed.everything);
+    let mut families = families_of(&all);
+    let is_missing = |member: &Relative| matches!(member.who, Who::Missing(_));
+    if !args.all && families.iter().flat_map(|family| &family.members).any(is_missing) {
+        // What is not in this directory may be in another one.
+        let dir = surroundings.session_dir();
+        all = Cow::Owned(surroundings.sessions.list_all(dir.as_deref(), &mut ListOptions::default())?);
+        families = families_of(&all);
+    }
+    // The order of the list counts for families as well: by the first of their members in it.
+    families.sort_by_key(|family| family.members.iter().filter_map(|member| place_in_list(&member.who, &all)).min());
     let mut rows: Vec<Option<Row<'_>>> = rows.into_iter().map(Some).collect();
     let mut drawn = Vec::new();
-    let mut families = surroundings.sessions.families(sessions);
-    // The order of the list counts for families as well: by the first of their members in it.
-    families.sort_by_key(|family| {
-        let listed = family.members.iter().filter_map(|member| match member.who {
-            Who::Listed(place) => Some(place),
-            Who::Missing(_) => None,
-        });
-        listed.min()
-    });
     for family in families {
-        for member in family.members {
+        let is_needed = ancestors_and_self(&family, |who| place_in_list(who, &all).is_some());
+        for (member, _) in family.members.iter().zip(is_needed).filter(|(_, is_needed)| *is_needed) {
             let before = match member.depth.checked_sub(1) {
                 None => String::new(),
                 // Deeper than this nobody sees the title any more.
                 Some(n_above) => "  ".repeat(n_above.min(MOST_DRAWN)) + "└ ",
             };
-            let row = match member.who {
-                Who::Listed(place) => rows[place].take(),
-                Who::Missing(path) => {
-                    let place = surroundings.short(&path.to_string_lossy());
-                    Some(Row { session: None, before: String::new(), place })
+            let row = match (place_in_list(&member.who, &all), &member.who) {
+                (Some(place), _) => rows[place].take(),
+                (None, Who::Listed(place)) => {
+                    let session = &all[*place];
+                    let title = session.name.as_ref().unwrap_or(&session.first_message).to_str();
+                    let place = surroundings.short(&session.cwd);
+                    Some(Row::absent(if is_in_scope.contains(session.path.as_path()) {
+                        format!("(filtered out: {})", title.trim())
+                    } else {
+                        format!("(in {place}: {})", title.trim())
+                    }))
+                }
+                (None, Who::Missing(path)) => {
+                    Some(Row::absent(format!("(not here: {})", surroundings.short(&path.to_string_lossy()))))
                 }
             };
             drawn.extend(row.map(|row| Row { before, ..row }));
         }
     }
-    drawn
+    Ok(drawn)
+}
+
+/// Which members of a family are wanted, or have a descendant that is.
+fn ancestors_and_self(family: &Family, is_wanted: impl Fn(&Who) -> bool) -> Vec<bool> {
+    let mut is_needed: Vec<bool> = family.members.iter().map(|member| is_wanted(&member.who)).collect();
+    // Each member comes before what was forked from it.
+    for place in (0..family.members.len()).rev() {
+        if let Some(parent) = family.members[place].parent.filter(|_| is_needed[place]) {
+            is_needed[parent] = true;
+        }
+    }
+    is_needed
 }
 
 /// How many generations are drawn.
@@ -316,6 +411,15 @@ pub(super) fn find(
     args: &ListArgs,
     err: &mut Screen<'_>,
 ) -> Result<Vec<SessionInfo>, Failure> {
+    Ok(find_noting(surroundings, args, &mut Vec::new(), err)?.sessions)
+}
+
+/// The same with what a table shows besides.
+pub(super) fn find_listed(
+    surroundings: &Surroundings,
+    args: &ListArgs,
+    err: &mut Screen<'_>,
+) -> Result<Listed, Failure> {
     find_noting(surroundings, args, &mut Vec::new(), err)
 }
 
@@ -325,7 +429,7 @@ fn find_noting(
     args: &ListArgs,
     skipped: &mut Vec<PathBuf>,
     err: &mut Screen<'_>,
-) -> Result<Vec<SessionInfo>, Failure> {
+) -> Result<Listed, Failure> {
     let selection = args.selection(surroundings)?;
     let dir = surroundings.session_dir();
     let mut bar = Bar::new(Unit::Sessions);
@@ -341,9 +445,33 @@ fn find_noting(
         surroundings.sessions.list(surroundings.cwd(), dir.as_deref(), &mut options)
     };
     bar.clear(err);
-    let mut found = found?;
-    selection.apply(&mut found);
-    Ok(found)
+    let mut sessions = found?;
+    let copies = Copies::among(&sessions);
+    let everything = if args.tree { sessions.clone() } else { Vec::new() };
+    selection.apply(&mut sessions);
+    Ok(Listed { sessions, copies, everything })
+}
+
+/// Says that there are no sessions at all, where they would be, and what to do about it.
+pub(super) fn say_empty_store(surroundings: &Surroundings, err: &mut Screen<'_>) -> std::io::Result<()> {
+    let root = || sessile::sessions_root(surroundings.sessions.environment());
+    let dir = surroundings.session_dir().unwrap_or_else(root);
+    err.print_whole(&Line::new().text("there are no sessions yet"))?;
+    for (command, what) in [
+        (
+            "pi",
+            &*format!(
+                "starts one in the project you are in; its file goes to {}",
+                surroundings.short(&dir.to_string_lossy())
+            ),
+        ),
+        ("sessile new", "starts an empty one for this directory"),
+        ("sessile import FILE", "copies one from elsewhere"),
+        ("sessile --sample", "shows a made-up store to try everything on"),
+    ] {
+        err.print_whole(&Line::new().text("  ").styled(BOLD, command).pad(24).text(what))?;
+    }
+    Ok(())
 }
 
 /// Says that there are no sessions where a command looks for them, and where else it could.
@@ -370,9 +498,8 @@ pub(super) fn say_no_sessions(
             format!("no sessions for {cwd} in {}", dir.display()),
             format!("add --all to {command} those of other directories as well"),
         ),
-        None if is_wide || is_sample => {
-            ("no sessions found".to_owned(), "`sessile --sample` shows a made-up store".to_owned())
-        }
+        None if is_wide && !is_sample => return say_empty_store(surroundings, err),
+        None if is_sample => ("no sessions found".to_owned(), String::new()),
         None => (
             format!("no sessions for {cwd}"),
             format!("`sessile {command} --all` is about all directories, `sessile --sample` shows a made-up store"),
@@ -399,10 +526,28 @@ fn root_hint(surroundings: &Surroundings, command: &str, dir: &Path) -> String {
     }
 }
 
-fn print_data(sessions: &[SessionInfo], texts: bool, layout: Layout, out: &mut Screen<'_>) -> Result<(), Failure> {
+fn print_data(listed: &Listed, texts: bool, layout: Layout, out: &mut Screen<'_>) -> Result<(), Failure> {
     let mut list = ListWriter::new(out.data(), layout);
-    for session in sessions {
-        list.push(session.to_json(texts).raw())?;
+    for session in &listed.sessions {
+        list.push(session.to_json_beside(texts, &listed.copies).raw())?;
     }
     Ok(list.finish()?)
+}
+
+/// Prints a line for each session, for scripts.
+fn print_lines(
+    surroundings: &Surroundings,
+    listed: &Listed,
+    template: &Template,
+    out: &mut Screen<'_>,
+) -> Result<(), Failure> {
+    let data = out.data();
+    for (place, session) in (1..).zip(&listed.sessions) {
+        let original = listed.copies.original_of(&session.path);
+        data.write_all(template.fill(&Filling { session, place, original }).as_bytes())?;
+    }
+    if template.has_places() {
+        surroundings.note_places(listed.sessions.iter().map(|session| session.path.as_path()));
+    }
+    Ok(())
 }

@@ -93,7 +93,7 @@ fn print(
         number => format!("{number} sessions"),
     };
     let words = match &moved.operation {
-        Some(id) => format!("{sessions} moved; `sessile undo {id}` moves back"),
+        Some(id) => format!("{sessions} moved; `{} undo {id}` moves back", surroundings.program()),
         None => format!("{sessions} would be moved; nothing was changed"),
     };
     Ok(out.print_whole(&Line::new().text(&words))?)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sessile::json::ObjectWriter;
-use sessile::{Begin, Begun, Handlers, SessionHost, SessionManager};
+use sessile::{Begin, Begun, Handlers, OperationKind, SessionHost, SessionManager};
 
 use crate::Exit;
 use crate::data::write_value;
@@ -69,7 +69,10 @@ pub(super) fn run(
     let mut begun = if args.dry_run {
         surroundings.sessions.clone().telling(Handlers::new()).begin(&choice)?
     } else {
-        let (host, is_new) = SessionHost::begin_session(surroundings.sessions.clone(), &choice)?;
+        let (host, is_new) = {
+            let sessions = surroundings.sessions.clone().noting_new_files_as(OperationKind::New);
+            SessionHost::begin_session(sessions, &choice)?
+        };
         Begun { session: host.into_session(), is_new }
     };
     let original = begun.session.take_original();

@@ -15,9 +15,9 @@ pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut S
     if surroundings.sample().is_some() {
         return demonstrate(surroundings, out, err);
     }
-    let sessions = list::find(surroundings, &ListArgs::default(), err)?;
-    if !sessions.is_empty() {
-        list::print_table(surroundings, &ListArgs::default(), &sessions, out)?;
+    let listed = list::find_listed(surroundings, &ListArgs::default(), err)?;
+    if !listed.sessions.is_empty() {
+        list::print_table(surroundings, &ListArgs::default(), &listed, out)?;
         return Ok(Exit::Done);
     }
     let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
@@ -29,11 +29,11 @@ pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut S
 /// The list of the sample, and the tree of its richest session.
 fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     let Some(store) = sample.sample() else { return Ok(Exit::Nothing) };
-    let sessions = list::find(sample, &ListArgs::default(), err)?;
-    heading(out, &format!("{} made-up sessions", sessions.len()))?;
-    list::print_table(sample, &ListArgs::default(), &sessions, out)?;
+    let listed = list::find_listed(sample, &ListArgs::default(), err)?;
+    heading(out, &format!("{} made-up sessions", listed.sessions.len()))?;
+    list::print_table(sample, &ListArgs::default(), &listed, out)?;
     out.blank()?;
-    let place = sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
+    let place = listed.sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
     heading(out, &format!("the tree of @{place}; • leads to its end; a [label] stands before its entry"))?;
     let session = sample.sessions.open_existing(&store.richest)?;
     tree::draw(&session, &Choice::usual(), &Clock::new(sample), out)?;

@@ -3,20 +3,21 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use sessile::{Pruned, Pruning};
+use sessile::{PruneScope, Pruned, Pruning};
 
 use crate::Exit;
 use crate::data::write_value;
 use crate::failure::Failure;
-use crate::measure::{bytes, duration_ms, noun, size_words};
-use crate::screen::{DIM, Line, NAMED, PLAIN, Screen};
+use crate::measure::{ShortIds, bytes, duration_ms, noun, size_words};
+use crate::screen::{ACCENT, DIM, Line, NAMED, PLAIN, Screen};
 use crate::surroundings::Surroundings;
 use crate::table::age;
 
 /// Move sessions that nobody uses any more to the trash
 ///
-/// Says which; with --apply it does it. What counts is when somebody last used any session of a family, that is a
-/// session and all that was forked from it. Sessions with a name or with labels stay unless told otherwise, and of
+/// Of the sessions of this directory, as in a list, or of more with --repo and --all. Says which; with --apply it does
+/// it. What counts is when somebody last used any session of a family, that is a
+/// session and all that was forked from it, wherever they are. Sessions with a name or with labels stay unless told otherwise, and of
 /// those chosen by size or number alone, families used in the last seven days. What was pruned is written down in
 /// prune.jsonl in the state directory, and `sessile undo` brings it back. The disk has its room back when the trash is
 /// emptied. Exits with 1 if there is nothing to prune.
@@ -24,7 +25,7 @@ use crate::table::age;
 #[command(group(ArgGroup::new("criterion").required(true).multiple(true).args(["older_than", "larger_than", "keep"])))]
 #[command(after_long_help = "Examples:
   $ sessile prune --older-than 2d
-  $ sessile prune --older-than 2d --larger-than 900 --apply
+  $ sessile prune --all --older-than 2d --larger-than 900 --apply
   $ sessile prune --older-than 1d --keep 2 --named")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct PruneArgs {
@@ -36,7 +37,7 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     larger_than: Option<u64>,
 
-    /// Spare the N families that were used last
+    /// Spare the N families that were used last, of those with a session among them
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
 
@@ -48,8 +49,16 @@ pub(crate) struct PruneArgs {
     #[arg(long)]
     labelled: bool,
 
-    /// Only sessions of this directory
-    #[arg(long, value_name = "DIR")]
+    /// Sessions of all directories
+    #[arg(long)]
+    all: bool,
+
+    /// Sessions of all worktrees of this repository
+    #[arg(long, conflicts_with = "all")]
+    repo: bool,
+
+    /// Sessions of DIR instead of this directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "repo"])]
     cwd: Option<PathBuf>,
 
     /// Do it
@@ -77,42 +86,55 @@ pub(super) fn run(
         keep: args.keep,
         named: args.named,
         labelled: args.labelled,
-        cwd: args.cwd.as_ref().map(|cwd| surroundings.directory(Some(cwd))),
+        scope: args.scope(surroundings),
         session_dir: surroundings.session_dir(),
     };
     let pruned = surroundings.sessions.prune(&pruning, args.apply)?;
     if args.json {
         write_value(out.data(), &pruned.to_json())?;
     } else {
-        print(surroundings, &pruned, out, err)?;
+        print(surroundings, args, &pruned, out, err)?;
     }
     Ok(if pruned.sessions.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
+impl PruneArgs {
+    /// The same sessions that a list has with the same words.
+    fn scope(&self, surroundings: &Surroundings) -> PruneScope {
+        let is_sample = surroundings.sample().is_some() && !surroundings.has_given_dir();
+        match &self.cwd {
+            Some(cwd) => PruneScope::Cwd(surroundings.directory(Some(cwd))),
+            None if self.repo => PruneScope::Project(surroundings.cwd()),
+            None if self.all || is_sample => PruneScope::All,
+            None => PruneScope::Cwd(surroundings.cwd()),
+        }
+    }
+}
+
 fn print(
     surroundings: &Surroundings,
+    args: &PruneArgs,
     pruned: &Pruned,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<(), Failure> {
     let now = surroundings.now_ms();
+    let ids = ShortIds::among(pruned.sessions.iter().map(|(session, _)| session.id.as_str()));
     for (session, last_used) in &pruned.sessions {
         let title = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
         let style = if session.name.is_some() { NAMED } else { PLAIN };
         let start = Line::new().right(5, DIM, &age(now, *last_used)).right(16, DIM, &size_words(session.size));
-        out.print(
-            start
-                .text("  ")
-                .styled(style, title.trim())
-                .styled(DIM, &format!("  {}", surroundings.short(&session.cwd))),
-        )?;
+        let start = start.text("  ").styled(DIM, &ids.of(&session.id)).pad(18 + ids.width());
+        let place = format!("  {}", surroundings.short(&session.cwd));
+        out.print(start.text("  ").styled(style, title.trim()).styled(DIM, &place))?;
     }
     let (n_sessions, size) = (pruned.sessions.len(), size_words(pruned.size()));
     let sessions = if n_sessions == 1 { "1 session".to_owned() } else { format!("{n_sessions} sessions") };
     let words = match &pruned.operation {
         Some(id) => {
             let them = noun(n_sessions, "it", "them");
-            format!("{sessions}, {size}, moved to the trash; `sessile undo {id}` brings {them} back")
+            let program = surroundings.program();
+            format!("{sessions}, {size}, moved to the trash; `{program} undo {id}` brings {them} back")
         }
         None if n_sessions == 0 => "nothing to prune".to_owned(),
         None => format!("{sessions}, {size}, would be moved to the trash; --apply does it"),
@@ -123,5 +145,12 @@ fn print(
     };
     // What is there is data, and that there is nothing is a remark.
     let line = Line::new().text(&words).styled(DIM, &kept);
-    Ok(if n_sessions == 0 { err.print_whole(&line) } else { out.print_whole(&line) }?)
+    if n_sessions > 0 {
+        return Ok(out.print_whole(&line)?);
+    }
+    err.print_whole(&line)?;
+    if pruned.kept.is_empty() && matches!(args.scope(surroundings), PruneScope::Cwd(_)) {
+        err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" --all is about the sessions of all directories"))?;
+    }
+    Ok(())
 }

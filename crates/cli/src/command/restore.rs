@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen};
 use crate::surroundings::Surroundings;
 use crate::table::age;
+use crate::titles::Titles;
 
 /// Bring a deleted session back from the trash
 ///
@@ -22,7 +23,7 @@ use crate::table::age;
   $ sessile restore 019a73 --dry-run")]
 pub(crate) struct RestoreArgs {
     /// The session: its id or the beginning of it, its old path, or its file's name
-    #[arg(value_name = "SESSION", required_unless_present = "list")]
+    #[arg(value_name = "DELETED", required_unless_present = "list")]
     session: Option<String>,
 
     /// List what can be brought back, the last deleted first
@@ -51,6 +52,9 @@ pub(super) fn run(surroundings: &Surroundings, args: &RestoreArgs, out: &mut Scr
     }
     let path = surroundings.short(&restored.session.path.to_string_lossy());
     let words = if args.dry_run { "would be brought back" } else { "is back" };
+    let file = if args.dry_run { &restored.place.file } else { &restored.session.path };
+    let titles = Titles::of_files(surroundings, [(&restored.session, file.as_path())]);
+    out.print(titles.put_after(Line::new(), &restored.session))?;
     out.print_whole(&Line::new().text(&format!("{path} {words}")))?;
     Ok(Exit::Done)
 }
@@ -63,10 +67,10 @@ fn list(surroundings: &Surroundings, args: &RestoreArgs, out: &mut Screen<'_>) -
         list.finish()?;
     } else {
         let now = surroundings.now_ms();
+        let titles = Titles::of_files(surroundings, found.iter().map(|it| (&it.session, it.place.file.as_path())));
         for it in &found {
-            let path = surroundings.short(&it.session.path.to_string_lossy());
-            let start = Line::new().right(5, DIM, &age(now, it.time)).text("  ").styled(DIM, &it.session.id);
-            out.print_whole(&start.text("  ").text(&path))?;
+            let start = Line::new().right(5, DIM, &age(now, it.time)).text("  ");
+            out.print(titles.put_after(start, &it.session))?;
         }
     }
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Done })

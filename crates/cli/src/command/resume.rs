@@ -6,6 +6,7 @@ use std::process::Command;
 use clap::{Args, ValueEnum, ValueHint};
 
 use crate::Exit;
+use crate::command::list::say_empty_store;
 use crate::failure::Failure;
 use crate::interactive;
 use crate::screen::{Line, Screen};
@@ -71,6 +72,10 @@ pub(super) fn run(
         })?;
         return Ok(Exit::Done);
     }
+    if surroundings.is_store_empty()? {
+        drop(say_empty_store(surroundings, err));
+        return Ok(Exit::Nothing);
+    }
     let ui = interactive::ui(surroundings, out, err).with_current(args.current.clone());
     let picked = ui.pick(args.all, &args.query.join(" "))?;
     match picked {
@@ -96,11 +101,22 @@ fn go_on(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Resu
     }
     crate::interrupt::outlive();
     let ended = command.status().map_err(|source| Failure::NotRun { line: line.to_owned(), source })?;
+    if ended.code() == Some(NOT_FOUND) {
+        return Err(Failure::NoProgram { program: program_of(line) });
+    }
     if !ended.success() {
         err.print_whole(&Line::new().text(&format!("`{line}` ended with {ended}")))?;
         return Ok(Exit::Error);
     }
     Ok(Exit::Done)
+}
+
+/// What a shell ends with if there is no such program.
+const NOT_FOUND: i32 = 127;
+
+/// The program that a command line names, without what is set for it.
+fn program_of(line: &str) -> String {
+    line.split_whitespace().find(|word| !word.contains('=')).unwrap_or(line).to_owned()
 }
 
 /// The command with the first argument of the shell where the path goes.
@@ -119,5 +135,11 @@ mod tests {
         assert_eq!(with_path("pi --session {path}"), "pi --session \"$1\"");
         assert_eq!(with_path("x '{path}' \"{path}\""), "x \"$1\" \"$1\"");
         assert_eq!(with_path("code"), "code \"$1\"");
+    }
+
+    #[test]
+    fn the_program_is_the_first_word() {
+        assert_eq!(program_of("pi --session {path}"), "pi");
+        assert_eq!(program_of("A=b /opt/pi {path}"), "/opt/pi");
     }
 }

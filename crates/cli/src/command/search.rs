@@ -8,16 +8,19 @@ use clap::{ArgAction, Args};
 use sessile::text::filter::Filter;
 use sessile::text::query::{BadQuery, Query};
 use sessile::text::texts::DocumentKind;
-use sessile::{Backlog, IndexOptions, OnPath, SearchOptions, SearchResult, SearchScope, Updated, Upkeep};
+use sessile::{
+    Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, SessionError, Sessions,
+    Updated, Upkeep,
+};
 
 use super::list::{ListArgs, say_no_sessions};
 use crate::Exit;
 use crate::args::{ListFormat, SpanArgs};
 use crate::data::{Layout, ListWriter};
 use crate::failure::Failure;
-use crate::hits::print_hits;
+use crate::hits::{distinct, print_hits};
 use crate::interrupt::on_interrupt;
-use crate::measure::size_words;
+use crate::measure::{noun, size_words};
 use crate::progress::{Meter, Unit};
 use crate::screen::{ACCENT, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
@@ -25,8 +28,9 @@ use crate::surroundings::Surroundings;
 /// Find what was said, done or named in sessions
 ///
 /// All words must occur in one entry, in any order; case does not matter. "Two words" in quotes stand side by side,
-/// word* is the beginning of one, and re: makes the rest a regular expression. Identifiers are found by their parts or
-/// as a whole, words in Chinese, Japanese and Korean from two characters on.
+/// word* is the beginning of a word, *word* any part of one, and re: makes the rest a regular expression. Identifiers
+/// are found by their parts or as a whole, words in Chinese, Japanese and Korean from two characters on. Sessions with
+/// hits get places, @1, @2 and so on, by which later commands know them.
 ///
 /// Every branch is searched: names, labels, messages, tool calls, results and summaries. The best hits come first;
 /// newer ones are better.
@@ -47,7 +51,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Print so many hits at most
+    /// Print so many hits at most; what forks have copied counts once, except in JSON, which has all copies
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
 
@@ -145,7 +149,7 @@ pub(super) fn run(
     let query = Query::parse(&args.query.join(" ")).map_err(|error| unreadable(&error))?;
     let project = args.repo.then(|| sessions.project_of(surroundings.cwd()));
     let is_ours = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
-    let options = SearchOptions {
+    let mut options = SearchOptions {
         admits: is_ours.as_ref().map(|is_ours| is_ours as _),
         scope,
         filter: filter(surroundings, args)?,
@@ -160,7 +164,14 @@ pub(super) fn run(
         cancel,
         ..SearchOptions::default()
     };
-    let result = meter.watch(Unit::Bytes, err, || sessions.search(&query, &options))?;
+    let is_for_people = !args.sessions && args.format.layout().is_none();
+    let result = meter.watch(Unit::Bytes, err, || {
+        if is_for_people {
+            search_for_people(sessions, &query, &mut options)
+        } else {
+            sessions.search(&query, &options)
+        }
+    })?;
     print(surroundings, args, &result, out)?;
     // For a regular expression everything is read, whatever is indexed.
     if result.unindexed_bytes > MUCH && args.format.layout().is_none() && matches!(query, Query::Clauses(_)) {
@@ -173,8 +184,48 @@ pub(super) fn run(
     if args.format.layout().is_none() && args.session.is_none() {
         // What goes to standard error is for people, who may not be there.
         drop(say_nothing_found(surroundings, args, err)?);
+        if let Some(inside) = inside_words(&args.query.join(" "))
+            && let Ok(wider) = Query::parse(&inside)
+        {
+            let found = meter.watch(Unit::Bytes, err, || sessions.search(&wider, &options))?;
+            let entries = noun(found.hits.len(), "entry has", "entries have");
+            let what = format!(" {} {entries} it inside longer words: `sessile search '{inside}'`", found.hits.len());
+            if !found.hits.is_empty() {
+                drop(err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what)));
+            }
+        }
     }
     Ok(Exit::Nothing)
+}
+
+/// A query for the same words as parts of longer ones; none if it is more than plain words.
+fn inside_words(query: &str) -> Option<String> {
+    let is_plain = |word: &str| word.chars().all(char::is_alphanumeric);
+    let words: Vec<&str> = query.split_whitespace().collect();
+    (!words.is_empty() && words.iter().all(|word| is_plain(word)))
+        .then(|| words.iter().map(|word| format!("*{word}*")).collect::<Vec<_>>().join(" "))
+}
+
+/// Searches for as many hits as are wanted without copies of them in forks, and for all copies of those.
+fn search_for_people(
+    sessions: &Sessions,
+    query: &Query,
+    options: &mut SearchOptions<'_>,
+) -> Result<SearchResult, SessionError> {
+    let wanted = options.limit;
+    loop {
+        let result = sessions.search(query, options)?;
+        let is_all = result.hits.len() < options.limit;
+        // Copies have the score of what they are copies of, so they come before all that have less.
+        let last = wanted.checked_sub(1).and_then(|last| distinct(&result.hits).nth(last));
+        let is_enough = |hit: &SearchHit| result.hits.last().is_some_and(|worst| worst.score < hit.score);
+        if is_all || wanted == 0 || last.is_some_and(is_enough) {
+            return Ok(result);
+        }
+        options.limit = options.limit.saturating_mul(4);
+        // The index is up to date by now.
+        options.upkeep = Upkeep::Never;
+    }
 }
 
 /// What an update did, in one line.
@@ -296,7 +347,7 @@ fn print(
             }
             Ok(())
         }
-        None => Ok(print_hits(surroundings, &result.hits, out)?),
+        None => Ok(print_hits(surroundings, &result.hits, args.limit, out)?),
     }
 }
 

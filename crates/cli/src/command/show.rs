@@ -30,7 +30,7 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "ENTRY", conflicts_with = "branch")]
     entry: Option<String>,
 
-    /// Read it on the screen: search, jump, fold, follow what is written
+    /// Read it on the screen: search, jump, fold, follow what is written; without SESSION, pick it there first
     #[cfg(feature = "tui")]
     #[arg(short, long, conflicts_with_all = ["entry", "branch", "full", "thinking", "times", "images", "json", "jsonl"])]
     pub(super) interactive: bool,
@@ -83,7 +83,7 @@ pub(super) fn run(
     let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
     #[cfg(feature = "tui")]
     if args.interactive {
-        let path = surroundings.find(&session)?;
+        let path = surroundings.find_unless_picked(&session)?;
         let failure = crate::interactive::ui(surroundings, out, err).read(path)?;
         return failure.map_or(Ok(Exit::Done), |what| Err(Failure::NotShown { what }));
     }

@@ -15,10 +15,11 @@ use crate::clock::Clock;
 use crate::data;
 use crate::facts::fact;
 use crate::failure::Failure;
+use crate::groups::{self, GroupTable, Plot};
 use crate::interrupt::on_interrupt;
-use crate::measure::noun;
+use crate::measure::{Money, money, noun, number};
 use crate::progress::{Meter, Unit};
-use crate::screen::{DIM, Line, PLAIN, Screen, clean, columns};
+use crate::screen::Screen;
 use crate::surroundings::{Surroundings, warn};
 
 /// Count what sessions took: messages, tools, tokens and money
@@ -28,8 +29,11 @@ use crate::surroundings::{Surroundings, warn};
 /// What was copied into a fork is counted once. Sessions that were forked from one another, and copies of one session,
 /// are counted together: an entry with an id and time that was met in an older one of them adds nothing. Of a single
 /// SESSION everything in its file is counted, as pi does, and what it was forked with is told beside it.
+///
+/// With --since or --until, only entries of that time are counted, and the sessions that have some.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -42,16 +46,35 @@ pub(crate) struct StatsArgs {
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Show what each of these took
-    #[arg(long, value_name = "WHAT")]
-    by: Option<By>,
+    /// Show what each of these took; of two with a comma between them, such as week,project, each pair
+    ///
+    /// Days, weeks and months are those of your clock. Weeks are those of ISO 8601: they begin on Monday. Of model and
+    /// tool together, only calls are counted, because results do not name a model.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    by: Vec<By>,
 
     #[command(flatten)]
     span: SpanArgs,
 
+    /// Draw bars of what each of these cost, or took; auto is on terminals
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    plot: Plot,
+
     /// Print JSON: an object of counts, tokens and cost, and of groups
+    ///
+    /// The keys of each group are key, or keys if there are two kinds of groups; by says which kinds they are.
     #[arg(long)]
     json: bool,
+
+    /// Print CSV: a heading, and a row for each group, or one for everything
+    ///
+    /// First come the keys of the group, named as in --by; of sessions also the columns id and path. Then sessions,
+    /// messages, `user_messages`, `assistant_messages`, `tool_calls`, `tool_errors`, `input_tokens`, `output_tokens`,
+    /// `cache_read_tokens`, `cache_write_tokens`, tokens, cost. What was not counted is empty: calls are counted by
+    /// model, tool and time alone. Texts are quoted as RFC 4180 says; one that a spreadsheet would take for a formula
+    /// begins with an apostrophe.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -60,15 +83,40 @@ Examples:
   $ sessile stats --all
   $ sessile stats --all --by model
   $ sessile stats --all --by day --since 2025-11-01
+  $ sessile stats --all --by week,project
+  $ sessile stats --all --by month --csv
   $ sessile stats --all --by tool --json";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum By {
+    /// The model that answered
     Model,
+    /// The day
     Day,
+    /// The week
+    Week,
+    /// The month
+    Month,
+    /// The repository, or else the directory
     Project,
+    /// The tool
     Tool,
+    /// The session
     Session,
+}
+
+impl By {
+    fn grouping(self) -> Grouping {
+        match self {
+            Self::Model => Grouping::Model,
+            Self::Day => Grouping::Day,
+            Self::Week => Grouping::Week,
+            Self::Month => Grouping::Month,
+            Self::Project => Grouping::Project,
+            Self::Tool => Grouping::Tool,
+            Self::Session => Grouping::Session,
+        }
+    }
 }
 
 pub(super) fn run(
@@ -78,7 +126,7 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let is_one = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
-    let is_chosen = args.all || args.repo || args.by.is_some() || args.span.is_given();
+    let is_chosen = args.all || args.repo || !args.by.is_empty() || args.span.is_given();
     if is_one && is_chosen {
         let what = "a SESSION is counted as a whole; --all, --repo, --by, --since and --until go without one";
         return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
@@ -90,8 +138,11 @@ pub(super) fn run(
         let stats = surroundings.sessions.session_stats(&path, &relatives(surroundings, &path)?)?;
         if args.json {
             data::write_value(out.data(), &stats.to_json())?;
+        } else if args.csv {
+            let total = StatsGroup { sessions: Some(1), tally: stats.total.clone(), ..StatsGroup::default() };
+            groups::write_csv(&[], &[total], true, out.data())?;
         } else {
-            print_one(surroundings, &stats, out)?;
+            print_one(surroundings, &stats, args.plot, out)?;
         }
         return Ok(Exit::Done);
     }
@@ -106,6 +157,8 @@ pub(super) fn run(
     }
     if args.json {
         data::write_value(out.data(), &stats.to_json())?;
+    } else if args.csv {
+        print_csv(&stats, out)?;
     } else {
         print_many(surroundings, args, &stats, out)?;
     }
@@ -119,16 +172,13 @@ pub(super) fn run(
 
 impl StatsArgs {
     fn options(&self, surroundings: &Surroundings) -> Result<StatsOptions<'static>, Failure> {
-        let grouping = match self.by {
-            None => Grouping::Nothing,
-            Some(By::Model) => Grouping::Model,
-            Some(By::Day) => Grouping::Day,
-            Some(By::Project) => Grouping::Project,
-            Some(By::Tool) => Grouping::Tool,
-            Some(By::Session) => Grouping::Session,
-        };
+        let by: Vec<Grouping> = self.by.iter().map(|by| by.grouping()).collect();
+        if by.len() > 2 || (by.len() == 2 && by.first() == by.last()) {
+            let what = "--by takes one kind of group, or two different ones";
+            return Err(Failure::misuse(ErrorKind::ValueValidation, what));
+        }
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
-        Ok(StatsOptions { grouping, since, until, cancel: Some(on_interrupt()?), on_progress: None })
+        Ok(StatsOptions { by, since, until, cancel: Some(on_interrupt()?), on_progress: None })
     }
 }
 
@@ -152,24 +202,7 @@ pub(super) fn figures(tally: &Tally) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// A whole number with its thousands apart.
-pub(super) fn number(number: f64) -> String {
-    let digits = format!("{:.0}", number.abs());
-    let mut grouped = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-fn money(dollars: f64) -> String {
-    if dollars >= 100.0 { format!("${}", number(dollars)) } else { format!("${dollars:.3}") }
-}
-
-fn count(count: u64) -> String {
+pub(crate) fn count(count: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "shown for people")]
     number(count as f64)
 }
@@ -188,7 +221,12 @@ fn messages_words(tally: &Tally) -> String {
     format!("{}{colon}{}", count(tally.messages.total()), some.join(", "))
 }
 
-fn print_one(surroundings: &Surroundings, stats: &SessionStats, out: &mut Screen<'_>) -> Result<(), Failure> {
+fn print_one(
+    surroundings: &Surroundings,
+    stats: &SessionStats,
+    plot: Plot,
+    out: &mut Screen<'_>,
+) -> Result<(), Failure> {
     fact(out, "messages", &messages_words(&stats.total))?;
     let errors =
         if stats.total.tool_errors == 0 { String::new() } else { format!(", {} failed", stats.total.tool_errors) };
@@ -231,13 +269,21 @@ fn print_one(surroundings: &Surroundings, stats: &SessionStats, out: &mut Screen
     for fork in &stats.forks {
         fact(out, "forked into", &surroundings.short(&fork.to_string_lossy()))?;
     }
+    let money = Money::upto(stats.total.cost);
+    let table = |by, groups| GroupTable { by, groups, knows_tools: true, money, plot };
     if stats.models.len() > 1 || stats.models.iter().any(|model| model.tally.cost > 0.0) {
-        print_groups(surroundings, "model", &stats.models, true, out)?;
+        table(&[Grouping::Model], &stats.models).print(surroundings, out)?;
     }
     if !stats.tools.is_empty() {
-        print_groups(surroundings, "tool", &stats.tools, true, out)?;
+        table(&[Grouping::Tool], &stats.tools).print(surroundings, out)?;
     }
     Ok(())
+}
+
+fn print_csv(stats: &Stats, out: &mut Screen<'_>) -> Result<(), Failure> {
+    let total = [StatsGroup { sessions: Some(stats.sessions), tally: stats.total.clone(), ..StatsGroup::default() }];
+    let groups = if stats.by.is_empty() { &total[..] } else { &stats.groups };
+    Ok(groups::write_csv(&stats.by, groups, stats.knows_tools, out.data())?)
 }
 
 fn print_many(
@@ -272,71 +318,11 @@ fn print_many(
             ),
         )?;
     }
-    let what = match args.by {
-        None => return Ok(()),
-        Some(By::Model) => "model",
-        Some(By::Day) => "day",
-        Some(By::Project) => "project",
-        Some(By::Tool) => "tool",
-        Some(By::Session) => "session",
-    };
-    print_groups(surroundings, what, &stats.groups, stats.knows_tools, out)
-}
-
-/// The columns of a table of groups behind the first one, and how wide they are.
-const COLUMNS: [(&str, usize); 6] =
-    [("messages", 10), ("calls", 8), ("failed", 8), ("tokens", 16), ("cached", 8), ("cost", 10)];
-
-fn print_groups(
-    surroundings: &Surroundings,
-    what: &str,
-    groups: &[StatsGroup],
-    knows_tools: bool,
-    out: &mut Screen<'_>,
-) -> Result<(), Failure> {
-    let has = |wanted: fn(&Tally) -> bool| groups.iter().any(|group| wanted(&group.tally));
-    let shown = [
-        has(|tally| tally.messages.total() > 0),
-        knows_tools && has(|tally| tally.tool_calls > 0),
-        knows_tools && has(|tally| tally.tool_errors > 0),
-        has(|tally| tally.tokens.total() > 0.0),
-        has(|tally| tally.tokens.cache_read > 0.0),
-        has(|tally| tally.cost > 0.0),
-    ];
-    let n_columns: usize = COLUMNS.iter().zip(shown).filter(|(_, shown)| *shown).map(|((_, width), _)| width).sum();
-    let names: Vec<String> = groups.iter().map(|group| name_of(surroundings, what, group)).collect();
-    let widest = names.iter().map(|name| columns(&clean(name))).max().unwrap_or_default().max(what.len());
-    let first = widest.min(out.width().saturating_sub(n_columns).max(10));
-    out.blank()?;
-    let table_row = |name: Line, cells: [String; 6], style| {
-        let mut end = first;
-        let cells = cells.into_iter().zip(COLUMNS).zip(shown).filter(|(_, shown)| *shown);
-        cells.fold(name.cut(first), |line, ((cell, (_, width)), _)| {
-            end += width;
-            line.right(end, style, &cell)
-        })
-    };
-    out.print(table_row(Line::new().styled(DIM, what), COLUMNS.map(|(word, _)| word.to_owned()), DIM))?;
-    for (group, name) in groups.iter().zip(&names) {
-        let tally = &group.tally;
-        let or_nothing = |value: String, is_some: bool| if is_some { value } else { String::new() };
-        let cells = [
-            or_nothing(count(tally.messages.total()), tally.messages.total() > 0),
-            or_nothing(count(tally.tool_calls), tally.tool_calls > 0),
-            or_nothing(count(tally.tool_errors), tally.tool_errors > 0),
-            or_nothing(number(tally.tokens.total()), tally.tokens.total() > 0.0),
-            tally.cache_hit_rate().map(|rate| format!("{:.1}%", rate * 100.0)).unwrap_or_default(),
-            or_nothing(money(tally.cost), tally.cost > 0.0),
-        ];
-        out.print(table_row(Line::new().text(name), cells, PLAIN))?;
+    if stats.groups.is_empty() {
+        return Ok(());
     }
-    Ok(())
-}
-
-fn name_of(surroundings: &Surroundings, what: &str, group: &StatsGroup) -> String {
-    match (what, group.key.trim()) {
-        ("project", "") => "(unknown)".to_owned(),
-        ("project", path) => surroundings.short(path),
-        (_, key) => key.to_owned(),
-    }
+    let money = Money::upto(stats.total.cost);
+    let Stats { by, groups, knows_tools, .. } = stats;
+    let table = GroupTable { by, groups, knows_tools: *knows_tools, money, plot: args.plot };
+    Ok(table.print(surroundings, out)?)
 }

@@ -33,7 +33,7 @@ pub(crate) struct TreeArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Look at the tree on the screen: fold, search, label, go on elsewhere, fork
+    /// Look at the tree on the screen: fold, search, label, go on elsewhere, fork; without SESSION, pick it there first
     #[cfg(feature = "tui")]
     #[arg(short, long, conflicts_with_all = ["filter", "all", "search", "limit", "times", "json", "flat"])]
     pub(super) interactive: bool,
@@ -161,7 +161,7 @@ fn look(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.find(&args.session)?;
+    let path = surroundings.find_unless_picked(&args.session)?;
     let outcome = crate::interactive::ui(surroundings, out, err).tree(path)?;
     if let Some(what) = outcome.failure {
         return Err(Failure::NotShown { what });

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use sessile::diagnostic::Severity;
 use sessile::json::{Json, ObjectWriter};
-use sessile::{Finding, Remedy, Report, SessionError, Verified};
+use sessile::{Code, Finding, Remedy, Report, SessionError, Verified};
 use sessile_display::measure::counted;
 
 use crate::Exit;
@@ -21,7 +21,8 @@ use crate::surroundings::Surroundings;
 /// Look for damage in a session, or in all of them
 ///
 /// Finds lines that cannot be read and records hidden in them, entries without their parent, loops, reused ids,
-/// references that lead nowhere, tool calls without results, and files that others can read. Changes nothing.
+/// references that lead nowhere, tool calls without results, and files that others can read. With --all also files
+/// that hold the same session, such as sync conflicts and backups. Changes nothing.
 ///
 /// Exits with 0 if nothing was found but notes, 1 if something was, 3 if a file could not be read.
 #[derive(Debug, Args)]
@@ -127,7 +128,11 @@ fn without_exposure(mut report: Report, exposed: &mut BTreeMap<String, (Finding,
         exposed.entry(finding.message.clone()).or_insert_with(|| (finding.clone(), 0)).1 += 1;
     }
     report.findings.retain(|finding| !is_exposure(finding));
-    Some(report).filter(|report| !report.is_sound())
+    if report.is_sound() {
+        // Of all notes, this one is about more than the file itself.
+        report.findings.retain(|finding| finding.code == Code::SameSession);
+    }
+    Some(report).filter(|report| !report.findings.is_empty())
 }
 
 /// What is the same for many files.

@@ -291,6 +291,78 @@ fn files_are_taken_in() {
 }
 
 #[test]
+fn a_session_comes_in_through_standard_input_and_with_a_new_id() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    let text = std::fs::read_to_string(&file).unwrap();
+    let refused = fed(&home, &["import", "-"], &text);
+    assert!(refused.code == 3 && refused.err.contains("there is a session s1 already"), "{}", refused.err);
+    let ran = fed(&home, &["import", "-", "--new-id", "--json"], &text).json();
+    let (new, copy) = (ran[0]["id"].as_str().unwrap(), PathBuf::from(ran[0]["path"].as_str().unwrap()));
+    assert_eq!((ran[0]["oldId"].as_str(), ran[0]["from"].as_str()), (Some("s1"), Some("-")));
+    assert!(new.len() == 36 && path(&copy).ends_with(&format!("_{new}.jsonl")), "{}", path(&copy));
+    assert_eq!(std::fs::read_to_string(&copy).unwrap(), text.replacen("\"s1\"", &format!("\"{new}\""), 1));
+    home.run(&["undo"]).expect(0, "");
+    assert!(!copy.exists() && file.exists());
+    // The same from a file.
+    let ran = home.run(&["import", path(&file), "--new-id", "--jsonl"]);
+    ran.expect(0, "");
+    assert_eq!(home.run(&["list", "--json"]).json().as_array().unwrap().len(), 2);
+    fed(&home, &["import", "-"], "junk\n").expect(
+        3,
+        "error: standard input is not a session: its first value is no header with an id\n\
+         hint: a session is a .jsonl file that starts with a header; `sessile list --all` shows yours\n",
+    );
+    assert_eq!(fed(&home, &["import", "-", path(&file)], &text).code, 2);
+}
+
+#[test]
+fn an_undo_never_passes_over_what_cannot_be_undone() {
+    let home = Home::new();
+    let file = home.session("x.jsonl", &small());
+    home.run(&["name", path(&file), "A name"]).expect(0, "");
+    home.run(&["append", path(&file), "more"]).expect(0, "");
+    let before = std::fs::read(&file).unwrap();
+    let ran = home.run(&["undo"]);
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
+    let [error, hint] = ran.err.lines().collect::<Vec<_>>().try_into().unwrap();
+    assert!(error.starts_with("error: the last change cannot be undone: `sessile append` appended to "), "{error}");
+    let id = hint.split('`').nth(1).unwrap().strip_prefix("sessile undo ").unwrap().to_owned();
+    assert!(hint.ends_with(": remove the name \"A name\" of s1 \"A name\""), "{hint}");
+    assert_eq!(std::fs::read(&file).unwrap(), before, "nothing was changed");
+    // What came after it can be undone, and only then it is in the way again.
+    assert_eq!(home.run(&["clone", path(&file)]).code, 0);
+    home.run(&["undo"]).expect(0, "");
+    assert_eq!(home.run(&["undo"]).code, 3);
+    home.run(&["undo", &id]).expect(0, "");
+    assert_eq!(last(&file)["type"], "session_info");
+    // A dry run changes nothing, so it is not in the way.
+    home.run(&["name", path(&file), "Another"]).expect(0, "");
+    home.run(&["append", path(&file), "more", "--dry-run"]).expect(0, "");
+    home.run(&["undo"]).expect(0, "");
+}
+
+#[test]
+fn a_new_session_can_be_undone_until_something_is_in_it() {
+    let home = Home::new();
+    let made = home.run(&["new", "--name", "First try", "--json"]).json();
+    let file = PathBuf::from(made["path"].as_str().unwrap());
+    age(&file);
+    home.run(&["undo"]).expect(0, "");
+    assert!(!file.exists());
+    let undone = home.run(&["undo", "--list"]);
+    assert!(undone.out.contains("  new      create "), "{}", undone.out);
+    let made = home.run(&["new", "--json"]).json();
+    let file = PathBuf::from(made["path"].as_str().unwrap());
+    home.run(&["append", path(&file), "something"]).expect(0, "");
+    age(&file);
+    let id = home.run(&["undo", "--list", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
+    let ran = home.run(&["undo", &id]);
+    assert!(ran.code == 3 && ran.err.contains("was changed since it was made"), "{}", ran.err);
+    assert!(file.exists());
+}
+
+#[test]
 fn old_versions_are_brought_up() {
     let home = Home::new();
     let dir = home.session_dir();

@@ -45,17 +45,27 @@ fn pieces(document: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Runs a command on a sample that is kept; its output, with the store where everybody's is.
+/// Runs a command as it is written, in one terminal, on the sample; its output, with the store at its usual place.
 fn run(home: &Home, command: &str) -> Vec<String> {
-    let words = words(command.strip_prefix("--sample").unwrap_or(command));
-    let words: Vec<&str> = std::iter::once("--sample=kept").chain(words.iter().map(String::as_str)).collect();
-    let ran = home.run(&words);
-    let kept = home.project().join("kept").to_string_lossy().into_owned();
+    let mut words = words(command);
+    if !words.iter().any(|word| word == "--sample") {
+        words.insert(0, "--sample".to_owned());
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ran = ran(home.command(&words).env("SESSILE_TERMINAL", "a terminal"));
+    // Some commands, such as `config`, need no store.
+    let samples = home.dir.path().join("SESSILE_STATE_DIR/samples").read_dir().into_iter().flatten();
+    let kept = { samples }.next().map(|entry| entry.unwrap().path().to_string_lossy().into_owned());
     let may_be_1 = ran.out.is_empty() || words.contains(&"diff");
     let is_fine = ran.code == 0 || (ran.code == 1 && may_be_1);
     assert!(is_fine, "sessile {command}\n{}\n{}", ran.out, ran.err);
     let home = home.project().to_string_lossy().into_owned();
-    (ran.err + &ran.out).replace(&kept, "~/.pi/agent").replace(&home, "~/project").lines().map(str::to_owned).collect()
+    let mut printed =
+        (ran.err + &ran.out).replace(kept.as_deref().unwrap_or("\0"), "~/.pi/agent").replace(&home, "~/project");
+    if !command.contains("--sample") {
+        printed = printed.replace("sessile --sample ", "sessile ");
+    }
+    printed.lines().map(str::to_owned).collect()
 }
 
 /// The same document with what is printed today.
@@ -120,4 +130,15 @@ fn the_page_about_disk_space_is_true() {
 #[test]
 fn the_tour_of_the_readme_is_true() {
     check("README.md");
+}
+
+#[test]
+fn the_tour_of_the_readme_leaves_the_readers_own_sessions_alone() {
+    let document = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let blocks = pieces(&document).into_iter().filter_map(|piece| match piece {
+        Piece::Block(block) => Some(block),
+        Piece::Text(_) => None,
+    });
+    let commands: Vec<String> = blocks.flatten().map(|shown| shown.command).collect();
+    assert!(commands.len() > 5 && commands.iter().all(|command| command.starts_with("--sample")), "{commands:?}");
 }

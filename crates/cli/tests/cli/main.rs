@@ -79,6 +79,8 @@ impl Home {
         for name in ["SESSILE_CACHE_DIR", "SESSILE_CONFIG_DIR", "SESSILE_STATE_DIR"] {
             command.env(name, self.dir.path().join(name));
         }
+        // Tests run in a terminal or without one, and must not notice.
+        command.env("SESSILE_TERMINAL", "");
         // So that a sample that is left behind can be found.
         std::fs::create_dir_all(self.dir.path().join("tmp")).unwrap();
         command.env("TMPDIR", self.dir.path().join("tmp"));
@@ -141,6 +143,14 @@ fn write_session(path: &Path, cwd: &str, lines: &[impl AsRef<[u8]>]) -> PathBuf 
     std::fs::write(path, bytes).unwrap();
     age(path);
     path.to_path_buf()
+}
+
+/// Gives a session another id, so that it is not the same as all others here.
+fn with_id(path: PathBuf, id: &str) -> PathBuf {
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("\"s1\"", &format!("{id:?}"), 1)).unwrap();
+    age(&path);
+    path
 }
 
 /// An entry with a head and some members more.

@@ -1,5 +1,7 @@
 //! What people see.
 
+use std::io::Write;
+
 use super::*;
 
 #[test]
@@ -102,16 +104,115 @@ fn lists_are_narrowed_and_sorted() {
     assert_eq!(list(&["--children", "only", "--limit", "2"]), ["Ant", "orphan"]);
     assert_eq!(list(&["--sort", "name", "--named"]), ["Ant", "Zebra"]);
     assert_eq!(list(&["--tree"]), ["Zebra", "└ child", "  └ Ant", "(not here: /gone/2025_nobody.jsonl)", "└ orphan"]);
-    // The first of the list decides which family comes first; who is left out is not here.
+    // The first of the list decides which family comes first.
     assert_eq!(list(&["--tree", "--sort", "created"]).len(), 5);
-    let gone = format!("(not here: {})", home_path(&home, &child));
-    assert_eq!(list(&["--tree", "--named"]), [&gone, "└ Ant", "Zebra"]);
-    assert_eq!(list(&["--tree", "--limit", "1", "--sort", "name"])[1], "└ Ant");
+    // What is left out is there all the same.
+    assert_eq!(list(&["--tree", "--named"]), ["Zebra", "└ (filtered out: child)", "  └ Ant"]);
+    let one = list(&["--tree", "--limit", "1", "--sort", "name"]);
+    assert_eq!(one, ["(filtered out: Zebra)", "└ (filtered out: child)", "  └ Ant"]);
+    assert_eq!(list(&["--tree", "orphan"]), ["(not here: /gone/2025_nobody.jsonl)", "└ orphan"]);
+    // What is in another directory is not missing either.
+    let elsewhere = home.agent_dir().join("sessions/--elsewhere--/2025_root.jsonl");
+    std::fs::create_dir_all(elsewhere.parent().unwrap()).unwrap();
+    std::fs::rename(&root, &elsewhere).unwrap();
+    let text = std::fs::read_to_string(&elsewhere).unwrap();
+    std::fs::write(&elsewhere, text.replace(home.project().to_str().unwrap(), "/elsewhere")).unwrap();
+    assert_eq!(list(&["--tree", "Ant"]), ["(in /elsewhere: Zebra)", "└ (filtered out: child)", "  └ Ant"]);
     home.run(&["list", "--tree", "--json"]).expect(2, &home.run(&["list", "--tree", "--json"]).err);
 }
 
-fn home_path(home: &Home, path: &Path) -> String {
-    format!("~/{}", path.strip_prefix(home.dir.path()).unwrap().display())
+#[test]
+fn words_narrow_a_list() {
+    let home = Home::new();
+    family_member(&home, "tides", 1, None, Some("High Water"));
+    family_member(&home, "harbour", 2, None, None);
+    let list = |words: &[&str]| titles(&home.run(&[&["list"], words].concat()));
+    assert_eq!(list(&["WATER"]), ["High Water"]);
+    assert_eq!(list(&["tid", "high"]), ["High Water"]);
+    assert_eq!(list(&["high tid"]), ["High Water"], "words in quotes are words");
+    assert_eq!(list(&["project"]), ["harbour", "High Water"], "the directory counts");
+    assert_eq!(home.run(&["list", "harbour", "--json"]).json().as_array().unwrap().len(), 1);
+    home.run(&["list", "water", "harbour"]).expect(1, "no sessions match\n");
+    home.run(&["list", "--", "--tree"]).expect(1, "no sessions match\n");
+}
+
+#[test]
+fn lists_for_scripts_have_fields() {
+    let home = Home::new();
+    let file = home.session("2025_s1.jsonl", &[user("a", None, "two\nlines\tand \u{1b}[2J"), small()[1].clone()]);
+    let list = |format: &str| home.run(&["list", "--format", format]);
+    let ran = list(r"{id}\t{title}");
+    ran.expect(0, "");
+    assert_eq!(ran.out, "s1\ttwo lines and ␛[2J\n");
+    assert_eq!(list(r"{{{place}}}:{messages}\0").out, "{@1}:2\0");
+    let tsv = list("tsv").out;
+    let columns: Vec<&str> = tsv.strip_suffix('\n').unwrap().split('\t').collect();
+    assert_eq!(columns.len(), 13, "{tsv}");
+    assert_eq!((columns[0], columns[2]), ("s1", home.project().to_str().unwrap()));
+    assert_eq!((columns[3], columns[7], columns[9]), ("2025-01-01T00:00:00.000Z", "0.000000", file.to_str().unwrap()));
+    let ran = list("{colour}");
+    assert!(ran.code == 2 && ran.err.contains("there is no field {colour}; the fields are id, title"), "{}", ran.err);
+    assert_eq!(home.run(&["list", "--format", "tsv", "--json"]).code, 2);
+    // Settings are for people, and a place that is shown is one that counts.
+    home.session("2025_s2.jsonl", &small());
+    home.run(&["config", "set", "list.limit", "1"]).expect(0, "");
+    assert_eq!(list("{place}").out, "@1\n@2\n");
+    assert_eq!(home.run(&["info", "@2", "--json"]).code, 0);
+    let empty = Home::new();
+    assert_eq!(
+        (empty.run(&["list", "--format", "tsv"]).code, empty.run(&["list", "--format", "tsv"]).out),
+        (1, String::new())
+    );
+}
+
+#[test]
+fn files_with_the_same_session_are_marked() {
+    let home = Home::new();
+    let original = home.session("2025_s1.jsonl", &small());
+    let copy = home.session("2025_s1.sync-conflict-1.jsonl", &small());
+    let mut found = titles(&home.run(&["list"]));
+    found.sort();
+    assert_eq!(found, ["[copy] first question", "first question"]);
+    let rows = home.run(&["list", "--json"]).json();
+    let row_of =
+        |path: &Path| rows.as_array().unwrap().iter().find(|row| row["path"] == path.to_str().unwrap()).unwrap();
+    assert!(row_of(&original).get("copyOf").is_none());
+    assert_eq!(row_of(&copy)["copyOf"], original.to_str().unwrap());
+    let only = home.run(&["list", "--format", "{original}"]).out;
+    assert!(only.contains(&format!("{}\n", original.display())), "{only}");
+    let mut server = home.command(&["rpc"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    server.stdin.take().unwrap().write_all(b"{\"type\":\"list_sessions\",\"scope\":\"all\"}\n").unwrap();
+    let told = String::from_utf8(server.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(told.matches(&format!("\"copyOf\":{:?}", original.to_str().unwrap())).count(), 1, "{told}");
+    let info = |path: &Path| home.run(&["info", path.to_str().unwrap()]).out;
+    assert!(info(&original).contains("\ncopied to   ~/agent/"), "{}", info(&original));
+    assert!(info(&copy).contains("\ncopy of     ~/agent/"), "{}", info(&copy));
+    assert_eq!(home.json(&["info", "--json"], &original)["copies"][0], copy.to_str().unwrap());
+    assert_eq!(home.json(&["info", "--json"], &copy)["copyOf"], original.to_str().unwrap());
+    home.run(&["repair", "--permissions", "--all"]).expect(0, "");
+    let ran = home.run(&["verify", "--all"]);
+    assert_eq!(ran.code, 0, "a copy is no damage: {}", ran.out);
+    let words = format!("the file holds the same session as {}  same-session\n", original.display());
+    assert_eq!(ran.out.matches(&words).count(), 1, "{}", ran.out);
+    assert!(ran.out.ends_with("\n2 sessions, nothing wrong, 1 note\n"), "{}", ran.out);
+    let reports = home.run(&["verify", "--all", "--json"]).json();
+    assert_eq!(reports[1]["findings"][0]["code"], "same-session");
+    assert!(!home.run(&["verify", original.to_str().unwrap()]).out.contains("same-session"));
+}
+
+#[test]
+fn nothing_is_cut_in_a_pipe() {
+    let home = Home::new();
+    let long = format!("begin {} end", "tide tables ".repeat(40));
+    let file = home.session("x.jsonl", &[user("a", None, &long)]);
+    for words in [&["list"][..], &["list", "--all"], &["stats", "--by", "session"], &["prune", "--older-than", "1d"]] {
+        let out = ran(home.command(words).env("COLUMNS", "40")).out;
+        assert!(out.contains(" end") && !out.contains('…'), "{words:?}: {out}");
+    }
+    // What is broken into lines is broken where the user says.
+    let out = ran(home.command(&["show", file.to_str().unwrap()]).env("COLUMNS", "40")).out;
+    assert!(out.lines().all(|line| line.chars().count() <= 40), "{out}");
+    assert!(home.run(&["show", file.to_str().unwrap()]).out.lines().any(|line| line.chars().count() > 80));
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn places_are_those_of_the_last_list() {
     let home = Home::new();
     home.run(&["tree", "@1"]).expect(
         3,
-        "error: @1 is a place in the last list, and nothing was listed yet\n\
+        "error: @1 is a place in the last list, and nothing was listed in this terminal yet\n\
          hint: `sessile list` gives sessions their places; @latest is the newest one\n",
     );
     named(&home, "one", "b", 1);
@@ -85,9 +85,39 @@ fn places_are_those_of_the_last_list() {
     assert_ne!(seen(&home, &["@1"]), seen(&home, &["@2"]));
     let ran = home.run(&["tree", "@3"]);
     assert!(ran.code == 3 && ran.err.starts_with("error: the last list has no @3; it has 2 sessions\n"), "{}", ran.err);
-    let note = home.dir.path().join("SESSILE_STATE_DIR/last-list.json");
-    let mode = std::os::unix::fs::MetadataExt::mode(&note.metadata().unwrap());
+    let mut notes = home.dir.path().join("SESSILE_STATE_DIR/lists").read_dir().unwrap();
+    let mode = std::os::unix::fs::MetadataExt::mode(&notes.next().unwrap().unwrap().metadata().unwrap());
     assert_eq!(mode & 0o777, 0o600);
+}
+
+/// Each terminal has its own last list, be it of `list` or of `search`.
+#[test]
+fn places_are_those_that_this_terminal_has_shown_last() {
+    let home = Home::new();
+    for (id, name, minute) in [("one", "alpha", 1), ("two", "beta", 2), ("three", "gamma", 3)] {
+        age(&named(&home, id, name, minute));
+    }
+    let in_terminal = |terminal: &str, words: &[&str]| ran(home.command(words).env("SESSILE_TERMINAL", terminal));
+    let seen = |terminal: &str, place: &str| {
+        let context = in_terminal(terminal, &["context", "--json", place]).json();
+        context["messages"][0]["content"].as_str().unwrap().to_owned()
+    };
+    in_terminal("left", &["list", "--sort", "name"]).expect(0, "");
+    let found = in_terminal("right", &["search", "two"]);
+    assert!(found.out.starts_with("@1  two  beta"), "{}", found.out);
+    assert_eq!([seen("left", "@1"), seen("left", "@3"), seen("right", "@1")], ["one", "three", "two"]);
+    let ran = in_terminal("right", &["context", "@2"]);
+    assert!(ran.err.starts_with("error: the last list has no @2; it has 1 session\n"), "{}", ran.err);
+    // What was found is what is deleted, and after that nothing else has its place.
+    in_terminal("left", &["search", "two"]).expect(0, "");
+    in_terminal("left", &["delete", "@1", "--yes"]).expect(0, "");
+    assert_eq!(in_terminal("left", &["delete", "@1", "--yes"]).code, 3);
+    assert_eq!(home.run(&["list", "--json"]).json().as_array().unwrap().len(), 2);
+    // A list of the sample is not one of the user's own sessions.
+    in_terminal("left", &["list"]).expect(0, "");
+    in_terminal("left", &["--sample", "list"]).expect(0, "");
+    let ran = in_terminal("left", &["delete", "@1", "--yes"]);
+    assert!(ran.code == 3 && ran.err.contains("@1 is a place in the last list, which was of "), "{}", ran.err);
 }
 
 #[test]
@@ -100,7 +130,7 @@ fn places_count_where_they_were_listed() {
     let ran = home.run(&["tree", "@1", "--session-dir", "kept"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
     let listed = home.agent_dir().join("sessions");
-    let expected = format!("was of {}, not of {}\nhint: ", listed.display(), kept.display());
+    let expected = format!("which was of {}, not of {}\nhint: ", listed.display(), kept.display());
     assert!(ran.err.contains(&expected), "{}", ran.err);
     home.run(&["list", "--session-dir", "kept"]).expect(0, "");
     assert_eq!(home.run(&["tree", "@1", "--session-dir", "kept"]).code, 0);

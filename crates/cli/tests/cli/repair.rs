@@ -81,7 +81,7 @@ fn findings_are_1() {
 fn all_sessions_are_looked_at() {
     let home = Home::new();
     damaged(&home, "b.jsonl");
-    private(&home, "c.jsonl", &small());
+    with_id(private(&home, "c.jsonl", &small()), "s2");
     let ran = home.run(&["verify", "--all"]);
     ran.expect(1, "");
     assert!(ran.out.ends_with("\n2 sessions, 2 findings, `sessile repair SESSION` mends 2\n"), "{}", ran.out);
@@ -167,7 +167,8 @@ fn permissions_are_closed_on_request() {
 #[test]
 fn the_permissions_of_a_whole_store_are_one_finding_and_one_command() {
     let home = Home::new();
-    let mut files: Vec<PathBuf> = (0..5).map(|n| home.session(&format!("{n}.jsonl"), &small())).collect();
+    let session = |n: usize| with_id(home.session(&format!("{n}.jsonl"), &small()), &format!("id{n}"));
+    let mut files: Vec<PathBuf> = (0..5).map(session).collect();
     files.push(write_session(&home.agent_dir().join("sessions/--x--/x.jsonl"), "/x", &small()));
     for file in &files {
         set_mode(file, 0o644);

@@ -84,9 +84,25 @@ fn a_sample_never_mixes_with_the_users_own() {
         assert!(ran.err.contains("where your own sessions are"), "{}", ran.err);
     }
     std::fs::write(home.project().join("file"), "x").unwrap();
-    assert!(home.run(&["--sample=file"]).err.contains("it is no directory"));
+    assert!(home.run(&["--sample=file"]).err.contains("it is not a directory"));
     let inside = home.agent_dir().join("sub");
     let ran = home.run_with(&["--sample"], "TMPDIR", &inside);
     assert_eq!(ran.code, 3);
     assert!(is_empty(&inside));
+}
+
+#[test]
+fn commands_in_one_terminal_share_a_sample() {
+    let home = Home::new();
+    let in_terminal = |terminal: &str, words: &[&str]| ran(home.command(words).env("SESSILE_TERMINAL", terminal));
+    in_terminal("left", &["--sample", "name", "@2", "Another name"]).expect(0, "");
+    let name_of = |terminal: &str| in_terminal(terminal, &["--sample", "info", "@2", "--json"]).json()["name"].clone();
+    assert_eq!([name_of("left"), name_of("right")], [Value::from("Another name"), Value::Null]);
+    // Places do not drift: what is written to becomes the newest, and keeps its place.
+    let append = |text: &str| in_terminal("left", &["--sample", "append", "@2", text, "--json"]).json();
+    assert_eq!(append("one")["sessionPath"], append("two")["sessionPath"]);
+    assert!(!home.agent_dir().exists(), "nowhere near the user's own");
+    // An empty name means that there is no terminal.
+    assert_eq!(name_of(""), Value::Null);
+    assert!(is_empty(&home.dir.path().join("tmp")));
 }

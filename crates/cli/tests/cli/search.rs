@@ -135,11 +135,28 @@ fn hits_stand_below_their_session_and_copies_are_shown_once() {
     let out = home.run(&["search", "needle"]).out;
     let headings: Vec<&str> = out.lines().filter(|line| !line.is_empty() && !line.starts_with(' ')).collect();
     assert_eq!(headings.len(), 2, "{out}");
-    assert!(headings.iter().any(|line| line.starts_with("s1  needle tide tables")), "{out}");
-    assert!(headings.iter().any(|line| line.starts_with("s2-and-m  ") && line.ends_with("/fork.jsonl")), "{out}");
+    assert!(headings.iter().any(|line| line.starts_with("@1  s1  needle tide tables")), "{out}");
+    assert!(headings.iter().any(|line| line.starts_with("@2  s2-and-m  ") && line.ends_with("/fork.jsonl")), "{out}");
     assert_eq!(out.matches("also in 1 fork").count(), 2, "{out}");
     assert!(out.lines().filter(|line| line.starts_with("    ")).all(|line| line.chars().count() <= 100), "{out}");
     assert_eq!(home.run(&["search", "needle", "--json"]).json().as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn copies_do_not_count_for_the_limit() {
+    let home = Home::new();
+    let shared: Vec<String> = (0..6).map(|n| user(&format!("a{n}"), None, &format!("needle {n}"))).collect();
+    for n in 0..12 {
+        let path = home.session(&format!("fork{n}.jsonl"), &shared);
+        let text = std::fs::read_to_string(&path).unwrap().replace("\"s1\"", &format!("\"s{n}\""));
+        std::fs::write(&path, text.replacen("2025-01-01", &format!("2025-01-{:02}", n + 1), 1)).unwrap();
+    }
+    for (limit, expected) in [("1", 1), ("3", 3), ("6", 6), ("50", 6)] {
+        let out = home.run(&["search", "needle", "--limit", limit]).out;
+        assert_eq!(out.matches("also in 11 forks").count(), expected, "{limit}: {out}");
+        assert_eq!(out.lines().filter(|line| line.starts_with("    needle ")).count(), expected, "{limit}: {out}");
+    }
+    assert_eq!(home.run(&["search", "needle", "--limit", "3", "--json"]).json().as_array().unwrap().len(), 3);
 }
 
 #[test]

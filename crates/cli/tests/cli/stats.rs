@@ -65,6 +65,32 @@ fn copies_of_a_session_are_counted_once() {
     assert_eq!(home.run(&["stats", "--json"]).json()["cost"].as_f64(), Some(12.0));
 }
 
+/// Entries of version 1 have no ids, and get some when the file is upgraded.
+#[test]
+fn copies_of_old_sessions_are_counted_once() {
+    let home = Home::new();
+    let lines = [user("a", None, "question"), answer("b", "a", 2, "m", 6.0)];
+    let (one, copy) = (home.session("one.jsonl", &lines), home.session("copy.jsonl", &lines));
+    let new = std::fs::read_to_string(&one).unwrap();
+    let old = new.replace("\"version\":3,", "").replace("\"id\":\"a\",\"parentId\":null,", "");
+    let old = old.replace("\"id\":\"b\",\"parentId\":\"a\",", "");
+    assert!(!old.contains("parentId"), "{old}");
+    let count = || {
+        let stats = home.run(&["stats", "--json"]).json();
+        (stats["cost"].as_f64().unwrap(), stats["entries"].as_u64().unwrap(), stats["copiedEntries"].as_u64().unwrap())
+    };
+    for (first, second) in [(&old, &old), (&old, &new), (&new, &old)] {
+        std::fs::write(&one, first).unwrap();
+        std::fs::write(&copy, second).unwrap();
+        assert_eq!(count(), (6.0, 2, 2));
+    }
+    // Said twice in one session is said twice.
+    let twice = format!("{old}{}", old.split_once('\n').unwrap().1);
+    std::fs::write(&one, &twice).unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    assert_eq!(count(), (12.0, 4, 0));
+}
+
 #[test]
 fn totals_are_the_same_from_the_list_and_from_the_files() {
     let home = Home::new();
@@ -86,10 +112,94 @@ fn days_and_times_are_told_apart() {
     assert!((cost(&["--since", "2025-01-02"]) - 1.0).abs() < 1e-9);
     assert!((cost(&["--until", "2025-01-01"]) - 6.0).abs() < 1e-9);
     assert!((cost(&["--since", "2025-02-01"])).abs() < 1e-9);
+    let sessions = |words: &[&str]| {
+        let stats = home.run(&[&["stats", "--json"], words].concat()).json();
+        (stats["sessions"].as_u64().unwrap(), stats["branchedSessions"].as_u64().unwrap())
+    };
+    home.session("y.jsonl", &small());
+    assert_eq!((sessions(&[]), sessions(&["--until", "2025-01-01"])), ((2, 1), (2, 1)));
+    assert_eq!(sessions(&["--since", "2025-01-02"]), (1, 0), "the other one has nothing of that time");
+    assert_eq!(sessions(&["--since", "2025-02-01"]), (0, 0));
     let ran = ran(home.command(&["stats", "--by", "day"]).env("TZ", "UTC"));
     assert!(ran.out.contains("\n2025-01-01 ") && ran.out.contains("\n2025-01-02 "), "{}", ran.out);
     assert_eq!(home.run(&["stats", "--since", "whenever"]).code, 2);
     assert_eq!(home.run(&["stats", "x", "--all"]).code, 2);
+}
+
+/// Two projects, three days in two weeks and two months.
+fn year_end(home: &Home) {
+    let at = |day: &str, id: &str, cost| answer(id, "a", 2, "m", cost).replace("2025-01-01", day);
+    home.session("x.jsonl", &[at("2024-12-29", "b", 1.0), at("2024-12-31", "c", 2.0), at("2025-01-01", "d", 4.0)]);
+    let other = home.agent_dir().join("sessions/--other--/y.jsonl");
+    with_id(write_session(&other, "/other", &[at("2025-01-01", "b", 8.0)]), "s2-=and,more");
+}
+
+#[test]
+fn groups_are_of_one_kind_or_two() {
+    let home = Home::new();
+    year_end(&home);
+    let stats = |by: &str, format: &str| ran(home.command(&["stats", "--all", "--by", by, format]).env("TZ", "UTC"));
+    let groups = |by: &str| -> Vec<(String, f64)> {
+        let stats = stats(by, "--json").json();
+        assert_eq!(stats["by"].as_array().unwrap().len(), by.split(',').count());
+        let key = |group: &Value| match group["keys"].as_array() {
+            Some(keys) => keys.iter().map(|key| key.as_str().unwrap()).collect::<Vec<_>>().join(" "),
+            None => group["key"].as_str().unwrap().to_owned(),
+        };
+        stats["groups"].as_array().unwrap().iter().map(|it| (key(it), it["cost"].as_f64().unwrap())).collect()
+    };
+    let is = |by: &str, expected: &[(&str, f64)]| {
+        let expected: Vec<(String, f64)> = expected.iter().map(|(key, cost)| ((*key).to_owned(), *cost)).collect();
+        assert_eq!(groups(by), expected, "{by}");
+    };
+    let project = home.project().to_string_lossy().into_owned();
+    is("month", &[("2024-12", 3.0), ("2025-01", 12.0)]);
+    is("week", &[("2024-W52", 1.0), ("2025-W01", 14.0)]);
+    is("project", &[("/other", 8.0), (&project, 7.0)]);
+    let (early, late) = (format!("2024-W52 {project}"), format!("2025-W01 {project}"));
+    is("week,project", &[(&early, 1.0), ("2025-W01 /other", 8.0), (&late, 6.0)]);
+    is(
+        "project,month",
+        &[("/other 2025-01", 8.0), (&format!("{project} 2024-12"), 3.0), (&format!("{project} 2025-01"), 4.0)],
+    );
+    is("model,tool", &[("p/m read", 0.0)]);
+    assert_eq!(stats("model,tool", "--json").json()["groups"][0]["toolCalls"], 4);
+    let weeks = stats("week", "--json").json();
+    assert_eq!((&weeks["groups"][0]["sessions"], &weeks["groups"][1]["sessions"]), (&1.into(), &2.into()));
+    let sessions = stats("session", "--json").json();
+    assert_eq!((&sessions["groups"][0]["id"], &sessions["groups"][1]["id"]), (&"s2-=and,more".into(), &"s1".into()));
+    let out = stats("week,project", "--plot=always").out;
+    let rows: Vec<&str> = out.lines().skip_while(|line| !line.starts_with("week")).collect();
+    assert!(rows[0].starts_with("week      project    sessions  messages") && rows[0].ends_with("cost"), "{out}");
+    assert!(rows[2].starts_with("2025-W01  /other ") && rows[2].ends_with(&"█".repeat(30)), "{out}");
+    assert!(rows[3].contains("  ~/project  ") && rows[3].contains("  $6.00  "), "{out}");
+    assert!(!stats("week", "--plot=auto").out.contains('█'), "no one looks");
+    let out = stats("session", "--plot=never").out;
+    assert!(out.contains("\ns2-=and,  (no messages)") && out.contains("\ns1        (no messages)"), "{out}");
+    for wrong in ["week,week", "week,day,tool", "colour", ""] {
+        assert_eq!(stats(wrong, "--json").code, 2, "{wrong}");
+    }
+}
+
+#[test]
+fn groups_are_written_as_csv() {
+    let home = Home::new();
+    year_end(&home);
+    let csv = |words: &[&str]| ran(home.command(&[&["stats", "--all", "--csv"], words].concat()).env("TZ", "UTC")).out;
+    let figures = "sessions,messages,user_messages,assistant_messages,tool_calls,tool_errors,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,tokens,cost";
+    let expected =
+        format!("month,{figures}\n2024-12,1,2,0,2,2,0,2,4,6,0,12,3.000000\n2025-01,2,2,0,2,2,0,2,4,6,0,12,12.000000\n");
+    assert_eq!(csv(&["--by", "month"]), expected);
+    assert_eq!(csv(&[]), format!("{figures}\n2,4,0,4,,,4,8,12,0,24,15.000000\n"));
+    let sessions = csv(&["--by", "session,month"]);
+    assert!(
+        sessions.starts_with(&format!("session,month,id,path,{figures}\n(no messages),2025-01,\"s2-=and,more\",/")),
+        "{sessions}"
+    );
+    let one = csv(&["--by", "session"]);
+    assert_eq!(one.lines().count(), 3, "{one}");
+    assert_eq!(home.run(&["stats", "s1", "--csv"]).out, format!("{figures}\n1,3,0,3,3,0,3,6,9,0,18,7.000000\n"));
+    assert_eq!(home.run(&["stats", "--csv", "--json"]).code, 2);
 }
 
 #[test]

@@ -141,6 +141,55 @@ fn pruning_is_a_dry_run_unless_told() {
     assert!(file.exists());
 }
 
+/// The same sessions as a list has: those of this directory, of the repository, or all.
+#[test]
+fn pruning_has_the_scope_of_a_list() {
+    let home = Home::new();
+    let here = home.session("2025_s1.jsonl", &[user("a", None, "here")]);
+    let there = home.agent_dir().join("sessions/--elsewhere--/2025_s2.jsonl");
+    with_id(write_session(&there, "/elsewhere", &[user("a", None, "there")]), "s2");
+    let ids = |words: &[&str]| {
+        let ran = home.run(&[&["prune", "--older-than", "1d", "--json"], words].concat());
+        let pruned: Value = serde_json::from_str(&ran.out).unwrap();
+        let ids = pruned["sessions"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap().to_owned());
+        let mut ids: Vec<String> = ids.collect();
+        ids.sort();
+        (ran.code, ids.join(" "))
+    };
+    let is = |code, ids: &str| (code, ids.to_owned());
+    assert_eq!(ids(&[]), is(0, "s1"));
+    assert_eq!(ids(&["--repo"]), is(0, "s1"));
+    assert_eq!(ids(&["--all"]), is(0, "s1 s2"));
+    assert_eq!(ids(&["--cwd", "/elsewhere"]), is(0, "s2"));
+    assert_eq!(ids(&["--keep", "1"]), is(1, ""), "the only family of this directory is the one used last");
+    assert_eq!(ids(&["--all", "--keep", "1"]).1.len(), 2);
+    assert_eq!(home.run(&["prune", "--older-than", "1d", "--all", "--repo"]).code, 2);
+    home.run(&["prune", "--older-than", "1d", "--apply"]).expect(0, "");
+    assert_eq!((here.exists(), there.exists()), (false, true));
+    let hint = "nothing to prune\nhint: --all is about the sessions of all directories\n";
+    home.run(&["prune", "--older-than", "1d", "--apply"]).expect(1, hint);
+    home.run(&["prune", "--older-than", "999y", "--all"]).expect(1, "nothing to prune\n");
+}
+
+/// What is taken away, or could be brought back, is told by title and id.
+#[test]
+fn what_goes_and_comes_back_has_a_title_and_an_id() {
+    let home = Home::new();
+    let file = with_id(home.session("x.jsonl", &small()), "0123456789abcdef");
+    let told = "01234567  first question  ~/project";
+    let ran = home.run(&["prune", "--older-than", "1d", "--labelled"]);
+    assert!(ran.out.lines().next().unwrap().ends_with(told), "{}", ran.out);
+    for words in [&["delete", path(&file), "--dry-run"][..], &["delete", path(&file), "--yes"], &["restore", "--list"]]
+    {
+        let ran = home.run(words);
+        assert!(ran.out.lines().next().unwrap().ends_with(told), "{words:?}: {}", ran.out);
+    }
+    let ran = home.run(&["restore", "01234567", "--dry-run"]);
+    assert!(ran.out.starts_with(told) && ran.out.ends_with("/x.jsonl would be brought back\n"), "{}", ran.out);
+    let ran = home.run(&["restore", "01234567"]);
+    assert!(ran.out.starts_with(told) && ran.out.ends_with("/x.jsonl is back\n"), "{}", ran.out);
+}
+
 /// On the sample, nothing reaches the user's own trash or state.
 #[test]
 fn the_sample_is_changed_in_its_own_place() {

@@ -8,9 +8,12 @@ use super::{Home, Terminal};
 /// A session of the sample in a store of its own: on the sample itself hooks are not run.
 pub(crate) fn session(home: &Home) -> String {
     assert!(home.plain(&["list", "--json"]).output().unwrap().status.success());
+    // Its forks say the same, and which file comes first depends on the file system.
     let sample = walk(&home.sample()).into_iter().find(|path| {
-        path.extension().is_some_and(|it| it == "jsonl")
-            && std::fs::read_to_string(path).unwrap().contains("hour early\"")
+        path.extension().is_some_and(|it| it == "jsonl") && {
+            let text = std::fs::read_to_string(path).unwrap();
+            text.contains("hour early\"") && !text.contains("parentSession")
+        }
     });
     let dir = home.path().join("store");
     std::fs::create_dir_all(&dir).unwrap();
@@ -87,7 +90,7 @@ fn hooks_are_told_of_what_is_done_on_the_screens() {
     }
     let terminal = run(&home, &["tree", "-i", &path]);
     terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
-    terminal.press("shift+l");
+    terminal.press("alt+e");
     terminal.wait("the question", |it| it.text().contains("Label (empty to remove)"));
     terminal.press("told");
     terminal.press("enter");
@@ -127,7 +130,7 @@ fn what_was_begun_is_finished_when_somebody_leaves() {
     let path = session(&home);
     let mut terminal = run(&home, &["tree", "-i", &path]);
     terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
-    terminal.press("shift+l");
+    terminal.press("alt+e");
     terminal.wait("the question", |it| it.text().contains("Label (empty to remove)"));
     terminal.press("in_haste");
     terminal.press("enter");

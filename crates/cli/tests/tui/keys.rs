@@ -29,7 +29,7 @@ fn go_through(terminal: &Terminal, steps: &[(&str, Then)], pressed: &mut BTreeSe
 }
 
 /// The places whose keys are pressed below, each by a test of its own.
-const PLACES: [&str; 5] = ["Picker", "Line", "Tree", "Fork", "Reader"];
+const PLACES: [&str; 6] = ["Picker", "Line", "Tree", "Fork", "Reader", "Trash"];
 
 /// A new place needs a test of its own, and a new key in any of them a step in its test.
 #[test]
@@ -58,6 +58,8 @@ fn every_key_of_the_picker() {
     let steps = [
         ("down", Chosen("CSV export")),
         ("up", Chosen("High water")),
+        ("ctrl+n", Chosen("CSV export")),
+        ("ctrl+p", Chosen("High water")),
         ("pageDown", Chosen("In one sentence")),
         ("pageUp", Chosen("High water")),
         ("alt+end", Chosen("In one sentence")),
@@ -67,10 +69,10 @@ fn every_key_of_the_picker() {
         ("ctrl+s", Has("sort: recent")),
         ("ctrl+s", Has("sort: relevance")),
         ("ctrl+s", Has("sort: threaded")),
-        ("ctrl+n", Has("threaded  named")),
-        ("ctrl+n", Lacks("threaded  named")),
-        ("ctrl+p", Has("--home-u-src")),
-        ("ctrl+p", Lacks("--home-u-src")),
+        ("alt+n", Has("threaded  named")),
+        ("alt+n", Lacks("threaded  named")),
+        ("alt+w", Has(".jsonl 29")),
+        ("alt+w", Lacks(".jsonl 29")),
         ("alt+p", Lacks("│ ~/src")),
         ("alt+p", Has("│ ~/src")),
         ("alt+down", Lacks("│ ~/src")),
@@ -100,8 +102,21 @@ fn every_key_of_the_picker() {
         ("escape", Lacks("to the trash?")),
         ("alt+end", Chosen("In one sentence")),
         ("ctrl+backspace", Has("to the trash?")),
-        ("enter", Lacks("In one sentence")),
+        ("n", Lacks("to the trash?")),
+        ("ctrl+d", Has("to the trash?")),
+        ("y", Lacks("In one sentence")),
         ("alt+u", Has("In one sentence")),
+        ("alt+end", Chosen("In one sentence")),
+        ("ctrl+d", Has("to the trash?")),
+        ("enter", Lacks("In one sentence")),
+        ("alt+r", Chosen("In one sentence")),
+        ("enter", Has("The trash is empty")),
+        ("escape", Has("sort: threaded")),
+        // The list is read again.
+        ("alt+home", Has("  2 1w")),
+        ("alt+end", Chosen("In one sentence")),
+        ("re:[", Has("unclosed character class")),
+        ("escape", Chosen("High water")),
         ("ctrl+t", Has("Session tree")),
         ("escape", Has("sort: threaded")),
         ("ctrl+o", Has("yours · ")),
@@ -112,6 +127,82 @@ fn every_key_of_the_picker() {
     pressed.insert("ctrl+z".to_owned());
     pressed.insert("ctrl+c".to_owned());
     assert_all("Picker", &pressed);
+}
+
+#[test]
+fn every_key_of_the_trash() {
+    let home = Home::new();
+    for session in ["In one sentence", "Draft a commit message"] {
+        let terminal = home.run(&["resume", session]);
+        terminal.wait("what was found", |it| it.chosen().contains(session) && it.text().contains("◉ here"));
+        terminal.press("down");
+        terminal.press("ctrl+d");
+        terminal.wait("the question", |it| it.text().contains("to the trash?"));
+        terminal.press("y");
+        terminal.wait("its going", |it| it.text().contains("moved to the trash"));
+    }
+    let mut pressed = BTreeSet::new();
+    let terminal = home.run(&["resume"]);
+    terminal.wait("the list", |it| it.chosen().contains("High water"));
+    terminal.press("alt+r");
+    terminal.wait("the trash", |it| it.chosen().contains("Draft a commit message"));
+    let steps = [
+        ("down", Chosen("In one sentence")),
+        ("up", Chosen("Draft a commit")),
+        ("ctrl+n", Chosen("In one sentence")),
+        ("ctrl+p", Chosen("Draft a commit")),
+        ("pageDown", Chosen("In one sentence")),
+        ("pageUp", Chosen("Draft a commit")),
+        ("alt+end", Chosen("In one sentence")),
+        ("alt+home", Chosen("Draft a commit")),
+        ("f1", Has("Keys of the trash")),
+        ("escape", Has("Deleted sessions")),
+        ("alt+?", Has("Keys of the trash")),
+        ("escape", Has("Deleted sessions")),
+        ("ctrl+o", Has("yours · ")),
+        ("q", Has("Deleted sessions")),
+        ("sentence", Chosen("In one sentence")),
+        ("escape", Lacks("> sentence")),
+        ("enter", Has("is back in ")),
+        ("ctrl+c", Has("sort: threaded")),
+    ];
+    go_through(&terminal, &steps, &mut pressed);
+    terminal.wait("the session", |it| it.text().contains("In one sentence"));
+    pressed.insert("ctrl+z".to_owned());
+    assert_all("Trash", &pressed);
+}
+
+#[test]
+fn without_a_session_the_screens_let_one_be_picked() {
+    let home = Home::new();
+    for (words, title, seen) in [
+        (["tree", "-i"], "The tree of a session", "Session tree  CSV export"),
+        (["show", "-i"], "Read a session", "which zone its times are in"),
+        (["fork", "-i"], "Fork a session", "Fork before a message"),
+    ] {
+        let mut terminal = home.run(&words);
+        terminal.wait("the picker", |it| {
+            it.text().contains(title) && it.text().contains("◉ here") && it.chosen().contains("High water")
+        });
+        terminal.press("down");
+        terminal.wait("another one", |it| it.chosen().contains("CSV export"));
+        terminal.press("enter");
+        terminal.wait(&format!("{words:?}"), |it| it.text().contains(seen) && !it.text().contains(title));
+        // Whoever has done nothing there is back in the picker.
+        terminal.press("escape");
+        terminal.wait("the picker again", |it| it.text().contains(title) && it.chosen().contains("CSV export"));
+        terminal.press("escape");
+        assert!(terminal.wait_for_end().success());
+        assert!(!terminal.text().contains(".jsonl"), "{}", terminal.text());
+    }
+    // What was done there ends it.
+    let mut terminal = home.run(&["fork", "-i"]);
+    terminal.wait("the picker", |it| it.chosen().contains("High water"));
+    terminal.press("enter");
+    terminal.wait("the messages", |it| it.chosen().contains("Perfect"));
+    terminal.press("enter");
+    assert!(terminal.wait_for_end().success());
+    assert!(terminal.text().contains(".jsonl"), "{}", terminal.text());
 }
 
 #[test]
@@ -141,11 +232,9 @@ fn picking_goes_on_with_the_session_and_leaving_does_not() {
 fn what_is_marked_is_exported_and_moved() {
     let home = Home::new();
     let terminal = home.run(&["resume"]);
-    terminal.wait("the list", |it| it.chosen().contains("High water"));
+    terminal.wait("the whole list", |it| it.chosen().contains("High water") && it.text().contains("◉ here"));
     let (exported, moved) = (home.path().join("exported"), home.path().join("moved"));
-    for folder in [&exported, &moved] {
-        std::fs::create_dir(folder).unwrap();
-    }
+    std::fs::create_dir(&moved).unwrap();
     let mut pressed = BTreeSet::new();
     go_through(&terminal, &[("alt+a", Has("4 marked")), ("alt+e", Has("Export 4 sessions"))], &mut pressed);
     for key in ["ctrl+u", exported.to_str().unwrap(), "enter"] {
@@ -212,10 +301,12 @@ fn every_key_of_the_tree() {
     let home = Home::new();
     let mut pressed = BTreeSet::new();
     let terminal = home.run(&["tree", "-i", "@1"]);
-    terminal.wait("the tree", |it| it.chosen().contains("It is in CHANGELOG.md"));
+    terminal.wait("the tree", |it| it.chosen().contains("It is in CHANGELOG.md") && it.text().contains("(22/28)"));
     let steps = [
         ("up", Chosen("Perfect, that one")),
         ("down", Chosen("It is in CHANGELOG.md")),
+        ("ctrl+p", Chosen("Perfect, that one")),
+        ("ctrl+n", Chosen("It is in CHANGELOG.md")),
         ("alt+home", Chosen("[system]")),
         ("alt+end", Chosen("The repeated hour")),
         ("pageUp", Has("(5/28)")),
@@ -244,8 +335,8 @@ fn every_key_of_the_tree() {
         ("ctrl+d", Lacks("[all]")),
         ("ctrl+o", Has("[no-tools]")),
         ("shift+ctrl+o", Lacks("[no-tools]")),
-        ("shift+t", Has("[+label time]")),
-        ("shift+t", Lacks("[+label time]")),
+        ("alt+t", Has("[+label time]")),
+        ("alt+t", Lacks("[+label time]")),
         ("alt+s", Has("up to here: ")),
         ("alt+s", Lacks("up to here: ")),
         ("alt+j", Chosen("It is in CHANGELOG.md")),
@@ -262,13 +353,17 @@ fn every_key_of_the_tree() {
         ("escape", Has("Session tree")),
         ("alt+?", Has("Keys of the tree")),
         ("escape", Has("Session tree")),
-        ("shift+l", Has("Label (empty to remove)")),
+        ("alt+e", Has("Label (empty to remove)")),
         ("a_mark", Has("> a mark")),
         ("enter", Has("[a mark]")),
         ("alt+u", Lacks("[a mark] ")),
         ("alt+n", Has("Nothing was searched for yet")),
-        ("harmonic", Has("(2/2)")),
-        ("escape", Lacks("(2/2)")),
+        ("Let_me", Has("Search: Let me")),
+        ("escape", Lacks("Search: Let me")),
+        ("harmonic", Has("Search: harmonic")),
+        ("alt+f", Has("Editing the query")),
+        ("escape", Lacks("Search: harmonic")),
+        ("alt+j", Has("(22/28)")),
         ("alt+home", Chosen("[system]")),
         ("alt+n", Chosen("[branch summary]: Tried")),
         ("alt+n", Chosen("[bash: cargo test --quiet]")),
@@ -303,6 +398,8 @@ fn every_key_of_the_fork_selector() {
     let steps = [
         ("up", Chosen("Write the line")),
         ("down", Chosen("Perfect")),
+        ("ctrl+p", Chosen("Write the line")),
+        ("ctrl+n", Chosen("Perfect")),
         ("alt+home", Chosen("tidepool day")),
         ("alt+end", Chosen("Perfect")),
         ("pageUp", Chosen("tidepool day")),
@@ -346,6 +443,8 @@ fn every_key_of_the_reader() {
         ("up", Has("\nsystem")),
         ("j", Lacks("\nsystem")),
         ("k", Has("\nsystem")),
+        ("ctrl+n", Lacks("\nsystem")),
+        ("ctrl+p", Has("\nsystem")),
         ("pageDown", not_top),
         ("pageUp", top),
         ("space", not_top),
@@ -361,9 +460,10 @@ fn every_key_of_the_reader() {
         ("g", top),
         ("/", Lacks("yours · ")),
         ("changelog", Has("/changelog")),
-        ("enter", not_top),
-        ("n", Has("CHANGELOG")),
-        ("shift+n", Has("changelog")),
+        ("enter", Has("  match 1/")),
+        ("n", Has("  match 2/")),
+        ("shift+n", Has("  match 1/")),
+        ("escape", Lacks("  match 1/")),
         ("f", Has("  following")),
         ("f", Lacks("  following")),
         ("ctrl+x", Has("Copied")),

@@ -6,6 +6,7 @@
 mod figures;
 mod hooks;
 mod keys;
+mod lines;
 mod mishaps;
 mod pictures;
 mod shell;

@@ -134,14 +134,21 @@ fn nothing_in_a_session_acts_on_the_terminal() {
     std::fs::write(&path, session).unwrap();
     let path = path.to_string_lossy().into_owned();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    for args in [
-        words(&["--session-dir", &dir.to_string_lossy(), "resume", "--all"]),
-        words(&["tree", "-i", &path]),
-        words(&["fork", "-i", &path]),
-        words(&["show", "-i", &path]),
+    let picker = words(&["--session-dir", &dir.to_string_lossy(), "resume", "--all"]);
+    for (args, keys) in [
+        (picker.clone(), &[][..]),
+        (words(&["tree", "-i", &path]), &[]),
+        (words(&["fork", "-i", &path]), &[]),
+        (words(&["show", "-i", &path]), &[]),
+        // In the end it is in the trash, and comes back.
+        (picker, &[("ctrl+d", "y yes"), ("y", "no sessions"), ("alt+r", "deleted now"), ("enter", "is back in /w")]),
     ] {
         let terminal = Terminal::run(home.bare(&args), 130, 30);
         terminal.wait("the text", |it| it.text().contains("evil"));
+        for (key, seen) in keys {
+            terminal.press(key);
+            terminal.wait(seen, |it| it.text().to_lowercase().contains(&seen.to_lowercase()));
+        }
         let bytes = terminal.bytes();
         for sequence in
             [&b"\x1b]0;"[..], b"\x1b[2J\x1b[10;10H", b"\x1b[?1049l", b"\xc2\x9b", "\u{202e}".as_bytes(), b"\0"]
@@ -214,7 +221,7 @@ fn something_panics() {
     let environment: Arc<dyn sessile::Environment> = Arc::new(sessile::System);
     let settings = sessile::settings::Settings::load(environment.as_ref(), &sessile::os::RealOs).unwrap();
     let ui = sessile_tui::Ui::new(sample.sessions(), environment, dir.path().to_path_buf(), None, &settings);
-    let ended = ui.summing_up(Arc::new(|| panic!("this was planned"))).tree(sample.richest.clone());
+    let ended = ui.summing_up(Arc::new(|| panic!("this was planned"))).tree(Some(sample.richest.clone()));
     assert!(matches!(ended, Err(sessile_tui::TuiError::Panicked)), "{ended:?}");
     println!("and it was noticed");
 }

@@ -22,7 +22,8 @@ pub struct Matcher<'q> {
     tokenizer: Tokenizer,
     /// Which slots a term fills. A slot is one term of one phrase.
     exact: HashMap<&'q [u8], Vec<usize>>,
-    prefixes: Vec<(&'q [u8], usize)>,
+    /// The terms that are parts of words.
+    parts: Vec<(&'q Term, usize)>,
     /// Bytes with which no term that matters begins need no further look.
     begins: [bool; 256],
     /// How many terms the phrase of each slot has.
@@ -69,7 +70,7 @@ impl<'q> Matcher<'q> {
             filter,
             tokenizer: Tokenizer::default(),
             exact: HashMap::new(),
-            prefixes: Vec::new(),
+            parts: Vec::new(),
             begins: [false; 256],
             n_terms: Vec::new(),
             found: Vec::new(),
@@ -87,11 +88,13 @@ impl<'q> Matcher<'q> {
         let slot = self.found.len();
         self.found.push(Vec::new());
         self.n_terms.push(n_terms);
-        if let Some(first) = term.text.first() {
+        if term.is_suffix {
+            self.begins = [true; 256];
+        } else if let Some(first) = term.text.first() {
             self.begins[usize::from(*first)] = true;
         }
-        if term.is_prefix {
-            self.prefixes.push((&term.text, slot));
+        if term.is_prefix || term.is_suffix {
+            self.parts.push((term, slot));
         } else {
             self.exact.entry(&term.text).or_default().push(slot);
         }
@@ -169,7 +172,7 @@ fn phrases(query: &Query) -> impl Iterator<Item = &Phrase> {
 
 impl Texts for Matcher<'_> {
     fn text(&mut self, text: &str) {
-        let Self { tokenizer, exact, prefixes, begins, n_terms, found, document, query, .. } = self;
+        let Self { tokenizer, exact, parts, begins, n_terms, found, document, query, .. } = self;
         let number = document.n_texts;
         document.n_texts += 1;
         if let Query::Pattern(pattern) = query {
@@ -197,8 +200,8 @@ impl Texts for Matcher<'_> {
             for slot in exact.get(token.term).into_iter().flatten().copied().filter(|slot| fits(*slot)) {
                 found[slot].push(occurrence);
             }
-            for (prefix, slot) in prefixes.iter().filter(|(_, slot)| fits(*slot)) {
-                if token.term.starts_with(prefix) {
+            for (term, slot) in parts.iter().filter(|(_, slot)| fits(*slot)) {
+                if term.fits(token.term) {
                     found[*slot].push(occurrence);
                 }
             }
@@ -245,6 +248,9 @@ mod tests {
             ("foobar", vec!["fooBar"], Some(vec![1])),
             ("foob*", vec!["fooBar foobaz"], Some(vec![2])),
             ("foo_b*", vec!["fooBar foo.baz foo.car"], Some(vec![2])),
+            ("*needle*", vec!["quixoticNeedle42 and a needle"], Some(vec![3])),
+            ("*dle42", vec!["a needle", "needle42"], Some(vec![1])),
+            ("*needle", vec!["needles"], None),
             ("京都", vec!["東京都"], Some(vec![1])),
             ("東都", vec!["東京都"], None),
             ("京", vec!["東京都 京"], Some(vec![2])),

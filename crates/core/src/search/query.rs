@@ -2,7 +2,8 @@
 //!
 //! Words are separated by white space, and all must occur in one entry, in any
 //! order. `"two words"` must stand side by side. `word*` is the beginning of a
-//! word. `re:` makes the rest a regular expression. Case does not matter.
+//! word, `*word` the end, `*word*` any part of a word. `re:` makes the rest a
+//! regular expression. Case does not matter.
 //!
 //! A word is cut as texts are: `foo_bar`, `foo.bar` and `fooBar` are the words
 //! `foo bar` side by side, and `fooBar` is also found where it is written `foobar`.
@@ -36,10 +37,24 @@ pub struct Phrase {
 /// One term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Term {
-    /// What it is, or how it begins.
+    /// What it is, or a part of it.
     pub text: Vec<u8>,
     /// Whether anything may follow.
     pub is_prefix: bool,
+    /// Whether anything may come before. Only a phrase of one term has such a term.
+    pub is_suffix: bool,
+}
+
+impl Term {
+    /// Whether a token is what is meant.
+    pub fn fits(&self, token: &[u8]) -> bool {
+        match (self.is_suffix, self.is_prefix) {
+            (false, false) => token == self.text,
+            (false, true) => token.starts_with(&self.text),
+            (true, false) => token.ends_with(&self.text),
+            (true, true) => memchr::memmem::find(token, &self.text).is_some(),
+        }
+    }
 }
 
 /// Why something cannot be searched for.
@@ -117,6 +132,10 @@ impl Word {
             Some(beginning) => (beginning, true),
             None => (self.text.as_str(), false),
         };
+        let (text, is_suffix) = match text.strip_prefix('*') {
+            Some(end) => (end, true),
+            None => (text, false),
+        };
         let mut terms: Vec<(Term, TokenKind)> = Vec::new();
         let mut wholes: Vec<Vec<u8>> = Vec::new();
         let mut n_words = 0;
@@ -126,7 +145,7 @@ impl Word {
                 n_words += usize::from(token.start > 0 || token.end < text.len());
                 wholes.push(token.term.to_vec());
             } else {
-                terms.push((Term { text: token.term.to_vec(), is_prefix: false }, token.kind));
+                terms.push((Term { text: token.term.to_vec(), is_prefix: false, is_suffix: false }, token.kind));
             }
             true
         });
@@ -141,9 +160,13 @@ impl Word {
             // The pair before it says the same, and more may follow in the text.
             terms.pop();
         }
+        // Of several terms only the last may be a part of a word: where the first one stands is looked up by its beginning.
+        if let [(only, TokenKind::Word)] = &mut terms[..] {
+            only.is_suffix = is_suffix;
+        }
         let mut phrases = vec![Phrase { terms: terms.into_iter().map(|(term, _)| term).collect() }];
         if let (Some(whole), 0, false) = (wholes.pop(), n_words, self.is_quoted) {
-            phrases.push(Phrase { terms: vec![Term { text: whole, is_prefix }] });
+            phrases.push(Phrase { terms: vec![Term { text: whole, is_prefix, is_suffix }] });
         }
         Some(Clause { phrases })
     }
@@ -156,8 +179,10 @@ mod tests {
     /// Clauses by `&`, ways by `|`, terms by space.
     fn shown(text: &str) -> String {
         let Query::Clauses(clauses) = Query::parse(text).unwrap() else { return "re".to_owned() };
-        let term =
-            |term: &Term| format!("{}{}", String::from_utf8_lossy(&term.text), if term.is_prefix { "*" } else { "" });
+        let star = |is_open: bool| if is_open { "*" } else { "" };
+        let term = |term: &Term| {
+            format!("{}{}{}", star(term.is_suffix), String::from_utf8_lossy(&term.text), star(term.is_prefix))
+        };
         let phrase = |phrase: &Phrase| phrase.terms.iter().map(term).collect::<Vec<_>>().join(" ");
         let clause = |clause: &Clause| clause.phrases.iter().map(phrase).collect::<Vec<_>>().join("|");
         clauses.iter().map(clause).collect::<Vec<_>>().join("&")
@@ -176,6 +201,11 @@ mod tests {
             (r#""camelCase""#, "camel case"),
             ("camelC*", "camel c*|camelc*"),
             ("pre* snake_c*", "pre*&snake c*"),
+            ("*part* *end one", "*part*&*end&one"),
+            ("*camelCase*", "camel case*|*camelcase*"),
+            ("*snake_case", "snake case"),
+            ("*京都*", "京都"),
+            ("* **", "re"),
             ("東京", "東京"),
             ("東京都", "東京 京都"),
             ("京", "京*"),

@@ -172,7 +172,7 @@ fn look_closely(
 fn only_term(segment: &Segment<'_>, wanted: &Wanted<'_>) -> Result<Option<TermPlace>, Untrusted> {
     let [Clause { phrases }] = wanted.clauses else { return Ok(None) };
     let [Phrase { terms }] = &phrases[..] else { return Ok(None) };
-    let [Term { text, is_prefix: false }] = &terms[..] else { return Ok(None) };
+    let [Term { text, is_prefix: false, is_suffix: false }] = &terms[..] else { return Ok(None) };
     if wanted.filter.tool.is_some() || wanted.filter.model.is_some() {
         return Ok(None);
     }
@@ -313,6 +313,13 @@ impl Found<'_> {
 }
 
 fn of_term(segment: &Segment<'_>, term: &Term) -> Result<Often, Untrusted> {
+    if term.is_suffix {
+        // What begins with the byte of tools and models is not a token.
+        let is_token = |token: &[u8]| !token.starts_with(&TOOL[..1]) && term.fits(token);
+        let places: Vec<TermPlace> =
+            segment.find_all(b"")?.into_iter().filter(|(token, _)| is_token(token)).map(|(_, place)| place).collect();
+        return union(segment, &places);
+    }
     if term.is_prefix {
         let places: Vec<TermPlace> = segment.find_all(&term.text)?.into_iter().map(|(_, place)| place).collect();
         return union(segment, &places);

@@ -8,8 +8,8 @@ use sessile::text::filter::Filter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
 use sessile::{
-    Children, Deletion, ListOptions, SearchHit, SearchOptions, SearchScope, Selection, SessionInfo, SessionManager,
-    TrashedTo, Who,
+    Children, Copies, Deletion, ListOptions, SearchHit, SearchOptions, SearchScope, Selection, SessionInfo,
+    SessionManager, TrashedTo, Who,
 };
 
 use super::{Call, Outcome, object};
@@ -44,8 +44,9 @@ pub(crate) fn list_sessions(call: &Call<'_>) -> Outcome {
     };
     let limit = call.count("limit").map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let named = call.flag("named").unwrap_or_default();
+    let copies = Copies::among(&sessions);
     Selection { named, children, limit, ..Selection::default() }.apply(&mut sessions);
-    let rows: Vec<Json> = sessions.iter().map(|session| session.to_json(false)).collect();
+    let rows: Vec<Json> = sessions.iter().map(|session| session.to_json_beside(false, &copies)).collect();
     object(|data| {
         data.array("sessions", rows.iter().map(Json::raw));
     })

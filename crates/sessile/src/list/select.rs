@@ -5,8 +5,11 @@ use std::cmp::{Ordering, Reverse};
 use super::SessionInfo;
 
 /// Which sessions of a list are wanted, and in which order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
+    /// Only those with each of these words in their name, first message or working directory, or with an id that
+    /// begins with it. Case does not matter.
+    pub words: Vec<String>,
     /// Only those that somebody gave a name.
     pub named: bool,
     /// What about those that were forked from others.
@@ -54,7 +57,8 @@ pub enum SortBy {
 impl Selection {
     /// Leaves what is wanted of a list that has the most recently active first, in the order that is wanted.
     pub fn apply(&self, sessions: &mut Vec<SessionInfo>) {
-        sessions.retain(|session| self.admits(session));
+        let words: Vec<String> = self.words.iter().map(|word| word.to_lowercase()).collect();
+        sessions.retain(|session| self.admits(session) && has_words(session, &words));
         match self.sort {
             SortBy::Recent => {}
             SortBy::Created => sessions.sort_by_key(|session| Reverse(session.created)),
@@ -78,6 +82,17 @@ impl Selection {
             && self.since.is_none_or(|since| session.modified >= since)
             && self.until.is_none_or(|until| session.modified <= until)
     }
+}
+
+/// Whether each of some words, in lower case, stands somewhere in what a list shows of a session.
+fn has_words(session: &SessionInfo, words: &[String]) -> bool {
+    if words.is_empty() {
+        return true;
+    }
+    let name = session.name.as_ref().map(|name| name.to_str().to_lowercase()).unwrap_or_default();
+    let texts = [name, session.first_message.to_str().to_lowercase(), session.cwd.to_lowercase()];
+    let id = session.id.to_lowercase();
+    words.iter().all(|word| texts.iter().any(|text| text.contains(word)) || id.starts_with(word.as_str()))
 }
 
 fn by_name(one: &SessionInfo, other: &SessionInfo) -> Ordering {
@@ -110,7 +125,7 @@ mod tests {
         }
     }
 
-    fn selected(selection: Selection) -> String {
+    fn selected(selection: &Selection) -> String {
         let mut list = vec![
             session("d", Some("b"), None, 4),
             session("c", None, Some("/p"), 3),
@@ -122,16 +137,37 @@ mod tests {
     }
 
     #[test]
+    fn words_stand_in_names_messages_directories_or_begin_ids() {
+        let found = |words: &[&str]| {
+            let mut named = session("0190-a", Some("High Water"), None, 3);
+            named.first_message = "why is it early?".into();
+            let mut unnamed = session("0191-b", None, None, 2);
+            (unnamed.first_message, unnamed.cwd) = ("Ärger mit tides".into(), "/home/u/Harbour".to_owned());
+            let mut list = vec![named, unnamed];
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            Selection { words, ..Selection::default() }.apply(&mut list);
+            list.into_iter().map(|session| session.id).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(found(&[]), "0190-a 0191-b");
+        assert_eq!(found(&["water"]), "0190-a");
+        assert_eq!(found(&["EARLY", "high"]), "0190-a");
+        assert_eq!(found(&["early", "harbour"]), "");
+        assert_eq!(found(&["ärger", "harbour", "0191"]), "0191-b");
+        assert_eq!(found(&["191-b"]), "", "ids are known by how they begin");
+        assert_eq!(found(&[""]), "0190-a 0191-b");
+    }
+
+    #[test]
     fn what_is_wanted_is_left_in_the_order_that_is_wanted() {
         let all = Selection::default();
-        assert_eq!(selected(all), "dcba");
-        assert_eq!(selected(Selection { named: true, ..all }), "db");
-        assert_eq!(selected(Selection { children: Children::Hidden, ..all }), "da");
-        assert_eq!(selected(Selection { children: Children::Only, ..all }), "cb");
-        assert_eq!(selected(Selection { since: Some(3), ..all }), "dc");
-        assert_eq!(selected(Selection { until: Some(3), ..all }), "cba");
-        assert_eq!(selected(Selection { since: Some(2), until: Some(3), ..all }), "cb");
-        assert_eq!(selected(Selection { limit: Some(1), ..all }), "d");
+        assert_eq!(selected(&all), "dcba");
+        assert_eq!(selected(&Selection { named: true, ..all.clone() }), "db");
+        assert_eq!(selected(&Selection { children: Children::Hidden, ..all.clone() }), "da");
+        assert_eq!(selected(&Selection { children: Children::Only, ..all.clone() }), "cb");
+        assert_eq!(selected(&Selection { since: Some(3), ..all.clone() }), "dc");
+        assert_eq!(selected(&Selection { until: Some(3), ..all.clone() }), "cba");
+        assert_eq!(selected(&Selection { since: Some(2), until: Some(3), ..all.clone() }), "cb");
+        assert_eq!(selected(&Selection { limit: Some(1), ..all.clone() }), "d");
         for (sort, expected) in [
             (SortBy::Created, "bcda"),
             (SortBy::Size, "dcba"),
@@ -139,7 +175,7 @@ mod tests {
             (SortBy::Messages, "cdba"),
             (SortBy::Name, "bdca"),
         ] {
-            assert_eq!(selected(Selection { sort, ..all }), expected, "{sort:?}");
+            assert_eq!(selected(&Selection { sort, ..all.clone() }), expected, "{sort:?}");
         }
     }
 }

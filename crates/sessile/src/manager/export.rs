@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use sessile_core::EntryId;
-use sessile_core::entry::{Entry, js_time};
+use sessile_core::entry::{Entry, Payload, js_time};
+use sessile_core::head::Role;
 use sessile_core::header::Header;
 use sessile_core::json::{Edit, Json, Raw, harmless};
 use sessile_core::label::Label;
@@ -40,6 +41,9 @@ pub struct ExportOptions {
     pub leaf: Option<EntryId>,
 }
 
+/// How many characters of the first question make a title.
+const LONGEST_TITLE: usize = 72;
+
 /// Takes the bytes of an export, piece by piece.
 type Sink<'s, E> = &'s mut dyn FnMut(&[u8]) -> Result<(), E>;
 
@@ -49,6 +53,11 @@ impl Sessions {
         let path = absolute(self.environment(), path);
         create_directory(self.world.os(), path.parent().unwrap_or(Path::new("/")), false)?;
         Ok(swap_in(self.world.os(), &path, bytes)?)
+    }
+
+    /// Makes a directory for exports and what is missing above it, with mode 0700. One that exists is left as it is.
+    pub fn make_export_directory(&self, path: &Path) -> Result<(), SessionError> {
+        Ok(create_directory(self.world.os(), &absolute(self.environment(), path), false)?)
     }
 }
 
@@ -162,7 +171,10 @@ impl SessionManager {
     }
 
     fn export_document<E: From<SessionError>>(&self, options: &ExportOptions, sink: Sink<'_, E>) -> Result<(), E> {
-        let name = self.session_name()?;
+        let name = match self.session_name()? {
+            Some(name) => Some(name),
+            None => self.first_words(options)?,
+        };
         sink(markdown::head(self.header(), name.as_deref()).as_bytes())?;
         if !options.all_branches {
             return self.path(options.leaf.as_ref()).into_iter().try_for_each(|row| self.export_entry(row, sink));
@@ -178,6 +190,24 @@ impl SessionManager {
             last = Some(node.row);
         }
         Ok(())
+    }
+
+    /// How the first question begins, as the title of a session without a name.
+    fn first_words(&self, options: &ExportOptions) -> Result<Option<String>, SessionError> {
+        let outline = &self.session.outline;
+        let Some(first) = self.path(options.leaf.as_ref()).into_iter().find(|row| outline.role(*row) == Role::User)
+        else {
+            return Ok(None);
+        };
+        let entry = self.entry_at(first)?;
+        let Payload::Message(message) = entry.payload() else { return Ok(None) };
+        let text = message.message().map(|message| message.content().text()).unwrap_or_default();
+        let words = text.trim().lines().next().unwrap_or_default();
+        let title = match words.char_indices().nth(LONGEST_TITLE) {
+            Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default().trim_end()),
+            None => words.to_owned(),
+        };
+        Ok(Some(title).filter(|title| !title.is_empty()))
     }
 
     fn export_entry<E: From<SessionError>>(&self, row: Row, sink: Sink<'_, E>) -> Result<(), E> {

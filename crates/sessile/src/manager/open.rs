@@ -18,7 +18,7 @@ use crate::environment::{Environment, Migrated, System};
 use crate::error::SessionError;
 use crate::event::{Handlers, LeafMove};
 use crate::list::{self, ListOptions, SessionInfo};
-use crate::operations::{OperationKind, SessionPlace, publish};
+use crate::operations::{OperationKind, Recording, SessionPlace, Step, publish};
 use crate::place::{absolute, default_session_dir, given_dir};
 use crate::remember;
 use crate::session::{Awaiting, Backing, Session, line_of};
@@ -508,7 +508,16 @@ impl SessionManager {
         if self.world.is_read_only {
             return Err(SessionError::ReadOnly);
         }
-        self.session.store_now(&self.world)
+        let file = self.session.backing.path().map(Path::to_path_buf);
+        let (Some(kind), false, Some(path)) = (self.world.noted_as, self.is_stored(), file) else {
+            return self.session.store_now(&self.world);
+        };
+        let recording = Recording::begin(&self.world, kind, 1, None)?;
+        let place = SessionPlace { path, id: self.session_id() };
+        recording
+            .step(&Step::Create { session: place, length: 0, source: None }, || self.session.store_now(&self.world))?;
+        recording.done();
+        Ok(())
     }
 
     /// Puts back entries that an earlier process wrote and another program has destroyed, as the first append would.

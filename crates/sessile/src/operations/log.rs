@@ -53,10 +53,12 @@ pub enum OperationKind {
     Reunite,
     /// A session was made from another one, without its bulk.
     Slim,
+    /// A session was started.
+    New,
 }
 
 impl OperationKind {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Name,
         Self::Label,
         Self::Branch,
@@ -72,6 +74,7 @@ impl OperationKind {
         Self::Migrate,
         Self::Reunite,
         Self::Slim,
+        Self::New,
     ];
 
     /// The word for it, which is that of the command.
@@ -92,6 +95,7 @@ impl OperationKind {
             Self::Migrate => "migrate",
             Self::Reunite => "reunite",
             Self::Slim => "slim",
+            Self::New => "new",
         }
     }
 

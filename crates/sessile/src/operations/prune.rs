@@ -4,7 +4,7 @@
 //! is in use keeps what it was forked from. What has a name or a label was
 //! worth one, and stays unless its owner says otherwise.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use sessile_core::date::to_iso;
@@ -33,16 +33,28 @@ pub struct Pruning {
     pub older_than: Option<i64>,
     /// Those whose files are longer than so many bytes.
     pub larger_than: Option<u64>,
-    /// All but those of the so many families that were used last.
+    /// All but those of the so many families in scope that were used last.
     pub keep: Option<usize>,
     /// Those that have a name too.
     pub named: bool,
     /// Those that have labels too.
     pub labelled: bool,
-    /// Only those of this working directory.
-    pub cwd: Option<PathBuf>,
+    /// Of which sessions. Families are looked at as a whole, wherever their sessions are.
+    pub scope: PruneScope,
     /// Where the sessions are, if not in the usual place.
     pub session_dir: Option<PathBuf>,
+}
+
+/// Which sessions may be pruned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PruneScope {
+    /// Those of all working directories.
+    #[default]
+    All,
+    /// Those of a working directory, as a list of it has them.
+    Cwd(PathBuf),
+    /// Those of the repository around a working directory with all its worktrees, or of the directory.
+    Project(PathBuf),
 }
 
 /// Why a session that would otherwise go stays.
@@ -199,13 +211,13 @@ impl Sessions {
             return Ok(pruned);
         }
         let all = self.list_all(pruning.session_dir.as_deref(), &mut ListOptions::default())?;
-        let last_used = self.last_used(&all, pruning.keep);
+        let in_scope = self.in_scope(&all, pruning)?;
+        let last_used = self.last_used(&all, &in_scope, pruning.keep);
         let used_until = self.environment().now_ms().saturating_sub(pruning.older_than.unwrap_or(RECENT));
         for (place, session) in all.into_iter().enumerate() {
             let Some(last_used) = last_used.get(&place).copied().filter(|used| *used < used_until) else { continue };
             let is_large = pruning.larger_than.is_none_or(|limit| session.size > limit);
-            let is_here = pruning.cwd.as_ref().is_none_or(|cwd| cwd.as_os_str() == session.cwd.as_str());
-            if !is_large || !is_here {
+            if !is_large || !in_scope[place] {
                 continue;
             }
             match self.reason_to_stay(&session, pruning) {
@@ -217,10 +229,30 @@ impl Sessions {
         Ok(pruned)
     }
 
+    /// Which sessions of a store may be pruned.
+    fn in_scope(&self, sessions: &[SessionInfo], pruning: &Pruning) -> Result<Vec<bool>, SessionError> {
+        let dir = pruning.session_dir.as_deref();
+        Ok(match &pruning.scope {
+            PruneScope::All => vec![true; sessions.len()],
+            PruneScope::Cwd(cwd) => {
+                let here = self.list(cwd, dir, &mut ListOptions::default())?;
+                let here: HashSet<PathBuf> = here.into_iter().map(|session| session.path).collect();
+                sessions.iter().map(|session| here.contains(&session.path)).collect()
+            }
+            PruneScope::Project(cwd) => {
+                let project = self.project_of(cwd);
+                sessions.iter().map(|session| project.holds(&session.cwd)).collect()
+            }
+        })
+    }
+
     /// When the family of each session was last used, without the families that are to be kept.
-    fn last_used(&self, sessions: &[SessionInfo], keep: Option<usize>) -> HashMap<usize, i64> {
+    fn last_used(&self, sessions: &[SessionInfo], in_scope: &[bool], keep: Option<usize>) -> HashMap<usize, i64> {
         let mut last_used = HashMap::new();
-        for family in self.families(sessions).into_iter().skip(keep.unwrap_or_default()) {
+        let is_member_in_scope = |who: &Who| matches!(who, Who::Listed(place) if in_scope[*place]);
+        let families = self.families(sessions).into_iter();
+        let families = families.filter(|family| family.members.iter().any(|member| is_member_in_scope(&member.who)));
+        for family in families.skip(keep.unwrap_or_default()) {
             // A name or a label that somebody gave is a use as well, and so is every other entry.
             let used =
                 |place: usize| sessions[place].modified.max(sessions[place].facts.newest_entry.unwrap_or(i64::MIN));

@@ -280,7 +280,7 @@ fn check_header(path: &Path, session: &SessionPlace, header: &Header) -> Result<
 }
 
 /// The header of a session as it stands in the file, and where.
-pub(super) fn header_of(world: &World, path: &Path) -> Result<(Header, Span), SessionError> {
+pub(crate) fn header_of(world: &World, path: &Path) -> Result<(Header, Span), SessionError> {
     let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
     if stat.kind != FileKind::Regular {
         return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());

@@ -11,6 +11,7 @@ use super::log::{OperationKind, Recording, settle_dead};
 use super::reunite::clear_place;
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
+use crate::list::SessionInfo;
 use crate::manager::Sessions;
 use crate::place::absolute;
 
@@ -67,11 +68,27 @@ impl Sessions {
         if dry_run {
             return Ok((found, None));
         }
+        let operation = self.bring_back(&found)?;
+        Ok((found, Some(operation)))
+    }
+
+    /// Brings back exactly this deleted session, also if the same one was deleted again later. Returns the operation.
+    pub fn restore_deleted(&self, deleted: &InTrash) -> Result<String, SessionError> {
+        settle_dead(&self.world);
+        self.bring_back(deleted)
+    }
+
+    /// A deleted session as a row of a list. Its path is the one in the trash.
+    pub fn deleted_info(&self, deleted: &InTrash) -> Result<SessionInfo, SessionError> {
+        self.row(&deleted.place.file)
+    }
+
+    fn bring_back(&self, deleted: &InTrash) -> Result<String, SessionError> {
         let recording = Recording::begin(&self.world, OperationKind::Restore, 1, None)?;
-        self.restore_one(&recording, &found.session, &found.place)?;
+        self.restore_one(&recording, &deleted.session, &deleted.place)?;
         let operation = recording.id.clone();
         recording.done();
-        Ok((found, Some(operation)))
+        Ok(operation)
     }
 
     pub(super) fn restore_one(

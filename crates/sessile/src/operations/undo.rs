@@ -52,7 +52,8 @@ impl Undone {
 impl Sessions {
     /// Undoes an operation: the one whose id begins like this, or the last one that was not undone yet.
     ///
-    /// Refuses, and changes nothing, if somebody else has changed since what the operation had changed.
+    /// Refuses, and changes nothing, if another program has since changed what the operation had changed; and, without
+    /// an id, if the user's last change [cannot be undone](Self::note_change).
     pub fn undo(&self, id: Option<&str>, dry_run: bool) -> Result<Undone, SessionError> {
         // Two that undo at once must not choose the same operation.
         let _turn = if dry_run { None } else { turn_at_all(&self.world, "undo")? };
@@ -61,7 +62,7 @@ impl Sessions {
         }
         let (operation, steps) = match id {
             Some(id) => self.wanted(id)?,
-            None => self.last_undoable()?,
+            None => self.last_undone()?,
         };
         if dry_run {
             return Ok(Undone { operation, id: None, steps });
@@ -110,6 +111,19 @@ impl Sessions {
         }
         let steps = self.inverse(&operation)?;
         Ok((operation, steps))
+    }
+
+    /// The operation to undo if the user names none: the last one, unless the user has changed something else since.
+    fn last_undone(&self) -> Result<(Operation, Vec<Step>), SessionError> {
+        let last = self.last_undoable();
+        let Some(change) = self.last_change() else { return last };
+        match last {
+            Ok((operation, steps)) if operation.time < change.time => {
+                Err(SessionError::LastStays { change, before: Some(Box::new((operation, steps))) })
+            }
+            Err(SessionError::NothingToUndo) => Err(SessionError::LastStays { change, before: None }),
+            last => last,
+        }
     }
 
     fn last_undoable(&self) -> Result<(Operation, Vec<Step>), SessionError> {
@@ -170,8 +184,8 @@ impl Sessions {
             Step::Create { session, length, .. } => {
                 let path = &session.path;
                 let Ok(stat) = self.world.os().link_stat(path) else { return Ok(None) };
-                self.looked_at(session, changed)?;
-                if stat.length != *length {
+                let look = self.looked_at(session, changed)?;
+                if stat.length != *length && !has_only_names_from(&look, *length) {
                     return Err(changed(format!("{} was changed since it was made", path.display())));
                 }
                 let file = trash(&self.world).home.join(path.file_name().unwrap_or_default());
@@ -371,6 +385,13 @@ fn reversed(step: &Step) -> Step {
         _ => {}
     }
     step
+}
+
+/// Whether a session has nothing but names from an offset on. What makes a session may name it afterwards.
+fn has_only_names_from(session: &SessionManager, offset: u64) -> bool {
+    let outline = session.outline();
+    let is_name = |row| outline.span(row).offset < offset || outline.kind(row) == Kind::SessionInfo;
+    outline.entries().all(is_name) && outline.unreadable().next().is_none()
 }
 
 /// What undoes a name, a label or a leaf move; none if it was never done, or was undone by hand.

@@ -1,11 +1,16 @@
 //! Which entry is meant.
 
 use sessile_core::EntryId;
+use sessile_core::entry::Payload;
+use sessile_core::head::Role;
 use sessile_core::label::{Label, Labels};
+use sessile_core::message::Message;
 use sessile_core::nearest::nearest;
 use sessile_core::outline::{Outline, Row};
+use sessile_core::tree::{Filter, is_silent};
 
 use super::{EntryCandidate, ReferenceError, only};
+use crate::error::SessionError;
 use crate::manager::SessionManager;
 
 impl SessionManager {
@@ -27,9 +32,49 @@ impl SessionManager {
     /// # Ok::<(), sessile::SessionError>(())
     /// ```
     pub fn find_entry(&self, wanted: &str) -> Result<EntryId, ReferenceError> {
-        let search = Search { outline: self.outline(), labels: self.labels()?, leaf: self.leaf_row(), wanted };
+        self.find_from(self.leaf_row(), wanted)
+    }
+
+    /// [`find_entry`](Self::find_entry), where `@leaf` is the last entry on the path that a tree shows.
+    ///
+    /// A name, a label or a setting that was appended last is not what a person sees at the end of a session.
+    ///
+    /// ```
+    /// use sessile::{SessionManager, draft};
+    /// let mut session = SessionManager::in_memory("/proj");
+    /// let question = session.append_message(draft::UserMessage::new("Why?", 1))?;
+    /// session.append_session_info("A question")?;
+    /// assert_eq!(session.find_shown_entry("@leaf").unwrap(), question);
+    /// # Ok::<(), sessile::SessionError>(())
+    /// ```
+    pub fn find_shown_entry(&self, wanted: &str) -> Result<EntryId, ReferenceError> {
+        self.find_from(self.last_shown()?, wanted)
+    }
+
+    fn find_from(&self, leaf: Option<Row>, wanted: &str) -> Result<EntryId, ReferenceError> {
+        let search = Search { outline: self.outline(), labels: self.labels()?, leaf, wanted };
         let row = search.run()?;
         search.outline.id(row).ok_or_else(|| search.unknown())
+    }
+
+    /// The last row on the path that a tree shows; the leaf if it shows none.
+    fn last_shown(&self) -> Result<Option<Row>, SessionError> {
+        let Some(leaf) = self.leaf_row() else { return Ok(None) };
+        let outline = self.outline();
+        for row in outline.path(leaf).into_iter().rev() {
+            let is_admitted = Filter::Default.admits(outline.kind(row), outline.role(row), false);
+            // A tree shows an answer without words only if it is the leaf.
+            if is_admitted && (row == leaf || outline.role(row) != Role::Assistant || !self.is_silent(row)?) {
+                return Ok(Some(row));
+            }
+        }
+        Ok(Some(leaf))
+    }
+
+    fn is_silent(&self, row: Row) -> Result<bool, SessionError> {
+        let entry = self.entry_at(row)?;
+        let Payload::Message(message) = entry.payload() else { return Ok(false) };
+        Ok(matches!(message.message(), Some(Message::Assistant(answer)) if is_silent(answer)))
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::location::fingerprint;
 use sessile_core::nearest::nearest;
 use sessile_store::{MOST_NOTES, create_directory, find_sessions, read_whole, subdirectories, swap_in};
 
@@ -28,7 +29,7 @@ impl Sessions {
     ///
     /// It may be given by its path; by its id, or how that begins if no other
     /// begins so; by its name; as `@latest`, the most recently active one; or
-    /// as `@3`, the third of the [last list](Self::note_list). Sessions of the working
+    /// as `@3`, the third of the [last list](Self::note_list) in this terminal. Sessions of the working
     /// directory come before all others, an exact id before a name, a
     /// name before the beginning of an id, and case matters only if it makes a
     /// difference.
@@ -82,10 +83,10 @@ impl Sessions {
         list::most_recent(&self.world, &cwd, given.as_deref(), &dir)
     }
 
-    /// Notes a list that somebody was shown, so that its sessions can be called `@1`, `@2` and so on.
+    /// Notes the list that the user was shown, so that its sessions can be called `@1`, `@2` and so on.
     ///
-    /// They are called so only where the same directory is meant, which is noted as well. Nothing is noted in an
-    /// environment that has no place for state.
+    /// The list counts in the same terminal (without one, in the same working directory) and for the same store, until
+    /// the next list is noted there. Nothing is noted in an environment that has no place for state.
     pub fn note_list<'p>(
         &self,
         paths: impl IntoIterator<Item = &'p Path>,
@@ -133,8 +134,12 @@ impl Sessions {
         Ok(path)
     }
 
+    /// Where the last list of this terminal is noted. Commands without a terminal share the list of their directory.
     fn list_note(&self) -> Option<PathBuf> {
-        self.environment().state_dir().map(|state| state.join("last-list.json"))
+        let environment = self.environment();
+        let state = environment.state_dir()?;
+        let place = environment.terminal().unwrap_or_else(|| environment.current_dir().to_string_lossy().into_owned());
+        Some(state.join("lists").join(format!("{:016x}.json", fingerprint(place.as_bytes()))))
     }
 
     fn is_missing(&self, path: &Path) -> bool {

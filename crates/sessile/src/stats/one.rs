@@ -9,7 +9,7 @@ use sessile_core::stats::Tally;
 use sessile_core::tree::{BranchKind, BranchStatistics};
 use sessile_store::LineReader;
 
-use super::{Counted, Grouping, Seen, StatsGroup};
+use super::{Counted, Grouping, Seen, StatsGroup, by_weight};
 use crate::error::SessionError;
 use crate::list::SessionInfo;
 use crate::manager::{CompactionRecord, Sessions};
@@ -53,15 +53,15 @@ impl Sessions {
         let mut lines = LineReader::default();
         if let Some(parent) = &relatives.parent {
             // If it cannot be read, nothing is known to be a copy.
-            drop(self.read_shares(&mut lines, &parent.path, &mut |share| seen.note(&share, 0)));
+            drop(self.read_shares(&mut lines, &parent.path, &mut |share, _| seen.note(&share, 0)));
         }
         let mut by_model = Counted::default();
         let mut by_tool = Counted::default();
         let mut copied = Tally::default();
-        self.read_shares(&mut lines, path, &mut |share| {
-            self.count(&share, Grouping::Model, &mut by_model);
-            self.count(&share, Grouping::Tool, &mut by_tool);
-            if relatives.parent.is_some() && seen.is_copy(&share, 1) {
+        self.read_shares(&mut lines, path, &mut |share, _| {
+            self.count(&share, &[Grouping::Model], &mut by_model);
+            self.count(&share, &[Grouping::Tool], &mut by_tool);
+            if relatives.parent.is_some() && seen.is_copy(&share, None, 1) {
                 copied.add(&share);
             }
         })?;
@@ -86,12 +86,11 @@ impl Sessions {
     }
 }
 
-fn sorted(groups: HashMap<String, Tally>, weight: fn(&Tally) -> (f64, f64)) -> Vec<StatsGroup> {
+fn sorted(groups: HashMap<Vec<String>, Tally>, weight: fn(&Tally) -> (f64, f64)) -> Vec<StatsGroup> {
     let mut groups: Vec<StatsGroup> =
-        groups.into_iter().map(|(key, tally)| StatsGroup { key, path: None, tally }).collect();
+        groups.into_iter().map(|(keys, tally)| StatsGroup { keys, tally, ..StatsGroup::default() }).collect();
     groups.sort_by(|one, other| {
-        let by_weight = weight(&other.tally).partial_cmp(&weight(&one.tally));
-        by_weight.unwrap_or(std::cmp::Ordering::Equal).then_with(|| one.key.cmp(&other.key))
+        by_weight(weight(&one.tally), weight(&other.tally)).then_with(|| one.keys.cmp(&other.keys))
     });
     groups
 }

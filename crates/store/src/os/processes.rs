@@ -1,4 +1,4 @@
-//! The programs that run on this machine, as far as they can be seen.
+//! The programs that run on this machine, as far as they can be seen, and the terminal that this one runs in.
 
 use std::path::PathBuf;
 
@@ -57,4 +57,41 @@ fn look(pid: u32) -> Option<Process> {
         directory: std::fs::read_link(place.join("cwd")).ok(),
         program: std::fs::read_link(place.join("exe")).ok(),
     })
+}
+
+/// A name for the terminal that this process runs in, the same for all commands of one shell; none without a terminal.
+///
+/// It names the session leader, which is the shell, and when that started: process numbers are used again.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub fn terminal() -> Option<String> {
+    let own = stat_fields("self")?;
+    let (session, terminal) = (own.get(SESSION)?, own.get(TERMINAL)?);
+    let started = stat_fields(session).and_then(|leader| leader.get(STARTED).cloned()).unwrap_or_default();
+    (terminal != "0").then(|| format!("{session}-{started}"))
+}
+
+/// A name for the terminal that this process runs in, the same for all commands of one shell; none without a terminal.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[expect(clippy::disallowed_methods, reason = "the terminal can only be found by opening it")]
+pub fn terminal() -> Option<String> {
+    std::fs::File::open("/dev/tty").ok()?;
+    Some(rustix::process::getsid(None).ok()?.as_raw_nonzero().to_string())
+}
+
+/// Places in `/proc/PID/stat`, counted after the name in parentheses.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const SESSION: usize = 3;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const TERMINAL: usize = 4;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const STARTED: usize = 19;
+
+/// What the system knows about a process, after its name, which may hold anything.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[expect(clippy::disallowed_methods, reason = "this is what the system is asked through")]
+fn stat_fields(pid: &str) -> Option<Vec<String>> {
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(str::to_owned).collect())
 }

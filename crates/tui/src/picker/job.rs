@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sessile::text::excerpt::Excerpt;
+use sessile::text::pattern::Pattern;
 use sessile::text::query::Query;
 use sessile::{
     Cancel, Deletion, ExportFormat, ExportOptions, ListOptions, SearchOptions, SearchScope, SessionError, SessionInfo,
@@ -25,6 +26,9 @@ pub(crate) struct Desk {
     pub(crate) cwd: PathBuf,
     /// Where sessions are, if not where pi keeps them.
     pub(crate) session_dir: Option<PathBuf>,
+    /// Where the user is, which is not the working directory of a made-up store.
+    pub(crate) own_cwd: PathBuf,
+    pub(crate) own_home: PathBuf,
 }
 
 #[derive(Debug)]
@@ -68,7 +72,8 @@ pub(crate) enum PickerJob {
     },
     Export {
         paths: Vec<PathBuf>,
-        to: PathBuf,
+        /// A directory as somebody types it.
+        to: String,
     },
     Undo(Option<String>),
 }
@@ -90,6 +95,8 @@ pub(crate) enum PickerNews {
         version: u64,
         list: Arc<Vec<SessionInfo>>,
         rows: Vec<Row>,
+        /// Why nothing can be found with the query.
+        problem: Option<String>,
     },
     Found {
         query: String,
@@ -152,7 +159,8 @@ impl Job for PickerJob {
             Self::Texts(scope) => desk.load(scope, true, cancel, tell),
             Self::Arrange { list, view, version } => {
                 let rows = arrange(&desk.sessions, &list, &view);
-                tell(PickerNews::Arranged { version, list, rows });
+                let problem = problem_of(&view.query);
+                tell(PickerNews::Arranged { version, list, rows, problem });
                 Ok(())
             }
             Self::Search { query, scope } => desk.search(query, scope, cancel, tell),
@@ -239,7 +247,11 @@ impl Desk {
         cancel: &Cancel,
         tell: &mut dyn FnMut(PickerNews),
     ) -> Result<(), SessionError> {
-        let Ok(parsed) = Query::parse(&as_prefixes(&query)) else { return Ok(()) };
+        let Ok(parsed) = Query::parse(&as_prefixes(&query)) else {
+            // Nothing can be found, and somebody waits for that.
+            tell(PickerNews::Found { query, hits: Vec::new() });
+            return Ok(());
+        };
         let dir = self.session_dir.clone();
         let options = SearchOptions {
             scope: match scope {
@@ -297,12 +309,28 @@ impl Desk {
         Ok(())
     }
 
-    fn export(&self, paths: &[PathBuf], to: &Path, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+    fn export(&self, paths: &[PathBuf], to: &str, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+        let to = match to.strip_prefix("~/") {
+            Some(rest) => self.own_home.join(rest),
+            None if to == "~" => self.own_home.clone(),
+            None => self.own_cwd.join(to),
+        };
+        // Without the dots that are not seen to mean anything.
+        let to: PathBuf = to.components().collect();
         let options = ExportOptions { format: ExportFormat::Markdown, ..ExportOptions::default() };
-        for path in paths {
+        let write = |path: &PathBuf| {
             let session = self.sessions.clone().read_only().open_existing(path)?;
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            session.export_to(&options, &to.join(format!("{stem}.md")), false)?;
+            session.export_to(&options, &to.join(format!("{stem}.md")), false)
+        };
+        self.sessions.make_export_directory(&to)?;
+        for (n_written, path) in paths.iter().enumerate() {
+            if let Err(error) = write(path) {
+                let done = format!("{n_written} of {} exported", counted(paths.len(), "session", "sessions"));
+                let why = format!("{}: {}", path.display(), told(&error));
+                tell(PickerNews::Failed(if paths.len() == 1 { told(&error) } else { format!("{done}; {why}") }));
+                return Ok(());
+            }
         }
         let words = format!("{} exported to {}", counted(paths.len(), "session", "sessions"), to.display());
         tell(PickerNews::Changed { words, operation: None, is_undo: false });
@@ -316,6 +344,21 @@ impl Desk {
         Ok(())
     }
 }
+
+/// Why nothing can be found with a query, in a line; none if something can.
+fn problem_of(query: &str) -> Option<String> {
+    let pattern = query.trim().strip_prefix("re:")?.trim();
+    if pattern.is_empty() {
+        return Some("Type a regular expression after re:".to_owned());
+    }
+    let error = Pattern::new(pattern).err()?.to_string();
+    // The first lines of the message draw the expression, which stands in the query anyway.
+    let reason = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    Some(format!("{NOT_AN_EXPRESSION}{}", reason.strip_prefix("error: ").unwrap_or(reason)))
+}
+
+/// What stands before the reason.
+pub(super) const NOT_AN_EXPRESSION: &str = "Not a regular expression: ";
 
 /// The query as somebody means it who is still typing: every word may be the beginning of a longer one.
 fn as_prefixes(query: &str) -> String {
@@ -344,6 +387,22 @@ fn as_prefixes(query: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_regular_expression_that_is_not_finished_says_why() {
+        for query in ["tide", "re:tide", " re: ^tide$", "re:[a-z]+", "", "re", "a re:["] {
+            assert_eq!(problem_of(query), None, "{query}");
+        }
+        for (query, words) in [
+            ("re:[", "Not a regular expression: unclosed character class"),
+            ("re: (tide", "Not a regular expression: unclosed group"),
+            ("re:", "Type a regular expression after re:"),
+        ] {
+            assert_eq!(problem_of(query).as_deref(), Some(words), "{query}");
+        }
+        let huge = problem_of("re:(((a{1000}){1000}){1000})").unwrap();
+        assert!(!huge.contains('\n'), "{huge}");
+    }
 
     #[test]
     fn words_are_beginnings() {

@@ -12,41 +12,47 @@ use crate::key::Key;
 use crate::keymap::{Action, Where};
 use crate::part::{Effect, Effects, Mouse, MouseAct};
 
+/// Whether an action changes something at once or asks a question that a single key answers, and so must not be
+/// caused by somebody who means to edit the query.
+fn changes_at_once(action: Action) -> bool {
+    matches!(action, Action::Delete | Action::DeleteNoninvasive | Action::Undo | Action::TogglePin)
+}
+
 impl Picker {
     pub(super) fn press(&mut self, key: Key) -> Effects<Self> {
-        let action = self.keymap.action(Where::Picker, key);
         match &mut self.mode {
             Mode::Help(help) => {
-                if !help.press(key) {
+                if !help.press(key, &self.keymap, self.size) {
                     self.mode = Mode::List;
                 }
                 Vec::new()
             }
-            Mode::Confirm(paths) => match action {
-                Some(Action::Confirm) => {
+            Mode::Confirm(paths) => match self.keymap.answer(key) {
+                Some(true) => {
                     let paths = std::mem::take(paths);
                     self.mode = Mode::List;
                     vec![Effect::Do(PickerJob::Delete { paths })]
                 }
-                Some(Action::Cancel) => {
+                Some(false) => {
                     self.mode = Mode::List;
                     Vec::new()
                 }
-                _ => Vec::new(),
+                None => Vec::new(),
             },
-            Mode::Ask { input, .. } => match action {
-                Some(Action::Confirm) => self.answered(),
-                Some(Action::Cancel) => {
+            Mode::Ask { input, .. } => match self.keymap.line_answer(key) {
+                Some(true) => self.answered(),
+                Some(false) => {
                     self.mode = Mode::List;
                     Vec::new()
                 }
-                _ => {
+                None => {
                     input.press(key, &self.keymap);
                     Vec::new()
                 }
             },
-            Mode::List => match action {
+            Mode::List => match self.keymap.action(Where::Picker, key) {
                 Some(Action::DeleteNoninvasive) if !self.query.is_empty() => self.type_key(key),
+                Some(action) if self.is_editing && changes_at_once(action) => self.type_or_explain(key),
                 Some(action) => self.act(action),
                 None => self.type_key(key),
             },
@@ -54,7 +60,24 @@ impl Picker {
     }
 
     fn type_key(&mut self, key: Key) -> Effects<Self> {
-        if self.query.press(key, &self.keymap) { self.ask() } else { Vec::new() }
+        let before = self.query.clone();
+        let is_other = self.query.press(key, &self.keymap);
+        if self.query != before {
+            self.is_editing = !self.query.is_empty();
+            self.status.dismiss();
+        }
+        if is_other { self.ask() } else { Vec::new() }
+    }
+
+    /// Takes a key that would change something for one that edits the query; if it does not, says how it is meant.
+    fn type_or_explain(&mut self, key: Key) -> Effects<Self> {
+        let before = self.query.clone();
+        let effects = self.type_key(key);
+        if self.query == before {
+            let words = self.keymap.while_editing(key);
+            self.status.say(words, self.now_ms, 4);
+        }
+        effects
     }
 
     /// Does what was asked for a line about.
@@ -64,17 +87,19 @@ impl Picker {
         if text.is_empty() {
             return Vec::new();
         }
-        let to = PathBuf::from(match text.strip_prefix("~/") {
-            Some(rest) => format!("{}/{rest}", self.home),
-            None => text.clone(),
-        });
         vec![Effect::Do(match what {
             Question::Rename => match paths.into_iter().next() {
                 Some(path) => PickerJob::Rename { path, name: text },
                 None => return Vec::new(),
             },
-            Question::Move => PickerJob::Move { paths, to },
-            Question::Export => PickerJob::Export { paths, to },
+            Question::Move => {
+                let to = match text.strip_prefix("~/") {
+                    Some(rest) => format!("{}/{rest}", self.home),
+                    None => text,
+                };
+                PickerJob::Move { paths, to: PathBuf::from(to) }
+            }
+            Question::Export => PickerJob::Export { paths, to: text },
         })]
     }
 
@@ -98,10 +123,16 @@ impl Picker {
             Action::First => self.select(0, true),
             Action::Last => self.select(usize::MAX, false),
             Action::Confirm => match self.chosen() {
-                Some(session) => vec![Effect::Leave(Picked::Resume(session.path.clone()))],
+                Some(session) => vec![Effect::Leave(Picked::Chosen(session.path.clone()))],
                 None => Vec::new(),
             },
+            Action::Cancel if !self.query.is_empty() => {
+                self.query.clear();
+                self.is_editing = false;
+                self.ask()
+            }
             Action::Cancel => vec![Effect::Leave(Picked::Nothing)],
+            Action::OpenTrash => vec![Effect::Leave(Picked::Trash)],
             Action::OpenTree => {
                 self.chosen().map(|it| Effect::Leave(Picked::Tree(it.path.clone()))).into_iter().collect()
             }
@@ -166,7 +197,7 @@ impl Picker {
             }
             Action::Undo => vec![Effect::Do(PickerJob::Undo(self.last_operation.take()))],
             Action::Help => {
-                self.mode = Mode::Help(Help::default());
+                self.mode = Mode::Help(Help::of(Where::Picker));
                 Vec::new()
             }
             Action::Suspend => vec![Effect::Suspend],

@@ -8,7 +8,7 @@ use sessile::{SessionInfo, SessionUser, Sessions};
 use super::job::{Desk, PickerJob, PickerNews};
 use super::{Picked, Picker, Scope};
 use crate::keymap::Keymap;
-use crate::part::{Event, Mouse, MouseAct};
+use crate::part::{Event, Mouse, MouseAct, Part};
 use crate::testing::{Driver, NOW_MS, Still, golden, shared};
 
 /// A made-up store in a directory of its own.
@@ -29,7 +29,8 @@ impl Store {
         let home = environment.home().to_string_lossy().into_owned();
         let cwd = environment.current_dir();
         let picker = Picker::new(Arc::new(Keymap::default()), home, None, true);
-        let desk = Desk { sessions: self.sessions.clone(), cwd, session_dir: None };
+        let (own_cwd, own_home) = (self.dir.path().join("own"), self.dir.path().join("own/home"));
+        let desk = Desk { sessions: self.sessions.clone(), cwd, session_dir: None, own_cwd, own_home };
         let mut driver = Driver::new(picker, desk, |job| matches!(job, PickerJob::Watch));
         driver.happen(Event::Clock(environment.now_ms()));
         driver
@@ -62,7 +63,8 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
 /// A picker over lists that are given.
 fn over(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) -> Driver<Picker> {
     let sessions = Sessions::new(Still { home: PathBuf::from("/home/u") });
-    let desk = Desk { sessions, cwd: PathBuf::from("/w/proj"), session_dir: None };
+    let own = PathBuf::from("/w/own");
+    let desk = Desk { sessions, cwd: PathBuf::from("/w/proj"), session_dir: None, own_cwd: own.clone(), own_home: own };
     let picker = Picker::new(Arc::new(Keymap::default()), "/home/u".to_owned(), current.map(PathBuf::from), false);
     let is_reading = |job: &PickerJob| {
         matches!(job, PickerJob::Load(_) | PickerJob::Watch | PickerJob::Search { .. } | PickerJob::Texts(_))
@@ -133,8 +135,8 @@ fn rows_are_those_of_pi() {
         ("initial (threaded, current; current session = c)", ""),
         ("sort: recent", "ctrl+s"),
         ("sort: fuzzy, no query", "ctrl+s ctrl+s"),
-        ("named only", "ctrl+n"),
-        ("path on", "ctrl+p"),
+        ("named only", "alt+n"),
+        ("path on", "alt+w"),
         ("scope all", "tab"),
         ("ctrl+d on first -> confirm", "ctrl+d"),
         ("ctrl+d on current session c", "down down down ctrl+d"),
@@ -213,7 +215,7 @@ fn what_is_picked_is_told() {
     let mut driver = store.picker();
     let first = driver.part.chosen().unwrap().path.clone();
     driver.press("enter");
-    assert_eq!(driver.outcome, Some(Picked::Resume(first)));
+    assert_eq!(driver.outcome, Some(Picked::Chosen(first)));
     assert_eq!(store.picker().press("escape").outcome, Some(Picked::Nothing));
     assert!(matches!(store.picker().press("down ctrl+t").outcome, Some(Picked::Tree(_))));
     assert!(matches!(store.picker().press("ctrl+o").outcome, Some(Picked::Read(_))));
@@ -229,15 +231,17 @@ fn sessions_are_renamed_deleted_and_brought_back() {
     driver.press("alt+u");
     assert!(!rows(&driver.screen()).iter().any(|row| row.contains("A new name")));
     let path = driver.part.chosen().unwrap().path.clone();
-    driver.press("ctrl+d x y z");
-    assert!(path.exists(), "other keys than Enter do nothing");
-    driver.press("enter");
+    for keys in ["ctrl+d x z space tab", "n", "ctrl+d escape", "ctrl+d shift+n"] {
+        driver.press(keys);
+        assert!(path.exists(), "{keys}");
+    }
+    driver.press("ctrl+d y");
     assert!(!path.exists());
     assert_eq!(driver.part.rows.len(), n_rows - 1);
     driver.press("alt+u");
     assert!(path.exists());
     assert_eq!(driver.part.rows.len(), n_rows);
-    driver.press("alt+a ctrl+d enter");
+    driver.press("alt+home alt+a ctrl+d enter");
     assert_eq!(driver.part.rows.len(), 0);
     driver.press("alt+u");
     assert_eq!(driver.part.rows.len(), n_rows);
@@ -308,7 +312,7 @@ fn the_mouse_chooses_and_opens() {
     driver.happen(at(list.y + 1));
     assert_eq!(driver.part.selected, 1);
     driver.happen(at(list.y + 1));
-    assert!(matches!(driver.outcome, Some(Picked::Resume(_))));
+    assert!(matches!(driver.outcome, Some(Picked::Chosen(_))));
 }
 
 /// A session of which only the path is known.
@@ -351,4 +355,232 @@ fn the_first_rows_come_before_the_last() {
     driver.happen(Event::News(PickerNews::Loaded { scope: Scope::Here, list, with_texts: false }));
     let chosen = driver.part.chosen().unwrap().path.clone();
     assert_eq!(chosen, PathBuf::from("/s/b"), "a selection that somebody made is followed");
+}
+
+/// Somebody comes back from another screen, and the list is read again.
+#[test]
+fn a_choice_stays_while_the_list_is_read_again() {
+    let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
+    let mut driver = over(list.clone(), Vec::new(), None);
+    driver.press("down");
+    driver.part.come_back(None);
+    let partial = PickerNews::Loading { scope: Scope::Here, loaded: 1, total: 2, list: Some(list[..1].to_vec()) };
+    driver.happen(Event::News(partial));
+    driver.happen(Event::News(PickerNews::Loaded { scope: Scope::Here, list, with_texts: false }));
+    assert_eq!(driver.part.chosen().unwrap().path, PathBuf::from("/s/b"));
+    // And while something is searched for, what was found stays too.
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.press("tab harmonic down");
+    let (chosen, n_hits) = (driver.part.chosen().unwrap().path.clone(), driver.part.hits.len());
+    assert!(driver.part.selected == 1 && n_hits > 0);
+    let list = driver.part.listed(Scope::All).list.to_vec();
+    let effects = driver.part.update(Event::News(PickerNews::Loaded { scope: Scope::All, list, with_texts: false }));
+    assert_eq!((driver.part.selected, driver.part.hits.len()), (1, n_hits));
+    assert_eq!(driver.part.chosen().unwrap().path, chosen);
+    assert!(!effects.is_empty(), "and it is searched for again");
+}
+
+#[test]
+fn a_regular_expression_that_is_not_finished_ends_the_search_and_says_why() {
+    let store = Store::new();
+    for keys in ["re:[", "alt+t re:["] {
+        let mut driver = store.picker();
+        driver.press(keys);
+        for (width, height) in [(120, 40), (80, 24), (40, 12), (40, 10)] {
+            driver.resize(width, height);
+            let screen = driver.screen();
+            let head = screen[1..3].join("\n");
+            assert!(head.contains("unclosed character class") && !head.contains('…'), "{keys}: {screen:#?}");
+            assert!(!screen.join("\n").to_lowercase().contains("searching"), "{keys}: {screen:#?}");
+        }
+        assert!(!driver.part.is_searching);
+        driver.press("a-z] T I D E");
+        assert_eq!(driver.part.problem, None);
+        assert!(!driver.screen().join("\n").contains("unclosed"), "{:#?}", driver.screen());
+    }
+}
+
+#[test]
+fn what_changes_something_is_not_done_while_a_query_is_edited() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.press("down ctrl+r ctrl+u another_name enter alt+home");
+    for key in ["ctrl+d", "alt+u", "alt+i", "ctrl+backspace"] {
+        driver.press("escape tide");
+        assert!(driver.part.is_editing);
+        driver.press(key);
+        assert!(matches!(driver.part.mode, super::Mode::List), "{key}");
+        assert!(driver.part.pins.is_empty() && driver.part.last_operation.is_some(), "{key}");
+        let is_told = driver.screen()[1].contains("Editing the query");
+        assert_eq!(is_told, key != "ctrl+backspace", "{key}: {:?}", driver.screen());
+        driver.happen(Event::Clock(driver.part.now_ms + 60_000)).press("escape escape");
+        driver.outcome = None;
+    }
+    // What edits the query edits it.
+    driver.press("tide home ctrl+d");
+    assert_eq!(driver.part.query.text(), "ide");
+    // Somebody who goes to the list means the list.
+    driver.press("down ctrl+d");
+    assert!(matches!(driver.part.mode, super::Mode::Confirm(_)));
+    driver.press("n alt+i");
+    assert_eq!(driver.part.pins.len(), 1);
+    driver.press("x");
+    assert!(driver.part.is_editing, "and typing is about the query again");
+}
+
+#[test]
+fn escape_closes_what_is_on_top() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.press("harmonic ctrl+r escape");
+    assert!(matches!(driver.part.mode, super::Mode::List), "first the question");
+    assert_eq!((driver.part.query.text(), driver.outcome.as_ref()), ("harmonic", None));
+    driver.press("f1 escape");
+    assert_eq!((driver.part.query.text(), driver.outcome.as_ref()), ("harmonic", None));
+    let n_rows = driver.part.rows.len();
+    driver.press("escape");
+    assert_eq!((driver.part.query.text(), driver.outcome.as_ref()), ("", None), "then the query");
+    assert!(driver.part.rows.len() > n_rows);
+    driver.press("escape");
+    assert_eq!(driver.outcome, Some(Picked::Nothing), "then the screen");
+}
+
+#[test]
+fn the_keys_of_other_pickers_move() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.press("ctrl+n ctrl+n ctrl+p");
+    assert_eq!((driver.part.selected, driver.part.named, driver.part.shows_path), (1, false, false));
+    driver.press("alt+n alt+w");
+    assert!(driver.part.named && driver.part.shows_path);
+}
+
+#[test]
+fn hints_are_whole_at_every_width() {
+    let store = Store::new();
+    for (width, height) in [(40, 10), (40, 12), (60, 24), (80, 24), (100, 24), (120, 40), (200, 50)] {
+        let mut driver = store.picker();
+        driver.resize(width, height);
+        let screen = driver.screen();
+        assert!(screen[1].ends_with("f1 keys") && !screen[1..3].concat().contains('…'), "{width}: {screen:#?}");
+        let path = driver.part.chosen().unwrap().path.clone();
+        let theirs = SessionUser::Sessile { pid: 4_194_304, host: "a-host-with-a-name".to_owned(), since_ms: NOW_MS };
+        for is_used in [false, true] {
+            if is_used {
+                driver.part.users.insert(path.clone(), vec![theirs.clone()]);
+            }
+            driver.press("ctrl+d");
+            let screen = driver.screen();
+            assert!(screen[1].ends_with("y yes · n no"), "{width}: {screen:#?}");
+            assert_eq!(screen[1..3].concat().contains("In use"), is_used, "{width}: {screen:#?}");
+            driver.press("escape");
+        }
+    }
+}
+
+#[test]
+fn what_is_filtered_is_told_at_every_width() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.resize(40, 12).press("alt+n alt+h alt+t");
+    assert_eq!(driver.screen()[0], "here  threaded  named  no forks  names …");
+    driver.press("alt+t alt+h nothing_like_it");
+    let words = driver.screen()[3..6].concat().replace("  ", " ");
+    assert!(words.contains("alt+n shows all names,") && words.contains("tab all folders."), "{:#?}", driver.screen());
+}
+
+#[test]
+fn an_empty_store_is_not_the_end() {
+    let mut driver = over(Vec::new(), Vec::new(), None);
+    driver.part.root = PathBuf::from("/home/u/.pi/agent/sessions");
+    assert!(driver.screen().join(" ").contains("tab shows all folders"), "{:#?}", driver.screen());
+    for (width, height) in [(120, 40), (80, 24), (40, 12)] {
+        driver.resize(width, height);
+        driver.part.scope = Scope::All;
+        let words = driver.screen()[3..].join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["no sessions in ~/.pi/agent/sessions yet", "`sessile new`", "`sessile --sample resume`"] {
+            assert!(words.contains(part), "{width}: {words}");
+        }
+    }
+}
+
+#[test]
+fn titles_come_first_and_ages_are_whole() {
+    let folder = format!("/home/u/work/{}", "a-rather-long-name/".repeat(4));
+    let title = "Move the tide tables to the store";
+    let rows_at = |list: Vec<SessionInfo>, width, height, keys: &str| {
+        let mut driver = over(Vec::new(), list, None);
+        driver.part.shows_preview = true;
+        driver.resize(width, height).press(keys);
+        driver.screen().into_iter().filter(|row| row.starts_with('›')).collect::<Vec<_>>()
+    };
+    for keys in ["tab", "tab alt+w"] {
+        for (width, height) in [(120, 40), (80, 24)] {
+            let list = made_up(&[("/s/a", "x", Some(title), 400 * 86_400_000, None, &folder)]);
+            let seen = rows_at(list, width, height, keys);
+            let row = seen[0].split('│').next().unwrap().trim_end();
+            assert!(row.ends_with("3 1y"), "{width} {keys}: {row}");
+            let least = if keys == "tab" { title } else { "Move the tide tables" };
+            assert!(row.contains(least) && row.contains("…"), "{width} {keys}: {row}");
+        }
+    }
+    let list = made_up(&[("/s/a", "x", Some("The tide tables"), 400 * 86_400_000, None, &folder)]);
+    let seen = rows_at(list, 40, 12, "tab");
+    assert!(seen[0].contains("The tide tables") && seen[0].ends_with("3 1y"), "{seen:?}");
+}
+
+#[test]
+fn an_export_makes_its_directory_or_says_in_full_why_not() {
+    let store = Store::new();
+    let own = store.dir.path().join("own");
+    let mut driver = store.picker();
+    driver.press("alt+e enter");
+    let n_files = |path: PathBuf| path.read_dir().map_or(0, Iterator::count);
+    let words = driver.screen()[1..4].concat().split_whitespace().collect::<String>();
+    assert!(words.starts_with(&format!("1sessionexportedto{}", own.display())) && !words.contains("own/."), "{words}");
+    assert_eq!(n_files(own.clone()), 1, "where the user is, not where the made-up store is: {:#?}", driver.screen());
+    driver.press("alt+a alt+e ctrl+u new/deeper enter");
+    assert_eq!(n_files(own.join("new/deeper")), 4, "{:#?}", driver.screen());
+    driver.press("alt+e ctrl+u ~/there enter");
+    assert_eq!(n_files(own.join("home/there")), 1, "{:#?}", driver.screen());
+    // Once more: the file is there already. And a file where a directory should be.
+    let file = own.join("new/file");
+    #[expect(clippy::disallowed_methods, reason = "something in the way")]
+    std::fs::write(&file, "").unwrap();
+    for (to, why) in [("new/deeper", "exists"), ("new/file/below", "directory")] {
+        for (width, height) in [(40, 12), (80, 24)] {
+            driver.resize(width, height).press("alt+a alt+e ctrl+u").press(to).press("enter");
+            let text = driver.screen().concat().split_whitespace().collect::<String>();
+            let failed = driver.screen();
+            assert!(text.contains(to) && text.contains(why), "{failed:#?}");
+            driver.press("alt+a");
+        }
+    }
+}
+
+#[test]
+fn the_trash_is_reached_from_the_list() {
+    let store = Store::new();
+    assert_eq!(store.picker().press("alt+r").outcome, Some(Picked::Trash));
+    let mut driver = store.picker();
+    driver.resize(80, 60).press("f1");
+    assert!(driver.screen().iter().any(|row| row.starts_with("alt+r") && row.contains("trash")));
+}
+
+#[test]
+fn what_a_session_is_picked_for_is_told() {
+    let store = Store::new();
+    for (purpose, title, hint) in [
+        (super::Purpose::Resume, "Sessions of this folder", "enter go on"),
+        (super::Purpose::Tree, "The tree of a session of this folder", "enter tree"),
+        (super::Purpose::Read, "Read a session of this folder", "enter read"),
+        (super::Purpose::Fork, "Fork a session of this folder", "enter fork"),
+    ] {
+        let mut driver = store.picker();
+        driver.part.purpose = purpose;
+        driver.resize(80, 24);
+        let screen = driver.screen();
+        assert!(screen[0].starts_with(title) && screen[1].starts_with(hint), "{screen:#?}");
+    }
 }

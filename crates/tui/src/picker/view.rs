@@ -1,15 +1,19 @@
 //! What the picker looks like.
 
+use std::path::PathBuf;
+
 use ratatui_core::layout::Rect;
-use sessile::SessionInfo;
 use sessile::text::excerpt::Excerpt;
 use sessile_display::measure::age;
 
 use super::arrange::{Row, Sort};
-use super::{Mode, Picker, Question, Scope};
-use crate::keymap::{Action, Where};
+use super::job::NOT_AN_EXPRESSION;
+use super::{Mode, Picker, Purpose, Question, Scope};
+use crate::keymap::Action;
 use crate::paint::{Canvas, Line};
+use crate::row::Parts;
 use crate::theme::Ink;
+use crate::{hint, prompt};
 
 /// Where things are.
 #[derive(Clone, Copy, Debug)]
@@ -58,35 +62,20 @@ pub(crate) fn short_path(path: &str, home: &str) -> String {
     }
 }
 
-/// The least that is shown of a session's name.
-const LEAST_TEXT: usize = 10;
-
 impl Picker {
     pub(super) fn draw(&self, canvas: &mut Canvas<'_>) {
         match &self.mode {
-            Mode::Help(help) => help.render(canvas, &self.keymap, Where::Picker, "Keys of the picker"),
+            Mode::Help(help) => help.render(canvas, &self.keymap),
             Mode::Ask { what, paths, input } => {
                 let title = match what {
                     Question::Rename => "Rename the session".to_owned(),
                     Question::Move => format!("Move {} to the working directory", meant(paths.len())),
                     Question::Export => format!("Export {} as Markdown to the directory", meant(paths.len())),
                 };
-                self.draw_question(canvas, &title, input);
+                prompt::draw_line(canvas, &self.keymap, &title, input);
             }
             Mode::List | Mode::Confirm(_) => self.draw_list(canvas),
         }
-    }
-
-    fn draw_question(&self, canvas: &mut Canvas<'_>, title: &str, input: &crate::input::Input) {
-        let area = canvas.area();
-        canvas.rule(area, 0);
-        canvas.line(area, 2, &Line::new().text(" ").ink(Ink::BOLD, title));
-        let (line, column) = input.line("> ", area.width.into());
-        canvas.line(area, 4, &line);
-        canvas.cursor = Some((u16::try_from(column).unwrap_or(u16::MAX).min(area.width.saturating_sub(1)), 4));
-        let hint =
-            format!(" {} does it · {} goes back", self.keymap.hint(Action::Confirm), self.keymap.hint(Action::Cancel));
-        canvas.line(area, 6, &Line::new().ink(Ink::DIM, &hint));
     }
 
     fn draw_list(&self, canvas: &mut Canvas<'_>) {
@@ -94,12 +83,16 @@ impl Picker {
         self.draw_head(canvas, layout.head);
         let (line, column) = self.query.line("> ", layout.input.width.into());
         canvas.line(layout.input, 0, &line);
-        if matches!(self.mode, Mode::List) {
+        // Without a cursor the keys belong to the list.
+        if matches!(self.mode, Mode::List) && (self.is_editing || self.query.is_empty()) {
             canvas.cursor = Some((layout.input.x + u16::try_from(column).unwrap_or_default(), layout.input.y));
         }
         let height = usize::from(layout.list.height);
         if self.rows.is_empty() {
-            canvas.line(layout.list, 0, &Line::new().ink(Ink::DIM, &self.words_for_nothing()));
+            let words = Line::new().ink(Ink::DIM, &self.words_for_nothing());
+            for (row, line) in words.wrapped(layout.list.width.into(), 2).iter().enumerate() {
+                canvas.line(layout.list, row, line);
+            }
         }
         let first = self.first_shown(height);
         for (row, at) in (first..self.rows.len()).take(height).enumerate() {
@@ -114,11 +107,23 @@ impl Picker {
         if let Some(area) = layout.preview {
             self.draw_preview(canvas, area);
         }
+        if let (Mode::List, None, Some((ink, words))) = (&self.mode, &self.problem, self.status.shown()) {
+            canvas.notice(1, ink, words);
+        }
     }
 
     fn draw_head(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let is_all = self.scope == Scope::All;
-        let title = if is_all { "Sessions everywhere" } else { "Sessions of this folder" };
+        let title = match (self.purpose, is_all) {
+            (Purpose::Resume, true) => "Sessions everywhere",
+            (Purpose::Resume, false) => "Sessions of this folder",
+            (Purpose::Tree, true) => "The tree of a session",
+            (Purpose::Tree, false) => "The tree of a session of this folder",
+            (Purpose::Read, true) => "Read a session",
+            (Purpose::Read, false) => "Read a session of this folder",
+            (Purpose::Fork, true) => "Fork a session",
+            (Purpose::Fork, false) => "Fork a session of this folder",
+        };
         let radio = |is_on: bool, words: &str| {
             let ink = if is_on { Ink::ACCENT } else { Ink::DIM };
             Line::new().ink(ink, &format!("{} {words}", if is_on { "◉" } else { "○" }))
@@ -140,55 +145,85 @@ impl Picker {
         let flags = flags.iter().fold(String::new(), |all, flag| format!("{all}  {flag}"));
         right = right.ink(Ink::DIM, "  sort: ").ink(Ink::ACCENT, sort).ink(Ink::NAMED, &flags);
         let width = usize::from(area.width);
+        if right.columns() > width {
+            // What is filtered is worth more than what else there is.
+            right = Line::new().ink(Ink::ACCENT, if is_all { "all" } else { "here" }).text("  ");
+            right = right.ink(Ink::ACCENT, sort).ink(Ink::NAMED, &flags);
+        }
         let left = Line::new().ink(Ink::BOLD, title);
         let gap = width.saturating_sub(left.columns() + right.columns());
         let line = if gap == 0 { right } else { left.text(&" ".repeat(gap)).join(right) };
         canvas.line(area, 0, &line);
-        let hints = self.hints();
+        let hints = self.hints(width, area.height > 2);
         for (row, hint) in hints.iter().enumerate() {
             canvas.line(area, row + 1, hint);
         }
     }
 
-    fn hints(&self) -> Vec<Line> {
-        let key = |action| self.keymap.hint(action);
+    /// What stands below the title; one line of it where there is little room.
+    fn hints(&self, width: usize, is_roomy: bool) -> Vec<Line> {
         if let Mode::Confirm(paths) = &self.mode {
-            let users = paths.iter().filter_map(|path| self.users.get(path)).flatten().next();
-            let in_use = users.map(|user| format!(" In use: {user}.")).unwrap_or_default();
-            let words = format!(
-                "Move {} to the trash?{in_use} {} yes · {} no",
-                meant(paths.len()),
-                key(Action::Confirm),
-                key(Action::Cancel)
-            );
-            return vec![Line::new().ink(Ink::BAD, &words)];
+            return self.deletion_question(paths, width, is_roomy);
         }
-        if let Some((ink, words)) = self.status.shown() {
-            return vec![Line::new().ink(ink, words)];
+        if let Some(problem) = &self.problem {
+            let whole = Line::new().ink(Ink::BAD, problem);
+            let short = problem.strip_prefix(NOT_AN_EXPRESSION).filter(|_| !is_roomy && whole.columns() > width);
+            return short.map_or(whole, |reason| Line::new().ink(Ink::BAD, reason)).wrapped(width, 2);
         }
-        let list = |hints: &[(Action, &str)]| {
-            let words: Vec<String> = hints.iter().map(|(action, what)| format!("{} {what}", key(*action))).collect();
-            Line::new().ink(Ink::DIM, &words.join(" · "))
+        let told = |hints: &[(Action, &str)]| -> Vec<String> {
+            hints.iter().map(|(action, what)| self.keymap.told(*action, what)).collect()
         };
-        vec![
-            list(&[
-                (Action::Confirm, "go on"),
-                (Action::ToggleScope, "here/all"),
-                (Action::ToggleSort, "sort"),
-                (Action::OpenTree, "tree"),
-                (Action::OpenReader, "read"),
-                (Action::Help, "all keys"),
-            ]),
-            list(&[
-                (Action::Rename, "rename"),
-                (Action::Delete, "delete"),
-                (Action::ToggleNamed, "named"),
-                (Action::TogglePath, "paths"),
-                (Action::TogglePin, "pin"),
-                (Action::Mark, "mark"),
-                (Action::ToggleGroups, "by repository"),
-            ]),
-        ]
+        let confirm = match self.purpose {
+            Purpose::Resume => "go on",
+            Purpose::Tree => "tree",
+            Purpose::Read => "read",
+            Purpose::Fork => "fork",
+        };
+        let mut first = vec![
+            (Action::Confirm, confirm),
+            (Action::ToggleScope, "here/all"),
+            (Action::ToggleSort, "sort"),
+            (Action::OpenTree, "tree"),
+            (Action::OpenReader, "read"),
+        ];
+        // What the session is picked for needs no second key.
+        first.retain(|(action, what)| *action == Action::Confirm || *what != confirm);
+        let first = told(&first);
+        let second = told(&[
+            (Action::Rename, "rename"),
+            (Action::Delete, "delete"),
+            (Action::OpenTrash, "trash"),
+            (Action::ToggleNamed, "named"),
+            (Action::TogglePath, "paths"),
+            (Action::TogglePin, "pin"),
+            (Action::Mark, "mark"),
+            (Action::ToggleGroups, "by repository"),
+        ]);
+        let help = self.keymap.told(Action::Help, "keys");
+        let lines = [hint::fitted(&first, Some(&help), width), hint::fitted(&second, None, width)];
+        lines.iter().map(|words| Line::new().ink(Ink::DIM, words)).collect()
+    }
+
+    /// The question before sessions go to the trash. Its answers are seen however little room there is.
+    fn deletion_question(&self, paths: &[PathBuf], width: usize, is_roomy: bool) -> Vec<Line> {
+        let user = paths.iter().filter_map(|path| self.users.get(path)).flatten().next();
+        let answers = "y yes · n no";
+        let what = meant(paths.len());
+        let questions = match user {
+            None => vec![format!("Move {what} to the trash? {answers}"), format!("Trash {what}? {answers}")],
+            Some(user) => vec![
+                format!("Move {what} to the trash? In use: {user}. {answers}"),
+                format!("In use! Move {what} to the trash? {answers}"),
+                format!("In use! Trash {what}? {answers}"),
+            ],
+        };
+        let fits = |words: &&String| Line::new().text(words).columns() <= width;
+        let question = questions.iter().find(fits).or(questions.last()).cloned().unwrap_or_default();
+        let mut lines = vec![Line::new().ink(Ink::BAD, &question)];
+        if let Some(user) = user.filter(|_| is_roomy && Some(&question) != questions.first()) {
+            lines.push(Line::new().ink(Ink::BAD, &format!("In use: {user}.")));
+        }
+        lines
     }
 
     fn words_for_nothing(&self) -> String {
@@ -196,6 +231,9 @@ impl Picker {
         let listed = self.listed(self.scope);
         if listed.loading.is_some() {
             return "  Reading sessions …".to_owned();
+        }
+        if self.problem.is_some() {
+            return "  Nothing is searched for until the query is whole.".to_owned();
         }
         if self.is_searching {
             return "  Searching …".to_owned();
@@ -208,7 +246,14 @@ impl Picker {
             }
             (true, Scope::All) => format!("  No named sessions{what}. {named} shows all names."),
             (false, Scope::Here) => format!("  No sessions{what} in this folder. {all} shows all folders."),
-            (false, Scope::All) => format!("  No sessions{what}."),
+            (false, Scope::All) if !listed.list.is_empty() => format!("  No sessions{what}."),
+            (false, Scope::All) => {
+                let root = short_path(&self.root.to_string_lossy(), &self.home);
+                format!(
+                    "  There are no sessions in {root} yet. pi makes one as soon as you talk to it, and `sessile new` \
+                     makes one too. `sessile --sample resume` shows a made-up store."
+                )
+            }
         }
     }
 
@@ -230,46 +275,36 @@ impl Picker {
                 } else {
                     Ink::PLAIN
                 };
-                let right = self.right_part(session, folder.as_deref());
-                let mut left = Line::new().ink(Ink::ACCENT, if is_chosen { "› " } else { "  " }).ink(Ink::DIM, prefix);
+                let mut lead = Line::new().ink(Ink::ACCENT, if is_chosen { "› " } else { "  " }).ink(Ink::DIM, prefix);
                 if is_marked {
-                    left.push(Ink::ACCENT, "✓ ");
+                    lead.push(Ink::ACCENT, "✓ ");
                 }
                 if *is_pinned {
-                    left.push(Ink::ACCENT, "★ ");
+                    lead.push(Ink::ACCENT, "★ ");
                 }
-                if self.users.contains_key(&session.path) {
-                    left.push(Ink::NAMED, "● ");
+                let user = self.users.get(&session.path).and_then(|users| users.first());
+                if user.is_some() {
+                    lead.push(Ink::NAMED, "● ");
                 }
-                let room = width.saturating_sub(left.columns() + right.columns() + 2).max(LEAST_TEXT);
                 let text = session.name.as_ref().unwrap_or(&session.first_message).to_str();
                 let ink = if is_chosen { ink.bold() } else { ink };
-                let text =
-                    Line::new().ink(ink, text.replace(|char: char| char.is_ascii_control(), " ").trim()).cut(room);
-                let left_over = room.saturating_sub(text.columns() + 3);
-                left = left.join(text);
-                if let Some(excerpt) = excerpt.as_ref().filter(|_| left_over >= LEAST_TEXT) {
-                    left = left.ink(Ink::DIM, " · ").join(excerpt_line(&from_hit(excerpt), left_over));
-                }
-                let gap = width.saturating_sub(left.columns() + right.columns()).max(1);
-                left.text(&" ".repeat(gap)).ink(if is_doomed { Ink::BAD } else { Ink::DIM }, &right.to_text())
+                let title = Line::new().ink(ink, text.replace(|char: char| char.is_ascii_control(), " ").trim());
+                let in_words = |excerpt: &Excerpt, room: usize| excerpt_line(&from_hit(excerpt), room);
+                let excerpt = excerpt.as_ref().map(|excerpt| move |room: usize| in_words(excerpt, room));
+                let folder = folder.clone().unwrap_or_else(|| short_path(&session.cwd, &self.home));
+                let parts = Parts {
+                    lead,
+                    title,
+                    excerpt: excerpt.as_ref().map(|excerpt| excerpt as &dyn Fn(usize) -> Line),
+                    path: self.shows_path.then(|| short_path(&session.path.to_string_lossy(), &self.home)),
+                    word: user.map(|user| user.words().to_owned()),
+                    folder: Some(folder).filter(|folder| self.scope == Scope::All && !folder.is_empty()),
+                    end: format!("{} {}", session.message_count, age(self.now_ms, session.modified)),
+                    ink: if is_doomed { Ink::BAD } else { Ink::DIM },
+                };
+                parts.line(width)
             }
         }
-    }
-
-    fn right_part(&self, session: &SessionInfo, folder: Option<&str>) -> Line {
-        let mut words = format!("{} {}", session.message_count, age(self.now_ms, session.modified));
-        let folder = folder.map_or_else(|| short_path(&session.cwd, &self.home), str::to_owned);
-        if self.scope == Scope::All && !folder.is_empty() {
-            words = format!("{folder} {words}");
-        }
-        if let Some(user) = self.users.get(&session.path).and_then(|users| users.first()) {
-            words = format!("{} · {words}", user.words());
-        }
-        if self.shows_path {
-            words = format!("{} {words}", short_path(&session.path.to_string_lossy(), &self.home));
-        }
-        Line::new().ink(Ink::DIM, &words)
     }
 
     fn draw_foot(&self, canvas: &mut Canvas<'_>, area: Rect, height: usize) {

@@ -1,7 +1,7 @@
 //! What the reader has done on other threads.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sessile::head::{Kind, Role};
@@ -37,6 +37,13 @@ pub(crate) enum ReaderJob {
         rows: Vec<(usize, Row)>,
         wanted: String,
     },
+    /// All entries that say something. Those before a place are known already.
+    Count {
+        rows: Arc<Vec<Row>>,
+        from: usize,
+        hits: Vec<usize>,
+        wanted: String,
+    },
     Text(Row),
     Pictures(Vec<Row>),
     Document,
@@ -48,7 +55,8 @@ pub(crate) enum ReaderJob {
 pub(crate) enum ReaderNews {
     Loaded { rows: Vec<Row>, prompts: Vec<usize>, name: String },
     Lines { lines: Vec<(usize, Vec<Line>)>, edition: u64, is_all: bool },
-    Found(Option<usize>),
+    Found { item: Option<usize>, wanted: String },
+    Counted { hits: Vec<usize>, wanted: String, n_rows: usize },
     Text(String),
     Pictures(Vec<Drawable>),
     Document(String),
@@ -59,6 +67,10 @@ pub(crate) enum ReaderNews {
 
 /// The lane of following, which goes on until it is stopped.
 pub(super) const FOLLOW: Lane = 6;
+
+/// The lanes of searching and counting, which are stopped when nothing is looked for any more.
+pub(super) const SEARCH: Lane = 3;
+pub(super) const COUNT: Lane = 8;
 
 /// How many lines are made before they are shown.
 const MANY: usize = 5_000;
@@ -74,7 +86,8 @@ impl Job for ReaderJob {
         match self {
             Self::Load => 1,
             Self::Lines { .. } => 2,
-            Self::Search { .. } => 3,
+            Self::Search { .. } => SEARCH,
+            Self::Count { .. } => COUNT,
             Self::Text(_) => 4,
             Self::Document => 5,
             Self::Pictures(_) => 7,
@@ -91,7 +104,8 @@ impl Job for ReaderJob {
         let done = match self {
             Self::Load => desk.load(),
             Self::Lines { items, width, detail, edition } => desk.lines(&items, width, detail, edition, cancel, tell),
-            Self::Search { rows, wanted } => desk.search(&rows, &wanted, cancel),
+            Self::Search { rows, wanted } => desk.search(&rows, wanted, cancel),
+            Self::Count { rows, from, hits, wanted } => desk.count(&rows, from, hits, wanted, cancel),
             Self::Text(row) => desk.with(|session| Ok(ReaderNews::Text(entry_text(&session.entry_at(row)?)))),
             Self::Pictures(rows) => desk.with(|session| {
                 let mut pictures = Vec::new();
@@ -173,18 +187,40 @@ impl Desk {
         Ok(ReaderNews::Lines { lines, edition, is_all: true })
     }
 
-    fn search(&self, rows: &[(usize, Row)], wanted: &str, cancel: &Cancel) -> Result<ReaderNews, SessionError> {
-        let wanted = wanted.to_lowercase();
+    fn search(&self, rows: &[(usize, Row)], wanted: String, cancel: &Cancel) -> Result<ReaderNews, SessionError> {
+        let lower = wanted.to_lowercase();
         for (item, row) in rows {
-            if cancel.is_cancelled() {
-                return Err(SessionError::Cancelled);
-            }
-            let text = self.with(|session| Ok(entry_text(&session.entry_at(*row)?)))?;
-            if text.to_lowercase().contains(&wanted) {
-                return Ok(ReaderNews::Found(Some(*item)));
+            if self.says(*row, &lower, cancel)? {
+                return Ok(ReaderNews::Found { item: Some(*item), wanted });
             }
         }
-        Ok(ReaderNews::Found(None))
+        Ok(ReaderNews::Found { item: None, wanted })
+    }
+
+    fn count(
+        &self,
+        rows: &[Row],
+        from: usize,
+        mut hits: Vec<usize>,
+        wanted: String,
+        cancel: &Cancel,
+    ) -> Result<ReaderNews, SessionError> {
+        let lower = wanted.to_lowercase();
+        for (item, row) in rows.iter().enumerate().skip(from) {
+            if self.says(*row, &lower, cancel)? {
+                hits.push(item);
+            }
+        }
+        Ok(ReaderNews::Counted { hits, wanted, n_rows: rows.len() })
+    }
+
+    /// Whether an entry says something, which is given in lower case.
+    fn says(&self, row: Row, lower: &str, cancel: &Cancel) -> Result<bool, SessionError> {
+        if cancel.is_cancelled() {
+            return Err(SessionError::Cancelled);
+        }
+        let text = self.with(|session| Ok(entry_text(&session.entry_at(row)?)))?;
+        Ok(text.to_lowercase().contains(lower))
     }
 
     fn document(&self) -> Result<ReaderNews, SessionError> {

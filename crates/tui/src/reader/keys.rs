@@ -4,28 +4,28 @@ use super::job::{FOLLOW, ReaderJob};
 use super::{Reader, ReaderOutcome};
 use crate::help::Help;
 use crate::input::Input;
-use crate::key::{Code, Key};
+use crate::key::Key;
 use crate::keymap::{Action, Where};
 use crate::part::{Effect, Effects};
-use crate::status::NO_PICTURES;
+use crate::status::{NO_PICTURES, Status};
 
 impl Reader {
     pub(super) fn press(&mut self, key: Key) -> Effects<Self> {
         if let Some(help) = &mut self.help {
-            if !help.press(key) {
+            if !help.press(key, &self.keymap, self.size) {
                 self.help = None;
             }
             return Vec::new();
         }
         if let Some(input) = &mut self.search {
-            match key.code {
-                Code::Enter => {
-                    self.query = input.text().trim().to_owned();
+            match self.keymap.line_answer(key) {
+                Some(true) => {
+                    let wanted = input.text().trim().to_owned();
                     self.search = None;
-                    return self.find(true);
+                    return self.look_for(wanted);
                 }
-                Code::Escape => self.search = None,
-                _ => drop(input.press(key, &self.keymap)),
+                Some(false) => self.search = None,
+                None => drop(input.press(key, &self.keymap)),
             }
             return Vec::new();
         }
@@ -89,11 +89,16 @@ impl Reader {
                 effects
             }
             Action::Help => {
-                self.help = Some(Help::default());
+                self.help = Some(Help::of(Where::Reader));
                 Vec::new()
             }
             Action::Suspend => vec![Effect::Suspend],
-            Action::Leave => vec![Effect::Leave(ReaderOutcome::default())],
+            Action::Cancel if !self.query.is_empty() => {
+                self.status = Status::default();
+                self.query.clear();
+                self.count(0)
+            }
+            Action::Leave | Action::Cancel => vec![Effect::Leave(ReaderOutcome::default())],
             _ => Vec::new(),
         }
     }

@@ -81,3 +81,68 @@ fn what_is_written_meanwhile_is_followed() {
     driver.happen(Event::News(ReaderNews::Grown));
     assert!(driver.screen().join("\n").contains("and one more thing"), "{:#?}", driver.screen());
 }
+
+#[test]
+fn places_are_counted() {
+    let (dir, mut driver) = reader();
+    let foot = |driver: &Driver<Reader>| driver.screen().pop().unwrap();
+    driver.press("g / changelog enter");
+    let n_hits = driver.part.hits.as_ref().unwrap().len();
+    assert!(n_hits > 2);
+    assert!(foot(&driver).contains(&format!("  match 1/{n_hits}  ")), "{}", foot(&driver));
+    driver.press("n");
+    assert!(foot(&driver).contains(&format!("  match 2/{n_hits}  ")), "{}", foot(&driver));
+    driver.press("shift+n shift+n");
+    assert!(foot(&driver).contains(&format!("  match {n_hits}/{n_hits}  ")), "around: {}", foot(&driver));
+    driver.press("n");
+    assert!(foot(&driver).contains(&format!("  match 1/{n_hits}  ")), "and back: {}", foot(&driver));
+    driver.press("g");
+    assert!(foot(&driver).contains(&format!("  {n_hits} matches  ")), "{}", foot(&driver));
+    // What is written meanwhile counts.
+    let sample = sessile::open_sample(dir.path()).unwrap().unwrap();
+    let mut session = sample.sessions().open(&sample.richest, None, None).unwrap();
+    session.append_message(sessile::draft::UserMessage::new("the changelog again", 1_763_000_000_000)).unwrap();
+    driver.happen(Event::News(ReaderNews::Grown));
+    assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));
+    // It may grow again before that is counted.
+    driver.part.hits.as_mut().unwrap().pop();
+    driver.part.n_counted -= 1;
+    session.append_message(sessile::draft::UserMessage::new("nothing", 1_763_000_000_001)).unwrap();
+    driver.happen(Event::News(ReaderNews::Grown));
+    assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));
+    // A count of something else, or of fewer entries, is none.
+    let stale = ReaderNews::Counted { hits: vec![1], wanted: "changelog".to_owned(), n_rows: 2 };
+    driver.happen(Event::News(stale));
+    assert_eq!(driver.part.hits.as_ref().unwrap().len(), n_hits + 1);
+    driver.press("/ nowhere_to_be_found enter");
+    driver.happen(Event::Clock(driver.part.now_ms + 60_000));
+    assert!(foot(&driver).contains("  0 matches  "), "{}", foot(&driver));
+}
+
+#[test]
+fn escape_closes_what_is_on_top() {
+    let (_dir, mut driver) = reader();
+    for close in ["escape", "ctrl+c"] {
+        driver.press("/ changelog").press(close);
+        assert!(driver.part.search.is_none() && driver.outcome.is_none(), "first the question: {close}");
+        driver.press("/ changelog enter").press(close);
+        assert!(driver.part.query.is_empty() && driver.outcome.is_none(), "then the search: {close}");
+        assert!(!driver.screen().pop().unwrap().contains("match"));
+        driver.press(close);
+        assert!(driver.outcome.take().is_some(), "then the screen: {close}");
+    }
+    driver.press("/ changelog enter q");
+    assert!(driver.outcome.is_some(), "this key leaves at once");
+}
+
+#[test]
+fn hints_are_whole_at_every_width() {
+    for (width, height) in [(40, 10), (40, 12), (60, 24), (80, 24), (120, 40), (200, 50)] {
+        let (_dir, mut driver) = reader();
+        for keys in ["g", "/ changelog enter"] {
+            driver.resize(width, height).press(keys);
+            let foot = driver.screen().pop().unwrap();
+            assert!(foot.ends_with("f1 keys") && !foot.contains('…'), "{width}: {foot}");
+        }
+    }
+}

@@ -4,14 +4,15 @@ use ratatui_core::layout::Rect;
 use sessile_display::measure::number_words;
 
 use super::Reader;
-use crate::keymap::{Action, Where};
+use crate::hint;
+use crate::keymap::Action;
 use crate::paint::{Canvas, Line};
 use crate::theme::Ink;
 
 impl Reader {
     pub(super) fn draw(&self, canvas: &mut Canvas<'_>) {
         if let Some(help) = self.help {
-            return help.render(canvas, &self.keymap, Where::Reader, "Keys of the reader");
+            return help.render(canvas, &self.keymap);
         }
         let whole = canvas.area();
         let flags =
@@ -49,26 +50,34 @@ impl Reader {
             return;
         }
         if let Some((ink, words)) = self.status.shown() {
-            return canvas.line(area, 0, &Line::new().ink(ink, words));
+            return canvas.notice_at_end(ink, words);
         }
-        let key = |action| self.keymap.hint(action);
         let place = match (self.is_loaded, self.rows.len()) {
             (false, _) => "reading …".to_owned(),
             (true, n_rows) => {
                 format!("{}/{}", number_words((self.top.0 + 1).min(n_rows) as u64), number_words(n_rows as u64))
             }
         };
-        let hints = format!(
-            "{place}  {} {} yours · {} search · {} output · {} thoughts · {} follow · {} editor · {} keys",
-            key(Action::PreviousPrompt),
-            key(Action::NextPrompt),
-            key(Action::Search),
-            key(Action::ToggleTools),
-            key(Action::ToggleThinking),
-            key(Action::Follow),
-            key(Action::Edit),
-            key(Action::Help),
-        );
-        canvas.line(area, 0, &Line::new().ink(Ink::DIM, &hints));
+        let mut line = Line::new().ink(Ink::DIM, &format!("{place}  "));
+        if let Some(words) = self.count_words() {
+            line.push(Ink::ACCENT, &format!("{words}  "));
+        }
+        let told = |action, what| self.keymap.told(action, what);
+        let (back, on) = (self.keymap.hint(Action::PreviousPrompt), self.keymap.hint(Action::NextPrompt));
+        let mut hints = vec![
+            format!("{back} {on} yours"),
+            told(Action::Search, "search"),
+            told(Action::ToggleTools, "output"),
+            told(Action::ToggleThinking, "thoughts"),
+            told(Action::Follow, "follow"),
+            told(Action::Edit, "editor"),
+        ];
+        if !self.query.is_empty() {
+            let next = format!("{} {} next", self.keymap.hint(Action::NextHit), self.keymap.hint(Action::PreviousHit));
+            hints.splice(..0, [next, told(Action::Cancel, "ends the search")]);
+        }
+        let room = usize::from(area.width).saturating_sub(line.columns());
+        line.push(Ink::DIM, &hint::fitted(&hints, Some(&told(Action::Help, "keys")), room));
+        canvas.line(area, 0, &line);
     }
 }

@@ -112,6 +112,11 @@ pub(crate) enum TreeNews {
         selected: Option<usize>,
         version: u64,
     },
+    /// The rows could not be made.
+    NotLaidOut {
+        words: String,
+        version: u64,
+    },
     Words {
         words: Vec<(u32, Words)>,
         generation: u64,
@@ -192,6 +197,7 @@ impl Job for TreeJob {
 
     fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(TreeNews)) {
         let is_loading = matches!(self, Self::Load);
+        let layout = if let Self::Layout { version, .. } = &self { Some(*version) } else { None };
         let done = match self {
             Self::Load => desk.load(cancel, tell),
             Self::Survey { model, generation } => desk.survey(&model, cancel).map(|survey| {
@@ -232,7 +238,10 @@ impl Job for TreeJob {
         match done {
             Ok(()) | Err(SessionError::Cancelled) => {}
             Err(error) if is_loading => tell(TreeNews::Broken(told(&error))),
-            Err(error) => tell(TreeNews::Failed(told(&error))),
+            Err(error) => tell(match layout {
+                Some(version) => TreeNews::NotLaidOut { words: told(&error), version },
+                None => TreeNews::Failed(told(&error)),
+            }),
         }
     }
 }

@@ -7,13 +7,19 @@ use sessile::outline::Row;
 use sessile::tree::Filter;
 
 use super::job::{Going, NAVIGATE, TreeJob};
-use super::{CHOICES, FILTERS, Mode, Tree, WIDE};
+use super::{CHOICES, FILTERS, INSTRUCTIONS, Mode, NO_SUMMARY, SUMMARY, Tree, WIDE};
 use crate::help::Help;
 use crate::input::Input;
-use crate::key::{Code, Key};
+use crate::key::Key;
 use crate::keymap::{Action, Where};
 use crate::part::{Effect, Effects, Mouse, MouseAct};
-use crate::status::NO_PICTURES;
+use crate::status::{NO_PICTURES, Status};
+
+/// Whether an action changes something on disk at once, and so must not be caused by somebody who means to edit the
+/// query.
+fn changes_at_once(action: Action) -> bool {
+    matches!(action, Action::ForkHere | Action::CloneHere | Action::Undo)
+}
 
 impl Tree {
     pub(super) fn press(&mut self, key: Key) -> Effects<Self> {
@@ -21,7 +27,7 @@ impl Tree {
         match &mut self.mode {
             Mode::Tree => self.press_in_tree(key, action),
             Mode::Help(help) => {
-                if !help.press(key) {
+                if !help.press(key, &self.keymap, self.size) {
                     self.mode = Mode::Tree;
                 }
                 Vec::new()
@@ -37,51 +43,45 @@ impl Tree {
                 }
                 Vec::new()
             }
-            Mode::Label { place, input } => match action {
-                Some(Action::Confirm) => {
+            Mode::Label { place, input } => match self.keymap.line_answer(key) {
+                Some(true) => {
                     let (place, label) = (*place, input.text().to_owned());
                     self.mode = Mode::Tree;
                     self.with_row(place, |row| TreeJob::Relabel { row, label })
                 }
-                Some(Action::Cancel) => self.back_to_tree(),
-                _ => {
+                Some(false) => self.back_to_tree(),
+                None => {
                     input.press(key, &self.keymap);
                     Vec::new()
                 }
             },
-            Mode::Menu { place, choice } => match action {
-                Some(Action::Up) => {
-                    *choice = (*choice + CHOICES.len() - 1) % CHOICES.len();
-                    Vec::new()
-                }
-                Some(Action::Down) => {
-                    *choice = (*choice + 1) % CHOICES.len();
-                    Vec::new()
-                }
-                Some(Action::Confirm) => {
-                    let (place, choice) = (*place, *choice);
-                    match choice {
-                        2 => {
-                            self.mode = Mode::Instructions { place, input: Input::default() };
-                            Vec::new()
-                        }
-                        1 => self.navigate(place, Going::Summarised),
-                        _ => self.navigate(place, Going::Plainly),
+            Mode::Menu { place, choice } => {
+                let (place, n_choices) = (*place, CHOICES.len());
+                match (action, key.typed(), self.keymap.answer(key)) {
+                    (Some(Action::Up), ..) => *choice = (*choice + n_choices - 1) % n_choices,
+                    (Some(Action::Down), ..) => *choice = (*choice + 1) % n_choices,
+                    (_, Some(_), Some(is_summarised)) => {
+                        return self.leave_branch(place, if is_summarised { SUMMARY } else { NO_SUMMARY });
                     }
+                    (_, None, Some(true)) => {
+                        let choice = *choice;
+                        return self.leave_branch(place, choice);
+                    }
+                    (_, None, Some(false)) => return self.back_to_tree(),
+                    (_, _, None) => {}
                 }
-                Some(Action::Cancel) => self.back_to_tree(),
-                _ => Vec::new(),
-            },
-            Mode::Instructions { place, input } => match action {
-                Some(Action::Confirm) => {
+                Vec::new()
+            }
+            Mode::Instructions { place, input } => match self.keymap.line_answer(key) {
+                Some(true) => {
                     let (place, text) = (*place, input.text().trim().to_owned());
                     self.navigate(place, if text.is_empty() { Going::Summarised } else { Going::Instructed(text) })
                 }
-                Some(Action::Cancel) => {
-                    self.mode = Mode::Menu { place: *place, choice: 2 };
+                Some(false) => {
+                    self.mode = Mode::Menu { place: *place, choice: INSTRUCTIONS };
                     Vec::new()
                 }
-                _ => {
+                None => {
                     input.press(key, &self.keymap);
                     Vec::new()
                 }
@@ -94,6 +94,18 @@ impl Tree {
                 }
                 _ => Vec::new(),
             },
+        }
+    }
+
+    /// Leaves the branch in one of the three ways.
+    fn leave_branch(&mut self, place: usize, choice: usize) -> Effects<Self> {
+        match choice {
+            INSTRUCTIONS => {
+                self.mode = Mode::Instructions { place, input: Input::default() };
+                Vec::new()
+            }
+            SUMMARY => self.navigate(place, Going::Summarised),
+            _ => self.navigate(place, Going::Plainly),
         }
     }
 
@@ -114,17 +126,28 @@ impl Tree {
 
     fn press_in_tree(&mut self, key: Key, action: Option<Action>) -> Effects<Self> {
         match action {
-            Some(action) => self.act(action),
-            // Only what is typed or deleted at the end goes to the search; everything else moves in the tree.
-            None if key.typed().is_some() || key.code == Code::Backspace => {
-                if self.query.press(key, &self.keymap) {
-                    self.search()
-                } else {
-                    Vec::new()
+            Some(action) if self.is_editing && changes_at_once(action) => {
+                let before = self.query.clone();
+                let effects = self.type_key(key);
+                if self.query == before {
+                    let words = self.keymap.while_editing(key);
+                    self.status.say(words, self.now_ms, 4);
                 }
+                effects
             }
-            None => Vec::new(),
+            Some(action) => self.act(action),
+            None => self.type_key(key),
         }
+    }
+
+    fn type_key(&mut self, key: Key) -> Effects<Self> {
+        let before = self.query.clone();
+        let is_other = self.query.press(key, &self.keymap);
+        if self.query != before {
+            self.is_editing = !self.query.is_empty();
+            self.status.dismiss();
+        }
+        if is_other { self.search() } else { Vec::new() }
     }
 
     pub(super) fn search(&mut self) -> Effects<Self> {
@@ -184,8 +207,13 @@ impl Tree {
             Action::FilterAll => self.toggle_filter(Filter::All),
             Action::FilterForward => self.cycle_filter(1),
             Action::FilterBackward => self.cycle_filter(FILTERS.len() - 1),
+            Action::Cancel if self.compared_from.is_some() => {
+                self.compared_from = None;
+                Vec::new()
+            }
             Action::Cancel if !self.query.is_empty() => {
                 self.query.clear();
+                self.is_editing = false;
                 self.search()
             }
             Action::Cancel => vec![Effect::Leave(std::mem::take(&mut self.outcome))],
@@ -226,7 +254,7 @@ impl Tree {
             Action::CloneHere => self.of_chosen(|row| TreeJob::Fork { row, position: ForkPosition::At }),
             Action::Undo => vec![Effect::Do(TreeJob::Undo(self.last_operation.take()))],
             Action::Help => {
-                self.mode = Mode::Help(Help::default());
+                self.mode = Mode::Help(Help::of(Where::Tree));
                 Vec::new()
             }
             Action::Suspend => vec![Effect::Suspend],
@@ -286,8 +314,7 @@ impl Tree {
         let Some(row) = self.chosen() else { return Vec::new() };
         let Some(one) = self.compared_from.take() else {
             self.compared_from = Some(row);
-            let key = self.keymap.hint(Action::Compare);
-            self.status.say(format!("Choose the end of the other branch, then {key}"), self.now_ms, 10);
+            self.status = Status::default();
             return Vec::new();
         };
         let width = usize::from(self.size.0 / 2).saturating_sub(3);

@@ -75,7 +75,7 @@ fn rows_are_those_of_pi() {
         ("search 'model mock' in all", "ctrl+a model_mock"),
         ("fold at 00000007 (ctrl+left)", "down ctrl+left"),
         ("unfold", "down ctrl+left ctrl+right"),
-        ("toggle label time (shift+t)", "shift+t"),
+        ("toggle label time (shift+t)", "alt+t"),
     ] {
         let mut driver = tree_of(&sessions, &path, false);
         driver.resize(100, 40);
@@ -131,7 +131,7 @@ fn screens_stay_as_they_are() {
     driver.press("ctrl+a tests").matches_kept("tree-search");
     driver.press("escape nothing_like_it").matches_kept("tree-nothing");
     driver.press("escape alt+home enter").matches_kept("tree-menu");
-    driver.press("escape shift+l").matches_kept("tree-label");
+    driver.press("escape alt+e").matches_kept("tree-label");
     driver.press("escape f1").matches_kept("tree-help");
     driver.press("escape alt+j alt+v alt+end alt+v").matches_kept("tree-compared");
 }
@@ -140,7 +140,7 @@ fn screens_stay_as_they_are() {
 fn labels_are_set_jumped_to_and_undone() {
     let store = Store::new();
     let mut driver = store.tree();
-    driver.resize(100, 40).press("alt+home shift+l start_here enter");
+    driver.resize(100, 40).press("alt+home alt+e start_here enter");
     assert!(driver.screen().iter().any(|row| row.contains("[start here]")), "{:#?}", driver.screen());
     driver.press("alt+u");
     assert!(!driver.screen().iter().any(|row| row.contains("[start here]")));
@@ -295,7 +295,7 @@ fn folds_stay_when_something_is_labelled() {
     driver.resize(100, 40).press("alt+home alt+b ctrl+right ctrl+left");
     let n_folded = driver.screen().iter().filter(|row| row.contains('⊞')).count();
     assert_eq!(n_folded, 1);
-    driver.press("alt+home shift+l mark enter");
+    driver.press("alt+home alt+e mark enter");
     let screen = driver.screen();
     assert!(screen.iter().any(|row| row.contains('⊞')) && screen.iter().any(|row| row.contains("[mark]")));
     driver.press("ctrl+u ctrl+u");
@@ -389,4 +389,106 @@ fn a_session_that_was_edited_since_it_was_saved_is_shown_as_it_is() {
         _ => {}
     });
     assert_eq!(loaded, 4001);
+}
+
+#[test]
+fn every_letter_is_searched_for() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.press("shift+l");
+    assert!(driver.screen()[1].contains("alt+e edits the label"), "{:#?}", driver.screen());
+    driver.press("e t space m e shift+t");
+    assert_eq!(driver.part.query.text(), "Let meT");
+    assert!(!driver.screen()[1].contains("edits the label"), "{:#?}", driver.screen());
+    assert!(matches!(driver.part.mode, Mode::Tree) && !driver.part.shows_label_time);
+    for letter in 'a'..='z' {
+        driver.press("escape").press(&format!("shift+{letter}"));
+        assert_eq!(driver.part.query.text(), letter.to_ascii_uppercase().to_string());
+        assert!(matches!(driver.part.mode, Mode::Tree) && driver.outcome.is_none(), "{letter}");
+    }
+    driver.press("escape one_two ctrl+w");
+    assert_eq!(driver.part.query.text(), "one ", "keys of a line edit it");
+}
+
+#[test]
+fn nothing_is_written_while_a_query_is_edited() {
+    let store = Store::new();
+    let n_files = || store.path.parent().unwrap().read_dir().unwrap().count();
+    let n_before = n_files();
+    let mut driver = store.tree();
+    driver.press("alt+home alt+e mark enter");
+    for key in ["alt+f", "alt+c", "alt+u"] {
+        driver.press("tests").press(key);
+        assert!(driver.screen()[1].contains("Editing the query"), "{key}: {:#?}", driver.screen());
+        driver.press("escape");
+    }
+    assert_eq!((n_files(), &driver.part.outcome.forked), (n_before, &None));
+    assert!(driver.part.last_operation.is_some(), "the label was not undone");
+    driver.press("tests down alt+f");
+    assert_eq!(n_files(), n_before + 1, "somebody who goes to the tree means the tree");
+}
+
+#[test]
+fn the_hint_of_comparing_stays_as_long_as_it_is_true() {
+    let store = Store::new();
+    let hint = |driver: &Driver<Tree>| driver.screen().join(" ").contains("Choose the end of the other branch");
+    let mut driver = store.tree();
+    driver.press("alt+v");
+    let now_ms = driver.part.now_ms;
+    driver.happen(Event::Clock(now_ms + 60_000)).press("alt+end");
+    assert!(hint(&driver), "a minute later too");
+    driver.press("alt+v");
+    assert!(matches!(driver.part.mode, Mode::Compared { .. }));
+    driver.press("escape");
+    assert!(matches!(driver.part.mode, Mode::Tree) && !hint(&driver), "{:#?}", driver.screen());
+    driver.press("alt+v tests escape");
+    assert!(!hint(&driver) && driver.part.query.text() == "tests", "first the question");
+    driver.press("escape");
+    assert!(driver.part.query.is_empty() && driver.outcome.is_none(), "then the query");
+    driver.press("escape");
+    assert!(driver.outcome.is_some(), "then the screen");
+}
+
+#[test]
+fn the_keys_of_other_pickers_move_and_answer() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.press("alt+home ctrl+n ctrl+n ctrl+p");
+    assert_eq!(driver.part.position(), 1);
+    let before = driver.part.model.as_ref().unwrap().leaf;
+    driver.press("enter n");
+    let after = driver.part.model.as_ref().unwrap().leaf;
+    assert_ne!(after, before);
+    assert!(!driver.screen()[1].contains("summary"), "{:#?}", driver.screen());
+    driver.press("alt+u alt+home enter y");
+    assert!(driver.screen()[1].contains("with a summary"), "{:#?}", driver.screen());
+}
+
+#[test]
+fn hints_are_whole_at_every_width() {
+    let store = Store::new();
+    for (width, height) in [(40, 10), (40, 12), (60, 24), (80, 24), (100, 24), (120, 40), (200, 50)] {
+        let mut driver = store.tree();
+        driver.resize(width, height);
+        let screen = driver.screen();
+        let hints = if height < 16 { screen[screen.len() - 1].clone() } else { screen[1].clone() };
+        assert!(hints.ends_with("f1 keys") && !hints.contains('…'), "{width}: {screen:#?}");
+        driver.press("alt+home enter");
+        let screen = driver.screen().join(" ");
+        assert!(screen.contains("that is left?") && screen.contains("y/n"), "{width}: {screen}");
+    }
+}
+
+/// What cannot be read must not look as if it were still being searched.
+#[test]
+fn rows_that_cannot_be_made_are_not_waited_for() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.part.is_laying_out = true;
+    let version = driver.part.version;
+    driver.happen(Event::News(TreeNews::NotLaidOut { words: "the disk is gone".to_owned(), version }));
+    let screen = driver.screen().join("\n");
+    assert!(screen.contains("the disk is gone") && !screen.contains("reading …"), "{screen}");
+    driver.press("down up enter alt+f ctrl+u");
+    assert!(!driver.part.drawing.is_empty(), "and another try is one");
 }

@@ -7,10 +7,10 @@ use sessile_display::drawing::{Fold, LEVEL};
 use sessile_display::measure::{number_words, short_time};
 
 use super::{CHOICES, Mode, Tree};
-use crate::input::Input;
-use crate::keymap::{Action, Where};
+use crate::keymap::Action;
 use crate::paint::{Canvas, Line};
 use crate::theme::Ink;
+use crate::{hint, prompt};
 
 /// Where things are.
 #[derive(Clone, Copy, Debug)]
@@ -51,11 +51,12 @@ const CURSOR: usize = 2;
 impl Tree {
     pub(super) fn draw(&self, canvas: &mut Canvas<'_>) {
         match &self.mode {
-            Mode::Help(help) => help.render(canvas, &self.keymap, Where::Tree, "Keys of the tree"),
+            Mode::Help(help) => help.render(canvas, &self.keymap),
             Mode::Compared { title, left, right, top } => draw_compared(canvas, title, left, right, *top),
-            Mode::Label { input, .. } => self.draw_question(canvas, "Label (empty to remove)", input),
+            Mode::Label { input, .. } => prompt::draw_line(canvas, &self.keymap, "Label (empty to remove)", input),
             Mode::Instructions { input, .. } => {
-                self.draw_question(canvas, "What should the summary look at in particular?", input);
+                let title = "What should the summary look at in particular?";
+                prompt::draw_line(canvas, &self.keymap, title, input);
             }
             Mode::Menu { choice, .. } => self.draw_menu(canvas, *choice),
             Mode::Summarising { text } => self.draw_progress(canvas, text),
@@ -63,34 +64,11 @@ impl Tree {
         }
     }
 
-    fn draw_question(&self, canvas: &mut Canvas<'_>, title: &str, input: &Input) {
-        let area = canvas.area();
-        canvas.rule(area, 0);
-        canvas.line(area, 2, &Line::new().text(" ").ink(Ink::BOLD, title));
-        let (line, column) = input.line("> ", area.width.into());
-        canvas.line(area, 4, &line);
-        canvas.cursor = Some((u16::try_from(column).unwrap_or_default().min(area.width.saturating_sub(1)), 4));
-        let key = |action| self.keymap.hint(action);
-        let hint = format!(" {} does it · {} goes back", key(Action::Confirm), key(Action::Cancel));
-        canvas.line(area, 6, &Line::new().ink(Ink::DIM, &hint));
-    }
-
     fn draw_menu(&self, canvas: &mut Canvas<'_>, choice: usize) {
-        let area = canvas.area();
-        canvas.rule(area, 0);
-        canvas.line(
-            area,
-            2,
-            &Line::new().text(" ").ink(Ink::BOLD, "Go on from here, and what about the branch that is left?"),
-        );
-        for (row, words) in CHOICES.iter().enumerate() {
-            let is_chosen = row == choice;
-            let line = Line::new().ink(Ink::ACCENT, if is_chosen { " › " } else { "   " }).text(words);
-            if is_chosen { canvas.chosen_line(area, row + 4, &line) } else { canvas.line(area, row + 4, &line) }
-        }
-        let key = |action| self.keymap.hint(action);
-        let hint = format!(" {} does it · {} goes back", key(Action::Confirm), key(Action::Cancel));
-        canvas.line(area, 8, &Line::new().ink(Ink::DIM, &hint));
+        let told = |action, what| self.keymap.told(action, what);
+        let hint = format!(" {} · {} · y/n", told(Action::Confirm, "does it"), told(Action::Cancel, "goes back"));
+        let title = "Go on from here, with a summary of the branch that is left?";
+        prompt::draw_choice(canvas, &hint, title, &CHOICES, choice);
     }
 
     fn draw_progress(&self, canvas: &mut Canvas<'_>, text: &str) {
@@ -111,7 +89,7 @@ impl Tree {
         self.draw_head(canvas, layout.head);
         let (line, column) = self.query.line("Search: ", layout.search.width.into());
         canvas.line(layout.search, 0, &line);
-        if !self.query.is_empty() {
+        if self.is_editing {
             canvas.cursor = Some((u16::try_from(column).unwrap_or_default(), layout.search.y));
         }
         if layout.list.y > layout.search.y + 1 {
@@ -147,20 +125,34 @@ impl Tree {
                 }
             }
         }
+        // On a small screen what has just happened matters more than what this is.
+        let row = usize::from(layout.head.height > 1);
+        if let Some((ink, words)) = self.status.shown() {
+            canvas.notice(row, ink, words);
+        } else if self.compared_from.is_some() {
+            let (next, stop) = (self.keymap.hint(Action::Compare), self.keymap.told(Action::Cancel, "stops"));
+            canvas.notice(row, Ink::ACCENT, &format!("Choose the end of the other branch, then {next} · {stop}"));
+        } else if let Some(words) = self.letter_hint() {
+            canvas.notice(row, Ink::ACCENT, &words);
+        }
+    }
+
+    /// What somebody is told who types a letter that is a command in pi.
+    fn letter_hint(&self) -> Option<String> {
+        let (action, what) = match self.query.text() {
+            "L" => (Action::EditLabel, "edits the label"),
+            "T" => (Action::ToggleLabelTime, "dates the labels"),
+            _ => return None,
+        };
+        Some(self.keymap.told(action, what))
     }
 
     fn draw_head(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let name = self.model.as_ref().map(|model| model.name.as_str()).unwrap_or_default();
         canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Session tree").ink(Ink::NAMED, &format!("  {name}")));
-        if let Some((ink, words)) = self.status.shown() {
-            // On a small screen what has just happened matters more than what this is.
-            canvas.line(area, usize::from(area.height > 1), &Line::new().ink(ink, words).pad(area.width.into()));
-            return;
-        }
-        let key = |action| self.keymap.hint(action);
-        let list = |hints: &[(Action, &str)]| {
-            let words: Vec<String> = hints.iter().map(|(action, what)| format!("{} {what}", key(*action))).collect();
-            Line::new().ink(Ink::DIM, &words.join(" · "))
+        let width = usize::from(area.width);
+        let told = |hints: &[(Action, &str)]| -> Vec<String> {
+            hints.iter().map(|(action, what)| self.keymap.told(*action, what)).collect()
         };
         let first = [
             (Action::Confirm, "go on from here"),
@@ -168,7 +160,6 @@ impl Tree {
             (Action::UnfoldOrDown, "unfold"),
             (Action::EditLabel, "label"),
             (Action::Copy, "copy"),
-            (Action::Help, "all keys"),
         ];
         let second = [
             (Action::FilterForward, "filter"),
@@ -179,8 +170,9 @@ impl Tree {
             (Action::ToggleCost, "cost"),
             (Action::Undo, "undo"),
         ];
-        canvas.line(area, 1, &list(&first));
-        canvas.line(area, 2, &list(&second));
+        let help = self.keymap.told(Action::Help, "keys");
+        canvas.line(area, 1, &Line::new().ink(Ink::DIM, &hint::fitted(&told(&first), Some(&help), width)));
+        canvas.line(area, 2, &Line::new().ink(Ink::DIM, &hint::fitted(&told(&second), None, width)));
     }
 
     /// How many columns are not seen on the left: only as many as it takes to read the chosen row.
@@ -280,6 +272,13 @@ impl Tree {
             && Some(*row) == self.chosen()
         {
             line.push(Ink::ACCENT, &format!("  up to here: {words}"));
+        }
+        if self.layout().head.height == 1 {
+            // There is no line of hints above.
+            let hints = [self.keymap.told(Action::Confirm, "go on")];
+            let room = usize::from(area.width).saturating_sub(line.columns() + 2);
+            let hints = hint::fitted(&hints, Some(&self.keymap.told(Action::Help, "keys")), room);
+            line.push(Ink::DIM, &format!("  {hints}"));
         }
         canvas.line(area, 0, &line);
     }

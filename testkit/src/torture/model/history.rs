@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use sessile::json::Json;
 use sessile::os::Os;
-use sessile::{Deletion, Environment, Operation, OperationState, SessionError, Sessions, Step};
+use sessile::{Deletion, Environment, Importing, Operation, OperationState, SessionError, Sessions, Step};
 use sessile_store::chain;
 
 use super::observed::Observed;
@@ -322,7 +322,7 @@ impl Process {
                 (Effect::Fork(manager.session_id(), id(session)), None)
             }
             Op::Import => {
-                sessions.import(&[PathBuf::from(IMPORT)], None, None, false)?;
+                sessions.import(&[PathBuf::from(IMPORT)], &Importing::default())?;
                 (Effect::Import, None)
             }
         })

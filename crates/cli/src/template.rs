@@ -1,0 +1,202 @@
+//! Lists for scripts: lines made from a template with named fields.
+
+use std::path::Path;
+
+use sessile::SessionInfo;
+use sessile::date::to_iso;
+
+use crate::screen::clean;
+
+/// What may stand between braces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Id,
+    Title,
+    Cwd,
+    Created,
+    Modified,
+    Messages,
+    Tokens,
+    Cost,
+    Size,
+    Path,
+    Name,
+    Parent,
+    Original,
+    First,
+    Place,
+}
+
+/// Every field by its name. The first so many are the columns of `tsv`, in their order.
+const FIELDS: [(&str, Field); 15] = [
+    ("id", Field::Id),
+    ("title", Field::Title),
+    ("cwd", Field::Cwd),
+    ("created", Field::Created),
+    ("modified", Field::Modified),
+    ("messages", Field::Messages),
+    ("tokens", Field::Tokens),
+    ("cost", Field::Cost),
+    ("size", Field::Size),
+    ("path", Field::Path),
+    ("name", Field::Name),
+    ("parent", Field::Parent),
+    ("original", Field::Original),
+    ("first", Field::First),
+    ("place", Field::Place),
+];
+
+/// How many fields are columns of `tsv`.
+const N_COLUMNS: usize = 13;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Field(Field),
+}
+
+/// A line for each session: text, and fields between braces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Template(Vec<Piece>);
+
+/// A session, and what is known of it beside others.
+pub(crate) struct Filling<'f> {
+    pub(crate) session: &'f SessionInfo,
+    /// Its place in the list, from 1 on.
+    pub(crate) place: usize,
+    /// The file that its file is a copy of.
+    pub(crate) original: Option<&'f Path>,
+}
+
+impl Template {
+    /// Reads a template, or the word `tsv`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text == "tsv" {
+            let columns = FIELDS[..N_COLUMNS].iter().map(|(_, field)| Piece::Field(*field));
+            let tab = || Piece::Text("\t".to_owned());
+            let pieces =
+                columns.enumerate().flat_map(|(place, column)| (place > 0).then(tab).into_iter().chain([column]));
+            return Ok(Self(pieces.collect()));
+        }
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        let mut chars = text.chars().peekable();
+        while let Some(char) = chars.next() {
+            match char {
+                '\\' => plain.push(escaped(chars.next())?),
+                '{' if chars.next_if_eq(&'{').is_some() => plain.push('{'),
+                '}' if chars.next_if_eq(&'}').is_some() => plain.push('}'),
+                '{' => {
+                    let mut name = String::new();
+                    while let Some(char) = chars.next_if(|char| *char != '}') {
+                        name.push(char);
+                    }
+                    if chars.next().is_none() {
+                        return Err(format!("{{{name} is not closed; {{{{ is a brace"));
+                    }
+                    pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                    pieces.push(Piece::Field(field(&name)?));
+                }
+                other => plain.push(other),
+            }
+        }
+        pieces.push(Piece::Text(plain));
+        pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+        Ok(Self(pieces))
+    }
+
+    /// Whether it shows places, by which later commands then know the sessions.
+    pub(crate) fn has_places(&self) -> bool {
+        self.0.contains(&Piece::Field(Field::Place))
+    }
+
+    /// The line for a session. Nothing of the session ends the line, parts its columns or acts on a terminal.
+    pub(crate) fn fill(&self, filling: &Filling<'_>) -> String {
+        let mut line = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => line.push_str(text),
+                Piece::Field(field) => line.push_str(&clean(&value(*field, filling))),
+            }
+        }
+        if !line.ends_with(['\n', '\0']) {
+            line.push('\n');
+        }
+        line
+    }
+}
+
+fn escaped(char: Option<char>) -> Result<char, String> {
+    match char {
+        Some('t') => Ok('\t'),
+        Some('n') => Ok('\n'),
+        Some('r') => Ok('\r'),
+        Some('0') => Ok('\0'),
+        Some('\\') => Ok('\\'),
+        Some(other) => Err(format!("\\{other} is not known; \\t, \\n, \\r, \\0 and \\\\ are")),
+        None => Err("a \\ stands at the end; \\\\ is one as such".to_owned()),
+    }
+}
+
+fn field(name: &str) -> Result<Field, String> {
+    let found = FIELDS.iter().find(|(known, _)| *known == name).map(|(_, field)| *field);
+    found.ok_or_else(|| {
+        let known = FIELDS.map(|(name, _)| name).join(", ");
+        format!("there is no field {{{name}}}; the fields are {known}; {{{{ is a brace")
+    })
+}
+
+fn value(field: Field, filling: &Filling<'_>) -> String {
+    let Filling { session, place, original } = filling;
+    let name = session.name.as_ref().map(|name| name.to_str().trim().to_owned());
+    let first_message = || session.first_message.to_str().trim().to_owned();
+    match field {
+        Field::Id => session.id.clone(),
+        Field::Title => name.unwrap_or_else(first_message),
+        Field::Cwd => session.cwd.clone(),
+        Field::Created => session.created.map(to_iso).unwrap_or_default(),
+        Field::Modified => to_iso(session.modified),
+        Field::Messages => session.message_count.to_string(),
+        Field::Tokens => format!("{:.0}", session.facts.tokens.total()),
+        Field::Cost => format!("{:.6}", session.facts.cost),
+        Field::Size => session.size.to_string(),
+        Field::Path => session.path.to_string_lossy().into_owned(),
+        Field::Name => name.unwrap_or_default(),
+        Field::Parent => session.parent_session_path.clone().unwrap_or_default(),
+        Field::Original => original.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
+        Field::First => first_message(),
+        Field::Place => format!("@{place}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str) -> Result<Vec<Piece>, String> {
+        Template::parse(text).map(|template| template.0)
+    }
+
+    fn text(text: &str) -> Piece {
+        Piece::Text(text.to_owned())
+    }
+
+    #[test]
+    fn templates_are_read() {
+        assert_eq!(pieces(r"{id}\t{title}"), Ok(vec![Piece::Field(Field::Id), text("\t"), Piece::Field(Field::Title)]));
+        assert_eq!(pieces(r"{{{id}}} \\"), Ok(vec![text("{"), Piece::Field(Field::Id), text("} \\")]));
+        assert_eq!(pieces("a}b"), Ok(vec![text("a}b")]));
+        assert_eq!(pieces(""), Ok(Vec::new()));
+        for wrong in ["{", "{}", "{id", "{colour}", "{ID}", "{id }", r"\x", "\\"] {
+            assert!(pieces(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// Scripts rely on these: a new column goes to the end.
+    #[test]
+    fn the_columns_stay() {
+        let tsv = Template::parse("tsv").unwrap();
+        let same = r"{id}\t{title}\t{cwd}\t{created}\t{modified}\t{messages}\t{tokens}\t{cost}\t{size}\t{path}\t{name}\t{parent}\t{original}";
+        assert_eq!(tsv, Template::parse(same).unwrap());
+    }
+}

@@ -1,0 +1,137 @@
+//! Files that hold the same session: sync conflicts, backups, copies made by hand.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use sessile_core::location::encode_cwd;
+
+use super::SessionInfo;
+
+/// Which sessions of a list are copies of others: files with the same session id.
+///
+/// The original is the file that has the name and the directory that pi gives it; of several, the one that was used
+/// last. All others are copies of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    original_of: HashMap<PathBuf, PathBuf>,
+}
+
+/// What decides which of some files is the original.
+pub(crate) struct Candidate<'c> {
+    pub(crate) path: &'c Path,
+    pub(crate) id: &'c str,
+    pub(crate) cwd: &'c str,
+    /// When it was last used, in milliseconds.
+    pub(crate) used: i64,
+    pub(crate) size: u64,
+}
+
+impl<'c> From<&'c SessionInfo> for Candidate<'c> {
+    fn from(session: &'c SessionInfo) -> Self {
+        let SessionInfo { path, id, cwd, modified, size, .. } = session;
+        Self { path, id, cwd, used: *modified, size: *size }
+    }
+}
+
+impl Copies {
+    /// The copies in a list.
+    pub fn among(sessions: &[SessionInfo]) -> Self {
+        // Most lists have none, and they are found out about quickly.
+        let mut met: HashSet<&str> = HashSet::with_capacity(sessions.len());
+        if sessions.iter().all(|session| session.id.is_empty() || met.insert(&session.id)) {
+            return Self::default();
+        }
+        Self::among_files(sessions.iter().map(Candidate::from))
+    }
+
+    /// The same, of files of which no more is known than needed.
+    pub(crate) fn among_files<'c>(files: impl Iterator<Item = Candidate<'c>>) -> Self {
+        let mut by_id: HashMap<&str, Vec<Candidate<'_>>> = HashMap::new();
+        for file in files.filter(|file| !file.id.is_empty()) {
+            by_id.entry(file.id).or_default().push(file);
+        }
+        let mut original_of = HashMap::new();
+        for files in by_id.into_values().filter(|files| files.len() > 1) {
+            let Some(original) = files.iter().min_by_key(|file| rank(file)) else { continue };
+            let copies = files.iter().filter(|file| file.path != original.path);
+            original_of.extend(copies.map(|copy| (copy.path.to_path_buf(), original.path.to_path_buf())));
+        }
+        Self { original_of }
+    }
+
+    /// The file that another one is a copy of.
+    pub fn original_of(&self, path: &Path) -> Option<&Path> {
+        self.original_of.get(path).map(PathBuf::as_path)
+    }
+
+    /// The copies of a file, in the order of their paths.
+    pub fn of(&self, path: &Path) -> Vec<&Path> {
+        let is_copy = |(_, original): &(&PathBuf, &PathBuf)| original.as_path() == path;
+        let mut copies: Vec<&Path> = self.original_of.iter().filter(is_copy).map(|(copy, _)| copy.as_path()).collect();
+        copies.sort_unstable();
+        copies
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.original_of.is_empty()
+    }
+}
+
+/// The original of some files comes first.
+fn rank<'c>(file: &Candidate<'c>) -> (bool, bool, Reverse<i64>, Reverse<u64>, &'c Path) {
+    let own_name = format!("_{}.jsonl", file.id);
+    let has_own_name = file.path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&own_name));
+    let directory = file.path.parent().and_then(Path::file_name);
+    let is_at_home = directory.is_some_and(|name| *name == *encode_cwd(Path::new(file.cwd)));
+    (!has_own_name, !is_at_home, Reverse(file.used), Reverse(file.size), file.path)
+}
+
+#[cfg(test)]
+mod tests {
+    use sessile_core::info::Facts;
+
+    use super::*;
+
+    fn file(path: &str, id: &str, modified: i64) -> SessionInfo {
+        SessionInfo {
+            path: path.into(),
+            id: id.to_owned(),
+            cwd: "/home/u/x".to_owned(),
+            name: None,
+            parent_session_path: None,
+            created: None,
+            modified,
+            message_count: 1,
+            first_message: "".into(),
+            all_messages_text: "".into(),
+            size: 1,
+            facts: Facts::default(),
+        }
+    }
+
+    #[test]
+    fn the_file_with_pis_name_in_pis_place_is_the_original() {
+        let original = "/s/--home-u-x--/2025_a.jsonl";
+        let list = [
+            file("/s/--home-u-x--/2025_a.sync-conflict-1.jsonl", "a", 9),
+            file("/s/--backup--/2025_a.jsonl", "a", 8),
+            file(original, "a", 1),
+            file("/s/--home-u-x--/2025_b.jsonl", "b", 2),
+            file("/s/--home-u-x--/odd1.jsonl", "", 2),
+            file("/s/--home-u-x--/odd2.jsonl", "", 2),
+        ];
+        let copies = Copies::among(&list);
+        let found: Vec<Option<&Path>> = list.iter().map(|session| copies.original_of(&session.path)).collect();
+        assert_eq!(found, [Some(Path::new(original)), Some(Path::new(original)), None, None, None, None]);
+        assert_eq!(copies.of(Path::new(original)), [list[1].path.as_path(), list[0].path.as_path()]);
+        assert!(Copies::among(&list[3..]).is_empty());
+    }
+
+    #[test]
+    fn of_files_with_other_names_the_one_used_last_is_the_original() {
+        let list = [file("/s/one.jsonl", "a", 1), file("/s/two.jsonl", "a", 2)];
+        assert_eq!(Copies::among(&list).original_of(Path::new("/s/one.jsonl")), Some(Path::new("/s/two.jsonl")));
+    }
+}

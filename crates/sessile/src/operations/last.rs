@@ -1,0 +1,63 @@
+//! The last change that cannot be undone, so that an undo does not revert an older one instead.
+//!
+//! Sessions only grow: what was appended stays. Commands that append for a user note that they did. An undo that the
+//! user asks for after such a command would revert something older, which is not what the user means.
+
+use std::path::{Path, PathBuf};
+
+use sessile_core::json::{ObjectWriter, Raw};
+use sessile_store::{MOST_NOTES, create_directory, read_whole, swap_in};
+
+use crate::error::SessionError;
+use crate::manager::Sessions;
+
+/// A change that cannot be undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastChange {
+    /// When it was made, in milliseconds.
+    pub time: i64,
+    /// The command that made it.
+    pub command: String,
+    /// The session that it was made in.
+    pub session: PathBuf,
+}
+
+impl Sessions {
+    /// Notes that a command of the user has appended to a session.
+    ///
+    /// Nothing is noted where operations are not. The note is a convenience: if it cannot be written, the change counts
+    /// all the same.
+    pub fn note_change(&self, command: &str, session: &Path) {
+        drop(self.write_change(command, session));
+    }
+
+    fn write_change(&self, command: &str, session: &Path) -> Result<(), SessionError> {
+        let Some(note) = self.change_note() else { return Ok(()) };
+        let mut text = ObjectWriter::new();
+        text.integer("time", self.environment().now_ms())
+            .string("command", command)
+            .string("session", &session.to_string_lossy());
+        let mut line = text.finish().into_bytes();
+        line.push(b'\n');
+        if let Some(directory) = note.parent() {
+            create_directory(self.world.os(), directory, false)?;
+        }
+        Ok(swap_in(self.world.os(), &note, &line)?)
+    }
+
+    /// The last change that a command has noted.
+    pub(super) fn last_change(&self) -> Option<LastChange> {
+        let text = read_whole(self.world.os(), &self.change_note()?, MOST_NOTES).ok()?;
+        let note = Raw::parse(&text).ok()?;
+        Some(LastChange {
+            #[expect(clippy::cast_possible_truncation, reason = "times fit")]
+            time: note.get("time")?.as_number()? as i64,
+            command: note.get("command")?.as_string()?,
+            session: note.get("session")?.as_string()?.into(),
+        })
+    }
+
+    fn change_note(&self) -> Option<PathBuf> {
+        self.world.operations_dir.as_ref().map(|directory| directory.join("last-change.json"))
+    }
+}

@@ -1,0 +1,151 @@
+//! Rows of lists of sessions: a title, where the session is, and how old it is.
+//!
+//! The title comes first and the age is never cut. What stands between them
+//! gets the room that is left, and is cut from the left, because paths differ at their end.
+
+use sessile_display::columns;
+
+use crate::paint::Line;
+use crate::theme::Ink;
+
+/// The least that is shown of what was found.
+const LEAST_EXCERPT: usize = 10;
+
+/// The least that is shown of what stands beside a title.
+const LEAST_BESIDE: usize = 8;
+
+/// How much of a wide row a long title leaves to the end of a path beside it.
+const KEPT_BESIDE: usize = 16;
+
+/// From how many columns on a row is wide enough for that.
+const WIDE: usize = 48;
+
+/// What a row is made of.
+pub(crate) struct Parts<'p> {
+    /// What stands before the title: the cursor, the lines of the forest, marks.
+    pub(crate) lead: Line,
+    pub(crate) title: Line,
+    /// What was found in the session.
+    pub(crate) excerpt: Option<&'p dyn Fn(usize) -> Line>,
+    /// The path, if somebody wants to see paths.
+    pub(crate) path: Option<String>,
+    /// A word about the session.
+    pub(crate) word: Option<String>,
+    /// The directory, if it is not the same for all rows.
+    pub(crate) folder: Option<String>,
+    /// How many messages and how old: what is never cut.
+    pub(crate) end: String,
+    pub(crate) ink: Ink,
+}
+
+impl Parts<'_> {
+    /// The row in a number of columns.
+    pub(crate) fn line(self, width: usize) -> Line {
+        let room = width.saturating_sub(self.lead.columns() + columns(&self.end) + 2);
+        let word = self.word.map(|word| format!("{word} ·"));
+        let is_wide = room >= WIDE;
+        let kept = match (&self.path, &self.folder) {
+            // Somebody has asked for it.
+            (Some(_), _) => room / 2,
+            (None, Some(_)) if is_wide => KEPT_BESIDE,
+            _ => 0,
+        };
+        let kept = kept + word.as_ref().filter(|_| is_wide).map_or(0, |word| columns(word) + 1);
+        let mut spare = room - self.title.columns().min(room.saturating_sub(kept));
+        let mut take = |text: &Option<String>, is_path: bool| {
+            let text = text.as_ref().filter(|text| !text.is_empty())?;
+            let fits = columns(text) < spare;
+            let text = if fits { text.clone() } else { end_of(text, spare.saturating_sub(1)) };
+            let is_shown = fits || (is_path && columns(&text) >= LEAST_BESIDE);
+            spare -= if is_shown { columns(&text) + 1 } else { 0 };
+            is_shown.then_some(text)
+        };
+        let word = take(&word, false);
+        let (path, folder) = (take(&self.path, true), take(&self.folder, true));
+        let mut right = String::new();
+        for part in [path, word, folder].into_iter().flatten() {
+            right.push_str(&part);
+            right.push(' ');
+        }
+        right.push_str(&self.end);
+        let room = width.saturating_sub(self.lead.columns() + columns(&right) + 2);
+        let title = self.title.cut(room);
+        let left_over = room.saturating_sub(title.columns() + 3);
+        let mut left = self.lead.join(title);
+        if let Some(excerpt) = self.excerpt.filter(|_| left_over >= LEAST_EXCERPT) {
+            left = left.ink(Ink::DIM, " · ").join(excerpt(left_over));
+        }
+        // Even where there is no room for a title the end is seen.
+        let left = left.cut(width.saturating_sub(columns(&right) + 1));
+        let gap = width.saturating_sub(left.columns() + columns(&right)).max(1);
+        left.text(&" ".repeat(gap)).ink(self.ink, &right)
+    }
+}
+
+/// The end of a path in a number of columns, from the beginning of a name if that does not cost too much.
+fn end_of(path: &str, width: usize) -> String {
+    let all = Line::new().text(path);
+    if all.columns() <= width {
+        return path.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let end = all.columns_from(all.columns() - room, room).to_text();
+    let from_name = end.find('/').and_then(|at| end.get(at..)).filter(|name| columns(name) * 2 > room);
+    format!("…{}", from_name.unwrap_or(&end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(title: &str, folder: &str, end: &str, width: usize) -> String {
+        let parts = Parts {
+            lead: Line::new().text("› "),
+            title: Line::new().text(title),
+            excerpt: None,
+            path: None,
+            word: None,
+            folder: Some(folder.to_owned()),
+            end: end.to_owned(),
+            ink: Ink::DIM,
+        };
+        parts.line(width).to_text()
+    }
+
+    #[test]
+    fn the_title_wins_and_the_age_is_whole() {
+        let folder = "~/work/clients/harbour-authority/monorepo/packages/tide-tables";
+        for (title, width, seen) in [
+            // With a preview beside it a terminal of 120 columns leaves 66.
+            ("Move the tide tables to the store", 66, "› Move the tide tables to the store  …/tide-tables 128 11mo"),
+            ("Short", 66, "› Short  …/monorepo/packages/tide-tables 128 11mo"),
+            ("Move the tide tables to the store", 40, "› Move the tide tables to the…  128 11mo"),
+            ("Short", 40, "› Short  …/packages/tide-tables 128 11mo"),
+        ] {
+            let row = row(title, folder, "128 11mo", width);
+            assert_eq!(columns(&row), width, "{row}");
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(words(&row), words(seen));
+        }
+    }
+
+    #[test]
+    fn no_row_is_wider_than_its_place() {
+        for width in 14..150 {
+            for title in ["", "x", "潮汐潮汐潮汐潮汐潮汐潮汐潮汐", &"long ".repeat(50)] {
+                for folder in ["", "/w", "~/src/潮汐/tide-tables", &"/deep".repeat(40)] {
+                    let row = row(title, folder, "12345 11mo", width);
+                    assert!(columns(&row) <= width && row.ends_with("12345 11mo"), "{width}: {row}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn paths_are_cut_from_the_left() {
+        assert_eq!(end_of("~/src/tidepool", 14), "~/src/tidepool");
+        assert_eq!(end_of("~/src/tidepool", 12), "…/tidepool");
+        assert_eq!(end_of("/a/an-extremely-long-name", 12), "…y-long-name");
+        assert_eq!(end_of("/潮汐/潮汐", 6), "…/潮汐");
+    }
+}

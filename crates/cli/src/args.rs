@@ -20,7 +20,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug, Parser)]
 #[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
-    after_help = "`sessile help concepts` explains the words, `sessile help environment` the variables.\n\nExit codes: 0 done or found, 1 nothing found or, with verify, something, 2 usage, 3 error, 4 busy, 130 interrupted"
+    after_help = "`sessile help concepts` explains the words, `sessile help environment` the variables.\n\nExit codes: 0 done or found, 1 nothing found or, with verify and diff, something, 2 usage, 3 error, 4 busy, 130 interrupted"
 )]
 pub(crate) struct Cli {
     /// When to use colour
@@ -161,16 +161,17 @@ impl SpanArgs {
 
     /// The first millisecond.
     pub(crate) fn since(&self, surroundings: &Surroundings) -> Result<Option<i64>, Failure> {
-        Ok(when(self.since.as_deref(), surroundings)?.map(|when| when.from))
+        Ok(time(self.since.as_deref(), surroundings)?.map(|when| when.from))
     }
 
     /// The last millisecond.
     pub(crate) fn until(&self, surroundings: &Surroundings) -> Result<Option<i64>, Failure> {
-        Ok(when(self.until.as_deref(), surroundings)?.map(|when| when.to))
+        Ok(time(self.until.as_deref(), surroundings)?.map(|when| when.to))
     }
 }
 
-fn when(text: Option<&str>, surroundings: &Surroundings) -> Result<Option<When>, Failure> {
+/// A time that the user gave.
+pub(crate) fn time(text: Option<&str>, surroundings: &Surroundings) -> Result<Option<When>, Failure> {
     let read = |text: &str| surroundings.when(text).ok_or_else(|| not_a_time(text));
     text.map(read).transpose()
 }

@@ -10,6 +10,8 @@ mod completions;
 mod config;
 mod context;
 mod delete;
+mod diff;
+mod du;
 mod edit_context;
 mod entries;
 mod export;
@@ -36,6 +38,7 @@ mod resume;
 mod rpc;
 mod search;
 mod show;
+mod slim;
 mod stats;
 mod tree;
 mod undo;
@@ -65,6 +68,8 @@ pub(crate) enum Command {
     Tree(tree::TreeArgs),
     Info(info::InfoArgs),
     Stats(stats::StatsArgs),
+    Diff(diff::DiffArgs),
+    Du(du::DuArgs),
     Family(family::FamilyArgs),
     Context(context::ContextArgs),
     Llm(llm::LlmArgs),
@@ -85,6 +90,7 @@ pub(crate) enum Command {
     Delete(delete::DeleteArgs),
     Restore(restore::RestoreArgs),
     Prune(prune::PruneArgs),
+    Slim(slim::SlimArgs),
     Clean(clean::CleanArgs),
     Undo(undo::UndoArgs),
     Export(export::ExportArgs),
@@ -128,6 +134,7 @@ impl Command {
                 | Self::Delete(_)
                 | Self::Restore(_)
                 | Self::Prune(_)
+                | Self::Slim(_)
                 | Self::Undo(_)
                 | Self::Repair(_)
                 | Self::Rpc(_)
@@ -150,6 +157,8 @@ impl Command {
                     | Self::Search(_)
                     | Self::Tree(_)
                     | Self::Info(_)
+                    | Self::Diff(_)
+                    | Self::Du(_)
                     | Self::Family(_)
                     | Self::Stats(_)
                     | Self::Context(_)
@@ -237,6 +246,9 @@ fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mu
         Some(Command::Fork(args)) => fork::run(surroundings, args, out, err),
         Some(Command::Clone(args)) => clone::run(surroundings, args, out, err),
         Some(Command::Compact(args)) => compact::run(surroundings, args, out, err),
+        Some(Command::Du(args)) => du::run(surroundings, args, out, err),
+        Some(Command::Slim(args)) => slim::run(surroundings, args, out, err),
+        Some(Command::Diff(args)) => diff::run(surroundings, args, out, err),
         Some(Command::Family(args)) => family::run(surroundings, args, out, err),
         Some(Command::EditContext(args)) => edit_context::run(surroundings, args, out, err),
         Some(Command::Import(args)) => import::run(surroundings, args, out, err),

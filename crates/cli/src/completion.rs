@@ -47,6 +47,8 @@ pub(crate) enum Wanted {
     Deleted,
     /// An entry of the session that is named.
     Entry,
+    /// An entry of this session.
+    EntryOf(String),
     /// A setting.
     Key,
     /// A file.
@@ -137,6 +139,11 @@ impl<'c> Place<'c> {
                 self.said.session = Some(value.to_owned());
                 self.is_by_flag |= long.is_some();
             }
+            // The session of one side of a comparison is where :ENTRY of the other side is looked for.
+            _ if is_side(arg) => {
+                let session = value.rsplit_once(':').map_or(value, |(session, _)| session);
+                self.said.session = Some(session.to_owned()).filter(|session| !session.is_empty());
+            }
             _ => {}
         }
     }
@@ -161,6 +168,7 @@ impl<'c> Place<'c> {
             Vec::new()
         };
         match self.positional() {
+            Some(arg) if is_side(arg) => side_of(beginning),
             Some(arg) if commands.is_empty() => value_of(arg, beginning, 0),
             _ => (Wanted::Words(commands), 0),
         }
@@ -196,6 +204,22 @@ fn value_of(arg: &Arg, value: &str, n_before: usize) -> (Wanted, usize) {
         _ => Wanted::Anything,
     };
     (wanted, n_before + n_parts)
+}
+
+/// Whether an argument is a side of a comparison: SESSION, SESSION:ENTRY or :ENTRY.
+fn is_side(arg: &Arg) -> bool {
+    matches!(names(arg), "A" | "B")
+}
+
+/// What a side of a comparison may be: an entry after a colon, before it a session.
+fn side_of(beginning: &str) -> (Wanted, usize) {
+    match beginning.rsplit_once(':') {
+        Some((session, _)) => {
+            let named = (!session.is_empty()).then(|| session.to_owned());
+            (named.map_or(Wanted::Entry, Wanted::EntryOf), session.len() + 1)
+        }
+        None => (Wanted::Session, 0),
+    }
 }
 
 /// The name of an argument's value in the help.
@@ -255,6 +279,11 @@ mod tests {
             ("--sample tree ", Wanted::Session),
             ("--sample=x tree --all ", Wanted::Session),
             ("no such thing ", Wanted::Words(Vec::new())),
+            ("diff ", Wanted::Session),
+            ("diff x ", Wanted::Session),
+            ("diff x:", Wanted::EntryOf("x".to_owned())),
+            ("diff x y:z", Wanted::EntryOf("y".to_owned())),
+            ("diff x:e :", Wanted::Entry),
         ] {
             assert_eq!(wanted(line).0, expected, "{line}");
         }
@@ -268,5 +297,6 @@ mod tests {
         assert_eq!(said, expected);
         assert_eq!(wanted("context first ").2.session.as_deref(), Some("first"));
         assert!(wanted("context -c ").2.is_newest);
+        assert_eq!((wanted("diff x:e :l").2.session.as_deref(), wanted("diff x:e :l").1), (Some("x"), 1));
     }
 }

@@ -156,6 +156,7 @@ impl Failure {
                 SessionError::Store(StoreError::Busy { .. })
                 | SessionError::LeafMoved { .. }
                 | SessionError::InUse { .. }
+                | SessionError::WrittenMeanwhile { .. }
                 | SessionError::OperationRunning { .. },
             ) => Exit::Busy,
             _ => Exit::Error,
@@ -202,7 +203,7 @@ impl Failure {
             ),
             Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
-            Self::Session(SessionError::Store(StoreError::Busy { .. })) => {
+            Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::WrittenMeanwhile { .. }) => {
                 Some("try again once the other program has finished".to_owned())
             }
             Self::Session(SessionError::InUse { .. }) => {

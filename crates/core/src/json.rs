@@ -28,6 +28,7 @@ mod write;
 pub(crate) use document::array_index;
 pub use document::{print, print_owned};
 pub use edit::Edit;
+pub(crate) use edit::offset_in;
 pub use harmless::harmless;
 pub use number::number_text;
 pub(crate) use raw::key_is;

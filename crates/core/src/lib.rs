@@ -51,9 +51,11 @@
 //! - Where JavaScript and JSON disagree, JavaScript is right, because pi is written in it.
 
 pub mod acting;
+pub mod bulk;
 pub mod cancel;
 pub mod checkpoint;
 pub mod compaction;
+pub mod compare;
 pub mod context;
 pub mod date;
 pub mod diagnostic;
@@ -73,6 +75,7 @@ pub mod line;
 pub mod llm;
 pub mod location;
 pub mod markdown;
+pub mod measure;
 pub mod message;
 pub mod migrate;
 pub mod nearest;
@@ -81,6 +84,7 @@ pub mod outline;
 pub mod picture;
 pub mod salvage;
 pub mod search;
+pub mod slim;
 pub mod stats;
 pub mod tree;
 pub mod verify;

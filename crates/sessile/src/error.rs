@@ -140,6 +140,20 @@ pub enum SessionError {
         /// What would not be right.
         what: &'static str,
     },
+    /// A slimmed session was not what it should be, so it was not kept.
+    #[error("{} was not slimmed: {what}", path.display())]
+    SlimFailed {
+        /// The original.
+        path: PathBuf,
+        /// What would not be right.
+        what: &'static str,
+    },
+    /// Another program has written to a session while it was being copied.
+    #[error("another program has written to {} meanwhile; nothing was done", path.display())]
+    WrittenMeanwhile {
+        /// The file.
+        path: PathBuf,
+    },
     /// A name that says nothing.
     #[error("a name must not be blank")]
     BlankName,

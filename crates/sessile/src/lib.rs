@@ -39,6 +39,8 @@
 //! | learn of new, changed and deleted sessions | [`Sessions::watch_store`] |
 //! | know what it all took | [`Sessions::stats`], [`Sessions::session_stats`] |
 //! | know everything about one session | [`Sessions::details`] |
+//! | compare two branches or sessions | [`compare::Comparison`] |
+//! | know what takes the space, and take it out | [`Sessions::disk_use`], [`disk_uses`](Sessions::disk_uses), [`slim`](Sessions::slim) |
 //! | hand a session on | [`SessionManager::export`] |
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
@@ -76,8 +78,10 @@ struct Hooks;
 mod begin;
 mod caches;
 mod clean;
+pub mod compare;
 mod compose;
 mod details;
+mod disk;
 mod environment;
 mod error;
 mod event;
@@ -109,6 +113,7 @@ pub use begin::{Begin, Begun};
 pub use caches::{CacheStatus, Rebuilding};
 pub use clean::{Cleaned, Cleaning, KEPT_MS, LeftOver, Stays, TEMPORARY_MS};
 pub use details::SessionDetails;
+pub use disk::{DiskOptions, DiskUse, DiskUses};
 pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
 pub use event::{
@@ -139,7 +144,7 @@ pub use manager::{
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, LastChange, Moved, Moving, Operation, OperationKind,
-    OperationState, PruneScope, Pruned, Pruning, Reason, Reunited, SessionPlace, Step, Stray, TrashedTo, Undone,
+    OperationState, PruneScope, Pruned, Pruning, Reason, Reunited, SessionPlace, Slimmed, Slimming, Step, Stray, TrashedTo, Undone,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use reference::{EntryCandidate, ReferenceError, is_path};
@@ -152,8 +157,8 @@ pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, acting, compaction, context, date, diagnostic, draft, entries, entry, head, header, incomplete, info,
-    json, label, line, llm, location, message, migrate, nearest, outline, picture, tree, version,
+    EntryId, acting, bulk, compaction, context, date, diagnostic, draft, entries, entry, head, header, incomplete,
+    info, json, label, line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::text::Updated;
 pub use sessile_index::{Dropped, Usage};

@@ -26,6 +26,7 @@ pub use compact::{
 pub use export::{ExportFormat, ExportOptions};
 pub use navigate::{ForkMessage, LeftBranchPlan, LeftBranchText, NavigateOptions, Navigated, NavigationDecision};
 pub use open::{NewSession, Sessions};
+pub(crate) use open::{compose_header, session_path};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 pub use window::{ContextUsage, ModelLimits};
 
@@ -51,6 +52,11 @@ pub struct SessionManager {
 }
 
 impl SessionManager {
+    /// The session as it was read.
+    pub(crate) fn loaded(&self) -> &Session {
+        &self.session
+    }
+
     /// Whether the session has, or will have, a file.
     pub fn is_persisted(&self) -> bool {
         self.session_dir.is_some()

@@ -15,6 +15,7 @@ mod relocate;
 mod restore;
 mod reunite;
 mod settle;
+mod slim;
 mod step;
 mod undo;
 
@@ -26,6 +27,7 @@ pub use prune::{Kept, PruneScope, Pruned, Pruning, Reason};
 pub use relocate::{Moved, Moving};
 pub use restore::InTrash;
 pub use reunite::{Reunited, Stray};
+pub use slim::{Slimmed, Slimming};
 pub use step::{SessionPlace, Step, TrashedTo};
 pub use undo::Undone;
 

@@ -83,6 +83,11 @@ impl Prepared<'_> {
         self.length
     }
 
+    /// Where the file is until it has its name, to be read again before it gets that.
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
     /// Makes the file look as if it was last written to then, in milliseconds since 1970.
     #[must_use]
     pub fn modified_at(self, modified_ms: i64) -> Self {

@@ -39,7 +39,7 @@ pub(super) enum Undo {
     Never,
 }
 
-/// All of them. To add a command, add an entry here: `archive`, `slim`, `scrub`, `title`, `merge --into`, `pull`.
+/// All of them. To add a command, add an entry here: `archive`, `scrub`, `title`, `merge --into`, `pull`.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "append",
@@ -188,6 +188,24 @@ pub(super) const OPERATIONS: &[Operation] = &[
         destroys: &[],
     },
     Operation {
+        name: "slim",
+        content: with_bulk,
+        prepare: |_| {},
+        args: |stage, _| words(&["slim", &stage.path(ALPHA), "--apply", "--json"]),
+        request: None,
+        undo: Undo::IntoTrash,
+        destroys: &[],
+    },
+    Operation {
+        name: "slim-trash",
+        content: with_bulk,
+        prepare: |_| {},
+        args: |stage, _| words(&["slim", &stage.path(ALPHA), "--apply", "--trash-original", "--json"]),
+        request: None,
+        undo: Undo::IntoTrash,
+        destroys: &[],
+    },
+    Operation {
         name: "repair",
         // Two records on one line, which a repair takes apart.
         content: |stage| {
@@ -224,6 +242,20 @@ impl Operation {
 }
 
 fn same(_: &Stage) {}
+
+/// Extension data, all but the newest of which can be taken out.
+fn with_bulk(stage: &Stage) {
+    let mut text = stage.content(ALPHA);
+    for number in 0..3 {
+        let entry = json!({
+            "type": "custom", "customType": "bulk", "data": "x".repeat(2000), "id": format!("c000000{number}"),
+            "parentId": entry_id(ALPHA, 3), "timestamp": "2025-01-01T00:00:08.000Z",
+        });
+        text.push_str(&entry.to_string());
+        text.push('\n');
+    }
+    write_old(&stage.file(ALPHA), text);
+}
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()

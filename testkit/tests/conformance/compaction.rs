@@ -276,7 +276,7 @@ fn talked(path: &Path) {
 }
 
 /// What pi shows its model of a file.
-fn seen_by_pi(oracle: &mut Oracle, path: &Path) -> (String, String) {
+pub(super) fn seen_by_pi(oracle: &mut Oracle, path: &Path) -> (String, String) {
     let opened = oracle.ask(statically("open", &[&quoted(path.to_str().unwrap())]));
     assert_eq!(opened.error(), None);
     let seen = oracle.ask(r#"{"cmd":"observe","what":["context","llm"]}"#);
@@ -284,7 +284,7 @@ fn seen_by_pi(oracle: &mut Oracle, path: &Path) -> (String, String) {
 }
 
 /// What we show a model of a file.
-fn seen_by_us(path: &Path) -> (String, String) {
+pub(super) fn seen_by_us(path: &Path) -> (String, String) {
     let session = SessionManager::open(path, None, None).unwrap();
     let llm: Vec<String> = session.llm_messages().unwrap().iter().map(|it| it.to_text().into_owned()).collect();
     let context = session.build_session_context().unwrap().to_json();

@@ -25,6 +25,7 @@ mod rpc;
 mod rpc_clients;
 mod rpc_process;
 mod rpc_recorded;
+mod slimming;
 mod tree;
 mod writing;
 

@@ -78,6 +78,10 @@ pub(super) fn run(
         Wanted::Session => sessions(environment, &place.said, rest).unwrap_or_default(),
         Wanted::Deleted => deleted(environment, &place.said).unwrap_or_default(),
         Wanted::Entry => entries(environment, &place.said, rest).unwrap_or_default(),
+        Wanted::EntryOf(session) => {
+            let said = Said { session: Some(session), is_newest: false, ..place.said };
+            entries(environment, &said, rest).unwrap_or_default()
+        }
         Wanted::Directory => return Ok(say(":dirs", out)?),
         Wanted::File => return Ok(say(":files", out)?),
         Wanted::Anything => Vec::new(),

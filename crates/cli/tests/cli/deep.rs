@@ -45,3 +45,25 @@ fn deep_branches_do_not_run_off_the_screen() {
     assert_eq!(ran.out.lines().count(), lines.len());
     assert!(ran.out.lines().all(|line| line.chars().count() <= 100));
 }
+
+/// Branches that have nothing, everything, or everything in another order in common: quadratic time would be hours.
+#[test]
+fn long_branches_are_compared() {
+    let home = Home::new();
+    let parent = |name: &str, n: usize| n.checked_sub(1).map(|n| format!("{name}{n}"));
+    let chain = |name: &str, text: &dyn Fn(usize) -> String| -> Vec<String> {
+        (0..DEPTH).map(|n| user(&format!("{name}{n}"), parent(name, n).as_deref(), &text(n))).collect()
+    };
+    let one = home.session("one.jsonl", &chain("a", &|n| format!("text {n}")));
+    for (name, text, is_equal) in [
+        ("b", (&|n| format!("text {n}")) as &dyn Fn(usize) -> String, true),
+        ("c", &|n| format!("other {n}"), false),
+        ("d", &|n| format!("text {}", DEPTH - 1 - n), false),
+        ("e", &|n| format!("text {}", (n * 7919) % 97), false),
+    ] {
+        let other = home.session(&format!("{name}.jsonl"), &chain(name, text));
+        let ran = home.run(&["diff", one.to_str().unwrap(), other.to_str().unwrap()]);
+        ran.expect(i32::from(!is_equal), "");
+        assert!(ran.out.lines().count() >= 4, "{name}");
+    }
+}

@@ -33,6 +33,11 @@ fn on_sample(home: &Home, line: &str) -> String {
     let words = words(line);
     let words = words.iter().map(String::as_str).filter(|word| *word != "--sample");
     let ran = home.run(&std::iter::once("--sample=kept").chain(words).collect::<Vec<_>>());
+    // Nothing in the sample is large enough for it.
+    if line.starts_with("slim") {
+        assert_eq!(ran.code, 1, "sessile {line}\n{}", ran.err);
+        return ran.out + &ran.err;
+    }
     // Nothing in the sample is old enough for it.
     if line.starts_with("migrate") {
         ran.expect(1, "nothing to migrate\n");
@@ -42,7 +47,9 @@ fn on_sample(home: &Home, line: &str) -> String {
         ran.expect(0, "nothing to clean\n");
         return ran.err;
     }
-    assert_eq!(ran.code, 0, "sessile {line}\n{}", ran.err);
+    // Different is what they are.
+    let expected = i32::from(line.starts_with("diff") && !line.contains("@1 @1"));
+    assert_eq!(ran.code, expected, "sessile {line}\n{}", ran.err);
     ran.out
 }
 

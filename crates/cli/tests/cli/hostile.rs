@@ -70,6 +70,7 @@ fn nothing_of_a_session_acts_on_the_terminal() {
         &["entries", file],
         &["list"],
         &["list", "--all", "--paths"],
+        &["du"],
         &[],
     ] {
         let ran = home.run(words);
@@ -77,6 +78,18 @@ fn nothing_of_a_session_acts_on_the_terminal() {
         assert!(ran.out.contains("[2J"), "{words:?} shows the text: {}", ran.out);
         assert!(is_harmless(&ran.out), "{words:?}: {:?}", ran.out);
     }
+}
+
+#[test]
+fn differences_do_not_act_either() {
+    let home = Home::new();
+    let file = hostile_session(&home);
+    let other = file.with_file_name("other.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap().replace("[2J", "[2J changed");
+    std::fs::write(&other, text).unwrap();
+    let ran = home.run(&["diff", file.to_str().unwrap(), other.to_str().unwrap(), "--full"]);
+    ran.expect(1, "");
+    assert!(ran.out.contains("[2J changed") && is_harmless(&ran.out), "{:?}", ran.out);
 }
 
 #[test]
@@ -150,6 +163,10 @@ const JSON: &[&[&str]] = &[
     &["stats", "--by", "model", "--json"],
     &["stats", "--by", "tool", "--json"],
     &["family", "FILE", "--json"],
+    &["diff", "FILE", "FILE", "--json"],
+    &["du", "FILE", "--json"],
+    &["du", "--json"],
+    &["slim", "FILE", "--json"],
     &["context", "FILE", "--json"],
     &["llm", "FILE", "--json"],
     &["llm", "FILE", "--jsonl"],

@@ -5,10 +5,12 @@
 mod changes;
 mod codes;
 mod compacting;
+mod comparing;
 mod completion;
 mod config;
 mod data;
 mod deep;
+mod disk;
 mod documents;
 mod help;
 mod hooks;

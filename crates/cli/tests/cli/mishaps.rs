@@ -28,6 +28,8 @@ fn an_empty_file_is_no_session() {
         &["branch", "--reset"],
         &["fork"],
         &["clone"],
+        &["du"],
+        &["slim"],
         &["append", "--role", "user"],
     ] {
         let words: Vec<&str> = words.iter().copied().chain([path(&file)]).collect();

@@ -107,7 +107,7 @@ fn remove(object: Raw<'_>, key: &str) -> Json {
 }
 
 /// Where a part borrowed from `whole` begins in it.
-fn offset_in(whole: Raw<'_>, part: Raw<'_>) -> usize {
+pub(crate) fn offset_in(whole: Raw<'_>, part: Raw<'_>) -> usize {
     part.as_bytes().as_ptr().addr() - whole.as_bytes().as_ptr().addr()
 }
 

@@ -606,7 +606,7 @@ fn awaited(world: &World, header: &Header, path: Option<PathBuf>, place: Awaitin
     })
 }
 
-pub(super) fn compose_header(
+pub(crate) fn compose_header(
     environment: &dyn Environment,
     cwd: &Path,
     options: NewSession,
@@ -623,7 +623,7 @@ pub(super) fn compose_header(
 }
 
 /// The file of a session in its directory.
-pub(super) fn session_path(dir: &Path, header: &Header) -> PathBuf {
+pub(crate) fn session_path(dir: &Path, header: &Header) -> PathBuf {
     dir.join(file_name(&header.timestamp().unwrap_or_default(), &header.id()))
 }
 

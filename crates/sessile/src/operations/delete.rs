@@ -177,8 +177,19 @@ pub(super) fn delete_if(
     how: Deletion,
     check: &dyn Fn() -> Result<(), SessionError>,
 ) -> Result<TrashedTo, SessionError> {
+    delete_in_turn(world, recording, session, how, turn_at(world, &session.path)?, check)
+}
+
+/// The same in the turn that was taken at it.
+pub(super) fn delete_in_turn(
+    world: &World,
+    recording: &Recording<'_>,
+    session: &SessionPlace,
+    how: Deletion,
+    log: FileLog,
+    check: &dyn Fn() -> Result<(), SessionError>,
+) -> Result<TrashedTo, SessionError> {
     let path = &session.path;
-    let log = turn_at(world, path)?;
     let (header, _) = header_of(world, path)?;
     if header.id() != session.id {
         return Err(SessionError::OtherSession { path: path.clone(), id: session.id.clone() });

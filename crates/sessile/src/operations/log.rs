@@ -14,6 +14,7 @@ use sessile_store::{NewTurn, Prepared, StoreError, append_notes, create_director
 use super::delete::PATIENCE;
 use super::relocate::with_ending;
 use super::settle::settle_step;
+use super::slim::roll_back;
 use super::step::{SessionPlace, Step, TrashedTo, whole_number};
 use crate::error::SessionError;
 use crate::manager::Sessions;
@@ -50,12 +51,14 @@ pub enum OperationKind {
     Migrate,
     /// A session got entries that had gone to its old place.
     Reunite,
+    /// A session was made from another one, without its bulk.
+    Slim,
     /// A session was started.
     New,
 }
 
 impl OperationKind {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Name,
         Self::Label,
         Self::Branch,
@@ -70,6 +73,7 @@ impl OperationKind {
         Self::Repair,
         Self::Migrate,
         Self::Reunite,
+        Self::Slim,
         Self::New,
     ];
 
@@ -90,6 +94,7 @@ impl OperationKind {
             Self::Repair => "repair",
             Self::Migrate => "migrate",
             Self::Reunite => "reunite",
+            Self::Slim => "slim",
             Self::New => "new",
         }
     }
@@ -541,6 +546,10 @@ fn settle(world: &World, operation: &Operation) -> Result<OperationState, Sessio
         is_done => is_done?,
     };
     let n_done = earlier.len() + usize::from(is_done);
+    let is_half_slimmed = operation.kind == OperationKind::Slim && n_done == 1 && operation.n_planned == Some(2);
+    if is_half_slimmed && roll_back(world, &operation.steps)? {
+        return Ok(OperationState::Failed);
+    }
     Ok(match operation.n_planned {
         _ if n_done == 0 => OperationState::Failed,
         Some(n_planned) if (n_done as u64) < n_planned => OperationState::Unfinished,

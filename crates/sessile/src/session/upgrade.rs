@@ -15,6 +15,9 @@ use crate::error::SessionError;
 use crate::operations::{OperationKind, SessionPlace, rewriting};
 use crate::world::World;
 
+/// Takes a line, with its row if it is one.
+type OnLine<'f> = dyn FnMut(Option<Row>, Line<'_>) -> Result<(), SessionError> + 'f;
+
 impl Session {
     /// Brings a file of version 1 or 2 to the current version, once something is to be written to it.
     pub(super) fn upgrade_file(&mut self, world: &World) -> Result<(), SessionError> {
@@ -133,27 +136,44 @@ impl Session {
         out: &mut dyn Write,
         keep: &dyn Fn(Row) -> bool,
     ) -> Result<(), SessionError> {
-        let mut rows = self.outline.rows().peekable();
-        let mut result = Ok(());
+        self.write_changed(path, out, &mut |row, _| keep(row))
+    }
+
+    /// The same with rows as `change` leaves them; rows for which it says false are left out.
+    pub(crate) fn write_changed(
+        &self,
+        path: &Path,
+        out: &mut dyn Write,
+        change: &mut dyn FnMut(Row, &mut Vec<u8>) -> bool,
+    ) -> Result<(), SessionError> {
         let mut written = Vec::new();
-        let mut write = |line: Line<'_>| -> Result<(), SessionError> {
-            let row = rows.next_if(|row| self.outline.span(*row).end() == line.span.end());
+        self.each_line(&mut |row, line| {
             written.clear();
             match (row, line.bytes) {
-                (Some(row), _) if !keep(row) => return Ok(()),
                 (Some(row), Some(_)) => {
                     self.put_upgraded_line(row, line.without_bom().bytes.unwrap_or_default(), &mut written)?;
+                    if !change(row, &mut written) {
+                        return Ok(());
+                    }
                 }
                 (_, Some(bytes)) => written.extend_from_slice(bytes),
                 (_, None) => written = self.backing.log().read(line.span)?,
             }
             written.push(b'\n');
             Ok(out.write_all(&written).map_err(|source| StoreError::io_at("write", path, source))?)
-        };
+        })
+    }
+
+    /// Hands on every line of the outline, with its row if it is one.
+    ///
+    /// What came after the outline was made is not handed on.
+    pub(crate) fn each_line(&self, on_line: &mut OnLine<'_>) -> Result<(), SessionError> {
+        let mut rows = self.outline.rows().peekable();
+        let mut result = Ok(());
         self.backing.log().scan(0, &mut |line| {
-            // What came after the outline was made is not ours to copy: `replace` carries it over.
             if result.is_ok() && line.span.offset < self.outline.end() {
-                result = write(line);
+                let row = rows.next_if(|row| self.outline.span(*row).end() == line.span.end());
+                result = on_line(row, line);
             }
         })?;
         result?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sessile::compaction::{BranchSummarySettings, Extractive, Summarizer};
+use sessile::compare::{Comparison, Piece, Side};
 use sessile::entry::{Entry, Payload};
 use sessile::message::Message;
 use sessile::outline::Row;
@@ -223,7 +224,7 @@ impl Desk {
         Ok(spent)
     }
 
-    /// Two branches beside each other, from where they part.
+    /// Two branches beside each other, from where they part. What both say is dimmed.
     pub(super) fn compare(
         &self,
         one: Row,
@@ -231,11 +232,31 @@ impl Desk {
         width: usize,
         cancel: &Cancel,
     ) -> Result<TreeNews, SessionError> {
-        let (left, right) = self.with(|session| Ok((session.outline().path(one), session.outline().path(other))))?;
-        let n_shared = left.iter().zip(&right).take_while(|(one, other)| one == other).count();
+        let (left, right, comparison) = self.with(|session| {
+            let (left, right) = (session.outline().path(one), session.outline().path(other));
+            let (one, other) = (Side { session, path: &left }, Side { session, path: &right });
+            // The screen has room for no more, and others want to look at the session as well.
+            let n_most = one.n_shared_rows(&other) + MOST_COMPARED;
+            let first = |path: &'_ [Row]| path.len().min(n_most);
+            let (one, other) =
+                (Side { session, path: &left[..first(&left)] }, Side { session, path: &right[..first(&right)] });
+            let comparison = Comparison::new(one, other, cancel)?;
+            Ok((left, right, comparison))
+        })?;
+        let n_shared = comparison.n_common;
+        let same: HashSet<Row> = (comparison.pieces.iter())
+            .flat_map(|piece| match *piece {
+                Piece::Same { left, right } => [Some(left), Some(right)],
+                _ => [None, None],
+            })
+            .flatten()
+            .collect();
         let words = |row: Row| -> Result<Line, SessionError> {
             self.with(|session| {
                 let words = entry_words(&session.entry_at(row)?, &Calls::default());
+                if same.contains(&row) {
+                    return Ok(Line::new().ink(Ink::DIM, &words.lead).ink(Ink::DIM, &words.text));
+                }
                 Ok(Line::new().ink(Ink::of(words.tone), &words.lead).text(&words.text))
             })
         };

@@ -1,0 +1,250 @@
+//! `sessile du`
+
+use clap::error::ErrorKind;
+use clap::{Args, ValueEnum};
+use sessile::bulk::{Bulk, Weights};
+use sessile::{DiskOptions, DiskUse, DiskUses, SessionInfo};
+use sessile_display::measure::counted;
+
+use super::list::{self, ListArgs};
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::interrupt::on_interrupt;
+use crate::measure::size_words;
+use crate::progress::{Meter, Unit};
+use crate::screen::{BOLD, DIM, Line, NAMED, PLAIN, Screen, clean, columns};
+use crate::surroundings::{Surroundings, warn};
+
+/// Show what takes the space: images, tool output, extension data and so on
+///
+/// Of one SESSION if it is named, else of the sessions of this directory, of this repository, or of everything: by type
+/// for all of them, then the largest. The sizes are those of the files and add up to them exactly; copies in forks take
+/// space and are counted. Superseded compactions are those that a newer one on the current branch has replaced; "other" is
+/// ids, times, usage and entries of all other types. What is outside the context can be taken out by `sessile slim`; what
+/// rewrites have left beside sessions, by `sessile clean`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile du @1
+  $ sessile du --all
+  $ sessile du --all --sort outputs --limit 3
+  $ sessile du --all --json")]
+pub(crate) struct DuArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Look through the sessions of all directories
+    #[arg(long)]
+    all: bool,
+
+    /// Look through the sessions of all worktrees of this repository
+    #[arg(long, conflicts_with = "all")]
+    repo: bool,
+
+    /// Sort sessions by this
+    #[arg(long, value_name = "BY", default_value = "size")]
+    sort: SortArg,
+
+    /// Show at most N sessions, 0 for all; without it 10, and all as JSON
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    /// Print JSON: {size, sessions, types, outsideContext, groups}
+    ///
+    /// A group, and the value for one SESSION, is {path, id, name?, cwd?, size, types, outsideContext}. Types are bytes by
+    /// name: images, toolOutput, toolCalls, thinking, text, summaries, supersededCompactions, extensionData, other and
+    /// damagedLines, which add up to size. outsideContext is how much of the images, tool output and extension data is
+    /// not part of the current context.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum SortArg {
+    /// The size of the file
+    #[default]
+    Size,
+    /// Images
+    Images,
+    /// Tool output
+    Outputs,
+    /// Extension data
+    Custom,
+    /// Text
+    Text,
+    /// What is outside the context
+    Outside,
+    /// The last activity
+    Recent,
+    /// The name, or how the session begins
+    Name,
+}
+
+impl SortArg {
+    /// The type it is about, if it is about one.
+    fn bulk(self) -> Option<Bulk> {
+        match self {
+            Self::Images => Some(Bulk::Images),
+            Self::Outputs => Some(Bulk::ToolOutput),
+            Self::Custom => Some(Bulk::ExtensionData),
+            Self::Text => Some(Bulk::Text),
+            Self::Size | Self::Outside | Self::Recent | Self::Name => None,
+        }
+    }
+}
+
+/// How many sessions are shown to people who do not say how many.
+const USUAL_LIMIT: usize = 10;
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &DuArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let is_one = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
+    if is_one && (args.all || args.repo) {
+        let what = "a SESSION is looked through as a whole; --all and --repo go without one";
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
+    }
+    let meter = Meter::default();
+    let note = |n_done: u64, n_all: u64| meter.note(n_done, n_all);
+    let options = DiskOptions { cancel: Some(on_interrupt()?), on_progress: Some(&note) };
+    if is_one {
+        let path = surroundings.find(&args.session)?;
+        let disk_use = meter.watch(Unit::Bytes, err, || surroundings.sessions.disk_use(&path, &options))?;
+        if args.json {
+            write_value(out.data(), &disk_use.to_json(None))?;
+        } else {
+            print_types(&disk_use.weights, "total", out)?;
+            print_outside(disk_use.outside_context, out)?;
+        }
+        return Ok(Exit::Done);
+    }
+    let sessions = list::find(surroundings, &ListArgs::of(args.all, args.repo), err)?;
+    let uses = meter.watch(Unit::Bytes, err, || surroundings.sessions.disk_uses(&sessions, &options))?;
+    for path in &uses.unreadable {
+        // Not worth failing for if it cannot be told.
+        drop(warn(err, &format!("{} could not be read", path.display())));
+    }
+    let shown = args.shown(&sessions, &uses);
+    if args.json {
+        write_value(out.data(), &uses.to_json(&shown))?;
+    } else if !uses.sessions.is_empty() {
+        let total = format!("total of {}", counted(uses.sessions.len(), "session", "sessions"));
+        print_types(&uses.weights(), &total, out)?;
+        print_outside(uses.outside_context(), out)?;
+        print_sessions(surroundings, args.sort.bulk(), &shown, uses.sessions.len(), out)?;
+    }
+    if sessions.is_empty() {
+        // What goes to standard error is for people, who may not be there.
+        drop(list::say_no_sessions(surroundings, "du", args.all || args.repo, err));
+        return Ok(Exit::Nothing);
+    }
+    Ok(Exit::Done)
+}
+
+impl DuArgs {
+    /// The sessions to show, in their order.
+    fn shown<'s>(&self, sessions: &'s [SessionInfo], uses: &'s DiskUses) -> Vec<(&'s SessionInfo, &'s DiskUse)> {
+        let mut shown: Vec<_> = uses.sessions.iter().map(|(place, disk_use)| (&sessions[*place], disk_use)).collect();
+        let size = |disk_use: &DiskUse| match self.sort {
+            SortArg::Outside => disk_use.outside_context,
+            sort => sort.bulk().map_or(disk_use.size(), |bulk| disk_use.weights[bulk]),
+        };
+        match self.sort {
+            // As they are listed.
+            SortArg::Recent => {}
+            SortArg::Name => shown.sort_by_cached_key(|(session, _)| title(session).to_lowercase()),
+            _ => shown.sort_by_key(|(_, disk_use)| std::cmp::Reverse(size(disk_use))),
+        }
+        let usual = if self.json { 0 } else { USUAL_LIMIT };
+        match self.limit.unwrap_or(usual) {
+            0 => {}
+            limit => shown.truncate(limit),
+        }
+        shown
+    }
+}
+
+fn title(session: &SessionInfo) -> String {
+    session.name.as_ref().unwrap_or(&session.first_message).to_str().trim().to_owned()
+}
+
+/// The least that is left for what a session is about.
+const LEAST_TITLE: usize = 20;
+
+/// The most that is shown of it.
+const MOST_TITLE: usize = 80;
+
+/// Where sizes end.
+const SIZE: usize = 10;
+
+fn print_types(weights: &Weights, total: &str, out: &mut Screen<'_>) -> Result<(), Failure> {
+    for (bulk, bytes) in weights.heaviest_first() {
+        let share = Line::new().right(SIZE, PLAIN, &size_words(bytes)).right(SIZE + 8, DIM, &percent(bytes, weights));
+        out.print(share.text("  ").text(bulk.words()))?;
+    }
+    let line = Line::new().right(SIZE, BOLD, &size_words(weights.total())).pad(SIZE + 8);
+    Ok(out.print(line.text("  ").styled(BOLD, total))?)
+}
+
+/// Says how much could be taken out.
+fn print_outside(outside: u64, out: &mut Screen<'_>) -> Result<(), Failure> {
+    if outside == 0 {
+        return Ok(());
+    }
+    let words = "of images, tool output and extension data outside the context";
+    let line = Line::new().right(SIZE, PLAIN, &size_words(outside)).pad(SIZE + 8).text("  ").styled(DIM, words);
+    Ok(out.print(line)?)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one digit after the point")]
+fn percent(bytes: u64, weights: &Weights) -> String {
+    format!("{:.1}%", bytes as f64 * 100.0 / (weights.total() as f64).max(1.0))
+}
+
+fn print_sessions(
+    surroundings: &Surroundings,
+    wanted: Option<Bulk>,
+    shown: &[(&SessionInfo, &DiskUse)],
+    n_sessions: usize,
+    out: &mut Screen<'_>,
+) -> Result<(), Failure> {
+    out.blank()?;
+    let has_places = surroundings.notes_places();
+    let begin = if has_places { 5 } else { 0 };
+    let mostly: Vec<String> = shown.iter().map(|(_, disk_use)| mostly(&disk_use.weights, wanted)).collect();
+    let widest = mostly.iter().map(String::len).max().unwrap_or_default();
+    let title_start = begin + SIZE + 2;
+    let available = out.width().saturating_sub(title_start);
+    // On a narrow terminal there is room for the title alone.
+    let is_wide = available >= LEAST_TITLE + 2 + widest;
+    let widest_title = shown.iter().map(|(session, _)| columns(&clean(&title(session)))).max().unwrap_or_default();
+    let left = if is_wide { available - widest - 2 } else { available };
+    let title_end = title_start + widest_title.min(left).min(MOST_TITLE);
+    for (place, ((session, disk_use), mostly)) in shown.iter().zip(&mostly).enumerate() {
+        let line = if has_places { Line::new().styled(DIM, &format!("@{}", place + 1)) } else { Line::new() };
+        let line = line.pad(begin).right(begin + SIZE, PLAIN, &size_words(disk_use.size())).text("  ");
+        let style = if session.name.is_some() { NAMED } else { PLAIN };
+        let line = line.styled(style, &title(session)).cut(title_end);
+        out.print(if is_wide { line.pad(title_end + 2).styled(DIM, mostly) } else { line })?;
+    }
+    if n_sessions > shown.len() {
+        let words = format!("and {} more; --limit 0 shows all", n_sessions - shown.len());
+        out.print(Line::new().pad(title_start).styled(DIM, &words))?;
+    }
+    surroundings.note_places(shown.iter().map(|(session, _)| session.path.as_path()));
+    Ok(())
+}
+
+/// The type that was asked for, or else the two that take most.
+fn mostly(weights: &Weights, wanted: Option<Bulk>) -> String {
+    let share = |bulk: Bulk, bytes: u64| format!("{} {}", bulk.words(), percent(bytes, weights));
+    if let Some(bulk) = wanted {
+        return format!("{}, {}", share(bulk, weights[bulk]), size_words(weights[bulk]));
+    }
+    let types = weights.heaviest_first();
+    types.iter().take(2).map(|(bulk, bytes)| share(*bulk, *bytes)).collect::<Vec<_>>().join(", ")
+}

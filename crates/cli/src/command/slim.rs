@@ -1,0 +1,139 @@
+//! `sessile slim`
+
+use clap::Args;
+use sessile::{Slimmed, Slimming};
+use sessile_display::measure::number_words;
+
+use crate::Exit;
+use crate::args::{SessionArg, time};
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::measure::{noun, size_words};
+use crate::screen::{DIM, Line, PLAIN, Screen};
+use crate::surroundings::Surroundings;
+
+/// Make a copy of a session without its bulk: images, tool output, extension data
+///
+/// The new session has an id of its own and names the original as its parent, as a fork does. It has the same tree, entry
+/// ids, texts, usage and cost, and resumes with the same context: only outside the current context (on other branches,
+/// and before the newest compaction) bulk gives way to placeholders. It is compared with the original before it is kept.
+///
+/// An image becomes a line of text, output a placeholder; details and data become null. Small ones stay, and so does what
+/// extensions go on from: on the current branch the newest data of each extension, and the newest details of each tool.
+/// Without --images, --outputs and --custom, all three go. Without --apply nothing is written. Prints the path of the
+/// new session.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile slim @1
+  $ sessile slim @1 --images --older-than 1w --apply
+  $ sessile slim @1 --apply --trash-original --json")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct SlimArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// Take out images
+    #[arg(long)]
+    images: bool,
+
+    /// Take out what tools and shell commands printed, and the details of tool results
+    #[arg(long)]
+    outputs: bool,
+
+    /// Take out the data of extensions
+    #[arg(long)]
+    custom: bool,
+
+    /// Only in entries of the current branch that its newest compaction has summed up; other branches stay
+    #[arg(long)]
+    before_compaction: bool,
+
+    /// Only in entries older than this: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
+    #[arg(long, value_name = "WHEN")]
+    older_than: Option<String>,
+
+    /// Also in entries of the current context, which changes what the model sees
+    #[arg(long)]
+    all: bool,
+
+    /// Then move the original to the trash; `sessile undo` brings it back and takes the new one away
+    #[arg(long)]
+    trash_original: bool,
+
+    /// Move the original to the trash although other programs use it
+    #[arg(long, requires = "trash_original")]
+    force: bool,
+
+    /// Make the new session, instead of only saying how much it would save
+    #[arg(long)]
+    apply: bool,
+
+    /// Print JSON: {original, path?, id?, size, saved, images, outputs, custom, operation?, trashed?}
+    ///
+    /// The original is {path, id, size}; images, outputs and custom are {count, bytes}.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &SlimArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let path = surroundings.find(&args.session)?;
+    let slimming = Slimming {
+        images: args.images,
+        outputs: args.outputs,
+        custom: args.custom,
+        before_compaction: args.before_compaction,
+        older_than: time(args.older_than.as_deref(), surroundings)?.map(|when| when.from),
+        all: args.all,
+        trash_original: args.trash_original,
+    };
+    let slimmed = surroundings.sessions_to_take(args.force).slim(&path, &slimming, args.apply)?;
+    if args.json {
+        write_value(out.data(), &slimmed.to_json())?;
+    } else {
+        print(args, &slimmed, out, err)?;
+    }
+    Ok(if slimmed.taken.is_nothing() { Exit::Nothing } else { Exit::Done })
+}
+
+fn print(args: &SlimArgs, slimmed: &Slimmed, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<(), Failure> {
+    if slimmed.taken.is_nothing() {
+        let words = if args.all {
+            "there is nothing to take out"
+        } else {
+            "there is nothing to take out outside the context; --all goes through the context as well"
+        };
+        return Ok(err.print_whole(&Line::new().text(words))?);
+    }
+    let sizes = format!("{} → {}", size_words(slimmed.size), size_words(slimmed.new_size));
+    let saved = size_words(slimmed.saved());
+    let Some(session) = &slimmed.session else {
+        print_taken(slimmed, out)?;
+        let words = format!("{sizes}, {saved} less; nothing was written, --apply does it");
+        return Ok(out.print_whole(&Line::new().text(&words))?);
+    };
+    out.print_whole(&Line::new().text(&session.path.to_string_lossy()))?;
+    print_taken(slimmed, err)?;
+    let original = if slimmed.trashed.is_some() { ", and the original is in the trash" } else { "" };
+    let undo = slimmed.operation.as_ref().map(|id| format!("; `sessile undo {id}` takes it back")).unwrap_or_default();
+    Ok(err.print_whole(&Line::new().text(&format!("{sizes}, {saved} less{original}{undo}")))?)
+}
+
+fn print_taken(slimmed: &Slimmed, out: &mut Screen<'_>) -> Result<(), Failure> {
+    let taken = &slimmed.taken;
+    for ((count, bytes), one, many) in [
+        (taken.images, "image", "images"),
+        (taken.outputs, "output", "outputs"),
+        (taken.custom, "piece of extension data", "pieces of extension data"),
+    ] {
+        if count > 0 {
+            let line = Line::new().right(10, PLAIN, &size_words(bytes)).right(18, PLAIN, &number_words(count));
+            out.print(line.text("  ").styled(DIM, noun(count, one, many)))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! What two entries have in common, and where they differ.
+//!
+//! An entry is compared by what it says ([`said`]): its texts, thoughts, calls and pictures, as lines. What else it
+//! holds, such as figures and signatures, is compared field by field ([`differing_fields`]).
+
+use std::collections::BTreeMap;
+
+use crate::entry::{Entry, Payload};
+use crate::json::{Edit, Raw, Shape, print};
+use crate::location::fingerprint;
+use crate::message::{Block, Content, ImageBlock, Message, ToolCall};
+use crate::picture::Picture;
+
+/// The fields that say which entry it is, not what it says.
+const PLACE_FIELDS: [&str; 3] = ["id", "parentId", "timestamp"];
+
+/// The fields that [`said`] reads.
+const SAID_FIELDS: [&str; 12] = [
+    "message.content",
+    "message.summary",
+    "message.command",
+    "message.output",
+    "message.errorMessage",
+    "content",
+    "summary",
+    "replacement",
+    "label",
+    "name",
+    "data",
+    "thinkingLevel",
+];
+
+/// What an entry says, as lines of text: everything but its ids, times and figures.
+///
+/// A picture is a line with its size and a fingerprint, so that different pictures are different lines. An entry that
+/// has no text is its JSON without the fields that say where it belongs.
+pub fn said(entry: &Entry) -> String {
+    let some = Option::<String>::unwrap_or_default;
+    match entry.payload() {
+        Payload::Message(message) => match message.message() {
+            Some(Message::BashExecution(run)) => format!("$ {}\n{}", some(run.command()), some(run.output())),
+            Some(Message::BranchSummary(summary)) => some(summary.summary()),
+            Some(Message::CompactionSummary(summary)) => some(summary.summary()),
+            Some(Message::Assistant(answer)) => match answer.error_message() {
+                Some(error) => format!("{}\nerror: {error}", lines_of(&answer.content())),
+                None => lines_of(&answer.content()),
+            },
+            Some(Message::Unknown(_)) | None => rest(entry),
+            Some(message) => lines_of(&message.content()),
+        },
+        Payload::CustomMessage(custom) => lines_of(&custom.content()),
+        Payload::Compaction(compaction) => some(compaction.summary()),
+        Payload::BranchSummary(summary) => some(summary.summary()),
+        Payload::Label(label) => some(label.label()),
+        Payload::SessionInfo(info) => some(info.name()),
+        Payload::ThinkingLevelChange(change) => some(change.thinking_level()),
+        Payload::ModelChange(change) => format!("{}/{}", some(change.provider()), some(change.model_id())),
+        Payload::ContextEdit(edit) => match edit.replacement().filter(|new| new.shape() == Shape::Object) {
+            Some(new) => lines_of(&Content::new(new.get("content"))),
+            None => String::new(),
+        },
+        Payload::Usage(_) | Payload::Custom(_) | Payload::Unknown(_) => rest(entry),
+    }
+}
+
+/// The JSON of an entry without the fields that say where it belongs.
+fn rest(entry: &Entry) -> String {
+    let rest = entry.raw().edited(&PLACE_FIELDS.map(Edit::Remove));
+    print(rest.raw()).to_text().into_owned()
+}
+
+fn lines_of(content: &Content<'_>) -> String {
+    match content {
+        Content::Text(text) => text.clone(),
+        Content::Missing => String::new(),
+        Content::Odd(raw) => raw.to_text().into_owned(),
+        Content::Blocks(blocks) => blocks.iter().map(block_lines).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+fn block_lines(block: &Block<'_>) -> String {
+    match block {
+        Block::Text(text) => text.text().unwrap_or_default(),
+        Block::Thinking(thinking) => format!("[thinking]\n{}", thinking.thinking().unwrap_or_default()),
+        Block::ToolCall(call) => call_lines(*call),
+        Block::Image(image) => image_line(*image),
+        Block::Unknown(raw) => raw.to_text().into_owned(),
+    }
+}
+
+/// A call with a line for each argument; an argument of several lines has as many.
+fn call_lines(call: ToolCall<'_>) -> String {
+    let mut lines = format!("[call: {}]", call.name().unwrap_or_default());
+    for (key, value) in call.arguments().map(Raw::properties).unwrap_or_default() {
+        let value = value.as_string().unwrap_or_else(|| value.to_text().into_owned());
+        let between = if value.contains('\n') { "\n" } else { " " };
+        for part in ["\n", &key.to_str(), ":", between, &value] {
+            lines.push_str(part);
+        }
+    }
+    lines
+}
+
+fn image_line(image: ImageBlock<'_>) -> String {
+    let Picture { mime_type, bytes, .. } = Picture::new(image);
+    let fingerprint = fingerprint(image.data().unwrap_or_default().as_bytes());
+    format!("[image: {mime_type}, {bytes} bytes, {fingerprint:016x}]")
+}
+
+/// The fields in which two entries differ, besides those that say where they belong: `usage`, `message.usage`.
+///
+/// Fields that [`said`] reads count only if `with_said` is set.
+pub fn differing_fields(one: Raw<'_>, other: Raw<'_>, with_said: bool) -> Vec<String> {
+    let (mut one, mut other) = (fields(one), fields(other));
+    for field in PLACE_FIELDS {
+        one.remove(field);
+        other.remove(field);
+    }
+    let mut differing: Vec<String> =
+        one.iter().filter(|(key, value)| other.get(*key) != Some(value)).map(|(key, _)| key.clone()).collect();
+    differing.extend(other.into_keys().filter(|key| !one.contains_key(key)));
+    differing.retain(|field| with_said || !SAID_FIELDS.contains(&field.as_str()));
+    differing.sort();
+    differing
+}
+
+/// The members of an entry by name, those of its message by `message.NAME`.
+fn fields(entry: Raw<'_>) -> BTreeMap<String, Raw<'_>> {
+    let mut fields = BTreeMap::new();
+    for (key, value) in entry.properties() {
+        let key = key.to_str();
+        if key == "message" && value.shape() == Shape::Object {
+            fields.extend(
+                value.properties().into_iter().map(|(inner, value)| (format!("message.{}", inner.to_str()), value)),
+            );
+        } else {
+            fields.insert(key.into_owned(), value);
+        }
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+
+    fn entry(text: &str) -> Entry {
+        Entry::new(Json::parse(text).unwrap())
+    }
+
+    #[test]
+    fn what_is_said_has_lines() {
+        let answer = entry(
+            r#"{"type":"message","id":"a","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},
+            {"type":"text","text":"one\ntwo"},{"type":"toolCall","name":"edit","arguments":{"path":"a.rs","n":1,"new":"x\ny"}},
+            {"type":"image","data":"AAAA","mimeType":"image/png"},7],"errorMessage":"late"}}"#,
+        );
+        let told = said(&answer);
+        let start =
+            "[thinking]\nhm\none\ntwo\n[call: edit]\npath: a.rs\nn: 1\nnew:\nx\ny\n[image: image/png, 3 bytes, ";
+        assert!(told.starts_with(start) && told.ends_with("]\n7\nerror: late"), "{told}");
+        let other = entry(&answer.json().to_text().replace("AAAA", "AAAB"));
+        assert_ne!(said(&other), told, "different pictures are different lines");
+    }
+
+    #[test]
+    fn entries_without_text_are_their_json() {
+        let custom = r#"{"type":"custom","customType":"x","data":{"b":1.0},"id":"a","parentId":null,"timestamp":"t"}"#;
+        assert_eq!(said(&entry(custom)), r#"{"type":"custom","customType":"x","data":{"b":1}}"#);
+        assert_eq!(said(&entry("[1]")), "[1]");
+        for (text, expected) in [
+            (r#"{"type":"model_change","provider":"p","modelId":"m"}"#, "p/m"),
+            (r#"{"type":"context_edit","replacement":{"content":"new"}}"#, "new"),
+            (r#"{"type":"context_edit","replacement":null}"#, ""),
+            (r#"{"type":"message","message":{"role":"bashExecution","command":"ls","output":"a"}}"#, "$ ls\na"),
+            (r#"{"type":"message","message":{"role":"user","content":5}}"#, "5"),
+            (r#"{"type":"message","message":null}"#, r#"{"type":"message","message":null}"#),
+        ] {
+            assert_eq!(said(&entry(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_are_named() {
+        let one = entry(r#"{"type":"message","id":"a","x":1,"message":{"role":"user","content":"a","usage":{"n":1}}}"#);
+        let other =
+            entry(r#"{"type":"message","id":"b","y":1,"message":{"content":"b","role":"user","usage":{"n":2}}}"#);
+        assert_eq!(differing_fields(one.raw(), other.raw(), false), ["message.usage", "x", "y"]);
+        assert_eq!(differing_fields(one.raw(), other.raw(), true), ["message.content", "message.usage", "x", "y"]);
+        assert!(differing_fields(one.raw(), one.raw(), true).is_empty());
+    }
+}

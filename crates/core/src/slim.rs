@@ -1,0 +1,318 @@
+//! A line without its bulk: images, output and extension data give way to placeholders, every other byte stays.
+
+use std::ops::Range;
+
+use crate::head::{self, Kind, Parsed, Role};
+use crate::json::{Json, ObjectWriter, Raw, Shape, offset_in};
+use crate::measure::size_words;
+use crate::message::{Block, ImageBlock};
+use crate::picture::Picture;
+
+/// What is taken out of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
+pub struct Wanted {
+    /// Image blocks.
+    pub images: bool,
+    /// What tools and shell commands printed, and the details of tool results.
+    pub outputs: bool,
+    /// The data of `custom` entries, and the details of custom messages.
+    pub custom: bool,
+    /// Whether the data of a `custom` entry and the details of a tool result stay, because an extension may go on
+    /// from them.
+    pub keeps_state: bool,
+}
+
+/// How much of what was taken out of some lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Images, and the bytes they took.
+    pub images: (u64, u64),
+    /// Outputs and details.
+    pub outputs: (u64, u64),
+    /// Extension data.
+    pub custom: (u64, u64),
+}
+
+impl Taken {
+    /// Whether nothing was taken.
+    pub fn is_nothing(&self) -> bool {
+        self.images.0 + self.outputs.0 + self.custom.0 == 0
+    }
+}
+
+/// What is shorter than this is not worth a placeholder, and may be what an extension goes by.
+const SMALL: usize = 512;
+
+/// How much of a type of image is repeated in its placeholder.
+const MOST_TYPE: usize = 40;
+
+/// The line with placeholders for what is wanted; none if there is nothing of it in the line.
+///
+/// Lines that cannot be read and entries of types this version does not know stay as they are. An image becomes a text
+/// block, output another text, details and data become `null`. Nothing is replaced by something longer.
+pub fn slimmed(line: &[u8], wanted: Wanted, taken: &mut Taken) -> Option<Vec<u8>> {
+    let Parsed::Kept(head) = head::read(line) else { return None };
+    let entry = Raw::trusted(line.trim_ascii());
+    let start = line.len() - line.trim_ascii_start().len();
+    let mut cut = Cut { line: entry, wanted, taken, splices: Vec::new() };
+    match head.kind {
+        Kind::Message => cut.message(head.role, entry.get("message")?),
+        Kind::Custom if !wanted.keeps_state => cut.data(entry.get("data"), What::Custom),
+        Kind::CustomMessage => {
+            cut.content(entry.get("content"), false);
+            cut.data(entry.get("details"), What::Custom);
+        }
+        Kind::ContextEdit => cut.content(entry.get("replacement")?.get("content"), false),
+        _ => {}
+    }
+    let mut splices = cut.splices;
+    if splices.is_empty() {
+        return None;
+    }
+    splices.sort_by_key(|(range, _)| range.start);
+    let mut slim = Vec::new();
+    let mut copied = 0;
+    for (range, new) in splices {
+        slim.extend_from_slice(&line[copied..start + range.start]);
+        slim.extend_from_slice(&new);
+        copied = start + range.end;
+    }
+    slim.extend_from_slice(&line[copied..]);
+    Some(slim)
+}
+
+/// Under what something is counted that is taken out.
+#[derive(Clone, Copy)]
+enum What {
+    Image,
+    Output,
+    Custom,
+}
+
+struct Cut<'l, 't> {
+    line: Raw<'l>,
+    wanted: Wanted,
+    taken: &'t mut Taken,
+    splices: Vec<(Range<usize>, Vec<u8>)>,
+}
+
+impl Cut<'_, '_> {
+    fn message(&mut self, role: Role, message: Raw<'_>) {
+        self.content(message.get("content"), role == Role::ToolResult);
+        match role {
+            Role::ToolResult if !self.wanted.keeps_state => self.data(message.get("details"), What::Output),
+            Role::BashExecution => self.text(message.get("output"), "shell output"),
+            Role::Custom | Role::HookMessage => self.data(message.get("details"), What::Custom),
+            _ => {}
+        }
+    }
+
+    /// The blocks of a content, or its text if that is output.
+    fn content(&mut self, content: Option<Raw<'_>>, is_output: bool) {
+        let Some(content) = content else { return };
+        if content.shape() == Shape::String && is_output {
+            self.text(Some(content), "tool output");
+        }
+        for item in content.items() {
+            match Block::new(item) {
+                Block::Image(image) if self.wanted.images => {
+                    let placeholder = image_placeholder(image);
+                    self.replace(item, placeholder, What::Image);
+                }
+                Block::Text(_) if is_output => self.text(item.get("text"), "tool output"),
+                _ => {}
+            }
+        }
+    }
+
+    /// A text that is output.
+    fn text(&mut self, text: Option<Raw<'_>>, what: &str) {
+        let Some(text) = text.filter(|text| self.wanted.outputs && text.as_bytes().len() > SMALL) else { return };
+        let Some(content) = text.as_text() else { return };
+        let size = size_words(content.as_wtf8().len() as u64);
+        self.replace(text, Json::string(&format!("[{what} removed by sessile slim: {size}]")), What::Output);
+    }
+
+    /// A value that only its maker understands.
+    fn data(&mut self, data: Option<Raw<'_>>, what: What) {
+        let is_wanted = match what {
+            What::Output => self.wanted.outputs,
+            What::Custom => self.wanted.custom,
+            What::Image => self.wanted.images,
+        };
+        if let Some(data) = data.filter(|data| is_wanted && data.as_bytes().len() > SMALL) {
+            self.replace(data, Json::null(), what);
+        }
+    }
+
+    fn replace(&mut self, old: Raw<'_>, new: Json, what: What) {
+        let (old_length, new) = (old.as_bytes().len(), new.into_bytes());
+        if new.len() >= old_length {
+            return;
+        }
+        let count = match what {
+            What::Image => &mut self.taken.images,
+            What::Output => &mut self.taken.outputs,
+            What::Custom => &mut self.taken.custom,
+        };
+        count.0 += 1;
+        count.1 += (old_length - new.len()) as u64;
+        let start = offset_in(self.line, old);
+        self.splices.push((start..start + old_length, new));
+    }
+}
+
+/// A text block in the place of an image.
+fn image_placeholder(image: ImageBlock<'_>) -> Json {
+    let Picture { mime_type, bytes, .. } = Picture::new(image);
+    let mime_type: String = mime_type.chars().take(MOST_TYPE).collect();
+    let comma = if mime_type.is_empty() { "" } else { ", " };
+    let mut block = ObjectWriter::new();
+    block.string("type", "text");
+    block.string("text", &format!("[image removed by sessile slim: {mime_type}{comma}{}]", size_words(bytes)));
+    block.finish()
+}
+
+/// The members that [`slimmed`] may change; those of a message are `message.NAME`.
+const CHANGEABLE: [&str; 6] =
+    ["message.content", "message.details", "message.output", "content", "details", "replacement"];
+
+/// Whether a line may be what [`slimmed`] made of another: everything but what it may change is the same.
+///
+/// Finds that out from the values, not from how the line was made.
+pub fn is_slimmed_of(slim: Raw<'_>, line: Raw<'_>) -> bool {
+    let changed = crate::compare::differing_fields(slim, line, true);
+    let is_custom = line.get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "custom");
+    let may_change = |field: &str| CHANGEABLE.contains(&field) || (is_custom && field == "data");
+    let places = ["id", "parentId", "timestamp"];
+    places.iter().all(|place| slim.get(place) == line.get(place)) && changed.iter().all(|field| may_change(field))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ALL: Wanted = Wanted { images: true, outputs: true, custom: true, keeps_state: false };
+
+    fn slim(line: &str, wanted: Wanted) -> (Option<String>, Taken) {
+        let mut taken = Taken::default();
+        let slim = slimmed(line.as_bytes(), wanted, &mut taken).map(|slim| String::from_utf8(slim).unwrap());
+        if let Some(slim) = &slim {
+            let saved = taken.images.1 + taken.outputs.1 + taken.custom.1;
+            assert_eq!(slim.len() as u64 + saved, line.len() as u64);
+            assert!(is_slimmed_of(Raw::parse(slim.as_bytes()).unwrap(), Raw::parse(line.as_bytes()).unwrap()));
+        }
+        (slim, taken)
+    }
+
+    #[test]
+    fn only_the_bulk_goes() {
+        let (data, text) = ("A".repeat(2000), "x".repeat(600));
+        let line = format!(
+            r#"{{ "type":"message","id":"a" ,"message":{{"role":"toolResult","n":1.0,"content":[{{"type":"text","text":"{text}"}}, {{"type":"image","data":"{data}","mimeType":"image/png"}}],"usage":{{"cost":1e0}},"details":{{"d":"{text}"}}}}}}"#
+        );
+        let (all, taken) = slim(&line, ALL);
+        assert_eq!(
+            all.unwrap(),
+            r#"{ "type":"message","id":"a" ,"message":{"role":"toolResult","n":1.0,"content":[{"type":"text","text":"[tool output removed by sessile slim: 600 B]"}, {"type":"text","text":"[image removed by sessile slim: image/png, 1.5 kB]"}],"usage":{"cost":1e0},"details":null}}"#
+        );
+        assert_eq!((taken.images.0, taken.outputs.0, taken.custom.0), (1, 2, 0));
+        let (kept, taken) = slim(&line, Wanted { keeps_state: true, images: false, ..ALL });
+        assert!(kept.unwrap().contains(&data) && taken.outputs.0 == 1);
+        assert_eq!(slim(&line, Wanted { custom: true, ..Wanted::default() }), (None, Taken::default()));
+    }
+
+    #[test]
+    fn every_kind_has_its_placeholder() {
+        let long = "y".repeat(1000);
+        for (line, expected) in [
+            (
+                format!(
+                    r#"{{"type":"message","message":{{"role":"bashExecution","command":"ls","output":"{long}"}}}}"#
+                ),
+                r#"{"type":"message","message":{"role":"bashExecution","command":"ls","output":"[shell output removed by sessile slim: 1.0 kB]"}}"#,
+            ),
+            (
+                format!(r#"{{"type":"custom","customType":"x","data":["{long}"],"id":"a"}}"#),
+                r#"{"type":"custom","customType":"x","data":null,"id":"a"}"#,
+            ),
+            (
+                format!(
+                    r#"{{"type":"custom_message","content":[{{"type":"image","data":"{long}"}}],"details":"{long}"}}"#
+                ),
+                r#"{"type":"custom_message","content":[{"type":"text","text":"[image removed by sessile slim: 750 B]"}],"details":null}"#,
+            ),
+            (
+                format!(
+                    r#"{{"type":"context_edit","replacement":{{"content":[{{"type":"image","data":"{long}"}}]}}}}"#
+                ),
+                r#"{"type":"context_edit","replacement":{"content":[{"type":"text","text":"[image removed by sessile slim: 750 B]"}]}}"#,
+            ),
+        ] {
+            assert_eq!(slim(&line, ALL).0.as_deref(), Some(expected));
+            // Once is enough.
+            assert_eq!(slim(expected, ALL).0, None);
+        }
+    }
+
+    #[test]
+    fn what_is_small_or_unknown_stays() {
+        let long = "z".repeat(1000);
+        for line in [
+            format!(r#"{{"type":"future","data":"{long}","details":"{long}","content":[{{"type":"image","data":"{long}"}}]}}"#),
+            format!(r#"{{"type":"message","message":{{"role":"user","content":"{long}"}}}}"#),
+            format!(r#"{{"type":"message","message":{{"role":"assistant","content":[{{"type":"text","text":"{long}"}}]}}}}"#),
+            format!(r#"{{"type":"compaction","summary":"{long}","details":{{"readFiles":["{long}"]}}}}"#),
+            r#"{"type":"message","message":{"role":"toolResult","content":[{"type":"image","data":"AAAA"},{"type":"text","text":"ok"}],"details":{}}}"#.to_owned(),
+            r#"{"type":"message","message":null}"#.to_owned(),
+            format!("{{\"type\":\"custom\",\"data\":\"{long}"),
+            "[]".to_owned(),
+        ] {
+            assert_eq!(slim(&line, ALL), (None, Taken::default()), "{line}");
+        }
+    }
+
+    #[test]
+    fn changes_elsewhere_are_noticed() {
+        let raw = |text: &'static str| Raw::parse(text.as_bytes()).unwrap();
+        let line = raw(r#"{"type":"message","id":"a","message":{"role":"toolResult","content":[1],"usage":1}}"#);
+        assert!(is_slimmed_of(
+            raw(r#"{"type":"message","id":"a","message":{"role":"toolResult","content":[],"usage":1}}"#),
+            line
+        ));
+        for other in [
+            r#"{"type":"message","id":"a","message":{"role":"toolResult","content":[],"usage":2}}"#,
+            r#"{"type":"message","id":"b","message":{"role":"toolResult","content":[],"usage":1}}"#,
+            r#"{"type":"message","id":"a","message":{"role":"toolResult","content":[]}}"#,
+            r#"{"type":"message","id":"a","x":1,"message":{"role":"toolResult","content":[],"usage":1}}"#,
+        ] {
+            assert!(!is_slimmed_of(raw(other), line), "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_else_changes(
+            kind in "message|custom|custom_message|context_edit|label",
+            role in "user|toolResult|bashExecution|custom",
+            members in proptest::collection::vec((r"content|details|data|output|replacement|usage", 0u8..5), 0..6),
+        ) {
+            let long = "w".repeat(700);
+            let value = |shape: u8| match shape {
+                0 => format!("\"{long}\""),
+                1 => format!("[{{\"type\":\"image\",\"data\":\"{long}\"}},{{\"type\":\"text\",\"text\":\"{long}\"}}]"),
+                2 => format!("{{\"content\":[{{\"type\":\"image\",\"data\":\"{long}\"}}]}}"),
+                3 => "null".to_owned(),
+                _ => "{\"a\": 1.0}".to_owned(),
+            };
+            let inner: Vec<String> = members.iter().map(|(key, shape)| format!("\"{key}\":{}", value(*shape))).collect();
+            let inner: String = inner.iter().flat_map(|member| [",", member]).collect();
+            let line = format!("{{\"type\":\"{kind}\"{inner},\"message\":{{\"role\":\"{role}\"{inner}}}}}");
+            let (slim, taken) = slim(&line, ALL);
+            prop_assert_eq!(slim.is_none(), taken.is_nothing());
+        }
+    }
+}

@@ -1,0 +1,469 @@
+//! Two branches, of one session or of two, entry by entry.
+//!
+//! The common beginning is found first. Of what follows, entries belong together if they have the same id, else if they
+//! have the same role and say the same. `similar` finds the order in which most of them stay together; it is the crate
+//! that shows changes on the screen already, and its Myers algorithm gives up on the shortest answer before it becomes
+//! quadratic, as Git's does. No payload is kept: an entry is a few numbers until it is shown.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
+use sessile_core::cancel::Cancel;
+use sessile_core::compare::differing_fields;
+pub use sessile_core::compare::said;
+use sessile_core::entry::Entry;
+use sessile_core::head::{Kind, Role};
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::outline::Row;
+use similar::{Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices};
+
+use crate::error::SessionError;
+use crate::manager::SessionManager;
+
+/// One of two branches: a session and the way to an entry of it.
+#[derive(Clone, Copy)]
+pub struct Side<'s> {
+    /// The session.
+    pub session: &'s SessionManager,
+    /// The rows of its path, from the root on.
+    pub path: &'s [Row],
+}
+
+impl Side<'_> {
+    /// How many rows two paths of one session have in common; none of two sessions, whose rows mean nothing to each
+    /// other.
+    pub fn n_shared_rows(&self, other: &Self) -> usize {
+        if !std::ptr::eq(self.session, other.session) {
+            return 0;
+        }
+        self.path.iter().zip(other.path).take_while(|(one, other)| one == other).count()
+    }
+}
+
+/// What became of an entry between two branches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// It is in both: with the same id and content, or with another id and the same role and text.
+    Same {
+        /// The entry of the first branch.
+        left: Row,
+        /// The entry of the second branch.
+        right: Row,
+    },
+    /// Both have it, and it says something else: two entries with one id, or two that follow each other's role and
+    /// share most of their lines.
+    Changed {
+        /// The entry of the first branch.
+        left: Row,
+        /// The entry of the second branch.
+        right: Row,
+    },
+    /// Only the first branch has it.
+    Left(Row),
+    /// Only the second branch has it.
+    Right(Row),
+}
+
+/// Two branches compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// How many entries the common beginning has.
+    pub n_common: usize,
+    /// What follows it, in order.
+    pub pieces: Vec<Piece>,
+}
+
+/// How many pairs of entries are read to find out whether one was made of the other.
+const MOST_PAIRED: usize = 2_000;
+
+/// Entries that are longer than this are not read to find that out.
+const MOST_PAIRED_LENGTH: u64 = 1 << 20;
+
+/// How far an entry is looked for that one was made of.
+const NEAR: usize = 64;
+
+/// How many lines are shown before and after a change.
+const CONTEXT_LINES: usize = 3;
+
+impl Comparison {
+    /// Compares two branches.
+    ///
+    /// Entries that one session has on both branches are compared by their rows alone. All others are read once.
+    pub fn new(left: Side<'_>, right: Side<'_>, cancel: &Cancel) -> Result<Self, SessionError> {
+        let n_common = left.n_shared_rows(&right);
+        let (left_rest, right_rest) = (&left.path[n_common..], &right.path[n_common..]);
+        let state = RandomState::new();
+        let ours = marks(left.session, left_rest, &state, cancel)?;
+        let theirs = marks(right.session, right_rest, &state, cancel)?;
+        let n_more = ours.iter().zip(&theirs).take_while(|(one, other)| one.is_same(other)).count();
+        let (ours, theirs) = (&ours[n_more..], &theirs[n_more..]);
+        let tokens = tokens(ours, theirs);
+        let mut aligned = Aligned { left, right, ours, theirs, pieces: Vec::new(), n_paired: 0 };
+        for op in capture_diff_slices(Algorithm::Myers, &tokens.0, &tokens.1) {
+            if cancel.is_cancelled() {
+                return Err(SessionError::Cancelled);
+            }
+            aligned.take(op)?;
+        }
+        Ok(Self { n_common: n_common + n_more, pieces: aligned.pieces })
+    }
+
+    /// Whether both branches say the same, entry by entry.
+    pub fn is_equal(&self) -> bool {
+        self.pieces.iter().all(|piece| matches!(piece, Piece::Same { .. }))
+    }
+
+    /// How many entries only the first branch has, how many only the second, and how many were changed.
+    pub fn counts(&self) -> (usize, usize, usize) {
+        let count = |wanted: fn(&Piece) -> bool| self.pieces.iter().filter(|piece| wanted(piece)).count();
+        (
+            count(|piece| matches!(piece, Piece::Left(_))),
+            count(|piece| matches!(piece, Piece::Right(_))),
+            count(|piece| matches!(piece, Piece::Changed { .. })),
+        )
+    }
+}
+
+/// What an entry is compared by, in a few bytes. Hashes are keyed at random, so that no file can make two of them equal.
+#[derive(Clone, Copy)]
+struct Mark {
+    row: Row,
+    id: Option<u64>,
+    kind: Kind,
+    role: Role,
+    said: u64,
+    rest: u64,
+}
+
+impl Mark {
+    fn of(session: &SessionManager, row: Row, entry: &Entry, state: &RandomState) -> Self {
+        let outline = session.outline();
+        let (kind, role) = (outline.kind(row), outline.role(row));
+        let members = entry.raw().properties().into_iter();
+        let rest = members.filter(|(key, _)| !["id", "parentId", "timestamp"].iter().any(|place| *key == **place));
+        let rest: Vec<(Vec<u8>, &[u8])> = rest.map(|(key, value)| (key.as_wtf8().to_vec(), value.as_bytes())).collect();
+        Self {
+            row,
+            id: outline.id(row).map(|id| state.hash_one(id.as_wtf8())),
+            kind,
+            role,
+            said: state.hash_one((kind, role, said(entry))),
+            rest: state.hash_one(rest),
+        }
+    }
+
+    /// Whether nothing has to be told about the two.
+    fn is_same(&self, other: &Self) -> bool {
+        let is_one = self.id.is_some() && self.id == other.id;
+        self.said == other.said && (!is_one || self.rest == other.rest)
+    }
+}
+
+fn marks(
+    session: &SessionManager,
+    rows: &[Row],
+    state: &RandomState,
+    cancel: &Cancel,
+) -> Result<Vec<Mark>, SessionError> {
+    let mut marks = Vec::with_capacity(rows.len());
+    for (row, entry) in session.entries_of(rows.iter().copied()) {
+        if cancel.is_cancelled() {
+            return Err(SessionError::Cancelled);
+        }
+        marks.push(Mark::of(session, row, &entry?, state));
+    }
+    Ok(marks)
+}
+
+/// What entries are aligned by: their id if both sides have it, else what they say.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Id(u64),
+    Said(u64),
+}
+
+/// The entries of both sides as numbers: equal ones belong together.
+fn tokens(ours: &[Mark], theirs: &[Mark]) -> (Vec<u32>, Vec<u32>) {
+    let ids = |marks: &[Mark]| marks.iter().filter_map(|mark| mark.id).collect::<HashSet<u64>>();
+    let (our_ids, their_ids) = (ids(ours), ids(theirs));
+    let mut numbers: HashMap<Key, u32> = HashMap::new();
+    let mut number = |mark: &Mark| {
+        let shared = mark.id.filter(|id| our_ids.contains(id) && their_ids.contains(id));
+        let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        *numbers.entry(shared.map_or(Key::Said(mark.said), Key::Id)).or_insert(next)
+    };
+    (ours.iter().map(&mut number).collect(), theirs.iter().map(&mut number).collect())
+}
+
+/// Makes pieces of what was aligned.
+struct Aligned<'s> {
+    left: Side<'s>,
+    right: Side<'s>,
+    ours: &'s [Mark],
+    theirs: &'s [Mark],
+    pieces: Vec<Piece>,
+    n_paired: usize,
+}
+
+impl Aligned<'_> {
+    fn take(&mut self, op: DiffOp) -> Result<(), SessionError> {
+        match op {
+            DiffOp::Equal { old_index, new_index, len } => {
+                for step in 0..len {
+                    let (one, other) = (&self.ours[old_index + step], &self.theirs[new_index + step]);
+                    let (left, right) = (one.row, other.row);
+                    let is_same = one.is_same(other);
+                    self.pieces.push(if is_same {
+                        Piece::Same { left, right }
+                    } else {
+                        Piece::Changed { left, right }
+                    });
+                }
+                Ok(())
+            }
+            DiffOp::Delete { .. } | DiffOp::Insert { .. } => {
+                self.only(op.old_range(), op.new_range());
+                Ok(())
+            }
+            DiffOp::Replace { .. } => self.replaced(op.old_range(), op.new_range()),
+        }
+    }
+
+    /// Entries that have no counterpart.
+    fn only(&mut self, old: Range<usize>, new: Range<usize>) {
+        self.pieces.extend(self.ours[old].iter().map(|mark| Piece::Left(mark.row)));
+        self.pieces.extend(self.theirs[new].iter().map(|mark| Piece::Right(mark.row)));
+    }
+
+    /// Entries in the place of others: those that were made of one another are changed, the rest has no counterpart.
+    fn replaced(&mut self, old: Range<usize>, new: Range<usize>) -> Result<(), SessionError> {
+        let (mut from, mut to) = (old.start, new.start);
+        for place in old.clone() {
+            let mark = &self.ours[place];
+            let is_alike = |other: &Mark| other.kind == mark.kind && other.role == mark.role;
+            let near = to..new.end.min(to + NEAR);
+            let Some(partner) = { near }.find(|place| is_alike(&self.theirs[*place])) else { continue };
+            if self.is_made_of(place, partner)? {
+                self.only(from..place, to..partner);
+                self.pieces.push(Piece::Changed { left: self.ours[place].row, right: self.theirs[partner].row });
+                (from, to) = (place + 1, partner + 1);
+            }
+            if self.n_paired >= MOST_PAIRED {
+                break;
+            }
+        }
+        self.only(from..old.end, to..new.end);
+        Ok(())
+    }
+
+    /// Whether two entries share at least half of their lines.
+    fn is_made_of(&mut self, place: usize, partner: usize) -> Result<bool, SessionError> {
+        self.n_paired += 1;
+        let (one, other) = (self.ours[place].row, self.theirs[partner].row);
+        let is_long = |session: &SessionManager, row| session.outline().span(row).len > MOST_PAIRED_LENGTH;
+        if is_long(self.left.session, one) || is_long(self.right.session, other) {
+            return Ok(false);
+        }
+        let (one, other) = (self.left.session.entry_at(one)?, self.right.session.entry_at(other)?);
+        let (one, other) = (said(&one), said(&other));
+        let (one, other) = (line_counts(&one), line_counts(&other));
+        let n_shared: usize = one.iter().map(|(line, count)| *count.min(other.get(line).unwrap_or(&0))).sum();
+        Ok(n_shared > 0 && n_shared * 4 >= one.values().sum::<usize>() + other.values().sum::<usize>())
+    }
+}
+
+/// How often each line that is not blank stands in a text.
+fn line_counts(text: &str) -> HashMap<&str, usize> {
+    let mut counts = HashMap::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        *counts.entry(line).or_default() += 1;
+    }
+    counts
+}
+
+/// How a line of a changed entry is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineChange {
+    /// It is in both.
+    Kept,
+    /// Only the first has it.
+    Removed,
+    /// Only the second has it.
+    Added,
+}
+
+impl LineChange {
+    /// The sign before such a line in a unified diff.
+    pub fn sign(self) -> char {
+        match self {
+            Self::Kept => ' ',
+            Self::Removed => '-',
+            Self::Added => '+',
+        }
+    }
+}
+
+/// A run of changed lines with a few lines around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// The first of its lines in the first text, counted from 1, and how many it has of it.
+    pub left: (usize, usize),
+    /// The same in the second text.
+    pub right: (usize, usize),
+    /// Its lines, without their ends.
+    pub lines: Vec<(LineChange, String)>,
+}
+
+/// In what two entries differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EntryChange {
+    /// Where what they say differs.
+    pub hunks: Vec<Hunk>,
+    /// What else differs: `message.usage`.
+    pub fields: Vec<String>,
+}
+
+impl EntryChange {
+    /// Compares two entries, line by line.
+    pub fn between(left: &Entry, right: &Entry) -> Self {
+        let (one, other) = (said(left), said(right));
+        let fields = differing_fields(left.raw(), right.raw(), one == other);
+        if one == other {
+            return Self { hunks: Vec::new(), fields };
+        }
+        let diff = TextDiff::from_lines(&one, &other);
+        let hunks = diff.grouped_ops(CONTEXT_LINES).iter().map(|ops| hunk(&diff, ops)).collect();
+        Self { hunks, fields }
+    }
+
+    /// The change as JSON members: `hunks: [{left: [first, count], right, lines}]` and `fields`.
+    fn write(&self, out: &mut ObjectWriter) {
+        let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
+        let hunks: Vec<Json> = (self.hunks.iter())
+            .map(|hunk| {
+                let lines: Vec<Json> =
+                    hunk.lines.iter().map(|(change, line)| Json::string(&format!("{}{line}", change.sign()))).collect();
+                let mut json = ObjectWriter::new();
+                json.integer("leftLine", number(hunk.left.0)).integer("rightLine", number(hunk.right.0));
+                json.array("lines", lines.iter().map(Json::raw)).finish()
+            })
+            .collect();
+        let fields: Vec<Json> = self.fields.iter().map(|field| Json::string(field)).collect();
+        out.array("hunks", hunks.iter().map(Json::raw)).array("fields", fields.iter().map(Json::raw));
+    }
+}
+
+fn hunk(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Hunk {
+    let mut lines = Vec::new();
+    for op in ops {
+        for change in diff.iter_changes(op) {
+            let kind = match change.tag() {
+                ChangeTag::Equal => LineChange::Kept,
+                ChangeTag::Delete => LineChange::Removed,
+                ChangeTag::Insert => LineChange::Added,
+            };
+            lines.push((kind, change.value().trim_end_matches(['\n', '\r']).to_owned()));
+        }
+    }
+    let span = |ranges: &mut dyn Iterator<Item = Range<usize>>| {
+        let (mut first, mut count) = (None, 0);
+        for range in ranges {
+            first.get_or_insert(range.start + 1);
+            count += range.len();
+        }
+        (first.unwrap_or_default(), count)
+    };
+    Hunk {
+        left: span(&mut ops.iter().map(DiffOp::old_range)),
+        right: span(&mut ops.iter().map(DiffOp::new_range)),
+        lines,
+    }
+}
+
+impl Comparison {
+    /// The comparison as JSON: `{left, right, common, equal, changes}`.
+    ///
+    /// A side is `{path?, id, leafId?, entries}`, the common beginning `{entries, lastId?}`. A change is `{change, …}`:
+    /// `same` with `entries`, the number of entries in a row that are the same; `left` and `right` with `id`, `type`,
+    /// `role?` and `text`; `changed` with `leftId`, `rightId`, `type`, `role?`, `hunks` and `fields`.
+    pub fn to_json(&self, left: Side<'_>, right: Side<'_>) -> Result<Json, SessionError> {
+        let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
+        let mut changes = Vec::new();
+        let mut n_same = 0;
+        for piece in &self.pieces {
+            if matches!(piece, Piece::Same { .. }) {
+                n_same += 1;
+                continue;
+            }
+            push_same(&mut changes, std::mem::take(&mut n_same));
+            changes.push(change_json(piece, left, right)?);
+        }
+        push_same(&mut changes, n_same);
+        let mut common = ObjectWriter::new();
+        common.integer("entries", number(self.n_common));
+        let last = self.n_common.checked_sub(1).and_then(|last| left.session.outline().id(left.path[last]));
+        if let Some(id) = last {
+            common.text("lastId", id.as_text());
+        }
+        let (one, other, common) = (side_json(left), side_json(right), common.finish());
+        let mut json = ObjectWriter::new();
+        json.raw("left", one.raw()).raw("right", other.raw()).raw("common", common.raw());
+        json.bool("equal", self.is_equal()).array("changes", changes.iter().map(Json::raw));
+        Ok(json.finish())
+    }
+}
+
+fn push_same(changes: &mut Vec<Json>, n_same: usize) {
+    if n_same > 0 {
+        let mut json = ObjectWriter::new();
+        json.string("change", "same").integer("entries", i64::try_from(n_same).unwrap_or(i64::MAX));
+        changes.push(json.finish());
+    }
+}
+
+fn side_json(side: Side<'_>) -> Json {
+    let mut json = ObjectWriter::new();
+    if let Some(path) = side.session.session_file() {
+        json.string("path", &path.to_string_lossy());
+    }
+    json.string("id", &side.session.session_id());
+    if let Some(id) = side.path.last().and_then(|row| side.session.outline().id(*row)) {
+        json.text("leafId", id.as_text());
+    }
+    json.integer("entries", i64::try_from(side.path.len()).unwrap_or(i64::MAX)).finish()
+}
+
+fn change_json(piece: &Piece, left: Side<'_>, right: Side<'_>) -> Result<Json, SessionError> {
+    let mut json = ObjectWriter::new();
+    let put_id = |json: &mut ObjectWriter, key: &str, side: Side<'_>, row: Row| {
+        if let Some(id) = side.session.outline().id(row) {
+            json.text(key, id.as_text());
+        }
+    };
+    let put_kind = |json: &mut ObjectWriter, side: Side<'_>, row: Row, entry: &Entry| {
+        json.optional("type", entry.raw().get("type"));
+        if side.session.outline().kind(row) == Kind::Message {
+            json.optional("role", entry.raw().get("message").and_then(|message| message.get("role")));
+        }
+    };
+    match *piece {
+        Piece::Left(row) | Piece::Right(row) => {
+            let (word, side) = if matches!(piece, Piece::Left(_)) { ("left", left) } else { ("right", right) };
+            let entry = side.session.entry_at(row)?;
+            json.string("change", word);
+            put_id(&mut json, "id", side, row);
+            put_kind(&mut json, side, row, &entry);
+            json.string("text", &said(&entry));
+        }
+        Piece::Changed { left: one, right: other } | Piece::Same { left: one, right: other } => {
+            let entries = (left.session.entry_at(one)?, right.session.entry_at(other)?);
+            json.string("change", "changed");
+            put_id(&mut json, "leftId", left, one);
+            put_id(&mut json, "rightId", right, other);
+            put_kind(&mut json, left, one, &entries.0);
+            EntryChange::between(&entries.0, &entries.1).write(&mut json);
+        }
+    }
+    Ok(json.finish())
+}

@@ -1,0 +1,234 @@
+//! What takes the space of sessions.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use sessile_core::bulk::{Bulk, Weights, weigh};
+use sessile_core::cancel::Cancel;
+use sessile_core::context;
+use sessile_core::head::Kind;
+use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::outline::Row;
+
+use crate::error::SessionError;
+use crate::list::SessionInfo;
+use crate::list::spread::each;
+use crate::manager::{SessionManager, Sessions};
+use crate::operations::SessionPlace;
+
+/// What takes the space of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskUse {
+    /// The session.
+    pub session: SessionPlace,
+    /// Its bytes, by what they are. They add up to the size of the file.
+    pub weights: Weights,
+    /// How many bytes of images, tool output and extension data are not part of the current context.
+    pub outside_context: u64,
+}
+
+/// What takes the space of some sessions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskUses {
+    /// Each session that could be read, with its place among those that were asked for.
+    pub sessions: Vec<(usize, DiskUse)>,
+    /// Files that could not be read.
+    pub unreadable: Vec<PathBuf>,
+}
+
+/// How sessions are looked through.
+#[derive(Clone, Default)]
+pub struct DiskOptions<'o> {
+    /// Looked at before each line.
+    pub cancel: Option<Cancel>,
+    /// Called with how many bytes were looked through, of how many, from any thread.
+    pub on_progress: Option<&'o (dyn Fn(u64, u64) + Sync)>,
+}
+
+impl DiskUse {
+    /// How large the session is.
+    pub fn size(&self) -> u64 {
+        self.weights.total()
+    }
+
+    /// The use as JSON: `{path, id, name?, cwd?, size, types, outsideContext}`; types are sizes by name.
+    pub fn to_json(&self, info: Option<&SessionInfo>) -> Json {
+        let mut json = ObjectWriter::new();
+        json.string("path", &self.session.path.to_string_lossy()).string("id", &self.session.id);
+        if let Some(name) = info.and_then(|info| info.name.as_ref()) {
+            json.text("name", name);
+        }
+        if let Some(info) = info {
+            json.string("cwd", &info.cwd);
+        }
+        json.integer("size", number(self.size()));
+        write_types(&mut json, &self.weights);
+        json.integer("outsideContext", number(self.outside_context)).finish()
+    }
+}
+
+impl DiskUses {
+    /// The bytes of all sessions together.
+    pub fn weights(&self) -> Weights {
+        let mut sum = Weights::default();
+        self.sessions.iter().for_each(|(_, disk_use)| sum += &disk_use.weights);
+        sum
+    }
+
+    /// The part of it that is outside of the contexts.
+    pub fn outside_context(&self) -> u64 {
+        self.sessions.iter().map(|(_, disk_use)| disk_use.outside_context).sum()
+    }
+
+    /// The uses as JSON: `{size, sessions, types, outsideContext, groups}`, with a group for each of these sessions.
+    pub fn to_json(&self, shown: &[(&SessionInfo, &DiskUse)]) -> Json {
+        let weights = self.weights();
+        let mut json = ObjectWriter::new();
+        json.integer("size", number(weights.total())).integer("sessions", number(self.sessions.len() as u64));
+        write_types(&mut json, &weights);
+        json.integer("outsideContext", number(self.outside_context()));
+        let groups: Vec<Json> = shown.iter().map(|(info, disk_use)| disk_use.to_json(Some(info))).collect();
+        json.array("groups", groups.iter().map(Json::raw)).finish()
+    }
+}
+
+fn write_types(json: &mut ObjectWriter, weights: &Weights) {
+    let mut types = ObjectWriter::new();
+    for bulk in Bulk::ALL {
+        types.integer(bulk.key(), number(weights[bulk]));
+    }
+    json.raw("types", types.finish().raw());
+}
+
+fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+impl Sessions {
+    /// What takes the space of a session. Its file is read line by line.
+    pub fn disk_use(&self, path: &Path, options: &DiskOptions<'_>) -> Result<DiskUse, SessionError> {
+        let session = self.clone().read_only().open_existing(path)?;
+        if !session.is_stored() {
+            return Err(SessionError::NotASession { path: path.to_path_buf() });
+        }
+        let mut n_done = 0;
+        let size = session.outline().end();
+        session.disk_use(options.cancel.as_ref(), &mut |n_bytes| {
+            n_done += n_bytes;
+            options.on_progress.iter().for_each(|note| note(n_done, size));
+        })
+    }
+
+    /// What takes the space of some sessions, several at a time.
+    pub fn disk_uses(&self, sessions: &[SessionInfo], options: &DiskOptions<'_>) -> Result<DiskUses, SessionError> {
+        let total: u64 = sessions.iter().map(|session| session.size).sum();
+        let n_done = AtomicU64::new(0);
+        let note = |n_bytes: u64| {
+            let n_done = n_done.fetch_add(n_bytes, Relaxed) + n_bytes;
+            options.on_progress.iter().for_each(|note| note(n_done.min(total), total));
+        };
+        let looker = self.clone().read_only();
+        let uses = each(self.world.os(), sessions.iter().enumerate().collect(), 1, |(place, info)| {
+            let looked_through = looker
+                .open_existing(&info.path)
+                .and_then(|session| session.disk_use(options.cancel.as_ref(), &mut |n_bytes| note(n_bytes)));
+            (place, looked_through)
+        });
+        let mut all = DiskUses::default();
+        for (place, disk_use) in uses {
+            match disk_use {
+                Ok(disk_use) => all.sessions.push((place, disk_use)),
+                Err(SessionError::Cancelled) => return Err(SessionError::Cancelled),
+                Err(_) => all.unreadable.push(sessions[place].path.clone()),
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl SessionManager {
+    fn disk_use(&self, cancel: Option<&Cancel>, note: &mut dyn FnMut(u64)) -> Result<DiskUse, SessionError> {
+        let live = Live::of(self)?;
+        let mut weights = Weights::default();
+        let mut outside_context = 0;
+        let (mut n_unnoted, mut n_lines) = (0, 0_u64);
+        self.loaded().each_line(&mut |row, line| {
+            let length = line.span.len + u64::from(line.terminated);
+            n_unnoted += length;
+            n_lines += 1;
+            if n_unnoted > NOTED || n_lines.is_multiple_of(1024) {
+                if cancel.is_some_and(Cancel::is_cancelled) {
+                    return Err(SessionError::Cancelled);
+                }
+                note(std::mem::take(&mut n_unnoted));
+            }
+            let Some(bytes) = line.bytes else {
+                weights[Bulk::Damaged] += length;
+                return Ok(());
+            };
+            let mut of_line = weigh(line.without_bom().bytes.unwrap_or(bytes), live.is_superseded(row));
+            if row.is_some_and(|row| !live.is_in_context(row)) {
+                outside_context += of_line[Bulk::Images] + of_line[Bulk::ToolOutput] + of_line[Bulk::ExtensionData];
+            }
+            of_line[Bulk::Other] += length - of_line.total();
+            weights += &of_line;
+            Ok(())
+        })?;
+        note(n_unnoted);
+        let path = self.session_file().map(Path::to_path_buf).unwrap_or_default();
+        Ok(DiskUse { session: SessionPlace { path, id: self.session_id() }, weights, outside_context })
+    }
+}
+
+/// After how many bytes progress is noted.
+const NOTED: u64 = 4 << 20;
+
+/// What of a session counts where somebody would go on: at its last entry, as pi does, and where its leaf was left.
+pub(crate) struct Live {
+    /// The paths to those entries.
+    pub(crate) paths: Vec<Vec<Row>>,
+    /// Whether each row has a part in the context of one of them.
+    is_in_context: Vec<bool>,
+    superseded: HashSet<Row>,
+}
+
+impl Live {
+    pub(crate) fn of(manager: &SessionManager) -> Result<Self, SessionError> {
+        let session = manager.loaded();
+        let outline = &session.outline;
+        let mut leaves: Vec<Row> = outline.leaf().into_iter().chain(session.leaf).collect();
+        leaves.dedup();
+        let mut is_in_context = vec![false; outline.rows().len()];
+        let (mut superseded, mut newest) = (HashSet::new(), HashSet::new());
+        let mut paths = Vec::new();
+        for leaf in leaves {
+            let path = outline.path(leaf);
+            let rows = context::select(outline, &path, &mut |row| session.value(row))?;
+            for row in rows.into_iter().filter(|row| has_part(outline.kind(*row))) {
+                is_in_context[row.index()] = true;
+            }
+            let mut compactions = path.iter().rev().filter(|row| outline.kind(**row) == Kind::Compaction);
+            newest.extend(compactions.next().copied());
+            superseded.extend(compactions.copied());
+            paths.push(path);
+        }
+        // What one path has left behind may be what the other one goes on from.
+        superseded.retain(|row| !newest.contains(row));
+        Ok(Self { paths, is_in_context, superseded })
+    }
+
+    /// Whether the context could change with a row.
+    pub(crate) fn is_in_context(&self, row: Row) -> bool {
+        self.is_in_context.get(row.index()).copied().unwrap_or_default()
+    }
+
+    fn is_superseded(&self, row: Option<Row>) -> bool {
+        row.is_some_and(|row| self.superseded.contains(&row))
+    }
+}
+
+/// Whether entries of a kind are messages to the model, or change some.
+fn has_part(kind: Kind) -> bool {
+    matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction | Kind::ContextEdit)
+}

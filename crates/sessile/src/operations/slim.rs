@@ -1,0 +1,474 @@
+//! Sessions without their bulk.
+//!
+//! A slimmed session is a new one with the same lines, in which images, output and extension data outside the current
+//! context have given way to placeholders. It is written to a temporary file, read again and compared with the
+//! original, and only then it gets its name.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use sessile_core::context::{self, Projection, ReadContext};
+use sessile_core::head::{Kind, Role};
+use sessile_core::header::Header;
+use sessile_core::json::{JsText, Json, ObjectWriter, Raw};
+use sessile_core::outline::Row;
+use sessile_core::slim::{Taken, Wanted, is_slimmed_of, slimmed};
+use sessile_store::os::{Mode, read_upto};
+use sessile_store::{Durability, Expect, FileLog, HeldTurn, Log, Prepared, StoreError, WriteOptions, prepare_file};
+
+use super::delete::{Deletion, PATIENCE, delete_in_turn, turn_at};
+use super::log::{OperationKind, Recording, settle_dead};
+use super::settle::is_session;
+use super::step::{SessionPlace, Step, TrashedTo};
+use crate::disk::Live;
+use crate::environment::Zone;
+use crate::error::SessionError;
+use crate::list::read_header;
+use crate::manager::{NewSession, SessionManager, Sessions, compose_header, session_path};
+use crate::remember;
+use crate::session::{Session, line_of};
+use crate::world::World;
+
+/// What is taken out of a session, and where. Without images, outputs and custom, all three are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
+pub struct Slimming {
+    /// Take out images.
+    pub images: bool,
+    /// Take out what tools and shell commands printed.
+    pub outputs: bool,
+    /// Take out extension data.
+    pub custom: bool,
+    /// Only in entries of the current branch that its newest compaction has summed up.
+    pub before_compaction: bool,
+    /// Only in entries older than this, in milliseconds since 1970.
+    pub older_than: Option<i64>,
+    /// Also in entries that are part of the current context.
+    pub all: bool,
+    /// Move the original to the trash afterwards.
+    pub trash_original: bool,
+}
+
+impl Slimming {
+    fn wanted(&self) -> Wanted {
+        let is_any = self.images || self.outputs || self.custom;
+        Wanted {
+            images: self.images || !is_any,
+            outputs: self.outputs || !is_any,
+            custom: self.custom || !is_any,
+            keeps_state: false,
+        }
+    }
+}
+
+/// A session that was slimmed, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slimmed {
+    /// The operation, by which it can be undone; none if nothing was done.
+    pub operation: Option<String>,
+    /// The original.
+    pub original: SessionPlace,
+    /// How large it is.
+    pub size: u64,
+    /// The new session; none if nothing was done.
+    pub session: Option<SessionPlace>,
+    /// How large that is, or would be.
+    pub new_size: u64,
+    /// What was taken out, or would be.
+    pub taken: Taken,
+    /// Where the original went, if it was moved to the trash.
+    pub trashed: Option<TrashedTo>,
+}
+
+impl Slimmed {
+    /// How many bytes the new session is smaller by.
+    pub fn saved(&self) -> u64 {
+        self.size.saturating_sub(self.new_size)
+    }
+
+    /// It as JSON: `{original: {path, id, size}, path?, id?, size, saved, images, outputs, custom, operation?, trashed?}`;
+    /// images, outputs and custom are `{count, bytes}`.
+    pub fn to_json(&self) -> Json {
+        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let mut original = ObjectWriter::new();
+        original
+            .string("path", &self.original.path.to_string_lossy())
+            .string("id", &self.original.id)
+            .integer("size", number(self.size));
+        let mut json = ObjectWriter::new();
+        json.raw("original", original.finish().raw());
+        if let Some(SessionPlace { path, id }) = &self.session {
+            json.string("path", &path.to_string_lossy()).string("id", id);
+        }
+        json.integer("size", number(self.new_size)).integer("saved", number(self.saved()));
+        let Taken { images, outputs, custom } = self.taken;
+        for (key, (count, bytes)) in [("images", images), ("outputs", outputs), ("custom", custom)] {
+            let mut some = ObjectWriter::new();
+            some.integer("count", number(count)).integer("bytes", number(bytes));
+            json.raw(key, some.finish().raw());
+        }
+        if let Some(operation) = &self.operation {
+            json.string("operation", operation);
+        }
+        if let Some(TrashedTo::Trash(place)) = &self.trashed {
+            json.string("trashed", &place.file.to_string_lossy());
+        }
+        json.finish()
+    }
+}
+
+/// How often a session is copied that another program writes to before its original can go.
+const MOST_TRIES: usize = 3;
+
+impl Sessions {
+    /// Makes a new session of another one, without its bulk; or finds out how much smaller it would be.
+    ///
+    /// The new session has the same tree, entry ids, usage and cost, and the same context unless `all` is set. It names
+    /// the original as its parent, as a fork does. If nothing can be taken out, nothing is made.
+    pub fn slim(&self, path: &Path, slimming: &Slimming, apply: bool) -> Result<Slimmed, SessionError> {
+        if apply {
+            settle_dead(&self.world);
+        }
+        let mut n_left = MOST_TRIES;
+        loop {
+            n_left -= 1;
+            match self.try_slim(path, slimming, apply) {
+                Err(SessionError::WrittenMeanwhile { .. }) if n_left > 0 => {}
+                slimmed => return slimmed,
+            }
+        }
+    }
+
+    fn try_slim(&self, path: &Path, slimming: &Slimming, apply: bool) -> Result<Slimmed, SessionError> {
+        let original = self.clone().read_only().open_at_rest(path)?;
+        let Some(file) = original.session_file().filter(|_| original.is_stored()).map(Path::to_path_buf) else {
+            return Err(SessionError::NotASession { path: path.to_path_buf() });
+        };
+        if slimming.trash_original {
+            self.deletable(&file)?;
+        }
+        if slimming.trash_original && apply {
+            self.refuse_users(&file)?;
+        }
+        original.loaded().check_writable()?;
+        let plan = Plan::new(&self.world, &original, slimming)?;
+        let mut size = Counter(0);
+        let taken = plan.write(&file, &mut size)?;
+        let place = SessionPlace { path: file, id: original.session_id() };
+        let mut slimmed = Slimmed {
+            operation: None,
+            size: original.outline().end(),
+            original: place,
+            session: None,
+            new_size: size.0,
+            taken,
+            trashed: None,
+        };
+        if apply && !taken.is_nothing() {
+            self.make_slimmed(&plan, slimming, &mut slimmed)?;
+        }
+        Ok(slimmed)
+    }
+
+    /// Writes the new session, compares it with the original, and gives it its name.
+    fn make_slimmed(&self, plan: &Plan<'_>, slimming: &Slimming, slimmed: &mut Slimmed) -> Result<(), SessionError> {
+        let world = &self.world;
+        let original = slimmed.original.clone();
+        let mut write = |out: &mut dyn Write| plan.write(&plan.path, out).map(drop);
+        // Whatever the caller's wishes are: the original may go, and then this is the only session that is live.
+        let prepared = prepare_file(world.os(), &plan.path, true, &mut write)?;
+        plan.verify(world, &prepared, slimming)?;
+        slimmed.new_size = prepared.length();
+        let n_steps = if slimming.trash_original { 2 } else { 1 };
+        let recording = Recording::begin(world, OperationKind::Slim, n_steps, None)?;
+        // The original must not go to the trash with entries that the new session does not have.
+        let turn = if slimming.trash_original { Some(turn_at(world, &original.path)?) } else { None };
+        if let Some(log) = &turn
+            && log.length()? != plan.original.outline().end()
+        {
+            return Err(SessionError::WrittenMeanwhile { path: original.path });
+        }
+        let place = SessionPlace { path: plan.path.clone(), id: plan.header.id() };
+        let create =
+            Step::Create { session: place.clone(), length: prepared.length(), source: Some(original.path.clone()) };
+        let new_turn = recording.step(&create, || Ok(prepared.publish_in_turn()?))?;
+        let finish = || -> Result<Option<TrashedTo>, SessionError> {
+            plan.note_leaf(world)?;
+            let delete = |log| delete_in_turn(world, &recording, &original, Deletion::ToTrash, log, &|| Ok(()));
+            turn.map(delete).transpose()
+        };
+        match finish() {
+            Ok(trashed) => {
+                drop(new_turn);
+                if let Some(TrashedTo::Trash(trashed)) = &trashed {
+                    plan.carry_over(world, &trashed.file)?;
+                }
+                slimmed.trashed = trashed;
+            }
+            Err(error) => {
+                if is_session(world, &original) {
+                    // No other process has had its turn at the new one, and all that it holds is in the original.
+                    drop(world.os().remove(&place.path));
+                }
+                return Err(error);
+            }
+        }
+        slimmed.session = Some(place);
+        slimmed.operation = Some(recording.id.clone());
+        recording.done();
+        Ok(())
+    }
+}
+
+/// Takes back what a process has made that died before it could move the original to the trash.
+///
+/// Only if the original is still there, and nobody has gone on with the new session. True if it is gone now.
+pub(super) fn roll_back(world: &World, steps: &[Step]) -> Result<bool, SessionError> {
+    let Some(Step::Create { session, length, source: Some(source) }) = steps.first() else { return Ok(false) };
+    if !is_session(world, session) {
+        return Ok(true);
+    }
+    if read_header(world, source).is_none() {
+        return Ok(false);
+    }
+    let _turn = HeldTurn::take(&world.os, &session.path, PATIENCE)?;
+    let failed = |error| StoreError::io_at("remove", &session.path, error);
+    if world.os().link_stat(&session.path).map_err(failed)?.length != *length {
+        return Ok(false);
+    }
+    world.os().remove(&session.path).map_err(failed)?;
+    Ok(true)
+}
+
+/// What becomes of each row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fate {
+    #[default]
+    Stays,
+    /// Its bulk goes.
+    Slims,
+    /// Its bulk goes, but what an extension would go on from stays.
+    SlimsButState,
+}
+
+/// How a session is slimmed.
+struct Plan<'s> {
+    original: &'s SessionManager,
+    header: Header,
+    /// Where the new session goes.
+    path: PathBuf,
+    wanted: Wanted,
+    fates: Vec<Fate>,
+    live: Live,
+}
+
+impl<'s> Plan<'s> {
+    fn new(world: &World, original: &'s SessionManager, slimming: &Slimming) -> Result<Self, SessionError> {
+        let live = Live::of(original)?;
+        let options = NewSession { id: None, parent_session: original.file_text() };
+        let header = compose_header(world.environment(), original.cwd(), options)?;
+        let directory = original.session_dir().unwrap_or(Path::new("/"));
+        let path = session_path(directory, &header);
+        let fates = fates(original, &live, slimming)?;
+        Ok(Self { original, header, path, wanted: slimming.wanted(), fates, live })
+    }
+
+    /// Writes the new session, and says what was taken out.
+    fn write(&self, path: &Path, out: &mut dyn Write) -> Result<Taken, SessionError> {
+        let session = self.original.loaded();
+        let mut taken = Taken::default();
+        let header = line_of(self.header.json().raw());
+        out.write_all(&header).map_err(|source| StoreError::io_at("write", path, source))?;
+        session.write_changed(path, out, &mut |row, line| {
+            if session.outline.header() == Some(row) {
+                return false;
+            }
+            let keeps_state = match self.fates[row.index()] {
+                Fate::Stays => return true,
+                Fate::Slims => false,
+                Fate::SlimsButState => true,
+            };
+            if let Some(slim) = slimmed(line, Wanted { keeps_state, ..self.wanted }, &mut taken) {
+                *line = slim;
+            }
+            true
+        })?;
+        Ok(taken)
+    }
+
+    /// Reads what was written, and compares it with the original.
+    fn verify(&self, world: &World, prepared: &Prepared<'_>, slimming: &Slimming) -> Result<(), SessionError> {
+        let world = World { is_read_only: true, cache_dir: None, ..world.clone() };
+        let copy = Session::open_file(&world, prepared.temporary())?;
+        let session = self.original.loaded();
+        let wrong =
+            |what| Err(SessionError::SlimFailed { path: self.original.file_text().unwrap_or_default().into(), what });
+        if copy.header.id() != self.header.id() || copy.outline.rows().len() != session.outline.rows().len() {
+            return wrong("an entry would be missing");
+        }
+        let (mut ours, mut theirs) = (copy.reading(), session.reading());
+        for row in session.outline.rows().skip(1) {
+            if !is_same_row(&copy, session, row) {
+                return wrong("an entry would have another id, parent, type or time");
+            }
+            let (new, old) = (ours.copied_line(row)?, theirs.copied_line(row)?);
+            let is_kept = match self.fates[row.index()] {
+                Fate::Stays => new == old,
+                _ => is_slimmed_of(copy.parsed(row, &new)?, session.parsed(row, &old)?),
+            };
+            if !is_kept {
+                return wrong("an entry would lose more than its bulk");
+            }
+        }
+        let has_context = slimming.all || self.has_same_context(&world, &copy)?;
+        if has_context { Ok(()) } else { wrong("the context would be another") }
+    }
+
+    /// Whether the models would see the same, message by message.
+    fn has_same_context(&self, world: &World, copy: &Session) -> Result<bool, SessionError> {
+        let zone = Zone(world.environment());
+        let session = self.original.loaded();
+        for path in &self.live.paths {
+            let old = context::select(&session.outline, path, &mut |row| session.value(row))?;
+            let new = context::select(&copy.outline, path, &mut |row| copy.value(row))?;
+            if old != new {
+                return Ok(false);
+            }
+            let (mut ours, mut theirs) = (copy.reading(), session.reading());
+            let new = Projection::new(&copy.outline, &old, &zone, &mut ours)?;
+            let old = Projection::new(&session.outline, &old, &zone, &mut theirs)?;
+            for place in 0..old.rows().len() {
+                if new.messages(place, &mut ours)? != old.messages(place, &mut theirs)? {
+                    return Ok(false);
+                }
+            }
+            let settings = context::settings(&session.outline, path, &mut |row| session.value(row))?;
+            if settings != context::settings(&copy.outline, path, &mut |row| copy.value(row))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Appends what a program that heeds no lock has written to the original just before it went to the trash.
+    fn carry_over(&self, world: &World, trashed: &Path) -> Result<(), SessionError> {
+        let failed = |source| StoreError::io_at("read", trashed, source);
+        let source = world.os().open(trashed, Mode::Read).map_err(failed)?;
+        let known = self.original.outline().end();
+        let n_late = source.stat().map_err(failed)?.length.saturating_sub(known);
+        // Lines of an older version mean nothing in the new session.
+        if n_late == 0 || self.original.outline().upgrade().is_needed() {
+            return Ok(());
+        }
+        let late = read_upto(source.as_ref(), known, n_late).map_err(failed)?;
+        let lines: Vec<u8> = (late.split_inclusive(|byte| *byte == b'\n'))
+            .filter(|line| line.ends_with(b"\n") && line.len() > 1)
+            .flatten()
+            .copied()
+            .collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let writing = WriteOptions { guard: false, durability: Durability::Sync, ..world.writing };
+        let mut log = FileLog::open(&world.os, &self.path, writing)?;
+        log.append(&lines, Expect::Anything)?;
+        log.make_durable()?;
+        Ok(())
+    }
+
+    /// Leaves the leaf of the new session where that of the original was left.
+    fn note_leaf(&self, world: &World) -> Result<(), SessionError> {
+        let session = self.original.loaded();
+        if world.state_dir.is_none() || session.leaf == session.outline.leaf() {
+            return Ok(());
+        }
+        let mut copy = Session::open_file(world, &self.path)?;
+        copy.leaf = session.leaf_id().and_then(|leaf| copy.outline.find(&leaf));
+        remember::remember(world, &copy)
+    }
+}
+
+fn is_same_row(copy: &Session, session: &Session, row: Row) -> bool {
+    let (new, old) = (&copy.outline, &session.outline);
+    new.kind(row) == old.kind(row)
+        && new.role(row) == old.role(row)
+        && new.time(row) == old.time(row)
+        && new.id(row) == old.id(row)
+        && new.parent_id(row) == old.parent_id(row)
+}
+
+/// What becomes of each row of a session.
+fn fates(manager: &SessionManager, live: &Live, slimming: &Slimming) -> Result<Vec<Fate>, SessionError> {
+    let outline = manager.outline();
+    let mut fates = vec![Fate::Stays; outline.rows().len()];
+    let mut is_summed_up = vec![!slimming.before_compaction; outline.rows().len()];
+    if slimming.before_compaction {
+        for path in &live.paths {
+            let newest = path.iter().rposition(|row| outline.kind(*row) == Kind::Compaction).unwrap_or_default();
+            path[..newest].iter().for_each(|row| is_summed_up[row.index()] = true);
+        }
+    }
+    for row in outline.entries() {
+        let is_outside = slimming.all || !live.is_in_context(row);
+        let is_old = slimming.older_than.is_none_or(|limit| outline.time(row).is_some_and(|time| time < limit));
+        if is_outside && is_old && is_summed_up[row.index()] {
+            fates[row.index()] = Fate::Slims;
+        }
+    }
+    for row in state_rows(manager, live)? {
+        if fates[row.index()] == Fate::Slims {
+            fates[row.index()] = Fate::SlimsButState;
+        }
+    }
+    Ok(fates)
+}
+
+/// The entries that extensions would go on from: on each path the newest `custom` entry of every type, and the newest
+/// result of every tool that has details.
+fn state_rows(manager: &SessionManager, live: &Live) -> Result<Vec<Row>, SessionError> {
+    let session = manager.loaded();
+    let outline = &session.outline;
+    let state = RandomState::new();
+    let mut kept = Vec::new();
+    for path in &live.paths {
+        // Names are kept as numbers: there may be as many as entries, of any length.
+        let mut newest: HashMap<(bool, u64), Row> = HashMap::new();
+        let mut reading = session.reading();
+        for row in path {
+            let is_custom = outline.kind(*row) == Kind::Custom;
+            if !is_custom && outline.role(*row) != Role::ToolResult {
+                continue;
+            }
+            let entry = reading.value(*row)?;
+            let (holder, name, data) = if is_custom {
+                (Some(entry.raw()), "customType", "data")
+            } else {
+                (entry.raw().get("message"), "toolName", "details")
+            };
+            let has_data = holder.and_then(|holder| holder.get(data)).is_some_and(|data| !data.is_null());
+            if has_data {
+                let name = holder.and_then(|holder| holder.get(name)).and_then(Raw::as_text);
+                let name = state.hash_one(name.as_ref().map(JsText::as_wtf8));
+                newest.insert((is_custom, name), *row);
+            }
+        }
+        kept.extend(newest.into_values());
+    }
+    Ok(kept)
+}
+
+/// Counts what is written to it.
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -88,7 +88,7 @@ fn list(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen<'_>) -> R
         list.finish()?;
     } else {
         let now = surroundings.now_ms();
-        let words = Words::of(surroundings, operations.iter().flat_map(|operation| operation.steps.first()));
+        let words = Words::of(surroundings, operations.iter().filter_map(|operation| operation.steps.first()));
         // What became of it comes first, where nothing cuts it off.
         let widest = operations.iter().map(|operation| fate(operation).len()).max().unwrap_or_default();
         let begin = if widest == 0 { 0 } else { widest + 2 };

@@ -173,3 +173,28 @@ fn nothing_goes_to_the_trash_that_was_not_copied() {
         assert_eq!(text(&slimmed.session.unwrap().path).contains("late"), was_late, "call {n}");
     }
 }
+
+/// A process that brings the original back at any moment does not make the slimming fail after it was done.
+#[test]
+fn the_original_may_be_brought_back_at_once() {
+    let mut n_brought_back = 0;
+    for n in 1.. {
+        let os = machine();
+        let rival = os.process(2000);
+        let restored = Arc::new(std::sync::Mutex::new(None));
+        let result = Arc::clone(&restored);
+        os.interleave(n, move |_| {
+            *result.lock().unwrap() = Some(sessions(&rival, 3).restore("s1", false).is_ok());
+        });
+        let slimmed = slim(&os, 7, true).map(|slimmed| slimmed.session.unwrap().path);
+        let Some(is_restored) = *restored.lock().unwrap() else {
+            slimmed.unwrap();
+            break;
+        };
+        assert_there(&os);
+        slimmed.unwrap_or_else(|error| panic!("call {n}: {error}"));
+        n_brought_back += u32::from(is_restored);
+        assert_eq!(os.read_file(place()).is_some(), is_restored, "call {n}");
+    }
+    assert!(n_brought_back > 2, "{n_brought_back}");
+}

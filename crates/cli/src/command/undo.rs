@@ -15,9 +15,9 @@ use crate::titles::Titles;
 
 /// Take back what was done last, or an operation from the list
 ///
-/// Undoes names, labels, moves of the leaf, moves of sessions, deletions, prunings, imports, forks, clones and new
-/// sessions: the last operation that was not undone yet, or the one with this id. Names and labels are taken back by
-/// appending the old ones; what was imported, forked, cloned or started goes to the trash. What was appended stays: if
+/// Undoes names, labels, moves of the leaf, moves of sessions, deletions, prunings, imports, forks, clones, slimmed
+/// copies and new sessions: the last operation that was not undone yet, or the one with this id. Names and labels are
+/// taken back by appending the old ones; what was imported, forked, cloned, slimmed or started goes to the trash. What was appended stays: if
 /// the last change was an `append`, a `compact` or an `edit-context`, nothing is undone without an ID. If another program
 /// has changed the same thing since, nothing is done. An operation that is still under way is not undone (exit 4). An undo
 /// is an operation itself; undoing it does it all again. With --json, an undo is an object {operation?, undone, steps}, and

@@ -355,7 +355,12 @@ impl<'s> Plan<'s> {
     /// Appends what a program that heeds no lock has written to the original just before it went to the trash.
     fn carry_over(&self, world: &World, trashed: &Path) -> Result<(), SessionError> {
         let failed = |source| StoreError::io_at("read", trashed, source);
-        let source = world.os().open(trashed, Mode::Read).map_err(failed)?;
+        let source = match world.os().open(trashed, Mode::Read) {
+            Ok(source) => source,
+            // Another process has brought the original back already, with all that was written to it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(error).into()),
+        };
         let known = self.original.outline().end();
         let n_late = source.stat().map_err(failed)?.length.saturating_sub(known);
         // Lines of an older version mean nothing in the new session.

@@ -149,6 +149,23 @@ pub fn folding(places: impl IntoIterator<Item = (usize, bool)>) -> Vec<Folding> 
     foldings
 }
 
+/// Leaves of each archived branch only its beginning, among the places of a tree that are shown.
+///
+/// The places are those of [`folding`]. Returns for each beginning how many places of the branch were shown. The
+/// beginning is shown if any was.
+pub fn fold_away(places: impl IntoIterator<Item = (usize, bool)>, is_shown: &mut [bool]) -> HashMap<usize, usize> {
+    let mut n_folded = HashMap::new();
+    for (place, folding) in folding(places).into_iter().enumerate() {
+        let Folding::Root(n_places) = folding else { continue };
+        let Some(branch) = is_shown.get_mut(place..place + n_places) else { continue };
+        let n_shown = branch.iter().filter(|is_shown| **is_shown).count();
+        branch.fill(false);
+        branch[0] = n_shown > 0;
+        n_folded.insert(place, n_shown);
+    }
+    n_folded
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -241,6 +258,15 @@ mod tests {
         assert_eq!((deep[10], deep[999_999]), (Root(999_990), Inside));
     }
 
+    #[test]
+    fn of_a_folded_branch_its_beginning_is_shown() {
+        let places = [(0, false), (1, true), (2, false), (2, false), (1, true), (2, false)];
+        let mut is_shown = [true, false, true, true, false, false];
+        let n_folded = fold_away(places, &mut is_shown);
+        assert_eq!(is_shown, [true, true, false, false, false, false]);
+        assert_eq!((n_folded.len(), n_folded[&1], n_folded[&4]), (2, 2, 0));
+    }
+
     /// The simple twin of [`folding`]: climbs from each place.
     fn folding_simple(places: &[(usize, bool)]) -> Vec<Folding> {
         let parent = |place: usize| (0..place).rev().find(|above| places[*above].0 < places[place].0);
@@ -249,9 +275,7 @@ mod tests {
         let roots: Vec<Option<usize>> = (0..places.len()).map(outermost).collect();
         let fold = |(place, root): (usize, &Option<usize>)| match root {
             None => Folding::Open,
-            Some(root) if *root == place => {
-                Folding::Root(roots.iter().filter(|other| **other == Some(place)).count())
-            }
+            Some(root) if *root == place => Folding::Root(roots.iter().filter(|other| **other == Some(place)).count()),
             Some(_) => Folding::Inside,
         };
         roots.iter().enumerate().map(fold).collect()

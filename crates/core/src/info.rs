@@ -339,7 +339,9 @@ torn
 
     #[test]
     fn the_last_mark_of_this_session_says_whether_it_is_archived() {
-        let mark = |data: &str| format!("{{\"type\":\"custom\",\"customType\":\"sessile.archive\",\"data\":{data},\"id\":\"m\"}}\n");
+        let mark = |data: &str| {
+            format!("{{\"type\":\"custom\",\"customType\":\"sessile.archive\",\"data\":{data},\"id\":\"m\"}}\n")
+        };
         let archived = |marks: &[String]| scanned((SESSION.to_owned() + &marks.concat()).as_bytes()).is_archived;
         let (on, off) = (mark(r#"{"archived":true,"sessionId":"s"}"#), mark(r#"{"archived":false,"sessionId":"s"}"#));
         assert!(archived(std::slice::from_ref(&on)) && archived(&[off.clone(), on.clone()]));

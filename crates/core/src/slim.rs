@@ -216,7 +216,8 @@ mod tests {
 
     #[test]
     fn marks_of_archived_branches_stay() {
-        let mark = r#"{"type":"custom","customType":"sessile.archive","data":{"archived":true,"entryId":"ID"},"id":"a"}"#;
+        let mark =
+            r#"{"type":"custom","customType":"sessile.archive","data":{"archived":true,"entryId":"ID"},"id":"a"}"#;
         let mark = mark.replace("ID", &"x".repeat(SMALL * 2));
         assert_eq!(slimmed(mark.as_bytes(), ALL, &mut Taken::default()), None);
     }

@@ -158,7 +158,9 @@ pub enum SessionError {
     #[error("a name must not be blank")]
     BlankName,
     /// Archiving this branch would fold away the conversation in progress.
-    #[error("entry {id} is on the way to where the session stands, so archiving it would fold away the conversation in progress")]
+    #[error(
+        "entry {id} is on the way to where the session stands, so archiving it would fold away the conversation in progress"
+    )]
     ArchivesLeaf {
         /// The entry.
         id: EntryId,

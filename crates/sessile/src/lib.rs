@@ -144,7 +144,8 @@ pub use manager::{
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, LastChange, Moved, Moving, Operation, OperationKind,
-    OperationState, PruneScope, Pruned, Pruning, Reason, Reunited, SessionPlace, Slimmed, Slimming, Step, Stray, TrashedTo, Undone,
+    OperationState, PruneScope, Pruned, Pruning, Reason, Reunited, SessionPlace, Slimmed, Slimming, Step, Stray,
+    TrashedTo, Undone,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use reference::{EntryCandidate, ReferenceError, is_path};
@@ -157,8 +158,8 @@ pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, acting, archive, bulk, compaction, context, date, diagnostic, draft, entries, entry, head, header, incomplete,
-    info, json, label, line, llm, location, message, migrate, nearest, outline, picture, tree, version,
+    EntryId, acting, archive, bulk, compaction, context, date, diagnostic, draft, entries, entry, head, header,
+    incomplete, info, json, label, line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::text::Updated;
 pub use sessile_index::{Dropped, Usage};

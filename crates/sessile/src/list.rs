@@ -194,7 +194,13 @@ mod tests {
         let bare = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","created":null,"modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b"}"#;
         assert_eq!(session.to_json(false).to_text(), bare);
         let name = Json::parse(r#""\ud800""#).unwrap().raw().as_text().map(JsText::into_owned);
-        let session = SessionInfo { name, is_archived: true, parent_session_path: Some("/p".into()), created: Some(1), ..session };
+        let session = SessionInfo {
+            name,
+            is_archived: true,
+            parent_session_path: Some("/p".into()),
+            created: Some(1),
+            ..session
+        };
         let full = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","name":"\ud800","parentSessionPath":"/p","created":"1970-01-01T00:00:00.001Z","modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b","allMessagesText":"hi ho","archived":true}"#;
         assert_eq!(session.to_json(true).to_text(), full);
     }

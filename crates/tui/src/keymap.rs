@@ -79,6 +79,8 @@ actions! {
     Export "app.session.export" ["alt+e"] [Picker] "export to a directory";
     OpenTree "app.session.tree" ["ctrl+t"] [Picker] "look at its tree";
     OpenReader "app.session.read" ["ctrl+o"] [Picker, Trash] "read it";
+    ToggleArchived "app.session.toggleArchived" ["shift+alt+z"] [Picker, Tree] "archived ones, or the others; in a tree, archived branches too";
+    Archive "app.session.archive" ["alt+z"] [Picker, Tree] "archive, or take out of the archive";
     OpenTrash "app.session.trash" ["alt+r"] [Picker] "the trash: see deleted sessions, bring them back";
 
     Restore "app.trash.restore" ["enter"] [Trash] "bring it back to where it was";

@@ -22,6 +22,9 @@ pub(super) fn words(line: &str) -> Vec<String> {
 
 /// What has to have happened before an example makes sense.
 const BEFORE: &[(&str, &[&str])] = &[
+    ("archive @2 --clear", &["archive @2"]),
+    ("list --archived", &["archive @2"]),
+    ("--sample list --archived", &["archive @2"]),
     ("import", &["export @2 --all -o backup.jsonl", "delete @2 --yes"]),
     ("restore", &["delete @2 --yes"]),
     ("undo", &["name @2 Another"]),

@@ -95,6 +95,12 @@ impl Selection {
         sessions.truncate(self.limit.unwrap_or(usize::MAX));
     }
 
+    /// How many sessions of a list are wanted, whatever the limit is.
+    pub fn count(&self, sessions: &[SessionInfo]) -> usize {
+        let words: Vec<String> = self.words.iter().map(|word| word.to_lowercase()).collect();
+        sessions.iter().filter(|session| self.admits(session) && has_words(session, &words)).count()
+    }
+
     fn admits(&self, session: &SessionInfo) -> bool {
         let is_child = session.parent_session_path.is_some();
         let is_wanted = match self.children {

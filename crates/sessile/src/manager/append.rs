@@ -1,7 +1,7 @@
 //! Adding entries.
 
-use sessile_core::archive::{CUSTOM_TYPE, MOST_ID, Mark, Target};
 use sessile_core::EntryId;
+use sessile_core::archive::{CUSTOM_TYPE, MOST_ID, Mark, Target};
 use sessile_core::checkpoint::checkpoint;
 use sessile_core::context::{Projection, text_block};
 use sessile_core::date::to_iso;

@@ -106,6 +106,42 @@ impl Sessions {
         })
     }
 
+    /// Archives several sessions, or takes them out of the archive, as one operation.
+    ///
+    /// Returns the operation and how many sessions it changed; no operation if there was nothing to change.
+    pub fn archive_sessions(
+        &self,
+        paths: &[PathBuf],
+        is_archived: bool,
+    ) -> Result<(Option<String>, usize), SessionError> {
+        let mut changed = Vec::new();
+        for path in paths {
+            if self.archive(path, None, is_archived, true)?.is_change {
+                changed.push(path);
+            }
+        }
+        if changed.is_empty() {
+            return Ok((None, 0));
+        }
+        settle_dead(&self.world);
+        let recording = Recording::begin(&self.world, OperationKind::Archive, changed.len(), None)?;
+        for path in &changed {
+            let mut manager = self.open_existing(path)?;
+            manager.check_writable()?;
+            manager.recover()?;
+            manager.upgrade()?;
+            manager.in_turn(|manager| {
+                manager.check_archivable(None, is_archived)?;
+                let (session, before) = (manager.session_place(), is_archived_in(manager, None)?);
+                let step = Step::Archive { session, entry: None, before, after: is_archived };
+                recording.step(&step, || apply(manager, &step, None)).map(drop)
+            })?;
+        }
+        let operation = recording.id.clone();
+        recording.done();
+        Ok((Some(operation), changed.len()))
+    }
+
     /// Moves the leaf of a session to an entry, or to before all entries, and remembers that.
     ///
     /// A summary of the branch that is left is appended there.

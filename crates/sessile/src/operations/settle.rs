@@ -11,10 +11,10 @@ use sessile_core::json::{Json, Raw};
 use sessile_store::os::FileKind;
 use sessile_store::{HeldTurn, TrashPlace, are_one, create_directory, is_finished_copy, relocate};
 
+use super::annotate::is_archived_in;
 use super::delete::{PATIENCE, turn_at};
 use super::relocate::header_of;
 use super::reunite::append_missing;
-use super::annotate::is_archived_in;
 use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::manager::{SessionManager, Sessions};

@@ -178,9 +178,7 @@ impl Sessions {
             Step::Name { session, .. }
             | Step::Label { session, .. }
             | Step::Archive { session, .. }
-            | Step::Leaf { session, .. } => {
-                inverse_annotation(&self.looked_at(session, changed)?, step, changed)
-            }
+            | Step::Leaf { session, .. } => inverse_annotation(&self.looked_at(session, changed)?, step, changed),
             Step::Move { session, to, cwd_before, cwd_after, .. } => {
                 self.inverse_move(session, to, (cwd_before.as_ref(), cwd_after.as_ref()), changed)
             }
@@ -432,7 +430,8 @@ fn inverse_annotation(
         }
         Step::Archive { session, entry, before, after } => {
             let now = is_archived_in(manager, entry.as_ref())?;
-            let step = || Step::Archive { session: session.clone(), entry: entry.clone(), before: *after, after: *before };
+            let step =
+                || Step::Archive { session: session.clone(), entry: entry.clone(), before: *after, after: *before };
             Ok((now != *before).then(step))
         }
         Step::Leaf { session, before, after, summary } => {

@@ -1,7 +1,7 @@
 //! Adding to a session: taking turns, writing, and taking in what was written.
 
-use sessile_core::archive::MOST_LINE;
 use sessile_core::EntryId;
+use sessile_core::archive::MOST_LINE;
 use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::json::{Json, Raw};
 use sessile_core::line::{Line, Span};

@@ -1,9 +1,10 @@
 //! The session behind the tree, and what is looked up in it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sessile::archive::fold_away;
 use sessile::compaction::{BranchSummarySettings, Extractive, Summarizer};
 use sessile::compare::{Comparison, Piece, Side};
 use sessile::entry::{Entry, Payload};
@@ -130,11 +131,10 @@ impl Desk {
         &self,
         model: &Model,
         survey: Option<&Survey>,
-        filter: Filter,
-        query: &str,
+        (filter, shows_archived, query): (Filter, bool, &str),
         follow: Option<Row>,
         cancel: &Cancel,
-    ) -> Result<(Drawing, Option<usize>), SessionError> {
+    ) -> Result<(Drawing, Option<usize>, HashMap<usize, usize>), SessionError> {
         let mut shown = model.admitted(filter, survey);
         let wanted = Wanted::new(query);
         if !wanted.is_anything() {
@@ -153,9 +153,10 @@ impl Desk {
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
+        let archived = if shows_archived { HashMap::new() } else { fold_away(model.archived_places(), &mut shown) };
         let drawing = Drawing::new(&model.places(&shown));
         let selected = self.with(|session| Ok(nearest(session, model, &drawing, follow)))?;
-        Ok((drawing, selected))
+        Ok((drawing, selected, archived))
     }
 
     pub(super) fn words(

@@ -23,7 +23,7 @@ use crate::surroundings::Surroundings;
 #[command(after_long_help = "Examples:
   $ sessile archive @2
   $ sessile archive @2 --clear
-  $ sessile archive @1 \"approach A\"
+  $ sessile archive @1 2ce63e94
   $ sessile list --archived")]
 pub(crate) struct ArchiveArgs {
     #[command(flatten)]

@@ -281,8 +281,8 @@ fn print_sessions(
 pub(super) fn say_archived(n_archived: usize, err: &mut Screen<'_>) {
     let told = match n_archived {
         0 => return,
-        1 => "1 session is archived; `sessile list --archived` lists it".to_owned(),
-        n => format!("{n} sessions are archived; `sessile list --archived` lists them"),
+        1 => "1 archived session is left out (`list --archived`)".to_owned(),
+        n => format!("{n} archived sessions are left out (`list --archived`)"),
     };
     // What goes to standard error is for people, who may not be there.
     drop(err.print_whole(&Line::new().styled(DIM, &told)));

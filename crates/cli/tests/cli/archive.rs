@@ -40,7 +40,7 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
 
     let listed = home.run(&["list"]);
     assert!(listed.out.contains("something else") && !listed.out.contains("first question"), "{}", listed.out);
-    assert_eq!(listed.err, "1 session is archived; `sessile list --archived` lists it\n");
+    assert_eq!(listed.err, "1 archived session is left out (`list --archived`)\n");
     let archived = home.run(&["list", "--archived"]);
     assert!(archived.out.contains("first question") && !archived.out.contains("something else"), "{}", archived.out);
     assert_eq!(archived.err, "");
@@ -51,7 +51,8 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     let rows = home.run(&["list", "--archived", "--json"]).json();
     assert_eq!((&rows[0]["id"], &rows[0]["archived"]), (&"aaaa-1".into(), &true.into()));
     assert!(home.run(&["list", "--json"]).json()[0].get("archived").is_none());
-    assert_eq!(home.run(&["list", "question"]).err, "1 session is archived; `sessile list --archived` lists it\n");
+    let asked = home.run(&["list", "question"]);
+    assert_eq!(asked.err, "no sessions match\n1 archived session is left out (`list --archived`)\n");
 
     // It is found by everything that names it.
     for name in ["aaaa", "aaaa-1", path(&one)] {
@@ -67,7 +68,7 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     home.run(&["archive", path(&other), "--json"]).json();
     let empty = home.run(&["list"]);
     assert_eq!(empty.code, 1);
-    assert_eq!(empty.err, "2 sessions are archived; `sessile list --archived` lists them\n");
+    assert_eq!(empty.err, "2 archived sessions are left out (`list --archived`)\n");
     let alone = home.run(&[]);
     assert_eq!((alone.code, alone.out.as_str(), alone.err.as_str()), (0, "", empty.err.as_str()));
     let undo = home.run(&["undo", "--list"]).out;

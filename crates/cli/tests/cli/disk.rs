@@ -135,7 +135,7 @@ fn sizes_are_shown_to_people() {
     let empty = Home::new();
     let nothing = empty.run(&["du", "--all"]);
     assert!(
-        nothing.code == 1 && nothing.out.is_empty() && nothing.err.contains("no sessions found"),
+        nothing.code == 1 && nothing.out.is_empty() && nothing.err.contains("there are no sessions yet"),
         "{}",
         nothing.err
     );

@@ -17,7 +17,7 @@ use crate::status::{NO_PICTURES, Status};
 
 /// Whether an action changes something on disk at once. Such a key must not act while the user edits the query.
 fn changes_at_once(action: Action) -> bool {
-    matches!(action, Action::ForkHere | Action::CloneHere | Action::Archive | Action::Undo)
+    matches!(action, Action::ForkHere | Action::CloneHere | Action::ArchiveBranch | Action::Undo)
 }
 
 impl Tree {
@@ -222,8 +222,8 @@ impl Tree {
                 }
                 Vec::new()
             }
-            Action::Archive => self.of_chosen(TreeJob::Archive),
-            Action::ToggleArchived => self.toggle_archived(),
+            Action::ArchiveBranch => self.of_chosen(TreeJob::Archive),
+            Action::ShowArchived => self.toggle_archived(),
             Action::ToggleLabelTime => {
                 self.shows_label_time = !self.shows_label_time;
                 Vec::new()

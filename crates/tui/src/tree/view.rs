@@ -167,7 +167,7 @@ impl Tree {
             (Action::CloneHere, "clone"),
             (Action::NextBranch, "next branches"),
             (Action::Compare, "compare"),
-            (Action::Archive, "archive"),
+            (Action::ArchiveBranch, "archive"),
             (Action::ToggleCost, "cost"),
             (Action::Undo, "undo"),
         ];

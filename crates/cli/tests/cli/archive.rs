@@ -58,6 +58,10 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     for name in ["aaaa", "aaaa-1", path(&one)] {
         assert_eq!(home.run(&["tree", name]).code, 0, "{name}");
     }
+    // What pi would continue is what is continued.
+    for newest in ["@latest", "-c"] {
+        assert_eq!(home.run(&["info", newest, "--json"]).json()["id"], "aaaa-1", "{newest}");
+    }
     home.run(&["list", "--archived"]);
     assert_eq!(home.run(&["info", "@1", "--json"]).json()["archived"], true);
     assert!(home.run(&["info", "@1"]).out.contains("archived"));

@@ -109,7 +109,7 @@ fn the_concepts_have_a_page() {
     let home = Home::new();
     let ran = home.run(&["help", "concepts"]);
     ran.expect(0, "");
-    for concept in ["tree", "leaf", "path", "branch", "fork", "compaction", "label", "context"] {
+    for concept in ["tree", "leaf", "path", "branch", "fork", "compaction", "label", "archive", "context"] {
         assert!(ran.out.contains(&format!("\n{concept}: ")), "{concept} in\n{}", ran.out);
     }
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);

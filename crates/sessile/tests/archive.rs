@@ -142,6 +142,60 @@ fn a_branch_is_archived_unless_the_session_stands_in_it() {
     assert_eq!(roots(&session), [""; 0]);
 }
 
+/// What an open session knows is what a session that is opened again reads, whoever has written the marks.
+#[test]
+fn what_is_known_is_what_is_in_the_file() {
+    let os = machine();
+    let (ours, theirs) = (sessions(&os, 9), sessions(&os.process(77), 10));
+    let mut session = ours.open(place("s1"), None, None).unwrap();
+    let targets = [None, Some(EntryId::from("b")), Some(EntryId::from("b2"))];
+    for step in 0..60_usize {
+        let (target, is_archived) = (targets[step * 7 % 3].as_ref(), step * step % 5 < 3);
+        if step % 4 == 0 {
+            theirs.archive(place("s1"), target, is_archived, false).unwrap();
+            session.refresh().unwrap();
+        } else {
+            session.set_archived(target, is_archived).unwrap();
+        }
+        let read = sessions(&os, 11).open(place("s1"), None, None).unwrap();
+        let (known, read) = (session.archive().unwrap(), read.archive().unwrap());
+        assert_eq!((known.is_archived(), known.branches()), (read.is_archived(), read.branches()), "step {step}");
+    }
+}
+
+#[test]
+fn several_sessions_are_archived_as_one_operation() {
+    let os = machine();
+    let sessions = sessions(&os, 12);
+    sessions.archive(place("s2"), None, true, false).unwrap();
+    let paths = [place("s1"), place("s2")];
+    let (operation, n_sessions) = sessions.archive_sessions(&paths, true).unwrap();
+    assert_eq!((n_sessions, archived(&sessions).len()), (1, 2), "the other one was archived already");
+    assert_eq!(sessions.archive_sessions(&paths, true).unwrap(), (None, 0));
+    sessions.undo(operation.as_deref(), false).unwrap();
+    assert_eq!(archived(&sessions), ["s2"], "and stays so");
+    let (operation, _) = sessions.archive_sessions(&[place("s1")], true).unwrap();
+    assert_eq!(sessions.archive_sessions(&paths, false).unwrap().1, 2);
+    assert_eq!(archived(&sessions), [""; 0]);
+    assert!(sessions.undo(operation.as_deref(), false).unwrap().steps.is_empty(), "taken back by hand");
+    sessions.undo(None, false).unwrap();
+    assert_eq!(archived(&sessions).len(), 2);
+}
+
+/// A new session that was archived and brought back is still undone.
+#[test]
+fn a_mark_does_not_keep_what_was_made_from_being_undone() {
+    let os = machine();
+    let sessions = sessions(&os, 13).noting_new_files_as(OperationKind::New);
+    let made = sessions.begin(&sessile::Begin::default()).unwrap().session.session_file().unwrap().to_path_buf();
+    assert!(os.read_file(&made).is_some());
+    sessions.archive(&made, None, true, false).unwrap();
+    sessions.undo(None, false).unwrap();
+    let undone = sessions.undo(None, false).unwrap();
+    assert_eq!(undone.operation.kind, OperationKind::New);
+    assert!(os.read_file(&made).is_none());
+}
+
 #[test]
 fn a_fork_of_an_archived_session_is_not_archived() {
     let os = machine();

@@ -15,7 +15,8 @@ use crate::surroundings::Surroundings;
 /// Lists, searches, pickers and completions leave out archived sessions; `list --archived` and `search --archived` show
 /// them. With ENTRY, the entry and everything below it is archived: trees show the branch as one line, and
 /// `tree --archived` shows it in full. A branch that leads to where the session stands is not archived. An id, a path, a
-/// name or @N still finds an archived session, and `@latest` and `--continue` mean the same sessions as in pi.
+/// name or @N still finds an archived session. `@latest` and `--continue` mean the same sessions as in pi; the mark is a
+/// write, so `--continue` may mean a session that was just archived.
 ///
 /// A mark is appended to the session as a custom entry, which pi keeps and does not show to the model, so pi goes on
 /// where it was. `--clear` or `sessile undo` takes it back. A fork of an archived session is not archived.

@@ -102,6 +102,7 @@ fn searches_and_completions_leave_archived_sessions_out() {
     assert!(!completed("").contains("Tidal") && completed("").contains("@latest"), "{}", completed(""));
     assert!(completed("Tid").contains("Tidal") && completed("aaaa").contains("aaaa-1"), "named on purpose");
     assert!(completed("bbb").contains("bbbb-2"));
+    assert_eq!(home.run(&["tree", "Tidal"]).code, 0);
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub(crate) enum Sort {
 
 /// What is wanted of a list.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is something that the user switches on and off")]
 pub(crate) struct View {
     pub(crate) query: String,
     pub(crate) sort: Sort,

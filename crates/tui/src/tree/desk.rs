@@ -102,6 +102,15 @@ impl Desk {
     }
 }
 
+/// The rows of a tree.
+pub(super) struct LaidOut {
+    pub(super) drawing: Drawing,
+    /// The row to stand on.
+    pub(super) selected: Option<usize>,
+    /// The places at which archived branches begin that are folded away, with the number of entries in each.
+    pub(super) archived: HashMap<usize, usize>,
+}
+
 /// How many lines of an entry stand beside the tree; the reader has them all.
 const MOST_CONTENT: usize = 2_000;
 
@@ -134,7 +143,7 @@ impl Desk {
         (filter, shows_archived, query): (Filter, bool, &str),
         follow: Option<Row>,
         cancel: &Cancel,
-    ) -> Result<(Drawing, Option<usize>, HashMap<usize, usize>), SessionError> {
+    ) -> Result<LaidOut, SessionError> {
         let mut shown = model.admitted(filter, survey);
         let wanted = Wanted::new(query);
         if !wanted.is_anything() {
@@ -156,7 +165,7 @@ impl Desk {
         let archived = if shows_archived { HashMap::new() } else { fold_away(model.archived_places(), &mut shown) };
         let drawing = Drawing::new(&model.places(&shown));
         let selected = self.with(|session| Ok(nearest(session, model, &drawing, follow)))?;
-        Ok((drawing, selected, archived))
+        Ok(LaidOut { drawing, selected, archived })
     }
 
     pub(super) fn words(

@@ -211,8 +211,9 @@ impl Job for TreeJob {
             }),
             Self::Layout { model, survey, filter, shows_archived, query, follow, version } => {
                 let shown = (filter, shows_archived, query.as_str());
-                desk.layout(&model, survey.as_deref(), shown, follow, cancel).map(|(drawing, selected, archived)| {
-                    tell(TreeNews::LaidOut { drawing: Arc::new(drawing), selected, archived, version });
+                desk.layout(&model, survey.as_deref(), shown, follow, cancel).map(|it| {
+                    let (drawing, selected, archived) = (Arc::new(it.drawing), it.selected, it.archived);
+                    tell(TreeNews::LaidOut { drawing, selected, archived, version });
                 })
             }
             Self::Words { rows, survey, generation } => {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::id::EntryId;
 use crate::json::{Json, ObjectWriter, Raw};
 
-/// The `customType` of a mark.
+/// The `customType` of a mark. It is spelled without escapes, so that lines without it need not be taken apart.
 pub const CUSTOM_TYPE: &str = "sessile.archive";
 
 /// The longest line that can be a mark. Longer entries of extensions need not be read to look for marks.
@@ -45,7 +45,7 @@ impl Mark {
 
     /// The same from the members of a `custom` entry.
     pub(crate) fn read(custom_type: Option<Raw<'_>>, data: Option<Raw<'_>>, session_id: &str) -> Option<Self> {
-        custom_type.and_then(Raw::as_text).filter(|name| *name == CUSTOM_TYPE)?;
+        custom_type.and_then(plain).filter(|name| *name == CUSTOM_TYPE.as_bytes())?;
         let data = data?;
         let is_archived = data.get("archived")?.as_bool()?;
         let target = match (data.get("entryId"), data.get("sessionId")) {
@@ -66,6 +66,11 @@ impl Mark {
         };
         data.finish()
     }
+}
+
+/// The text of a string that is spelled without escapes.
+fn plain(value: Raw<'_>) -> Option<&[u8]> {
+    value.as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\"").filter(|text| !text.contains(&b'\\'))
 }
 
 /// What is archived in one session.
@@ -224,6 +229,7 @@ mod tests {
             r#"{"type":"custom","customType":"other","data":{"archived":true}}"#,
             r#"{"type":"custom_message","customType":"sessile.archive","data":{"archived":true}}"#,
             r#"{"customType":"sessile.archive","data":{"archived":true}}"#,
+            r#"{"type":"custom","customType":"s\u0065ssile.archive","data":{"archived":true}}"#,
             "[]",
             "7",
         ] {

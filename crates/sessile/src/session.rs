@@ -11,10 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use memchr::memmem::Finder;
+
 pub(crate) use self::append::entry_ids;
 use self::outlined::{Outlined, outline_of, scan};
 use sessile_core::EntryId;
-use sessile_core::archive::{Archive, MOST_LINE};
+use sessile_core::archive::{Archive, CUSTOM_TYPE, MOST_LINE};
 use sessile_core::context::ReadContext;
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
@@ -317,8 +319,11 @@ impl Session {
         let (mut archive, mut rows, id) = (Archive::default(), self.reading(), self.header.id());
         let may_be_mark =
             |row: &Row| self.outline.kind(*row) == Kind::Custom && self.outline.span(*row).len <= MOST_LINE;
+        let name = Finder::new(CUSTOM_TYPE);
         for row in self.outline.entries().filter(may_be_mark) {
-            archive.push(rows.value(row)?.raw(), &id);
+            if rows.has(row, &name)? {
+                archive.push(rows.value(row)?.raw(), &id);
+            }
         }
         Ok(self.archive.get_or_init(|| archive))
     }

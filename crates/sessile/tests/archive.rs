@@ -142,7 +142,7 @@ fn a_branch_is_archived_unless_the_session_stands_in_it() {
     assert_eq!(roots(&session), [""; 0]);
 }
 
-/// What an open session knows is what a session that is opened again reads, whoever has written the marks.
+/// What an open session knows is what a session that is opened again reads, whichever process has written the marks.
 #[test]
 fn what_is_known_is_what_is_in_the_file() {
     let os = machine();

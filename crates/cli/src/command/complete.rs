@@ -137,7 +137,7 @@ fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> 
         let all = surroundings.sessions.list_all(dir.as_deref(), &mut options).or_else(forgive)?;
         let (archived, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|session| session.is_archived);
         found.extend(named(&others, beginning));
-        // What is archived is in nobody's way, but can still be named.
+        // Archived sessions are offered only if nothing else begins like this.
         if !is_found(&found) {
             found.extend(named(&archived, beginning));
         }

@@ -428,7 +428,7 @@ fn archived_sessions_are_folded_away_and_come_back() {
     assert_eq!(driver.part.rows.len(), n_rows);
     driver.press("alt+a alt+z");
     assert!(driver.screen()[1].contains(&format!("{n_rows} sessions archived")), "{:#?}", driver.screen());
-    assert!(driver.screen().join("\n").contains("All sessions here are archived. shift+alt+z shows them."));
+    assert!(driver.screen().join("\n").contains("All sessions are archived. shift+alt+z shows them."));
     driver.press("harmonic");
     assert!(driver.part.rows.is_empty());
     driver.press("escape shift+alt+z harmonic");

@@ -248,7 +248,7 @@ impl Picker {
             return format!("  No archived sessions{what}{place}. {archived} shows the others.");
         }
         if self.query.is_empty() && !self.named && self.n_archived > 0 {
-            return format!("  All sessions here are archived. {archived} shows them.");
+            return format!("  All sessions are archived. {archived} shows them.");
         }
         match (self.named, self.scope) {
             (true, Scope::Here) => {

@@ -107,6 +107,10 @@ try {
   await client.renameSession({ sessionPath: original, name: "Renamed" });
   assert.equal((await client.getState({ sessionPath: original })).sessionName, "Renamed");
   assert.ok((await client.listSessions({ scope: "all" })).sessions.length >= 3);
+  await client.archiveSession({ sessionPath: original });
+  const archived = (await client.listSessions({ scope: "all", archived: true })).sessions;
+  assert.deepEqual(archived.map((row) => [row.path, row.archived]), [[original, true]]);
+  await client.archiveSession({ sessionPath: original, archived: false });
   assert.ok((await client.search({ query: "constituents", scope: "all" })).hits.length > 0);
   assert.equal((await client.family({ sessionPath: original })).root, original);
   assert.ok((await client.deleteSession({ sessionPath: made.sessionPath })).trashed);

@@ -341,6 +341,8 @@ export type SessionRow = {
   modified: string;
   messageCount: number;
   firstMessage: string;
+  /** true if it is archived, absent otherwise */
+  archived?: boolean;
   /** the file with the same session that this one is a copy of */
   copyOf?: string;
 };
@@ -471,6 +473,8 @@ export interface Commands {
   set_label: { parameters: { entryId: string; label?: string | null; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
   /** Name a session: the same as append_session_info */
   rename_session: { parameters: { sessionPath: string; name: string; expectedLeaf?: string | null }; data: Written };
+  /** Archive a session, or a branch of it; or take that back */
+  archive_session: { parameters: { entryId?: string; archived?: boolean; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
   /** Go to an entry: what is added next becomes its child */
   branch: { parameters: { entryId: string; sessionPath?: string }; data: { leafId: string | null } };
   /** Go to before all entries */
@@ -498,9 +502,9 @@ export interface Commands {
   /** What compacting would summarise and keep, or nothing if it is too short; nothing is written */
   prepare_compaction: { parameters: { keepRecentTokens?: number; sessionPath?: string }; data: { preparation?: Preparation } };
   /** The sessions of a directory, a repository or all, the newest first */
-  list_sessions: { parameters: { scope?: "cwd" | "repo" | "all"; cwd?: string; limit?: number; named?: boolean; children?: boolean | "shown" | "hidden" | "only" }; data: { sessions: SessionRow[] } };
+  list_sessions: { parameters: { scope?: "cwd" | "repo" | "all"; cwd?: string; limit?: number; named?: boolean; children?: boolean | "shown" | "hidden" | "only"; archived?: boolean | "shown" | "hidden" | "only" }; data: { sessions: SessionRow[] } };
   /** Find what was said, done or named */
-  search: { parameters: { query: string; scope?: "session" | "cwd" | "repo" | "all"; limit?: number; filters?: SearchFilters; cwd?: string; sessionPath?: string }; data: { hits: SearchHit[] } };
+  search: { parameters: { query: string; scope?: "session" | "cwd" | "repo" | "all"; limit?: number; filters?: SearchFilters; archived?: boolean | "shown" | "hidden" | "only"; cwd?: string; sessionPath?: string }; data: { hits: SearchHit[] } };
   /** Whom a session was forked from, and what was forked from it */
   family: { parameters: { sessionPath?: string }; data: { root: string; nodes: FamilyNode[] } };
   /** Move a session to the trash */
@@ -716,6 +720,8 @@ export declare class SessileClient {
   setLabel(parameters: Commands["set_label"]["parameters"]): Promise<Commands["set_label"]["data"]>;
   /** Name a session: the same as append_session_info */
   renameSession(parameters: Commands["rename_session"]["parameters"]): Promise<Commands["rename_session"]["data"]>;
+  /** Archive a session, or a branch of it; or take that back */
+  archiveSession(parameters?: Commands["archive_session"]["parameters"]): Promise<Commands["archive_session"]["data"]>;
   /** Go to an entry: what is added next becomes its child */
   branch(parameters: Commands["branch"]["parameters"]): Promise<Commands["branch"]["data"]>;
   /** Go to before all entries */

@@ -47,6 +47,7 @@ export const COMMANDS = [
   "branch_with_summary",
   "set_label",
   "rename_session",
+  "archive_session",
   "branch",
   "reset_leaf",
   "follow_leaf",

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod append;
+mod archive;
 mod branch;
 mod clean;
 mod clone;
@@ -79,6 +80,7 @@ pub(crate) enum Command {
     Append(Box<append::AppendArgs>),
     Name(name::NameArgs),
     Label(label::LabelArgs),
+    Archive(archive::ArchiveArgs),
     Branch(branch::BranchArgs),
     Fork(fork::ForkArgs),
     Clone(clone::CloneArgs),
@@ -123,6 +125,7 @@ impl Command {
                 | Self::Append(_)
                 | Self::Name(_)
                 | Self::Label(_)
+                | Self::Archive(_)
                 | Self::Branch(_)
                 | Self::Fork(_)
                 | Self::Clone(_)
@@ -242,6 +245,7 @@ fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mu
         Some(Command::Append(args)) => append::run(surroundings, args, out, err),
         Some(Command::Name(args)) => name::run(surroundings, args, out, err),
         Some(Command::Label(args)) => label::run(surroundings, args, out, err),
+        Some(Command::Archive(args)) => archive::run(surroundings, args, out, err),
         Some(Command::Branch(args)) => branch::run(surroundings, args, out, err),
         Some(Command::Fork(args)) => fork::run(surroundings, args, out, err),
         Some(Command::Clone(args)) => clone::run(surroundings, args, out, err),

@@ -188,6 +188,9 @@ impl Failure {
             Self::LastStays { before: Some((id, steps)), .. } => {
                 Some(format!("`sessile undo {id}` undoes the operation before it: {steps}"))
             }
+            Self::Session(SessionError::ArchivesLeaf { .. }) => {
+                Some("go to another branch first with `sessile branch`, or archive the whole session".to_owned())
+            }
             Self::NoContent { target, .. } => Some(format!("{target} is the entry to edit")),
             Self::Session(SessionError::Ambiguous { .. }) => Some("give more of its id".to_owned()),
             Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),

@@ -384,7 +384,9 @@ fn real(path: &Path) -> PathBuf {
 
 /// The session at a place of the sample's whole list, which is noted: the place must not become that of another one.
 fn nth_of_sample(surroundings: &Surroundings, sample: &Sample, place: &str) -> Result<PathBuf, Failure> {
-    let sessions: Vec<SessionInfo> = sample.sessions().list_all(None, &mut ListOptions::default())?;
+    let mut sessions: Vec<SessionInfo> = sample.sessions().list_all(None, &mut ListOptions::default())?;
+    // The list leaves archived ones out.
+    sessions.retain(|session| !session.is_archived);
     if surroundings.notes_places() {
         surroundings.note_places(sessions.iter().map(|session| session.path.as_path()));
     }

@@ -25,10 +25,11 @@ pub(crate) enum Field {
     Original,
     First,
     Place,
+    Archived,
 }
 
 /// Every field by its name. The first so many are the columns of `tsv`, in their order.
-const FIELDS: [(&str, Field); 15] = [
+const FIELDS: [(&str, Field); 16] = [
     ("id", Field::Id),
     ("title", Field::Title),
     ("cwd", Field::Cwd),
@@ -44,6 +45,7 @@ const FIELDS: [(&str, Field); 15] = [
     ("original", Field::Original),
     ("first", Field::First),
     ("place", Field::Place),
+    ("archived", Field::Archived),
 ];
 
 /// How many fields are columns of `tsv`.
@@ -166,6 +168,13 @@ fn value(field: Field, filling: &Filling<'_>) -> String {
         Field::Original => original.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
         Field::First => first_message(),
         Field::Place => format!("@{place}"),
+        Field::Archived => {
+            if session.is_archived {
+                "true".to_owned()
+            } else {
+                String::new()
+            }
+        }
     }
 }
 

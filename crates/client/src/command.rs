@@ -198,6 +198,8 @@ commands! {
     set_label = "set_label"(entry_id: &str = "entryId", label: Option<&str> = "label") -> Written;
     /// Names a session.
     rename_session = "rename_session"(session_path: &str = "sessionPath", name: &str = "name") -> Written;
+    /// Archives a session, or a branch of it; or takes that back.
+    archive_session = "archive_session"(entry_id: Option<&str> = "entryId", archived: Option<bool> = "archived") -> Written;
     /// Goes to an entry.
     branch = "branch"(entry_id: &str = "entryId") -> Leaf;
     /// Goes to before all entries.
@@ -225,9 +227,9 @@ commands! {
     /// What compacting would summarise and keep.
     prepare_compaction = "prepare_compaction"(keep_recent_tokens: Option<u64> = "keepRecentTokens") -> Json;
     /// Lists sessions.
-    list_sessions = "list_sessions"(scope: Option<&str> = "scope", cwd: Option<&str> = "cwd", limit: Option<u64> = "limit", named: Option<bool> = "named", children: Option<&str> = "children") -> Json;
+    list_sessions = "list_sessions"(scope: Option<&str> = "scope", cwd: Option<&str> = "cwd", limit: Option<u64> = "limit", named: Option<bool> = "named", children: Option<&str> = "children", archived: Option<&str> = "archived") -> Json;
     /// Finds what was said.
-    search = "search"(query: &str = "query", scope: Option<&str> = "scope", limit: Option<u64> = "limit", filters: Option<&Json> = "filters") -> Hits;
+    search = "search"(query: &str = "query", scope: Option<&str> = "scope", limit: Option<u64> = "limit", filters: Option<&Json> = "filters", archived: Option<&str> = "archived") -> Hits;
     /// Whom a session was forked from, and what was forked from it.
     family = "family"() -> Json;
     /// Moves a session to the trash.

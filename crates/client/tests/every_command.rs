@@ -176,10 +176,23 @@ fn sessions_are_left_and_found_again() {
     here.switch_session(&original).unwrap();
     client.at(&original).rename_session(&original, "Original").unwrap();
     assert_eq!(here.get_state().unwrap().session_name.as_deref(), Some("Original"));
-    assert_eq!(n(&here.list_sessions(Some("all"), None, Some(10), Some(false), Some("shown")).unwrap(), "sessions"), 4);
-    assert_eq!(n(&here.list_sessions(Some("all"), None, None, Some(true), None).unwrap(), "sessions"), 1);
-    assert_eq!(n(&here.list_sessions(None, None, None, None, Some("hidden")).unwrap(), "sessions"), 1);
-    let found = here.search("constituents", Some("all"), Some(5), Some(&json(r#"{"role":"assistant"}"#))).unwrap();
+    assert_eq!(
+        n(
+            &here.list_sessions(Some("all"), None, Some(10), Some(false), Some("shown"), Some("shown")).unwrap(),
+            "sessions"
+        ),
+        4
+    );
+    assert_eq!(n(&here.list_sessions(Some("all"), None, None, Some(true), None, None).unwrap(), "sessions"), 1);
+    assert_eq!(n(&here.list_sessions(None, None, None, None, Some("hidden"), None).unwrap(), "sessions"), 1);
+    let rows = |archived| n(&here.list_sessions(Some("all"), None, None, None, None, archived).unwrap(), "sessions");
+    assert_eq!(code(here.archive_session(Some(&question), None)), "INVALID_ARGUMENT", "the session stands there");
+    client.at(&original).archive_session(None, None).unwrap();
+    assert_eq!([None, Some("shown"), Some("only")].map(rows), [3, 4, 1]);
+    client.at(&original).archive_session(None, Some(false)).unwrap();
+    assert_eq!(rows(None), 4);
+    let found =
+        here.search("constituents", Some("all"), Some(5), Some(&json(r#"{"role":"assistant"}"#)), None).unwrap();
     assert!(!found.hits.is_empty());
     let family = here.family().unwrap();
     assert_eq!(text(&family, "root"), original);
@@ -451,7 +464,7 @@ fn a_search_is_about_the_directory_that_is_asked_for() {
     here.new_session(None, Some(&elsewhere.to_string_lossy())).unwrap();
     here.append_message(&user("constituents")).unwrap();
     here.new_session(None, Some(&world.dir.path().to_string_lossy())).unwrap();
-    let found = |filters: Option<&Json>| here.search("constituents", None, None, filters).unwrap().hits.len();
+    let found = |filters: Option<&Json>| here.search("constituents", None, None, filters, None).unwrap().hits.len();
     assert_eq!(found(None), 0);
     let filters = json(&format!(r#"{{"cwd":"{}"}}"#, elsewhere.display()));
     assert_eq!(found(Some(&filters)), 1);

@@ -3,6 +3,7 @@
 mod facts;
 mod line;
 
+use crate::archive::{MOST_LINE, Mark, Target};
 use crate::date::{self, LocalZone};
 use crate::entry::js_time;
 use crate::head::{Kind, Role};
@@ -25,6 +26,8 @@ pub struct Info {
     pub cwd: String,
     /// The name somebody gave it.
     pub name: Option<JsText<'static>>,
+    /// Whether the whole session is archived.
+    pub is_archived: bool,
     /// The file it was forked from, as its header has it.
     pub parent_session: Option<String>,
     /// When it was created, in milliseconds, if its header says so.
@@ -49,6 +52,8 @@ pub struct Collected {
     pub first: FirstValue,
     /// The name in force.
     pub name: Option<JsText<'static>>,
+    /// Whether the whole session is archived.
+    pub is_archived: bool,
     /// The first text of the user.
     pub first_message: Option<JsText<'static>>,
     /// The newest time of a message of user or assistant.
@@ -143,11 +148,11 @@ impl InfoScan {
                 let header = line.bytes.and_then(|bytes| HeaderInfo::read(&object, bytes, line.span.offset, zone));
                 self.collected.first = header.map_or(FirstValue::NoHeader, FirstValue::Header);
             }
-            Read::Object(object) => self.take_entry(&object, zone),
+            Read::Object(object) => self.take_entry(&object, line.span.len, zone),
         }
     }
 
-    fn take_entry(&mut self, entry: &Object<'_>, zone: &dyn LocalZone) {
+    fn take_entry(&mut self, entry: &Object<'_>, n_bytes: u64, zone: &dyn LocalZone) {
         let kind = entry.kind();
         if kind == Kind::Header {
             // A further header is no entry.
@@ -161,7 +166,16 @@ impl InfoScan {
                 self.collected.facts.compactions += u64::from(kind == Kind::Compaction);
                 entry.usage.into_iter().for_each(|usage| self.collected.facts.add_usage(usage));
             }
+            Kind::Custom if n_bytes <= MOST_LINE => self.take_mark(entry),
             _ => {}
+        }
+    }
+
+    fn take_mark(&mut self, entry: &Object<'_>) {
+        let Some(header) = self.collected.header() else { return };
+        let mark = Mark::read(entry.custom_type, entry.data, &header.id);
+        if let Some(mark) = mark.filter(|mark| mark.target == Target::Session) {
+            self.collected.is_archived = mark.is_archived;
         }
     }
 
@@ -224,6 +238,7 @@ impl Collected {
             id: header.id,
             cwd: header.cwd,
             name: self.name,
+            is_archived: self.is_archived,
             parent_session: header.parent_session,
             created: header.created,
             modified: active.or_else(|| header.created.filter(|_| header.is_stated)),
@@ -296,6 +311,7 @@ torn
 {"type":"session_info","id":"n","parentId":"u","name":" N "}
 {"type":"message","id":"c","parentId":"a","message":{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":7}}
 {"type":"compaction","id":"d","parentId":"c","summary":"s"}
+{"type":"custom","customType":"sessile.archive","data":{"archived":true},"id":"m","parentId":"d"}
 "#;
 
     fn scanned(bytes: &[u8]) -> Collected {
@@ -313,12 +329,29 @@ torn
         assert_eq!((info.name, info.first_message, info.message_count), (Some("N".into()), "hi".into(), 3));
         assert_eq!((info.created, info.modified), (Some(1_735_689_600_000), Some(1_735_689_603_000)));
         let facts = info.facts;
-        assert_eq!((facts.entries, facts.compactions, facts.unreadable_lines), (6, 1, 1));
+        assert_eq!((facts.entries, facts.compactions, facts.unreadable_lines), (7, 1, 1));
         assert_eq!((facts.messages.of(Role::User), facts.messages.of(Role::Assistant)), (2, 1));
         assert_eq!(facts.models, [ModelName { provider: "p".into(), model: "m".into() }]);
         assert!((facts.tokens.input - 7.0).abs() < 1e-9 && (facts.cost - 0.25).abs() < 1e-9);
         assert_eq!(facts.newest_entry, Some(1_735_689_603_000));
         assert!(facts.has_branches);
+    }
+
+    #[test]
+    fn the_last_mark_of_this_session_says_whether_it_is_archived() {
+        let mark = |data: &str| {
+            format!("{{\"type\":\"custom\",\"customType\":\"sessile.archive\",\"data\":{data},\"id\":\"m\"}}\n")
+        };
+        let archived = |marks: &[String]| scanned((SESSION.to_owned() + &marks.concat()).as_bytes()).is_archived;
+        let (on, off) = (mark(r#"{"archived":true,"sessionId":"s"}"#), mark(r#"{"archived":false,"sessionId":"s"}"#));
+        assert!(archived(std::slice::from_ref(&on)) && archived(&[off.clone(), on.clone()]));
+        assert!(archived(&[]) && !archived(&[on.clone(), off.clone()]), "the session itself ends with a mark");
+        assert!(!archived(&[off.clone(), mark(r#"{"archived":true,"sessionId":"another"}"#)]), "copied by a fork");
+        assert!(!archived(&[off.clone(), mark(r#"{"archived":true,"entryId":"a"}"#)]), "a branch");
+        let long = on.replace("\"id\"", &format!("\"x\":\"{}\",\"id\"", "x".repeat(9000)));
+        assert!(!archived(&[off, long]), "too long for a mark");
+        let before = on.clone() + SESSION + &on;
+        assert_eq!(scanned(before.as_bytes()).header(), None);
     }
 
     #[test]

@@ -51,6 +51,7 @@
 //! - Where JavaScript and JSON disagree, JavaScript is right, because pi is written in it.
 
 pub mod acting;
+pub mod archive;
 pub mod bulk;
 pub mod cancel;
 pub mod checkpoint;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::archive;
 use crate::head::{self, Kind, Parsed, Role};
 use crate::json::{Json, ObjectWriter, Raw, Shape, offset_in};
 use crate::measure::size_words;
@@ -58,7 +59,8 @@ pub fn slimmed(line: &[u8], wanted: Wanted, taken: &mut Taken) -> Option<Vec<u8>
     let mut cut = Cut { line: entry, wanted, taken, splices: Vec::new() };
     match head.kind {
         Kind::Message => cut.message(head.role, entry.get("message")?),
-        Kind::Custom if !wanted.keeps_state => cut.data(entry.get("data"), What::Custom),
+        // The marks of archived branches are read by Sessile itself.
+        Kind::Custom if !wanted.keeps_state && !is_archive_mark(entry) => cut.data(entry.get("data"), What::Custom),
         Kind::CustomMessage => {
             cut.content(entry.get("content"), false);
             cut.data(entry.get("details"), What::Custom);
@@ -178,6 +180,10 @@ fn image_placeholder(image: ImageBlock<'_>) -> Json {
 const CHANGEABLE: [&str; 6] =
     ["message.content", "message.details", "message.output", "content", "details", "replacement"];
 
+fn is_archive_mark(entry: Raw<'_>) -> bool {
+    entry.get("customType").and_then(Raw::as_text).is_some_and(|name| name == archive::CUSTOM_TYPE)
+}
+
 /// Whether a line may be what [`slimmed`] made of another: everything but what it may change is the same.
 ///
 /// Finds that out from the values, not from how the line was made.
@@ -206,6 +212,14 @@ mod tests {
             assert!(is_slimmed_of(Raw::parse(slim.as_bytes()).unwrap(), Raw::parse(line.as_bytes()).unwrap()));
         }
         (slim, taken)
+    }
+
+    #[test]
+    fn marks_of_archived_branches_stay() {
+        let mark =
+            r#"{"type":"custom","customType":"sessile.archive","data":{"archived":true,"entryId":"ID"},"id":"a"}"#;
+        let mark = mark.replace("ID", &"x".repeat(SMALL * 2));
+        assert_eq!(slimmed(mark.as_bytes(), ALL, &mut Taken::default()), None);
     }
 
     #[test]

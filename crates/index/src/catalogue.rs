@@ -30,7 +30,7 @@ use bytes::{Reader, Writer};
 pub use reading::{Gathered, Gatherer};
 
 /// The files of this module.
-pub const CATALOGUE: Kind = Kind { directory: "catalogue", tag: *b"CTLG", version: 1 };
+pub const CATALOGUE: Kind = Kind { directory: "catalogue", tag: *b"CTLG", version: 2 };
 
 /// The rows of one directory as they were kept.
 #[derive(Debug, Default)]

@@ -124,6 +124,8 @@ const ENTRY_ID: Field = Field::new("entryId", Text);
 const DETAILS: Field = Field::optional("details", Any);
 const USAGE: Field = Field::optional("usage", Any);
 const FROM_HOOK: Field = Field::optional("fromHook", Flag);
+const ARCHIVED: Shape = OneOf(&[Flag, Words(&["shown", "hidden", "only"])]);
+const ABOUT_ARCHIVED: &str = "archived sessions: hidden (or false, as if absent), shown, or only they (or true)";
 const SCOPES: Shape = Words(&["cwd", "repo", "all"]);
 const CANCELLED: Shape = Object(&[Field::new("cancelled", Flag)]);
 const MADE: Field =
@@ -310,6 +312,12 @@ pub const COMMANDS: &[Command] = &[
     command("rename_session", "Name a session: the same as append_session_info", append::rename_session)
         .takes(&[Field::new("sessionPath", Text), Field::new("name", Text)])
         .writes(),
+    command("archive_session", "Archive a session, or a branch of it; or take that back", append::archive)
+        .takes(&[
+            Field::optional("entryId", Text).about("where the branch begins; the whole session if absent"),
+            Field::optional("archived", Flag).about("false takes it back"),
+        ])
+        .writes(),
     // Ours: moving in the tree.
     command("branch", "Go to an entry: what is added next becomes its child", navigate::branch)
         .of_session()
@@ -402,6 +410,7 @@ pub const COMMANDS: &[Command] = &[
         Field::optional("named", Flag).about("only those with a name"),
         Field::optional("children", OneOf(&[Flag, Words(&["shown", "hidden", "only"])]))
             .about("forks: shown (or true, as if absent), hidden (or false), or only they"),
+        Field::optional("archived", ARCHIVED).about(ABOUT_ARCHIVED),
     ])
     .gives(Object(&[Field::new("sessions", List(&Named("SessionRow")))]))
     .long(),
@@ -411,6 +420,7 @@ pub const COMMANDS: &[Command] = &[
             Field::optional("scope", Words(&["session", "cwd", "repo", "all"])).about("cwd if absent"),
             Field::optional("limit", Count).about("50 if absent"),
             Field::optional("filters", Named("SearchFilters")),
+            Field::optional("archived", ARCHIVED).about(ABOUT_ARCHIVED),
             Field::optional("cwd", Text).about("the directory that scope is about"),
             Field::optional("sessionPath", Text).about("only this session"),
         ])

@@ -44,6 +44,8 @@ pub struct SessionDetails {
     pub leaf: Option<EntryId>,
     /// Its labels, in the order in which they were set.
     pub labels: Vec<(EntryId, Label)>,
+    /// The entries at which its archived branches begin.
+    pub archived_branches: Vec<EntryId>,
     /// The shape of its tree.
     pub shape: BranchStatistics,
     /// How large its context is.
@@ -84,6 +86,7 @@ impl Sessions {
             family,
             leaf: session.leaf_id(),
             labels: session.labels()?.iter().map(|(id, label)| (id.clone(), label.clone())).collect(),
+            archived_branches: session.archive()?.branches().into_iter().cloned().collect(),
             shape: session.branch_statistics(),
             context: session.context_tokens()?,
             writer: current_writer(self.world.os(), &path),
@@ -153,6 +156,8 @@ impl SessionDetails {
         out.raw("leafId", self.leaf.as_ref().map_or_else(Json::null, EntryId::to_json).raw());
         let labels: Vec<Json> = self.labels.iter().map(label_json).collect();
         out.array("labels", labels.iter().map(Json::raw));
+        let archived: Vec<Json> = self.archived_branches.iter().map(EntryId::to_json).collect();
+        out.array("archivedBranches", archived.iter().map(Json::raw));
         out.integer("branches", number(self.shape.leaves)).integer("branchPoints", number(self.shape.branch_points));
         out.integer("activePath", number(self.shape.active_path));
         let models = self.info.facts.models.iter().map(|model| {

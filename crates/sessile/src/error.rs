@@ -157,6 +157,20 @@ pub enum SessionError {
     /// A name that says nothing.
     #[error("a name must not be blank")]
     BlankName,
+    /// Archiving this branch would fold away the conversation in progress.
+    #[error(
+        "entry {id} is on the way to where the session stands, so archiving it would fold away the conversation in progress"
+    )]
+    ArchivesLeaf {
+        /// The entry.
+        id: EntryId,
+    },
+    /// An id that does not fit in a mark.
+    #[error("the id {id} is too long for a mark that archives something")]
+    IdTooLong {
+        /// The id.
+        id: EntryId,
+    },
     /// A leaf that was moved would be forgotten at once.
     #[error("where the leaf is is not remembered here, so without a summary moving it would come to nothing")]
     LeafForgotten,

@@ -45,7 +45,7 @@
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
 //! | find out what is wrong with a file, and mend it | [`Sessions::verify`], [`Sessions::repair`] |
-//! | name, label, move, delete, prune, and take it back | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
+//! | name, label, archive, move, delete, prune, and take it back | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`archive`](Sessions::archive), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
 //! | be a host: one current session, handlers that are asked before and told afterwards | [`SessionHost`], [`Handlers`], [`SessionEvent`] |
 //! | decide time, ids and surroundings yourself | [`Environment`], [`Sessions`] |
 //!
@@ -133,7 +133,7 @@ pub use host::{
 };
 pub use import::{Imported, Importing};
 pub use list::{
-    Children, Copies, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy,
+    Archived, Children, Copies, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy,
 };
 pub use manager::{
     BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionPlan, CompactionRecord,
@@ -144,7 +144,8 @@ pub use manager::{
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, LastChange, Moved, Moving, Operation, OperationKind,
-    OperationState, PruneScope, Pruned, Pruning, Reason, Reunited, SessionPlace, Slimmed, Slimming, Step, Stray, TrashedTo, Undone,
+    OperationState, PruneScope, Pruned, Pruning, Reason, Reunited, SessionPlace, Slimmed, Slimming, Step, Stray,
+    TrashedTo, Undone,
 };
 pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use reference::{EntryCandidate, ReferenceError, is_path};
@@ -157,8 +158,8 @@ pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, acting, bulk, compaction, context, date, diagnostic, draft, entries, entry, head, header, incomplete,
-    info, json, label, line, llm, location, message, migrate, nearest, outline, picture, tree, version,
+    EntryId, acting, archive, bulk, compaction, context, date, diagnostic, draft, entries, entry, head, header,
+    incomplete, info, json, label, line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::text::Updated;
 pub use sessile_index::{Dropped, Usage};

@@ -28,7 +28,7 @@ pub use find::SessionCandidate;
 pub(crate) use find::{find_by_id, identified, most_recent, read_header};
 use load::Survey;
 pub(crate) use load::row_of;
-pub use select::{Children, Selection, SortBy};
+pub use select::{Archived, Children, Selection, SortBy};
 
 /// A session as a row of a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +41,8 @@ pub struct SessionInfo {
     pub cwd: String,
     /// The name somebody gave it.
     pub name: Option<JsText<'static>>,
+    /// Whether the whole session is archived.
+    pub is_archived: bool,
     /// The file it was forked from.
     pub parent_session_path: Option<String>,
     /// When it was created, in milliseconds, if its header tells.
@@ -62,7 +64,7 @@ pub struct SessionInfo {
 impl SessionInfo {
     /// The row as JSON, in pi's key order; the texts of all messages only `with_texts`.
     ///
-    /// What is absent is left out; a creation time nobody knows is `null`.
+    /// What is absent is left out, and `archived` unless it is true; a creation time nobody knows is `null`.
     pub fn to_json(&self, with_texts: bool) -> Json {
         self.to_json_beside(with_texts, &Copies::default())
     }
@@ -90,6 +92,9 @@ impl SessionInfo {
             .text("firstMessage", &self.first_message);
         if with_texts {
             row.text("allMessagesText", &self.all_messages_text);
+        }
+        if self.is_archived {
+            row.bool("archived", true);
         }
         if let Some(original) = copies.original_of(&self.path) {
             row.string("copyOf", &original.to_string_lossy());
@@ -176,6 +181,7 @@ mod tests {
             id: "a".to_owned(),
             cwd: String::new(),
             name: None,
+            is_archived: false,
             parent_session_path: None,
             created: None,
             modified: 0,
@@ -188,8 +194,14 @@ mod tests {
         let bare = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","created":null,"modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b"}"#;
         assert_eq!(session.to_json(false).to_text(), bare);
         let name = Json::parse(r#""\ud800""#).unwrap().raw().as_text().map(JsText::into_owned);
-        let session = SessionInfo { name, parent_session_path: Some("/p".into()), created: Some(1), ..session };
-        let full = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","name":"\ud800","parentSessionPath":"/p","created":"1970-01-01T00:00:00.001Z","modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b","allMessagesText":"hi ho"}"#;
+        let session = SessionInfo {
+            name,
+            is_archived: true,
+            parent_session_path: Some("/p".into()),
+            created: Some(1),
+            ..session
+        };
+        let full = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","name":"\ud800","parentSessionPath":"/p","created":"1970-01-01T00:00:00.001Z","modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b","allMessagesText":"hi ho","archived":true}"#;
         assert_eq!(session.to_json(true).to_text(), full);
     }
 }

@@ -17,6 +17,7 @@ pub use hit::SearchHit;
 pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
 
 use crate::error::SessionError;
+use crate::list::{Archived, ListOptions};
 use crate::manager::Sessions;
 use crate::place::{CwdFilter, default_session_dir, given_dir, sessions_root};
 use crate::world::World;
@@ -52,6 +53,69 @@ impl Sessions {
     ///
     /// The answer is the same whatever the index covers; what it does not is read.
     pub fn search(&self, query: &Query, options: &SearchOptions<'_>) -> Result<SearchResult, SessionError> {
+        let is_given = matches!(options.scope, SearchScope::Files(_));
+        match options.archived {
+            _ if is_given => self.search_among(query, options, None),
+            Archived::Shown => self.search_among(query, options, None),
+            Archived::Only => {
+                let dir = match &options.scope {
+                    SearchScope::Cwd { cwd, dir } => {
+                        let dir = given_dir(self.environment(), dir.as_deref());
+                        Some(dir.unwrap_or_else(|| default_session_dir(self.environment(), cwd)))
+                    }
+                    SearchScope::All { dir } => dir.clone(),
+                    SearchScope::Files(_) => None,
+                };
+                let archived = self.archived_in(dir.as_deref())?;
+                self.search_among(query, options, Some(&|path| archived.contains(path)))
+            }
+            Archived::Hidden => self.search_without_archived(query, options),
+        }
+    }
+
+    /// Searches, and searches again without the archived sessions that were found, until none is.
+    ///
+    /// Only the directories of hits are looked at, which most searches do anyway to show what was found.
+    fn search_without_archived(
+        &self,
+        query: &Query,
+        options: &SearchOptions<'_>,
+    ) -> Result<SearchResult, SessionError> {
+        let (mut looked_at, mut archived) = (HashSet::new(), HashSet::<PathBuf>::new());
+        loop {
+            let is_wanted = |path: &Path| !archived.contains(path);
+            let is_wanted: Option<&(dyn Fn(&Path) -> bool + Sync)> =
+                if archived.is_empty() { None } else { Some(&is_wanted) };
+            let mut result = self.search_among(query, options, is_wanted)?;
+            let mut is_new = false;
+            for hit in &result.hits {
+                let Some(directory) = hit.session_path.parent() else { continue };
+                if looked_at.insert(directory.to_path_buf()) {
+                    archived.extend(self.archived_in(Some(directory))?);
+                    is_new = true;
+                }
+            }
+            let n_hits = result.hits.len();
+            result.hits.retain(|hit| !archived.contains(&hit.session_path));
+            if result.hits.len() == n_hits || !is_new {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// The archived sessions of a directory, or of all.
+    fn archived_in(&self, dir: Option<&Path>) -> Result<HashSet<PathBuf>, SessionError> {
+        let sessions = self.list_all(dir, &mut ListOptions::default())?;
+        Ok(sessions.into_iter().filter(|session| session.is_archived).map(|session| session.path).collect())
+    }
+
+    /// Searches the sessions in scope that a function says yes to by their paths.
+    fn search_among(
+        &self,
+        query: &Query,
+        options: &SearchOptions<'_>,
+        is_wanted: Option<&(dyn Fn(&Path) -> bool + Sync)>,
+    ) -> Result<SearchResult, SessionError> {
         let world = &self.world;
         let is_cancelled = || options.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let filter = scope_filter(world, &options.scope);
@@ -61,11 +125,13 @@ impl Sessions {
                 && options.cwd.as_ref().is_none_or(|wanted| is_within(world, cwd, wanted))
                 && options.session.as_ref().is_none_or(|wanted| is_session(path, id, wanted))
                 && options.admits.is_none_or(|admits| admits(path, cwd))
+                && is_wanted.is_none_or(|is_wanted| is_wanted(path))
         };
         let is_of_all = matches!(filter, CwdFilter::All)
             && options.cwd.is_none()
             && options.session.is_none()
-            && options.admits.is_none();
+            && options.admits.is_none()
+            && is_wanted.is_none();
         let request = Request {
             query,
             filter: &options.filter,

@@ -11,9 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use memchr::memmem::Finder;
+
 pub(crate) use self::append::entry_ids;
 use self::outlined::{Outlined, outline_of, scan};
 use sessile_core::EntryId;
+use sessile_core::archive::{Archive, CUSTOM_TYPE, MOST_LINE};
+use sessile_core::context::ReadContext;
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, NotJson, Raw, print};
@@ -103,6 +107,8 @@ pub(crate) struct Session {
     pub(crate) leaf: Option<Row>,
     /// Read when first asked for: opening a session decodes no payload.
     labels: OnceLock<Labels>,
+    /// Read when first asked for, too.
+    archive: OnceLock<Archive>,
     /// The last entry that another program has added since our last one.
     foreign: Option<EntryId>,
     /// What the last entry of the file must be for the next append.
@@ -212,6 +218,7 @@ impl Session {
             saved: None,
             leaf,
             labels: OnceLock::new(),
+            archive: OnceLock::new(),
             foreign: None,
             expected_leaf: ExpectedLeaf::Any,
             acknowledged: None,
@@ -302,6 +309,29 @@ impl Session {
             labels.push(self.value(row)?.raw());
         }
         Ok(self.labels.get_or_init(|| labels))
+    }
+
+    /// What is archived in the file. Of the entries of extensions only those are read that are short enough for a mark.
+    pub(crate) fn archive(&self) -> Result<&Archive, SessionError> {
+        if let Some(archive) = self.archive.get() {
+            return Ok(archive);
+        }
+        let (mut archive, mut rows, id) = (Archive::default(), self.reading(), self.header.id());
+        let may_be_mark =
+            |row: &Row| self.outline.kind(*row) == Kind::Custom && self.outline.span(*row).len <= MOST_LINE;
+        let name = Finder::new(CUSTOM_TYPE);
+        for row in self.outline.entries().filter(may_be_mark) {
+            if rows.has(row, &name)? {
+                archive.push(rows.value(row)?.raw(), &id);
+            }
+        }
+        Ok(self.archive.get_or_init(|| archive))
+    }
+
+    /// Forgets what was read of entries that may be others by now.
+    fn forget_read(&mut self) {
+        self.labels = OnceLock::new();
+        self.archive = OnceLock::new();
     }
 
     pub(crate) fn leaf_id(&self) -> Option<EntryId> {

@@ -163,6 +163,8 @@ fn piece() -> impl Strategy<Value = String> {
         r#"{"type":"session","id":"s1","cwd":"/proj","timestamp":"2025-02-02T00:00:00.000Z"}"#,
         r#"{"type":"message","timestamp":"2025-03-03 10:00","message":{"role":"user","content":"local time"}}"#,
         r#"{"type":"compaction","id":"c","usage":{"input":7}}"#,
+        r#"{"type":"custom","customType":"sessile.archive","data":{"archived":true,"sessionId":"s1"},"id":"m"}"#,
+        r#"{"type":"custom","customType":"sessile.archive","data":{"archived":false},"id":"m"}"#,
         r#"{"type":"mess"#,
         "\u{feff}",
         "5",

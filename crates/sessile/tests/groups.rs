@@ -18,6 +18,7 @@ fn session(id: &str, cwd: &str, modified: i64, parent: Option<&str>) -> SessionI
         id: id.to_owned(),
         cwd: cwd.to_owned(),
         name: None,
+        is_archived: false,
         parent_session_path: parent.map(str::to_owned),
         created: Some(modified),
         modified,

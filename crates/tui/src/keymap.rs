@@ -72,6 +72,8 @@ actions! {
     ToggleText "app.session.toggleText" ["alt+t"] [Picker] "search what was said, too";
     ToggleGroups "app.session.toggleGroups" ["alt+g"] [Picker] "group by repository";
     ToggleChildren "app.session.toggleChildren" ["alt+h"] [Picker] "hide forks";
+    ToggleArchived "app.session.toggleArchived" ["shift+alt+z"] [Picker] "only archived sessions, or all others";
+    Archive "app.session.archive" ["alt+z"] [Picker] "archive, or take out of the archive";
     TogglePin "app.session.pin" ["alt+i"] [Picker] "pin to the top";
     Mark "app.session.mark" ["alt+m"] [Picker] "mark, for several at once";
     MarkAll "app.session.markAll" ["alt+a"] [Picker] "mark all that are listed, or none";
@@ -90,6 +92,8 @@ actions! {
     Copy "app.message.copy" ["ctrl+x"] [Tree, Reader] "copy the text";
     EditLabel "app.tree.editLabel" ["alt+e"] [Tree] "edit the label";
     ToggleLabelTime "app.tree.toggleLabelTimestamp" ["alt+t"] [Tree] "when labels were set";
+    ArchiveBranch "app.tree.archive" ["alt+z"] [Tree] "archive the branch that begins here, or take it out of the archive";
+    ShowArchived "app.tree.toggleArchived" ["shift+alt+z"] [Tree] "archived branches in full";
     FilterDefault "app.tree.filter.default" ["ctrl+d"] [Tree] "filter: what was said and done";
     FilterNoTools "app.tree.filter.noTools" ["ctrl+t"] [Tree] "filter: without tools";
     FilterUserOnly "app.tree.filter.userOnly" ["ctrl+u"] [Tree] "filter: what you said";

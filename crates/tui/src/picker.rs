@@ -131,6 +131,10 @@ pub(crate) struct Picker {
     named: bool,
     shows_path: bool,
     hides_children: bool,
+    /// Whether archived sessions are listed, and no others.
+    shows_archived: bool,
+    /// How many archived sessions the list does not show.
+    n_archived: usize,
     groups: bool,
     searches_text: bool,
     pins: HashSet<String>,
@@ -174,6 +178,8 @@ impl Picker {
             named: false,
             shows_path: false,
             hides_children: false,
+            shows_archived: false,
+            n_archived: 0,
             groups: false,
             searches_text: true,
             pins: HashSet::new(),
@@ -272,6 +278,7 @@ impl Picker {
             sort: self.sort,
             named: self.named,
             hides_children: self.hides_children,
+            shows_archived: self.shows_archived,
             groups: self.groups,
             pins: self.pins.clone(),
             hits: self.hits.clone(),
@@ -294,7 +301,8 @@ impl Picker {
         let query = self.query.text().trim().to_owned();
         self.is_searching = self.searches_text && query.chars().count() > 1;
         if self.is_searching {
-            effects.push(Effect::Do(PickerJob::Search { query: query.clone(), scope: self.scope }));
+            let (scope, shows_archived) = (self.scope, self.shows_archived);
+            effects.push(Effect::Do(PickerJob::Search { query: query.clone(), scope, shows_archived }));
         }
         let scope = self.scope;
         let listed = self.listed_mut(scope);
@@ -368,6 +376,8 @@ impl Picker {
                 }
                 let before = self.chosen().map(|session| session.path.clone()).filter(|_| self.is_touched);
                 (self.shown, self.rows, self.problem) = (list, rows, problem);
+                let n_archived = self.shown.iter().filter(|session| session.is_archived).count();
+                self.n_archived = if self.shows_archived { 0 } else { n_archived };
                 let kept = before.and_then(|path| {
                     self.rows.iter().position(|row| self.session(row).is_some_and(|session| session.path == path))
                 });

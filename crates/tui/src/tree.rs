@@ -123,6 +123,10 @@ pub(crate) struct Tree {
     words: HashMap<u32, Words>,
     wanted_words: (usize, usize),
     shows_label_time: bool,
+    /// Whether archived branches are shown in full.
+    shows_archived: bool,
+    /// The places at which archived branches begin that are folded away, with the number of entries in each.
+    archived: HashMap<usize, usize>,
     shows_content: bool,
     content: Option<(Row, Vec<Line>)>,
     content_wanted: Option<Row>,
@@ -165,6 +169,8 @@ impl Tree {
             words: HashMap::new(),
             wanted_words: (0, 0),
             shows_label_time: false,
+            shows_archived: false,
+            archived: HashMap::new(),
             shows_content,
             content: None,
             content_wanted: None,
@@ -211,6 +217,7 @@ impl Tree {
             model: Arc::clone(model),
             survey: self.survey.clone(),
             filter: self.filter,
+            shows_archived: self.shows_archived,
             query: self.query.text().to_owned(),
             follow: self.follow,
             version: self.version,
@@ -301,7 +308,8 @@ impl Tree {
                 self.forget_seen();
                 self.lay_out()
             }
-            TreeNews::LaidOut { drawing, selected, version } if version == self.version => {
+            TreeNews::LaidOut { drawing, selected, archived, version } if version == self.version => {
+                self.archived = archived;
                 self.folds = Folds::of(&drawing);
                 self.drawing = drawing;
                 self.fold_again();

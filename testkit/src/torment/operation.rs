@@ -39,7 +39,7 @@ pub(super) enum Undo {
     Never,
 }
 
-/// All of them. To add a command, add an entry here: `archive`, `scrub`, `title`, `merge --into`, `pull`.
+/// All of them. To add a command, add an entry here: `scrub`, `title`, `merge --into`, `pull`.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "append",
@@ -75,6 +75,35 @@ pub(super) const OPERATIONS: &[Operation] = &[
             |stage, who| json!({"type": "set_label", "sessionPath": stage.path(ALPHA), "entryId": entry_id(ALPHA, 1), "label": format!("label of {who}")}),
         ),
         undo: Undo::Last,
+        destroys: &[],
+    },
+    Operation {
+        name: "archive",
+        content: same,
+        prepare: |_| {},
+        args: |stage, _| words(&["archive", &stage.path(ALPHA), "--json"]),
+        request: Some(|stage, _| json!({"type": "archive_session", "sessionPath": stage.path(ALPHA)})),
+        undo: Undo::Last,
+        destroys: &[],
+    },
+    Operation {
+        name: "archive-branch",
+        content: with_branch,
+        prepare: |_| {},
+        args: |stage, _| words(&["archive", &stage.path(ALPHA), "b0000000", "--json"]),
+        request: Some(
+            |stage, _| json!({"type": "archive_session", "sessionPath": stage.path(ALPHA), "entryId": "b0000000"}),
+        ),
+        undo: Undo::Last,
+        destroys: &[],
+    },
+    Operation {
+        name: "undo-archive",
+        content: same,
+        prepare: |stage| stage.must(&["archive", &stage.path(ALPHA)]),
+        args: undo,
+        request: None,
+        undo: Undo::Again,
         destroys: &[],
     },
     Operation {
@@ -242,6 +271,17 @@ impl Operation {
 }
 
 fn same(_: &Stage) {}
+
+/// A branch that the session does not stand in.
+fn with_branch(stage: &Stage) {
+    let text = stage.content(ALPHA);
+    let (before, last) = text.trim_end().rsplit_once('\n').unwrap_or(("", ""));
+    let branch = json!({
+        "type": "message", "id": "b0000000", "parentId": entry_id(ALPHA, 1), "timestamp": "2025-01-01T00:00:08.000Z",
+        "message": {"role": "user", "content": "on a branch", "timestamp": 8},
+    });
+    write_old(&stage.file(ALPHA), format!("{before}\n{branch}\n{last}\n"));
+}
 
 /// Extension data, all but the newest of which can be taken out.
 fn with_bulk(stage: &Stage) {

@@ -248,9 +248,15 @@ impl Stage {
         picture
     }
 
-    /// The paths that `list` shows.
+    /// The paths that `list` shows, archived or not.
     pub(super) fn listed(&self) -> Result<BTreeSet<PathBuf>, String> {
-        let ended = self.run(&["list", "--all", "--json"].map(str::to_owned));
+        let mut listed = self.listed_by(&["list", "--all", "--json"])?;
+        listed.extend(self.listed_by(&["list", "--all", "--archived", "--json"])?);
+        Ok(listed)
+    }
+
+    fn listed_by(&self, words: &[&str]) -> Result<BTreeSet<PathBuf>, String> {
+        let ended = self.run(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         if ended.code == Some(1) {
             return Ok(BTreeSet::new());
         }

@@ -8,6 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests make their own files")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod archiving;
 mod changing;
 mod compaction;
 mod context;

@@ -129,10 +129,18 @@ fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> 
     let mut options = ListOptions { cancel: Some(cancel), ..ListOptions::default() };
     let here = surroundings.sessions.list(surroundings.cwd(), dir.as_deref(), &mut options);
     let mut found = vec![("@latest".to_owned(), "the newest session".to_owned())];
-    found.extend(named(&here.or_else(forgive)?, beginning));
-    if !found.iter().any(|(word, _)| word.starts_with(beginning)) || said.is_sample {
+    let mut here = here.or_else(forgive)?;
+    here.retain(|session| !session.is_archived);
+    found.extend(named(&here, beginning));
+    let is_found = |found: &[(String, String)]| found.iter().any(|(word, _)| word.starts_with(beginning));
+    if !is_found(&found) || said.is_sample {
         let all = surroundings.sessions.list_all(dir.as_deref(), &mut options).or_else(forgive)?;
-        found.extend(named(&all, beginning));
+        let (archived, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|session| session.is_archived);
+        found.extend(named(&others, beginning));
+        // Archived sessions are offered only if nothing else begins like this.
+        if !is_found(&found) {
+            found.extend(named(&archived, beginning));
+        }
     }
     Ok(found)
 }

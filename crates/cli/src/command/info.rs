@@ -73,6 +73,9 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     if let Some(name) = &info.name {
         row("name", &name.to_str())?;
     }
+    if info.is_archived {
+        row("archived", "yes, as a whole")?;
+    }
     row("file", &surroundings.short(&info.path.to_string_lossy()))?;
     row("id", &info.id)?;
     row("directory", &directory_words(surroundings, details))?;
@@ -96,6 +99,9 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     row("tree", &tree_words(details))?;
     for (id, label) in &details.labels {
         row("label", &format!("{} at {id}", label.text()))?;
+    }
+    for id in &details.archived_branches {
+        row("archived", &format!("the branch at {id}"))?;
     }
     let models: Vec<String> =
         info.facts.models.iter().map(|model| format!("{}/{}", model.provider, model.model)).collect();

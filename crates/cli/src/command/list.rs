@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use sessile::{Children, Copies, Family, ListOptions, Progress, Relative, Selection, SessionInfo, SortBy, Who};
+use sessile::{
+    Archived, Children, Copies, Family, ListOptions, Progress, Relative, Selection, SessionInfo, SortBy, Who,
+};
 
 use crate::Exit;
 use crate::args::{ListFormat, SpanArgs};
@@ -27,6 +29,9 @@ use crate::template::{Filling, Template};
 /// Files that hold the same session, such as a sync conflict or a backup, have "copy" in brackets before their title, all
 /// but the original: the one with the name and the directory that pi gave it. In JSON they have copyOf, the path of the
 /// original.
+///
+/// Sessions that `sessile archive` has archived are left out; a line on standard error says how many. In JSON, an archived
+/// session has archived, which is true.
 #[derive(Debug, Default, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
@@ -56,6 +61,14 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     named: bool,
 
+    /// List only sessions that are archived, which are left out otherwise
+    #[arg(long)]
+    archived: bool,
+
+    /// Whether archived sessions are listed like all others, for commands that count them.
+    #[arg(skip)]
+    everything: bool,
+
     /// Show, hide or list only sessions that were forked from others
     #[arg(long, value_name = "WHAT", default_value = "show")]
     children: ChildrenArg,
@@ -79,7 +92,7 @@ pub(crate) struct ListArgs {
     ///
     /// Fields: {id}, {title} (the name, else the first message), {cwd}, {created} and {modified} (ISO 8601, UTC),
     /// {messages}, {tokens}, {cost} (in dollars), {size} (in bytes), {path}, {name}, {parent} (the path of the session
-    /// it was forked from), {original} (the path of the file that this one is a copy of), {first} (the first message), {place} (@1, @2 and so on). What
+    /// it was forked from), {original} (the path of the file that this one is a copy of), {first} (the first message), {place} (@1, @2 and so on), {archived} (true for an archived session). What
     /// is not known is empty. \t, \n, \r, \0 and \\ are what they are elsewhere, {{ and }} are braces. A newline ends
     /// each line unless the template ends with one or with \0. White space in a value becomes spaces, and
     /// control characters become visible; --json has values as they are.
@@ -99,7 +112,7 @@ pub(crate) struct ListArgs {
     text: bool,
 
     /// List the files that cannot be read as sessions instead, with the reason and what `sessile repair` would do
-    #[arg(long, conflicts_with_all = ["repo", "tree", "named", "children", "since", "until", "sort", "columns", "text", "template", "query"])]
+    #[arg(long, conflicts_with_all = ["repo", "tree", "named", "archived", "children", "since", "until", "sort", "columns", "text", "template", "query"])]
     damaged: bool,
 
     #[command(flatten)]
@@ -111,6 +124,7 @@ const EXAMPLES: &str = r"Examples:
   $ sessile --sample list water
   $ sessile --sample list --columns age,cost,session --sort cost
   $ sessile --sample list --tree
+  $ sessile --sample list --archived
   $ sessile --sample list --format '{id}\t{title}'
   $ sessile --sample list --format tsv";
 
@@ -119,6 +133,8 @@ const EXAMPLES: &str = r"Examples:
 pub(super) struct Listed {
     /// The sessions that are asked for.
     pub(super) sessions: Vec<SessionInfo>,
+    /// How many others are left out because they are archived.
+    pub(super) n_archived: usize,
     /// Which files are copies of others, also of those that are not asked for.
     copies: Copies,
     /// All sessions of the place; only if it matters what was left out.
@@ -145,14 +161,18 @@ enum SortArg {
 }
 
 impl ListArgs {
-    /// All sessions of a wider or narrower place.
+    /// All sessions of a wider or narrower place, archived or not.
     pub(super) fn of(all: bool, repo: bool) -> Self {
-        Self { all, repo, ..Self::default() }
+        Self { all, repo, everything: true, ..Self::default() }
     }
 
     /// Whether some sessions are left out because of what they are.
     fn is_filtered(&self) -> bool {
-        self.named || self.children != ChildrenArg::Show || self.span.is_given() || !self.query.is_empty()
+        self.named
+            || self.archived
+            || self.children != ChildrenArg::Show
+            || self.span.is_given()
+            || !self.query.is_empty()
     }
 
     /// Whether the list is for people, not for programs.
@@ -182,7 +202,12 @@ impl ListArgs {
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
         // Words in quotes come as one, and mean the same.
         let words = self.query.iter().flat_map(|query| query.split_whitespace()).map(str::to_owned).collect();
-        Ok(Selection { words, named: self.named, children, since, until, sort, limit })
+        let archived = match (self.archived, self.everything) {
+            (true, _) => Archived::Only,
+            (false, true) => Archived::Shown,
+            (false, false) => Archived::Hidden,
+        };
+        Ok(Selection { words, named: self.named, children, archived, since, until, sort, limit })
     }
 
     /// Which columns are shown: those that are asked for, else those that are set, else the usual ones.
@@ -216,6 +241,9 @@ pub(super) fn run(
         return list_damaged(surroundings, args, &skipped, out, err);
     }
     let shown = print_sessions(surroundings, args, &listed, out, err);
+    if args.is_for_people() {
+        say_archived(listed.n_archived, err);
+    }
     if args.is_for_people() && !skipped.is_empty() {
         // What goes to standard error is for people, who may not be there.
         drop(err.print_whole(&say_skipped(surroundings, args, skipped.len())));
@@ -243,10 +271,21 @@ fn print_sessions(
     // What goes to standard error is for people, who may not be there.
     if args.is_filtered() && !find(surroundings, &ListArgs::of(args.all, args.repo), err)?.is_empty() {
         drop(err.print_whole(&Line::new().text("no sessions match")));
-    } else {
+    } else if listed.n_archived == 0 {
         drop(say_no_sessions(surroundings, "list", is_wide, err));
     }
     Ok(Exit::Nothing)
+}
+
+/// Says how many sessions are not in the list because they are archived.
+pub(super) fn say_archived(n_archived: usize, err: &mut Screen<'_>) {
+    let told = match n_archived {
+        0 => return,
+        1 => "1 archived session is left out (`list --archived`)".to_owned(),
+        n => format!("{n} archived sessions are left out (`list --archived`)"),
+    };
+    // What goes to standard error is for people, who may not be there.
+    drop(err.print_whole(&Line::new().styled(DIM, &told)));
 }
 
 /// Says how many files are not in the list, and which command tells more.
@@ -375,7 +414,9 @@ fn drawn<'r>(
                     let session = &all[*place];
                     let title = session.name.as_ref().unwrap_or(&session.first_message).to_str();
                     let place = surroundings.short(&session.cwd);
-                    Some(Row::absent(if is_in_scope.contains(session.path.as_path()) {
+                    Some(Row::absent(if session.is_archived && !args.archived {
+                        format!("(archived: {})", title.trim())
+                    } else if is_in_scope.contains(session.path.as_path()) {
                         format!("(filtered out: {})", title.trim())
                     } else {
                         format!("(in {place}: {})", title.trim())
@@ -449,8 +490,12 @@ fn find_noting(
     let mut sessions = found?;
     let copies = Copies::among(&sessions);
     let everything = if args.tree { sessions.clone() } else { Vec::new() };
+    let n_archived = match selection.archived {
+        Archived::Hidden => Selection { archived: Archived::Only, ..selection.clone() }.count(&sessions),
+        Archived::Shown | Archived::Only => 0,
+    };
     selection.apply(&mut sessions);
-    Ok(Listed { sessions, copies, everything })
+    Ok(Listed { sessions, n_archived, copies, everything })
 }
 
 /// Says that there are no sessions at all, where they would be, and what to do about it.

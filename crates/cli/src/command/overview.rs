@@ -18,6 +18,9 @@ pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut S
     let listed = list::find_listed(surroundings, &ListArgs::default(), err)?;
     if !listed.sessions.is_empty() {
         list::print_table(surroundings, &ListArgs::default(), &listed, out)?;
+    }
+    if !listed.sessions.is_empty() || listed.n_archived > 0 {
+        list::say_archived(listed.n_archived, err);
         return Ok(Exit::Done);
     }
     let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());

@@ -9,8 +9,8 @@ use sessile::text::filter::Filter;
 use sessile::text::query::{BadQuery, Query};
 use sessile::text::texts::DocumentKind;
 use sessile::{
-    Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, SessionError, Sessions,
-    Updated, Upkeep,
+    Archived, Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, SessionError,
+    Sessions, Updated, Upkeep,
 };
 
 use super::list::{ListArgs, say_no_sessions};
@@ -33,7 +33,7 @@ use crate::surroundings::Surroundings;
 /// hits get places, @1, @2 and so on, by which later commands know them.
 ///
 /// Every branch is searched: names, labels, messages, tool calls, results and summaries. The best hits come first;
-/// newer ones are better.
+/// newer ones are better. Archived sessions are left out unless --archived is given or --session names one.
 ///
 /// An index makes searches quick. It is brought up to date before each one, which takes a while the first time.
 #[derive(Debug, Args)]
@@ -83,6 +83,10 @@ pub(crate) struct SearchArgs {
     /// Only this session, given as for other commands
     #[arg(long, value_name = "SESSION")]
     session: Option<PathBuf>,
+
+    /// Search only sessions that are archived, which are left out otherwise
+    #[arg(long, conflicts_with = "session")]
+    archived: bool,
 
     /// Only entries on the path to the last entry of their session
     #[arg(long)]
@@ -155,6 +159,7 @@ pub(super) fn run(
         filter: filter(surroundings, args)?,
         cwd: args.cwd.clone(),
         on_path: on_path(surroundings, args)?,
+        archived: if args.archived { Archived::Only } else { Archived::Hidden },
         per_session: args.sessions,
         excerpts: !args.sessions,
         limit: if args.sessions { usize::MAX } else { args.limit },
@@ -184,6 +189,15 @@ pub(super) fn run(
     if args.format.layout().is_none() && args.session.is_none() {
         // What goes to standard error is for people, who may not be there.
         drop(say_nothing_found(surroundings, args, err)?);
+        if !args.archived {
+            let archived = SearchOptions { archived: Archived::Only, upkeep: Upkeep::Never, ..options };
+            let found = meter.watch(Unit::Bytes, err, || sessions.search(&query, &archived))?;
+            drop(hint_archived(found.hits.len(), err));
+            if !found.hits.is_empty() {
+                return Ok(Exit::Nothing);
+            }
+            options = SearchOptions { archived: Archived::Hidden, ..archived };
+        }
         if let Some(inside) = inside_words(&args.query.join(" "))
             && let Ok(wider) = Query::parse(&inside)
         {
@@ -196,6 +210,16 @@ pub(super) fn run(
         }
     }
     Ok(Exit::Nothing)
+}
+
+/// Says that archived sessions have what was not found elsewhere.
+fn hint_archived(n_hits: usize, err: &mut Screen<'_>) -> std::io::Result<()> {
+    if n_hits == 0 {
+        return Ok(());
+    }
+    let entries = noun(n_hits, "entry of an archived session has", "entries of archived sessions have");
+    let what = format!(" {n_hits} {entries} it: add --archived");
+    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what))
 }
 
 /// A query for the same words as parts of longer ones; none if it is more than plain words.
@@ -275,7 +299,7 @@ impl SearchArgs {
     /// The flags that say what is searched, as they would be typed again.
     fn scope_words(&self) -> String {
         let mut words = String::new();
-        for (is_given, flag) in [(self.all, " --all"), (self.repo, " --repo")] {
+        for (is_given, flag) in [(self.all, " --all"), (self.repo, " --repo"), (self.archived, " --archived")] {
             words += if is_given { flag } else { "" };
         }
         for (given, flag) in [(&self.cwd, " --cwd "), (&self.session, " --session ")] {

@@ -1,9 +1,11 @@
 //! `sessile tree`
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
+use sessile::archive::fold_away;
 use sessile::entry::{Entry, Payload};
 use sessile::head::{Kind, Role};
 use sessile::json::{Json, ObjectWriter, Raw};
@@ -16,6 +18,7 @@ use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data::{Layout, ListWriter, write_raw};
 use crate::failure::Failure;
+use crate::measure::noun;
 use crate::screen::{ACCENT, DIM, Line, NAMED, Screen, style_of};
 use crate::surroundings::{Surroundings, note_if_empty};
 use sessile_display::drawing::{Drawing, Place};
@@ -25,7 +28,8 @@ use sessile_display::words::{Calls, entry_words};
 ///
 /// A dot marks the entries on the way to the leaf, which is where the session goes on; their branch comes first. A label
 /// stands in brackets before its entry. Settings, labels and answers without words are left out unless a filter or
-/// --all brings them back.
+/// --all brings them back. A branch that `sessile archive` has archived is one line with the number of its entries,
+/// unless the session stands in it.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
@@ -35,11 +39,15 @@ pub(crate) struct TreeArgs {
 
     /// Look at the tree on the screen: fold, search, label, go on elsewhere, fork; without SESSION, pick it there first
     #[cfg(feature = "tui")]
-    #[arg(short, long, conflicts_with_all = ["filter", "all", "search", "limit", "times", "json", "flat"])]
+    #[arg(short, long, conflicts_with_all = ["filter", "archived", "all", "search", "limit", "times", "json", "flat"])]
     pub(super) interactive: bool,
     /// Draw only some entries, as pi's tree does
     #[arg(long, value_name = "WHICH", default_value = "default")]
     filter: FilterArg,
+
+    /// Draw archived branches in full, not as one line each
+    #[arg(long, conflicts_with = "json")]
+    archived: bool,
 
     /// Draw every entry, also those that no filter of pi's shows
     #[arg(long, conflicts_with = "filter")]
@@ -57,11 +65,11 @@ pub(crate) struct TreeArgs {
     #[arg(long)]
     times: bool,
 
-    /// Print JSON: nested objects of entry, children, label and labelTimestamp
+    /// Print JSON: nested objects of entry, children, label, labelTimestamp, and archived where an archived branch begins
     #[arg(long)]
     json: bool,
 
-    /// Print a flat array instead: id, parentId, depth, type, label, labelTimestamp, onPath
+    /// Print a flat array instead: id, parentId, depth, type, label, labelTimestamp, archived, onPath
     #[arg(long, requires = "json")]
     flat: bool,
 }
@@ -98,6 +106,8 @@ pub(super) struct Choice {
     wanted: Wanted,
     limit: Option<usize>,
     times: bool,
+    /// Whether archived branches are drawn in full.
+    archived: bool,
 }
 
 impl Choice {
@@ -117,7 +127,13 @@ impl TreeArgs {
             FilterArg::All => Filter::All,
         };
         let wanted = self.search.as_deref().map(Wanted::new).unwrap_or_default();
-        Choice { filter: (!self.all).then_some(filter), wanted, limit: self.limit, times: self.times }
+        Choice {
+            filter: (!self.all).then_some(filter),
+            wanted,
+            limit: self.limit,
+            times: self.times,
+            archived: self.archived,
+        }
     }
 
     /// Whether anything was said about which entries are wanted.
@@ -208,6 +224,9 @@ fn flat_row(session: &SessionManager, node: &TreeNode) -> Result<Json, Failure> 
     if let Some(label) = &node.label {
         row.raw("label", label.value.raw()).optional("labelTimestamp", label.timestamp.as_ref().map(Json::raw));
     }
+    if node.is_archived {
+        row.bool("archived", true);
+    }
     row.bool("onPath", node.on_path);
     Ok(row.finish())
 }
@@ -245,6 +264,9 @@ fn end_node(node: &TreeNode, out: &mut dyn Write) -> io::Result<()> {
             write_raw(out, timestamp.raw())?;
         }
     }
+    if node.is_archived {
+        out.write_all(br#","archived":true"#)?;
+    }
     out.write_all(b"}")
 }
 
@@ -256,7 +278,10 @@ pub(super) fn draw(
     out: &mut Screen<'_>,
 ) -> Result<usize, Failure> {
     let nodes = session.tree()?;
-    let Shown { is_shown, calls } = shown(session, &nodes, choice)?;
+    let Shown { mut is_shown, calls } = shown(session, &nodes, choice)?;
+    // The branch that the session stands in is never folded.
+    let places = nodes.iter().map(|node| (node.depth, node.is_archived && !node.on_path));
+    let n_folded = if choice.archived { HashMap::new() } else { fold_away(places, &mut is_shown) };
     let place = |(node, is_shown): (&TreeNode, &bool)| Place {
         depth: u32::try_from(node.depth).unwrap_or(u32::MAX),
         is_first: node.on_path && !node.repeated,
@@ -272,6 +297,12 @@ pub(super) fn draw(
         let mut line = Line::new().styled(DIM, &drawing.prefix(row, most_columns));
         if node.on_path {
             line = line.styled(ACCENT, "• ");
+        }
+        if let Some(n_entries) = n_folded.get(&place).copied() {
+            let entries = noun(n_entries, "entry", "entries");
+            line = line.styled(DIM, &format!("[archived, {n_entries} {entries}] "));
+        } else if node.is_archived {
+            line = line.styled(DIM, "[archived] ");
         }
         if let Some(label) = &node.label {
             line = line.styled(NAMED, "[").styled(NAMED, &label.text()).styled(NAMED, "] ");

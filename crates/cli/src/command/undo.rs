@@ -15,13 +15,15 @@ use crate::titles::Titles;
 
 /// Take back what was done last, or an operation from the list
 ///
-/// Undoes names, labels, moves of the leaf, moves of sessions, deletions, prunings, imports, forks, clones, slimmed
-/// copies and new sessions: the last operation that was not undone yet, or the one with this id. Names and labels are
-/// taken back by appending the old ones; what was imported, forked, cloned, slimmed or started goes to the trash. What was appended stays: if
-/// the last change was an `append`, a `compact` or an `edit-context`, nothing is undone without an ID. If another program
-/// has changed the same thing since, nothing is done. An operation that is still under way is not undone (exit 4). An undo
-/// is an operation itself; undoing it does it all again. With --json, an undo is an object {operation?, undone, steps}, and
-/// the list an array.
+/// Undoes names, labels, archiving, moves of the leaf, moves of sessions, deletions, prunings, imports, forks, clones,
+/// slimmed copies and new sessions: the last operation that was not undone yet, or the one with this id. Names, labels
+/// and archiving are taken back by appending what was before. What was imported, forked, cloned, slimmed or started goes
+/// to the trash.
+///
+/// What was appended stays: if the last change was an `append`, a `compact` or an `edit-context`, nothing is undone
+/// without an ID. If another program has changed the same thing since, nothing is done. An operation that is still under
+/// way is not undone (exit 4). An undo is an operation itself; undoing it does it all again. With --json, an undo is an
+/// object {operation?, undone, steps}, and the list an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile undo --list
@@ -152,6 +154,11 @@ impl<'s> Words<'s> {
             Step::Name { before, after, .. } => change("name", &session, before.as_deref(), after.as_deref()),
             Step::Label { entry, before, after, .. } => {
                 change("label", &format!("entry {entry} of {session}"), before.as_deref(), after.as_deref())
+            }
+            Step::Archive { entry, after, .. } => {
+                let what =
+                    entry.as_ref().map_or_else(|| session.clone(), |id| format!("the branch at {id} of {session}"));
+                if *after { format!("archive {what}") } else { format!("take {what} out of the archive") }
             }
             Step::Leaf { before, after, .. } => {
                 let place = |id: &Option<EntryId>| {

@@ -22,6 +22,9 @@ pub(super) fn words(line: &str) -> Vec<String> {
 
 /// What has to have happened before an example makes sense.
 const BEFORE: &[(&str, &[&str])] = &[
+    ("archive @2 --clear", &["archive @2"]),
+    ("list --archived", &["archive @2"]),
+    ("--sample list --archived", &["archive @2"]),
     ("import", &["export @2 --all -o backup.jsonl", "delete @2 --yes"]),
     ("restore", &["delete @2 --yes"]),
     ("undo", &["name @2 Another"]),
@@ -106,7 +109,7 @@ fn the_concepts_have_a_page() {
     let home = Home::new();
     let ran = home.run(&["help", "concepts"]);
     ran.expect(0, "");
-    for concept in ["tree", "leaf", "path", "branch", "fork", "compaction", "label", "context"] {
+    for concept in ["tree", "leaf", "path", "branch", "fork", "compaction", "label", "archive", "context"] {
         assert!(ran.out.contains(&format!("\n{concept}: ")), "{concept} in\n{}", ran.out);
     }
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);

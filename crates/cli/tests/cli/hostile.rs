@@ -186,6 +186,8 @@ const JSON: &[&[&str]] = &[
     &["label", "FILE", "a", "--json"],
     &["label", "FILE", "a", "TEXT", "--json"],
     &["label", "FILE", "--list", "--json"],
+    &["archive", "FILE", "--json"],
+    &["archive", "FILE", "--clear", "--json"],
     &["branch", "FILE", "b", "--json"],
     &["fork", "FILE", "c", "--json"],
     &["clone", "FILE", "--json"],

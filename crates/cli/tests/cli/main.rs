@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests make the files that they need")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod archive;
 mod changes;
 mod codes;
 mod compacting;

@@ -31,6 +31,8 @@ pub(super) struct Object<'a> {
     pub(super) usage: Option<Raw<'a>>,
     pub(super) provider: Option<Raw<'a>>,
     pub(super) model: Option<Raw<'a>>,
+    pub(super) custom_type: Option<Raw<'a>>,
+    pub(super) data: Option<Raw<'a>>,
     pub(super) message: Message<'a>,
 }
 
@@ -48,8 +50,15 @@ pub(super) struct Message<'a> {
 impl Object<'_> {
     /// What the line is; all that a list does not care about is unknown to it.
     pub(super) fn kind(&self) -> Kind {
-        const CARED_FOR: [Kind; 6] =
-            [Kind::Message, Kind::Header, Kind::SessionInfo, Kind::Usage, Kind::Compaction, Kind::BranchSummary];
+        const CARED_FOR: [Kind; 7] = [
+            Kind::Message,
+            Kind::Header,
+            Kind::SessionInfo,
+            Kind::Usage,
+            Kind::Compaction,
+            Kind::BranchSummary,
+            Kind::Custom,
+        ];
         let Some(word) = self.kind.and_then(Raw::as_text) else { return Kind::Unknown };
         let is_meant = |kind: &Kind| kind.word().is_some_and(|known| word == *known);
         CARED_FOR.into_iter().find(is_meant).unwrap_or(Kind::Unknown)
@@ -101,6 +110,8 @@ fn look_up(entry: Raw<'_>) -> Object<'_> {
         usage: entry.get("usage"),
         provider: entry.get("provider"),
         model: entry.get("model"),
+        custom_type: entry.get("customType"),
+        data: entry.get("data"),
         message: Message {
             role: inside("role"),
             content: inside("content"),
@@ -148,6 +159,8 @@ impl<'a> Found<'a> {
             b"usage" => object.usage = value(),
             b"provider" => object.provider = value(),
             b"model" => object.model = value(),
+            b"customType" => object.custom_type = value(),
+            b"data" => object.data = value(),
             _ => {}
         }
     }
@@ -188,6 +201,8 @@ mod tests {
             "\"usage\"",
             "\"provider\"",
             "\"model\"",
+            "\"customType\"",
+            "\"data\"",
             r#""\u0069d""#,
             r#""n\u0061me""#,
             "\"x\"",

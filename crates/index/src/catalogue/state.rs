@@ -21,6 +21,7 @@ pub(super) fn encode(collected: &Collected) -> Vec<u8> {
         }
     }
     out.option(collected.name.as_ref(), |out, name| out.bytes(name.as_wtf8()));
+    out.byte(u8::from(collected.is_archived));
     out.option(collected.first_message.as_ref(), |out, text| out.bytes(text.as_wtf8()));
     out.option(collected.last_activity, Writer::float);
     out.option(collected.last_id.as_ref(), |out, id| out.bytes(id));
@@ -35,6 +36,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Collected> {
     let collected = Collected {
         first,
         name: from.option(Reader::text)?,
+        is_archived: from.byte()? != 0,
         first_message: from.option(Reader::text)?,
         last_activity: from.option(Reader::float)?,
         last_id: from.option(|from| from.bytes().map(<[u8]>::to_vec))?,
@@ -171,12 +173,14 @@ mod tests {
         fn collected()(
             first in first(),
             name in proptest::option::of(text()),
+            is_archived in any::<bool>(),
             first_message in proptest::option::of(text()),
             last_activity in any::<Option<f32>>(),
             last_id in any::<Option<Vec<u8>>>(),
             facts in facts(),
         ) -> Collected {
-            Collected { first, name, first_message, last_activity: last_activity.map(f64::from), last_id, facts }
+            let last_activity = last_activity.map(f64::from);
+            Collected { first, name, is_archived, first_message, last_activity, last_id, facts }
         }
     }
 

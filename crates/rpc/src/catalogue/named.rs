@@ -158,6 +158,7 @@ pub(super) const NAMED: &[(&str, Shape, &str)] = &[
             Field::new("modified", Text),
             Field::new("messageCount", Count),
             Field::new("firstMessage", Text),
+            Field::optional("archived", Flag).about("true if it is archived, absent otherwise"),
             Field::optional("copyOf", Text).about("the file with the same session that this one is a copy of"),
         ]),
         "A session in a list.",

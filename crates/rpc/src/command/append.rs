@@ -104,6 +104,11 @@ fn label(call: &Call<'_>, target: &str) -> Outcome {
     write(call, |session| session.append_label_change(target, label.as_deref()))
 }
 
+pub(crate) fn archive(call: &Call<'_>) -> Outcome {
+    let (entry, is_archived) = (call.entry("entryId"), call.flag("archived").unwrap_or(true));
+    write(call, |session| session.set_archived(entry.as_ref(), is_archived))
+}
+
 pub(crate) fn context_edit(call: &Call<'_>) -> Outcome {
     let (target, replacement) = (call.required_entry("targetId")?, required(call, "replacement")?);
     write(call, |session| session.append_context_edit(target, &replacement))

@@ -8,7 +8,7 @@ use sessile::text::filter::Filter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
 use sessile::{
-    Children, Copies, Deletion, ListOptions, SearchHit, SearchOptions, SearchScope, Selection, SessionInfo,
+    Archived, Children, Copies, Deletion, ListOptions, SearchHit, SearchOptions, SearchScope, Selection, SessionInfo,
     SessionManager, TrashedTo, Who,
 };
 
@@ -35,6 +35,15 @@ fn in_scope(call: &Call<'_>, scope: &str) -> Result<Vec<SessionInfo>, Failure> {
     })
 }
 
+/// What about archived sessions.
+fn archived(call: &Call<'_>) -> Archived {
+    match (call.flag("archived"), call.text("archived").as_deref()) {
+        (Some(true), _) | (_, Some("only")) => Archived::Only,
+        (_, Some("shown")) => Archived::Shown,
+        _ => Archived::Hidden,
+    }
+}
+
 pub(crate) fn list_sessions(call: &Call<'_>) -> Outcome {
     let mut sessions = in_scope(call, call.text("scope").as_deref().unwrap_or("cwd"))?;
     let children = match (call.flag("children"), call.text("children").as_deref()) {
@@ -45,7 +54,8 @@ pub(crate) fn list_sessions(call: &Call<'_>) -> Outcome {
     let limit = call.count("limit").map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let named = call.flag("named").unwrap_or_default();
     let copies = Copies::among(&sessions);
-    Selection { named, children, limit, ..Selection::default() }.apply(&mut sessions);
+    let archived = archived(call);
+    Selection { named, children, archived, limit, ..Selection::default() }.apply(&mut sessions);
     let rows: Vec<Json> = sessions.iter().map(|session| session.to_json_beside(false, &copies)).collect();
     object(|data| {
         data.array("sessions", rows.iter().map(Json::raw));
@@ -80,6 +90,7 @@ pub(crate) fn search(call: &Call<'_>) -> Outcome {
             scope: search_scope,
             filter: filters.map(filter).transpose()?.unwrap_or_default(),
             cwd: filters.and_then(|filters| filters.get("cwd")).and_then(Raw::as_string).map(PathBuf::from),
+            archived: archived(call),
             admits: is_ours.as_ref().map(|is_ours| is_ours as _),
             limit: call.count("limit").map_or(50, |limit| usize::try_from(limit).unwrap_or(usize::MAX)),
             ..SearchOptions::default()

@@ -100,6 +100,7 @@ mod tests {
             id: id.to_owned(),
             cwd: "/home/u/x".to_owned(),
             name: None,
+            is_archived: false,
             parent_session_path: None,
             created: None,
             modified,

@@ -271,6 +271,7 @@ pub(crate) fn row_of(file: &Found, info: Info) -> SessionInfo {
         id: info.id,
         cwd: info.cwd,
         name: info.name,
+        is_archived: info.is_archived,
         parent_session_path: info.parent_session,
         created: info.created,
         modified: info.modified.unwrap_or(file.stat.modified_ms),

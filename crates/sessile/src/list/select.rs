@@ -14,6 +14,8 @@ pub struct Selection {
     pub named: bool,
     /// What about those that were forked from others.
     pub children: Children,
+    /// What about those that are archived.
+    pub archived: Archived,
     /// Only those in which somebody said something since then, in milliseconds.
     pub since: Option<i64>,
     /// Only those in which nobody said anything after that, in milliseconds.
@@ -34,6 +36,29 @@ pub enum Children {
     Hidden,
     /// All others are left out.
     Only,
+}
+
+/// What about sessions that are archived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Archived {
+    /// They are left out.
+    #[default]
+    Hidden,
+    /// They are treated like all others.
+    Shown,
+    /// All others are left out.
+    Only,
+}
+
+impl Archived {
+    /// Whether a session is wanted that is archived, or is not.
+    pub fn admits(self, is_archived: bool) -> bool {
+        match self {
+            Self::Hidden => !is_archived,
+            Self::Shown => true,
+            Self::Only => is_archived,
+        }
+    }
 }
 
 /// What decides the order of a list; of equals the more recently active one comes first.
@@ -70,6 +95,12 @@ impl Selection {
         sessions.truncate(self.limit.unwrap_or(usize::MAX));
     }
 
+    /// How many sessions of a list are wanted, whatever the limit is.
+    pub fn count(&self, sessions: &[SessionInfo]) -> usize {
+        let words: Vec<String> = self.words.iter().map(|word| word.to_lowercase()).collect();
+        sessions.iter().filter(|session| self.admits(session) && has_words(session, &words)).count()
+    }
+
     fn admits(&self, session: &SessionInfo) -> bool {
         let is_child = session.parent_session_path.is_some();
         let is_wanted = match self.children {
@@ -78,6 +109,7 @@ impl Selection {
             Children::Only => is_child,
         };
         is_wanted
+            && self.archived.admits(session.is_archived)
             && (!self.named || session.name.is_some())
             && self.since.is_none_or(|since| session.modified >= since)
             && self.until.is_none_or(|until| session.modified <= until)
@@ -114,6 +146,7 @@ mod tests {
             id: id.to_owned(),
             cwd: String::new(),
             name: name.map(Into::into),
+            is_archived: false,
             parent_session_path: parent.map(str::to_owned),
             created: (number > 0).then_some(-i64::from(number)),
             modified: i64::from(number),
@@ -123,6 +156,17 @@ mod tests {
             size: u64::from(number),
             facts: Facts { cost: f64::from(number % 3), ..Facts::default() },
         }
+    }
+
+    #[test]
+    fn archived_ones_are_left_out_unless_they_are_wanted() {
+        let found = |archived| {
+            let mut list = vec![session("a", None, None, 2), session("b", None, None, 1)];
+            list[1].is_archived = true;
+            Selection { archived, ..Selection::default() }.apply(&mut list);
+            list.into_iter().map(|session| session.id).collect::<String>()
+        };
+        assert_eq!([Archived::default(), Archived::Shown, Archived::Only].map(found), ["a", "ab", "b"]);
     }
 
     fn selected(selection: &Selection) -> String {

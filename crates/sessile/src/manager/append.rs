@@ -1,6 +1,7 @@
 //! Adding entries.
 
 use sessile_core::EntryId;
+use sessile_core::archive::{CUSTOM_TYPE, MOST_ID, Mark, Target};
 use sessile_core::checkpoint::checkpoint;
 use sessile_core::context::{Projection, text_block};
 use sessile_core::date::to_iso;
@@ -166,6 +167,38 @@ impl SessionManager {
         let target = target.into();
         self.require(&target)?;
         self.append(&|base| compose::label(base, &target, label))
+    }
+
+    /// Archives the session, or an entry and everything below it; or takes that back.
+    ///
+    /// The mark is a `custom` entry at the leaf, which pi keeps and shows to no model, so the session goes on where it
+    /// was. A branch that the session stands in is not archived: that would fold away the conversation in progress.
+    pub fn set_archived(&mut self, entry: Option<&EntryId>, is_archived: bool) -> Result<EntryId, SessionError> {
+        self.check_archivable(entry, is_archived)?;
+        self.append_mark(entry, is_archived)
+    }
+
+    /// The same, wherever the session stands.
+    pub(crate) fn append_mark(&mut self, entry: Option<&EntryId>, is_archived: bool) -> Result<EntryId, SessionError> {
+        let target = entry.map_or(Target::Session, |entry| Target::Branch(entry.clone()));
+        let data = Mark { is_archived, target }.to_data(&self.session_id());
+        self.append(&|base| compose::custom(base, CUSTOM_TYPE, Some(data.raw())))
+    }
+
+    /// Fails if a branch is not there, or cannot be archived where the session stands.
+    pub(crate) fn check_archivable(&self, entry: Option<&EntryId>, is_archived: bool) -> Result<(), SessionError> {
+        let row = entry.map(|entry| self.require(entry)).transpose()?;
+        for id in entry.into_iter().chain(&self.leaf_id()) {
+            if id.as_wtf8().len() > MOST_ID {
+                return Err(SessionError::IdTooLong { id: id.clone() });
+            }
+        }
+        match entry.zip(row) {
+            Some((id, row)) if is_archived && self.path(None).contains(&row) => {
+                Err(SessionError::ArchivesLeaf { id: id.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Changes what the model sees of an entry on the active branch: nothing

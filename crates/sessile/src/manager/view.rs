@@ -1,6 +1,7 @@
 //! Looking at a session.
 
 use sessile_core::EntryId;
+use sessile_core::archive::Archive;
 use sessile_core::context::{self, Projected, ReadContext, SessionContext};
 use sessile_core::diagnostic::Diagnostic;
 use sessile_core::entry::{Entry, js_time};
@@ -28,6 +29,8 @@ pub struct TreeNode {
     pub depth: usize,
     /// Its label. Boxed, since few entries have one.
     pub label: Option<Box<Label>>,
+    /// Whether an archived branch begins here.
+    pub is_archived: bool,
     /// Whether it is on the path to the leaf.
     pub on_path: bool,
     /// Whether it stands at another place too, because two lines share its id.
@@ -198,7 +201,7 @@ impl SessionManager {
     /// The whole tree in pre-order: parents before children, siblings by time, roots in file order.
     pub fn tree(&self) -> Result<Vec<TreeNode>, SessionError> {
         let outline = &self.session.outline;
-        let labels = self.session.labels()?;
+        let (labels, archive) = (self.session.labels()?, self.session.archive()?);
         let on_path = self.on_path();
         let mut nodes = Vec::with_capacity(outline.n_entries());
         self.walk_tree(|node| {
@@ -207,6 +210,7 @@ impl SessionManager {
             nodes.push(TreeNode {
                 row: node.row,
                 label: label.cloned().map(Box::new),
+                is_archived: id.as_ref().is_some_and(|id| archive.has_branch(id)),
                 id,
                 depth: node.depth,
                 on_path: on_path[node.row.index()],
@@ -243,6 +247,11 @@ impl SessionManager {
     /// The labels of all entries.
     pub fn labels(&self) -> Result<&Labels, SessionError> {
         self.session.labels()
+    }
+
+    /// What is archived: the session, or branches of it.
+    pub fn archive(&self) -> Result<&Archive, SessionError> {
+        self.session.archive()
     }
 
     /// Every entry with a label, in the order of the entries in the file.

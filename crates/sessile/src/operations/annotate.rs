@@ -1,4 +1,4 @@
-//! Names, labels and places in the tree: what is undone by appending, or by moving the leaf back.
+//! Names, labels, marks of what is archived, and places in the tree: what is undone by appending, or by moving the leaf back.
 
 use std::path::{Path, PathBuf};
 
@@ -83,6 +83,63 @@ impl Sessions {
             let (session, after) = (manager.session_place(), after.clone());
             Ok((Step::Label { session, entry: entry.clone(), before, after }, is_change))
         })
+    }
+
+    /// Archives a session, or a branch of it that begins at an entry; or takes that back.
+    pub fn archive(
+        &self,
+        path: impl AsRef<Path>,
+        entry: Option<&EntryId>,
+        is_archived: bool,
+        dry_run: bool,
+    ) -> Result<Annotated, SessionError> {
+        self.annotate(path.as_ref(), OperationKind::Archive, None, dry_run, &|manager| {
+            let before = is_archived_in(manager, entry)?;
+            let is_change = before != is_archived;
+            if is_change {
+                manager.check_archivable(entry, is_archived)?;
+            } else if let Some(entry) = entry {
+                manager.require(entry)?;
+            }
+            let (session, entry) = (manager.session_place(), entry.cloned());
+            Ok((Step::Archive { session, entry, before, after: is_archived }, is_change))
+        })
+    }
+
+    /// Archives several sessions, or takes them out of the archive, as one operation.
+    ///
+    /// Returns the operation and how many sessions it changed; no operation if there was nothing to change.
+    pub fn archive_sessions(
+        &self,
+        paths: &[PathBuf],
+        is_archived: bool,
+    ) -> Result<(Option<String>, usize), SessionError> {
+        let mut changed = Vec::new();
+        for path in paths {
+            if self.archive(path, None, is_archived, true)?.is_change {
+                changed.push(path);
+            }
+        }
+        if changed.is_empty() {
+            return Ok((None, 0));
+        }
+        settle_dead(&self.world);
+        let recording = Recording::begin(&self.world, OperationKind::Archive, changed.len(), None)?;
+        for path in &changed {
+            let mut manager = self.open_existing(path)?;
+            manager.check_writable()?;
+            manager.recover()?;
+            manager.upgrade()?;
+            manager.in_turn(|manager| {
+                manager.check_archivable(None, is_archived)?;
+                let (session, before) = (manager.session_place(), is_archived_in(manager, None)?);
+                let step = Step::Archive { session, entry: None, before, after: is_archived };
+                recording.step(&step, || apply(manager, &step, None)).map(drop)
+            })?;
+        }
+        let operation = recording.id.clone();
+        recording.done();
+        Ok((Some(operation), changed.len()))
     }
 
     /// Moves the leaf of a session to an entry, or to before all entries, and remembers that.
@@ -173,6 +230,12 @@ impl SessionManager {
     }
 }
 
+/// Whether a session is archived, or its branch that begins at an entry.
+pub(super) fn is_archived_in(manager: &SessionManager, entry: Option<&EntryId>) -> Result<bool, SessionError> {
+    let archive = manager.archive()?;
+    Ok(entry.map_or_else(|| archive.is_archived(), |entry| archive.has_branch(entry)))
+}
+
 /// Does what a step says about one open session. Returns the entry that was appended for it.
 pub(super) fn apply(
     manager: &mut SessionManager,
@@ -182,6 +245,7 @@ pub(super) fn apply(
     match step {
         Step::Name { after, .. } => manager.append_session_info(after.as_deref().unwrap_or_default()).map(Some),
         Step::Label { entry, after, .. } => manager.append_label_change(entry, after.as_deref()).map(Some),
+        Step::Archive { entry, after, .. } => manager.append_mark(entry.as_ref(), *after).map(Some),
         Step::Leaf { after, .. } => match (summary, after) {
             (Some(summary), after) => manager.branch_with_summary(after.as_ref(), summary).map(Some),
             (None, Some(leaf)) => manager.branch(leaf).map(|()| None),

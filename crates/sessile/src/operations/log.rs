@@ -27,6 +27,8 @@ pub enum OperationKind {
     Name,
     /// An entry was labelled.
     Label,
+    /// A session or a branch of it was archived, or is no longer.
+    Archive,
     /// The leaf was moved.
     Branch,
     /// Sessions went to another working directory.
@@ -58,9 +60,10 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Name,
         Self::Label,
+        Self::Archive,
         Self::Branch,
         Self::Move,
         Self::Delete,
@@ -82,6 +85,7 @@ impl OperationKind {
         match self {
             Self::Name => "name",
             Self::Label => "label",
+            Self::Archive => "archive",
             Self::Branch => "branch",
             Self::Move => "move",
             Self::Delete => "delete",

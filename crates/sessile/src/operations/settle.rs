@@ -11,6 +11,7 @@ use sessile_core::json::{Json, Raw};
 use sessile_store::os::FileKind;
 use sessile_store::{HeldTurn, TrashPlace, are_one, create_directory, is_finished_copy, relocate};
 
+use super::annotate::is_archived_in;
 use super::delete::{PATIENCE, turn_at};
 use super::relocate::header_of;
 use super::reunite::append_missing;
@@ -25,6 +26,9 @@ pub(super) fn settle_step(world: &World, step: &Step) -> Result<bool, SessionErr
     match step {
         Step::Name { session, after, .. } => Ok(looked_at(world, session)?.session_name()? == *after),
         Step::Label { session, entry, after, .. } => Ok(looked_at(world, session)?.label(entry)? == *after),
+        Step::Archive { session, entry, after, .. } => {
+            Ok(is_archived_in(&looked_at(world, session)?, entry.as_ref())? == *after)
+        }
         Step::Leaf { session, before, .. } => Ok(looked_at(world, session)?.leaf_id() != *before),
         Step::Move { session, to, cwd_before, cwd_after, .. } => {
             settle_move(world, session, to, (cwd_before.as_ref(), cwd_after.as_ref()))

@@ -49,6 +49,17 @@ pub enum Step {
         /// The label after.
         after: Option<String>,
     },
+    /// It was archived, or a branch of it, or that was taken back.
+    Archive {
+        /// The session.
+        session: SessionPlace,
+        /// The entry at which the branch begins; none for the whole session.
+        entry: Option<EntryId>,
+        /// Whether it was archived before.
+        before: bool,
+        /// Whether it is archived after.
+        after: bool,
+    },
     /// The leaf moved.
     Leaf {
         /// The session.
@@ -123,6 +134,7 @@ impl Step {
             Self::Name { session, .. }
             | Self::Label { session, .. }
             | Self::Leaf { session, .. }
+            | Self::Archive { session, .. }
             | Self::Move { session, .. }
             | Self::Delete { session, .. }
             | Self::Restore { session, .. }
@@ -147,6 +159,10 @@ impl Step {
                 step.text("entryId", entry.as_text());
                 put_text(&mut step, "before", before.as_deref());
                 put_text(&mut step, "after", after.as_deref());
+            }
+            Self::Archive { entry, before, after, .. } => {
+                put_id(&mut step, "entryId", entry.as_ref());
+                step.bool("before", *before).bool("after", *after);
             }
             Self::Leaf { before, after, summary, .. } => {
                 put_id(&mut step, "before", before.as_ref());
@@ -193,6 +209,7 @@ impl Step {
         match self {
             Self::Name { .. } => "name",
             Self::Label { .. } => "label",
+            Self::Archive { .. } => "archive",
             Self::Leaf { .. } => "leaf",
             Self::Move { .. } => "move",
             Self::Delete { .. } => "delete",
@@ -216,6 +233,9 @@ impl Step {
         Some(match text("step")?.as_str() {
             "name" => Self::Name { session, before: text("before"), after: text("after") },
             "label" => Self::Label { session, entry: id("entryId")?, before: text("before"), after: text("after") },
+            "archive" => {
+                Self::Archive { session, entry: id("entryId"), before: is_set("before"), after: is_set("after") }
+            }
             "leaf" => Self::Leaf { session, before: id("before"), after: id("after"), summary: is_set("summary") },
             "move" => Self::Move {
                 session,
@@ -280,6 +300,8 @@ mod tests {
         for step in [
             Step::Name { session: session(), before: None, after: Some("x\n".to_owned()) },
             Step::Label { session: session(), entry: "e".into(), before: Some(String::new()), after: None },
+            Step::Archive { session: session(), entry: None, before: false, after: true },
+            Step::Archive { session: session(), entry: Some("e".into()), before: true, after: false },
             Step::Leaf { session: session(), before: None, after: Some("e".into()), summary: true },
             Step::Leaf { session: session(), before: Some("f".into()), after: None, summary: false },
             Step::Move {

@@ -8,13 +8,14 @@
 use std::path::Path;
 
 use sessile_core::EntryId;
+use sessile_core::archive::Mark;
 use sessile_core::head::Kind;
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_store::os::{FileKind, Os};
 use sessile_store::planted::{self, Bug};
 use sessile_store::{StoreError, TrashPlace, are_one, begins_with};
 
-use super::annotate::apply;
+use super::annotate::{apply, is_archived_in};
 use super::delete::{Deletion, delete_one, trash};
 use super::log::{Operation, OperationKind, OperationState, Recording, process_of, settle_dead, turn_at_all};
 use super::relocate::{header_of, move_one};
@@ -174,9 +175,10 @@ impl Sessions {
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<Option<Step>, SessionError> {
         match step {
-            Step::Name { session, .. } | Step::Label { session, .. } | Step::Leaf { session, .. } => {
-                inverse_annotation(&self.looked_at(session, changed)?, step, changed)
-            }
+            Step::Name { session, .. }
+            | Step::Label { session, .. }
+            | Step::Archive { session, .. }
+            | Step::Leaf { session, .. } => inverse_annotation(&self.looked_at(session, changed)?, step, changed),
             Step::Move { session, to, cwd_before, cwd_after, .. } => {
                 self.inverse_move(session, to, (cwd_before.as_ref(), cwd_after.as_ref()), changed)
             }
@@ -299,7 +301,10 @@ impl Sessions {
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<bool, SessionError> {
         match step {
-            Step::Name { session, .. } | Step::Label { session, .. } | Step::Leaf { session, .. } => {
+            Step::Name { session, .. }
+            | Step::Label { session, .. }
+            | Step::Archive { session, .. }
+            | Step::Leaf { session, .. } => {
                 let mut manager = self.open_existing(&session.path)?;
                 manager.upgrade()?;
                 manager.in_turn(|manager| {
@@ -381,20 +386,28 @@ fn reversed(step: &Step) -> Step {
     let mut step = step.clone();
     match &mut step {
         Step::Name { before, after, .. } | Step::Label { before, after, .. } => std::mem::swap(before, after),
+        Step::Archive { before, after, .. } => std::mem::swap(before, after),
         Step::Leaf { before, after, .. } => std::mem::swap(before, after),
         _ => {}
     }
     step
 }
 
-/// Whether a session has nothing but names from an offset on. What makes a session may name it afterwards.
+/// Whether a session has nothing but names and marks of what is archived from an offset on. What makes a session may
+/// name it afterwards, and a mark that was taken back is still there.
 fn has_only_names_from(session: &SessionManager, offset: u64) -> bool {
-    let outline = session.outline();
-    let is_name = |row| outline.span(row).offset < offset || outline.kind(row) == Kind::SessionInfo;
+    let (outline, id) = (session.outline(), session.session_id());
+    let is_mark = |row| session.entry_at(row).is_ok_and(|entry| Mark::of(entry.raw(), &id).is_some());
+    let is_name = |row| match outline.kind(row) {
+        _ if outline.span(row).offset < offset => true,
+        Kind::SessionInfo => true,
+        Kind::Custom => is_mark(row),
+        _ => false,
+    };
     outline.entries().all(is_name) && outline.unreadable().next().is_none()
 }
 
-/// What undoes a name, a label or a leaf move; none if it was never done, or was undone by hand.
+/// What undoes a name, a label, an archiving or a leaf move; none if it was never done, or was undone by hand.
 fn inverse_annotation(
     manager: &SessionManager,
     step: &Step,
@@ -414,6 +427,12 @@ fn inverse_annotation(
             let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
             let (before, after) = (after.clone(), before.clone());
             Ok(needed.then(|| Step::Label { session: session.clone(), entry: entry.clone(), before, after }))
+        }
+        Step::Archive { session, entry, before, after } => {
+            let now = is_archived_in(manager, entry.as_ref())?;
+            let step =
+                || Step::Archive { session: session.clone(), entry: entry.clone(), before: *after, after: *before };
+            Ok((now != *before).then(step))
         }
         Step::Leaf { session, before, after, summary } => {
             let now = manager.leaf_id();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sessile_core::EntryId;
 use sessile_core::search::filter::Filter;
 
+use crate::list::Archived;
 use sessile_core::cancel::Cancel;
 
 /// Which sessions are searched.
@@ -74,6 +75,8 @@ pub struct SearchOptions<'o> {
     pub session: Option<String>,
     /// Only sessions that this says yes to, by path and working directory: those of a repository, say.
     pub admits: Option<&'o Admits<'o>>,
+    /// What about sessions that are archived. Files that are given one by one are always searched.
+    pub archived: Archived,
     /// Only entries on one path; all branches otherwise.
     pub on_path: Option<OnPath>,
     /// Whether only the best entry of each session is wanted.
@@ -102,6 +105,7 @@ impl Default for SearchOptions<'_> {
             cwd: None,
             session: None,
             admits: None,
+            archived: Archived::Shown,
             on_path: None,
             per_session: false,
             excerpts: true,

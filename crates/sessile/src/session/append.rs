@@ -1,6 +1,7 @@
 //! Adding to a session: taking turns, writing, and taking in what was written.
 
 use sessile_core::EntryId;
+use sessile_core::archive::MOST_LINE;
 use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::json::{Json, Raw};
 use sessile_core::line::{Line, Span};
@@ -372,12 +373,25 @@ impl Session {
             offset += bytes.len() as u64 + 1;
             self.leaf = self.outline.leaf();
             self.arrived(world, |session| session.leaf_id().into_iter().collect(), true);
-            let is_label = self.leaf.is_some_and(|leaf| self.outline.kind(leaf) == Kind::Label);
-            if let Some(labels) = self.labels.get_mut().filter(|_| is_label)
-                && let Ok(entry) = Raw::parse(bytes)
-            {
-                labels.push(entry);
-            }
+            self.take_read(bytes);
+        }
+    }
+}
+
+impl Session {
+    /// Adds a line that was written to what was read of labels and marks, if that was read.
+    fn take_read(&mut self, line: &[u8]) {
+        let kind = self.leaf.map(|leaf| self.outline.kind(leaf));
+        if let Some(labels) = self.labels.get_mut().filter(|_| kind == Some(Kind::Label))
+            && let Ok(entry) = Raw::parse(line)
+        {
+            labels.push(entry);
+        }
+        if let Some(archive) = self.archive.get_mut().filter(|_| kind == Some(Kind::Custom))
+            && line.len() as u64 <= MOST_LINE
+            && let Ok(entry) = Raw::parse(line)
+        {
+            archive.push(entry, &self.header.id());
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What other programs did to the file: appended, cut, rewrote, replaced.
 
 use std::cmp::Ordering;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -70,7 +69,7 @@ impl Session {
             self.doubted = known;
         }
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
-        self.labels = OnceLock::new();
+        self.forget_read();
         if self.outline.n_entries() > n_known {
             self.arrived(world, |session| session.ids_from(n_known), false);
             self.foreign = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
@@ -87,7 +86,7 @@ impl Session {
         let leaf = self.leaf_id();
         self.use_outline(outline, lost)?;
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf)).or_else(|| self.outline.leaf());
-        self.labels = OnceLock::new();
+        self.forget_read();
         self.doubted = 0;
         self.is_stale = AtomicBool::new(false);
         self.notice(Event::FileChanged { change: FileChange::Rewritten });
@@ -150,7 +149,7 @@ impl Session {
         let known = self.use_outline(outline, lost)?;
         (self.is_void, self.doubted, self.is_stale) = (false, 0, AtomicBool::new(false));
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
-        self.labels = OnceLock::new();
+        self.forget_read();
         self.unsettled.clear();
         self.foreign = foreign.or(self.foreign.take());
         if let Some(change) = change {

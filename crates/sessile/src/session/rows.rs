@@ -1,5 +1,6 @@
 //! Values of rows that mostly lie close together, read many at a time.
 
+use memchr::memmem::Finder;
 use sessile_core::context::{ReadContext, stored_message};
 use sessile_core::json::{Json, Raw};
 use sessile_core::line::Span;
@@ -41,6 +42,11 @@ impl Rows<'_> {
         let mut copied = Vec::new();
         session.put_upgraded_line(row, self.line(row)?, &mut copied)?;
         Ok(copied)
+    }
+
+    /// Whether some bytes occur in the line of a row, which need not be taken apart for that.
+    pub(crate) fn has(&mut self, row: Row, bytes: &Finder<'_>) -> Result<bool, SessionError> {
+        Ok(bytes.find(self.line(row)?).is_some())
     }
 
     fn line(&mut self, row: Row) -> Result<&[u8], SessionError> {

@@ -22,11 +22,14 @@ pub(crate) enum Sort {
 
 /// What is wanted of a list.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is something that the user switches on and off")]
 pub(crate) struct View {
     pub(crate) query: String,
     pub(crate) sort: Sort,
     pub(crate) named: bool,
     pub(crate) hides_children: bool,
+    /// Whether archived sessions are listed, and no others.
+    pub(crate) shows_archived: bool,
     pub(crate) groups: bool,
     /// The ids of sessions that stand at the top.
     pub(crate) pins: HashSet<String>,
@@ -74,6 +77,7 @@ impl Row {
 pub(crate) fn arrange(sessions: &Sessions, list: &[SessionInfo], view: &View) -> Vec<Row> {
     let admitted: Vec<usize> = (0..list.len())
         .filter(|place| !view.named || list[*place].name.is_some())
+        .filter(|place| list[*place].is_archived == view.shows_archived)
         .filter(|place| !view.hides_children || list[*place].parent_session_path.is_none())
         .collect();
     let is_pinned = |place: &usize| view.pins.contains(&list[*place].id);

@@ -9,8 +9,8 @@ use sessile::text::excerpt::Excerpt;
 use sessile::text::pattern::Pattern;
 use sessile::text::query::Query;
 use sessile::{
-    Cancel, Deletion, ExportFormat, ExportOptions, ListOptions, SearchOptions, SearchScope, SessionError, SessionInfo,
-    SessionUser, Sessions, StoreEvent, Upkeep, WatchOptions,
+    Archived, Cancel, Deletion, ExportFormat, ExportOptions, ListOptions, SearchOptions, SearchScope, SessionError,
+    SessionInfo, SessionUser, Sessions, StoreEvent, Upkeep, WatchOptions,
 };
 use sessile_display::measure::counted;
 
@@ -44,6 +44,7 @@ pub(crate) enum PickerJob {
     Search {
         query: String,
         scope: Scope,
+        shows_archived: bool,
     },
     Preview {
         path: PathBuf,
@@ -62,6 +63,10 @@ pub(crate) enum PickerJob {
     Rename {
         path: PathBuf,
         name: String,
+    },
+    Archive {
+        paths: Vec<PathBuf>,
+        is_archived: bool,
     },
     Delete {
         paths: Vec<PathBuf>,
@@ -142,6 +147,7 @@ impl Job for PickerJob {
             Self::Users(_) => 9,
             Self::Pin { .. }
             | Self::Rename { .. }
+            | Self::Archive { .. }
             | Self::Delete { .. }
             | Self::Move { .. }
             | Self::Export { .. }
@@ -163,7 +169,7 @@ impl Job for PickerJob {
                 tell(PickerNews::Arranged { version, list, rows, problem });
                 Ok(())
             }
-            Self::Search { query, scope } => desk.search(query, scope, cancel, tell),
+            Self::Search { query, scope, shows_archived } => desk.search(query, (scope, shows_archived), cancel, tell),
             Self::Preview { path, list, width, now_ms } => {
                 let lines = preview(&desk.sessions, &path, &list, width, now_ms);
                 tell(PickerNews::Previewed { path, lines });
@@ -183,6 +189,7 @@ impl Job for PickerJob {
             }
             Self::Pin { id, is_pinned } => desk.sessions.pin(&id, is_pinned),
             Self::Rename { path, name } => desk.rename(&path, &name, tell),
+            Self::Archive { paths, is_archived } => desk.archive(&paths, is_archived, tell),
             Self::Delete { paths } => desk.delete(&paths, tell),
             Self::Move { paths, to } => desk.relocate(&paths, &to, tell),
             Self::Export { paths, to } => desk.export(&paths, &to, tell),
@@ -243,7 +250,7 @@ impl Desk {
     fn search(
         &self,
         query: String,
-        scope: Scope,
+        (scope, shows_archived): (Scope, bool),
         cancel: &Cancel,
         tell: &mut dyn FnMut(PickerNews),
     ) -> Result<(), SessionError> {
@@ -258,6 +265,7 @@ impl Desk {
                 Scope::Here => SearchScope::Cwd { cwd: self.cwd.clone(), dir },
                 Scope::All => SearchScope::All { dir },
             },
+            archived: if shows_archived { Archived::Only } else { Archived::Hidden },
             per_session: true,
             limit: MOST_HITS,
             upkeep: Upkeep::IfCheap,
@@ -285,6 +293,19 @@ impl Desk {
         let renamed = self.sessions.rename(path, Some(name), false)?;
         let words = format!("Renamed to {name}");
         tell(PickerNews::Changed { words, operation: renamed.operation, is_undo: false });
+        Ok(())
+    }
+
+    fn archive(
+        &self,
+        paths: &[PathBuf],
+        is_archived: bool,
+        tell: &mut dyn FnMut(PickerNews),
+    ) -> Result<(), SessionError> {
+        let (operation, n_sessions) = self.sessions.archive_sessions(paths, is_archived)?;
+        let what = if n_sessions == 1 { "Session".to_owned() } else { format!("{n_sessions} sessions") };
+        let words = format!("{what} {}", if is_archived { "archived" } else { "out of the archive" });
+        tell(PickerNews::Changed { words, operation, is_undo: false });
         Ok(())
     }
 

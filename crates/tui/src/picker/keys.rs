@@ -15,7 +15,7 @@ use crate::part::{Effect, Effects, Mouse, MouseAct};
 /// Whether an action changes something at once or asks a question that a single key answers. Such a key must not act
 /// while the user edits the query.
 fn changes_at_once(action: Action) -> bool {
-    matches!(action, Action::Delete | Action::DeleteNoninvasive | Action::Undo | Action::TogglePin)
+    matches!(action, Action::Delete | Action::DeleteNoninvasive | Action::Archive | Action::Undo | Action::TogglePin)
 }
 
 impl Picker {
@@ -147,6 +147,12 @@ impl Picker {
             }
             Action::ToggleNamed => self.toggle(|picker| &mut picker.named),
             Action::ToggleChildren => self.toggle(|picker| &mut picker.hides_children),
+            Action::ToggleArchived => {
+                self.shows_archived = !self.shows_archived;
+                self.marks.clear();
+                self.ask()
+            }
+            Action::Archive => self.archive(),
             Action::ToggleGroups => self.toggle(|picker| &mut picker.groups),
             Action::ToggleText => {
                 self.searches_text = !self.searches_text;
@@ -221,6 +227,17 @@ impl Picker {
             self.mode = Mode::Confirm(paths);
         }
         Vec::new()
+    }
+
+    /// Archives what is meant; if all of it is archived, takes it out of the archive.
+    fn archive(&mut self) -> Effects<Self> {
+        let paths = self.meant();
+        let is_archived = |path: &PathBuf| self.shown.iter().any(|it| it.path == *path && it.is_archived);
+        if paths.is_empty() {
+            return Vec::new();
+        }
+        let is_archived = !paths.iter().all(is_archived);
+        vec![Effect::Do(PickerJob::Archive { paths, is_archived })]
     }
 
     fn question(&mut self, what: Question) -> Effects<Self> {

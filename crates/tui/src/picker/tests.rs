@@ -48,6 +48,7 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
             id: path.replace('/', ""),
             cwd: (*cwd).to_owned(),
             name: name.map(|name| sessile::json::JsText::from(name).into_owned()),
+            is_archived: false,
             parent_session_path: parent.map(str::to_owned),
             created: None,
             modified: NOW_MS - age_ms,
@@ -92,6 +93,7 @@ fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
                 id: text("id").unwrap(),
                 cwd: text("cwd").unwrap(),
                 name: text("name").map(|name| own(Some(name))),
+                is_archived: false,
                 parent_session_path: text("parentSessionPath"),
                 created: None,
                 modified: NOW_MS - row["ageMs"].as_i64().unwrap(),
@@ -402,11 +404,45 @@ fn a_regular_expression_that_is_not_finished_ends_the_search_and_says_why() {
 }
 
 #[test]
+fn archived_sessions_are_folded_away_and_come_back() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.press("tab");
+    let (n_rows, first) = (driver.part.rows.len(), driver.part.chosen().unwrap().path.clone());
+    driver.press("alt+z");
+    assert!(driver.screen()[1].contains("Session archived · alt+u undo"), "{:#?}", driver.screen());
+    assert_eq!(driver.part.rows.len(), n_rows - 1);
+    assert_ne!(driver.part.chosen().unwrap().path, first);
+    let foot = |driver: &Driver<Picker>| driver.screen().last().unwrap().clone();
+    assert!(foot(&driver).contains("1 archived: shift+alt+z"), "{}", foot(&driver));
+    driver.press("shift+alt+z");
+    assert_eq!((driver.part.rows.len(), &driver.part.chosen().unwrap().path), (1, &first));
+    assert!(driver.screen()[0].contains("archived") && !foot(&driver).contains("archived"), "{:#?}", driver.screen());
+    // Here the key brings it back.
+    driver.press("alt+z");
+    assert!(driver.screen().join("\n").contains("No archived sessions. shift+alt+z shows the others."));
+    driver.press("alt+u shift+alt+z");
+    assert_eq!(driver.part.rows.len(), n_rows - 1, "undoing that archives it again");
+    // What is found leaves it out, and several are one change.
+    driver.press("shift+alt+z alt+z shift+alt+z");
+    assert_eq!(driver.part.rows.len(), n_rows);
+    driver.press("alt+a alt+z");
+    assert!(driver.screen()[1].contains(&format!("{n_rows} sessions archived")), "{:#?}", driver.screen());
+    assert!(driver.screen().join("\n").contains("All sessions are archived. shift+alt+z shows them."));
+    driver.press("harmonic");
+    assert!(driver.part.rows.is_empty());
+    driver.press("escape shift+alt+z harmonic");
+    assert!(!driver.part.rows.is_empty());
+    driver.press("escape shift+alt+z alt+u");
+    assert_eq!(driver.part.rows.len(), n_rows, "one undo brings all of them back");
+}
+
+#[test]
 fn what_changes_something_is_not_done_while_a_query_is_edited() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("down ctrl+r ctrl+u another_name enter alt+home");
-    for key in ["ctrl+d", "alt+u", "alt+i", "ctrl+backspace"] {
+    for key in ["ctrl+d", "alt+u", "alt+i", "alt+z", "ctrl+backspace"] {
         driver.press("escape tide");
         assert!(driver.part.is_editing);
         driver.press(key);

@@ -138,6 +138,7 @@ impl Picker {
             Sort::Relevance => "relevance",
         };
         let mut flags = Vec::new();
+        flags.extend(self.shows_archived.then_some("archived"));
         flags.extend(self.named.then_some("named"));
         flags.extend(self.hides_children.then_some("no forks"));
         flags.extend(self.groups.then_some("by repository"));
@@ -192,6 +193,7 @@ impl Picker {
         let second = told(&[
             (Action::Rename, "rename"),
             (Action::Delete, "delete"),
+            (Action::Archive, "archive"),
             (Action::OpenTrash, "trash"),
             (Action::ToggleNamed, "named"),
             (Action::TogglePath, "paths"),
@@ -240,6 +242,14 @@ impl Picker {
         }
         let (all, named) = (key(Action::ToggleScope), key(Action::ToggleNamed));
         let what = if self.query.is_empty() { "" } else { " like that" };
+        let archived = key(Action::ToggleArchived);
+        if self.shows_archived {
+            let place = if self.scope == Scope::Here { " here" } else { "" };
+            return format!("  No archived sessions{what}{place}. {archived} shows the others.");
+        }
+        if self.query.is_empty() && !self.named && self.n_archived > 0 {
+            return format!("  All sessions are archived. {archived} shows them.");
+        }
         match (self.named, self.scope) {
             (true, Scope::Here) => {
                 format!("  No named sessions{what} here. {named} shows all names, {all} all folders.")
@@ -316,6 +326,10 @@ impl Picker {
         }
         if self.is_searching {
             words.push_str("  searching what was said …");
+        }
+        if self.n_archived > 0 {
+            let key = self.keymap.hint(Action::ToggleArchived);
+            words = format!("{words}  {} archived: {key}", self.n_archived);
         }
         if !self.marks.is_empty() {
             words = format!("{words}  {} marked", self.marks.len());

@@ -52,6 +52,14 @@ impl Desk {
         Ok(TreeNews::Changed { words, operation: done.operation, editor_text: None })
     }
 
+    pub(super) fn archive(&self, row: Row) -> Result<TreeNews, SessionError> {
+        let id = self.id(row)?;
+        let is_archived = self.with(|session| Ok(session.archive()?.has_branch(&id)))?;
+        let done = self.sessions.archive(&self.path, Some(&id), !is_archived, false)?;
+        let words = if is_archived { "The branch is out of the archive" } else { "The branch is archived" };
+        Ok(TreeNews::Changed { words: words.to_owned(), operation: done.operation, editor_text: None })
+    }
+
     pub(super) fn navigate(
         &self,
         row: Row,

@@ -1,9 +1,10 @@
 //! The session behind the tree, and what is looked up in it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sessile::archive::fold_away;
 use sessile::compaction::{BranchSummarySettings, Extractive, Summarizer};
 use sessile::compare::{Comparison, Piece, Side};
 use sessile::entry::{Entry, Payload};
@@ -101,6 +102,15 @@ impl Desk {
     }
 }
 
+/// The rows of a tree.
+pub(super) struct LaidOut {
+    pub(super) drawing: Drawing,
+    /// The row to stand on.
+    pub(super) selected: Option<usize>,
+    /// The places at which archived branches begin that are folded away, with the number of entries in each.
+    pub(super) archived: HashMap<usize, usize>,
+}
+
 /// How many lines of an entry stand beside the tree; the reader has them all.
 const MOST_CONTENT: usize = 2_000;
 
@@ -130,11 +140,10 @@ impl Desk {
         &self,
         model: &Model,
         survey: Option<&Survey>,
-        filter: Filter,
-        query: &str,
+        (filter, shows_archived, query): (Filter, bool, &str),
         follow: Option<Row>,
         cancel: &Cancel,
-    ) -> Result<(Drawing, Option<usize>), SessionError> {
+    ) -> Result<LaidOut, SessionError> {
         let mut shown = model.admitted(filter, survey);
         let wanted = Wanted::new(query);
         if !wanted.is_anything() {
@@ -153,9 +162,10 @@ impl Desk {
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
+        let archived = if shows_archived { HashMap::new() } else { fold_away(model.archived_places(), &mut shown) };
         let drawing = Drawing::new(&model.places(&shown));
         let selected = self.with(|session| Ok(nearest(session, model, &drawing, follow)))?;
-        Ok((drawing, selected))
+        Ok(LaidOut { drawing, selected, archived })
     }
 
     pub(super) fn words(

@@ -1,5 +1,6 @@
 //! What the tree has done on other threads.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ pub(crate) enum TreeJob {
         model: Arc<Model>,
         survey: Option<Arc<Survey>>,
         filter: Filter,
+        shows_archived: bool,
         query: String,
         follow: Option<Row>,
         version: u64,
@@ -52,6 +54,8 @@ pub(crate) enum TreeJob {
         row: Row,
         label: String,
     },
+    /// Archives the branch that begins at a row, or takes it out of the archive.
+    Archive(Row),
     Navigate {
         row: Row,
         going: Going,
@@ -110,6 +114,8 @@ pub(crate) enum TreeNews {
     LaidOut {
         drawing: Arc<Drawing>,
         selected: Option<usize>,
+        /// The places at which archived branches begin that are folded away, with the number of entries in each.
+        archived: HashMap<usize, usize>,
         version: u64,
     },
     /// The rows could not be made.
@@ -183,7 +189,7 @@ impl Job for TreeJob {
             Self::Find { .. } => 10,
             Self::Pictures(_) => 11,
             Self::Ask => 12,
-            Self::Relabel { .. } | Self::Fork { .. } | Self::Undo(_) => CHANGES,
+            Self::Relabel { .. } | Self::Archive(_) | Self::Fork { .. } | Self::Undo(_) => CHANGES,
         }
     }
 
@@ -203,9 +209,13 @@ impl Job for TreeJob {
             Self::Survey { model, generation } => desk.survey(&model, cancel).map(|survey| {
                 tell(TreeNews::Surveyed { survey: Arc::new(survey), generation });
             }),
-            Self::Layout { model, survey, filter, query, follow, version } => desk
-                .layout(&model, survey.as_deref(), filter, &query, follow, cancel)
-                .map(|(drawing, selected)| tell(TreeNews::LaidOut { drawing: Arc::new(drawing), selected, version })),
+            Self::Layout { model, survey, filter, shows_archived, query, follow, version } => {
+                let shown = (filter, shows_archived, query.as_str());
+                desk.layout(&model, survey.as_deref(), shown, follow, cancel).map(|it| {
+                    let (drawing, selected, archived) = (Arc::new(it.drawing), it.selected, it.archived);
+                    tell(TreeNews::LaidOut { drawing, selected, archived, version });
+                })
+            }
             Self::Words { rows, survey, generation } => {
                 desk.words(&rows, survey.as_deref()).map(|words| tell(TreeNews::Words { words, generation }))
             }
@@ -218,6 +228,7 @@ impl Job for TreeJob {
             Self::Cost(row) => desk.cost(row, cancel).map(|words| tell(TreeNews::Cost { row, words })),
             Self::Compare { one, other, width } => desk.compare(one, other, width, cancel).map(&mut *tell),
             Self::Relabel { row, label } => desk.relabel(row, &label).map(&mut *tell),
+            Self::Archive(row) => desk.archive(row).map(&mut *tell),
             Self::Navigate { row, going } => desk.navigate(row, &going, cancel, tell),
             Self::Find { model, drawing, query, from, is_down, version } => desk
                 .find((&model, &drawing), (&query, from), is_down, cancel)

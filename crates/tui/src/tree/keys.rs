@@ -17,7 +17,7 @@ use crate::status::{NO_PICTURES, Status};
 
 /// Whether an action changes something on disk at once. Such a key must not act while the user edits the query.
 fn changes_at_once(action: Action) -> bool {
-    matches!(action, Action::ForkHere | Action::CloneHere | Action::Undo)
+    matches!(action, Action::ForkHere | Action::CloneHere | Action::ArchiveBranch | Action::Undo)
 }
 
 impl Tree {
@@ -222,6 +222,8 @@ impl Tree {
                 }
                 Vec::new()
             }
+            Action::ArchiveBranch => self.of_chosen(TreeJob::Archive),
+            Action::ShowArchived => self.toggle_archived(),
             Action::ToggleLabelTime => {
                 self.shows_label_time = !self.shows_label_time;
                 Vec::new()
@@ -256,6 +258,12 @@ impl Tree {
             Action::Suspend => vec![Effect::Suspend],
             _ => Vec::new(),
         }
+    }
+
+    fn toggle_archived(&mut self) -> Effects<Self> {
+        self.shows_archived = !self.shows_archived;
+        self.remember_folds();
+        self.lay_out()
     }
 
     fn of_chosen(&self, job: impl FnOnce(Row) -> TreeJob) -> Effects<Self> {
@@ -356,6 +364,9 @@ impl Tree {
         let mut at = self.selected;
         if at >= self.drawing.len() {
             return Vec::new();
+        }
+        if self.archived.contains_key(&self.drawing.place(at)) {
+            return self.toggle_archived();
         }
         if self.folds.is_folded(at) {
             self.folds.toggle(at, &self.drawing);

@@ -42,6 +42,8 @@ struct Marks {
     is_labelled: bool,
     /// Whether a compaction keeps what begins here.
     is_kept_from: bool,
+    /// Whether an archived branch begins here.
+    is_archived: bool,
 }
 
 impl Model {
@@ -67,6 +69,8 @@ impl Model {
         model.n_compactions = compactions.len();
         let kept: HashSet<Row> =
             compactions.into_iter().filter_map(|it| outline.find(&it.first_kept_entry_id?)).collect();
+        let archived: HashSet<Row> =
+            session.archive()?.branches().into_iter().filter_map(|id| outline.find(id)).collect();
         session.walk_tree(|node| {
             let row = node.row;
             model.rows.push(row);
@@ -79,6 +83,7 @@ impl Model {
                 is_repeated: node.repeated,
                 is_labelled: false,
                 is_kept_from,
+                is_archived: archived.contains(&row),
             });
         })?;
         model.take_labels(session, environment)?;
@@ -122,6 +127,17 @@ impl Model {
 
     pub(crate) fn is_kept_from(&self, place: usize) -> bool {
         self.marks[place].is_kept_from
+    }
+
+    pub(crate) fn is_archived(&self, place: usize) -> bool {
+        self.marks[place].is_archived
+    }
+
+    /// For each place its depth, and whether a branch begins there that archiving folds away: not one that the session
+    /// stands in.
+    pub(crate) fn archived_places(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+        let marks = self.marks.iter().map(|marks| marks.is_archived && !marks.on_path);
+        self.depths.iter().map(|depth| *depth as usize).zip(marks)
     }
 
     /// Whether going there takes a message back, so that one stands before it.

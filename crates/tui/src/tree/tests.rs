@@ -156,6 +156,49 @@ fn labels_are_set_jumped_to_and_undone() {
 }
 
 #[test]
+fn a_branch_is_archived_seen_and_brought_back() {
+    let store = Store::new();
+    let mut driver = tree_of(&store.sessions, &store.path, false);
+    driver.resize(100, 40).press("ctrl+u alt+end");
+    let seen = |driver: &Driver<Tree>| rows(&driver.screen()).join("\n");
+    let whole = seen(&driver);
+    assert!(whole.contains("› └─ user: Makes sense."), "{whole}");
+    driver.press("alt+z");
+    assert!(seen(&driver).contains("› └─ [archived, 1 entry] user: Makes sense."), "{}", seen(&driver));
+    driver.press("ctrl+u");
+    let folded = seen(&driver);
+    let row = folded.lines().find(|row| row.contains("[archived, ")).unwrap().to_owned();
+    assert!(row.starts_with('›') && row.contains("entries] user: Makes sense."), "{folded}");
+    // It can be seen without being brought back: by the key for that, or by unfolding it.
+    for key in ["shift+alt+z", "ctrl+right"] {
+        driver.press(key);
+        assert!(seen(&driver).lines().count() > folded.lines().count(), "{key}: {}", seen(&driver));
+        assert!(seen(&driver).contains("[archived] user: Makes sense.") && seen(&driver).contains("[+archived]"));
+        driver.press("shift+alt+z");
+        assert_eq!(seen(&driver), folded);
+    }
+    // A search finds what is inside, and says how much of it there is.
+    driver.press("alt+u");
+    assert!(!seen(&driver).contains("archived"), "{}", seen(&driver));
+    driver.press("ctrl+u alt+end alt+z alt+z");
+    assert_eq!(seen(&driver), whole);
+    let archive = store.sessions.open(&store.path, None, None).unwrap();
+    assert!(archive.archive().unwrap().branches().is_empty());
+}
+
+#[test]
+fn the_branch_that_the_session_stands_in_is_not_archived() {
+    let store = Store::new();
+    let mut driver = tree_of(&store.sessions, &store.path, false);
+    driver.resize(120, 40).press("alt+z");
+    let screen = driver.screen().join("\n");
+    assert!(screen.contains("is on the way to where the session stands"), "{screen}");
+    // Nor is anything archived while a query is typed.
+    driver.press("alt+end tests alt+z");
+    assert!(driver.screen()[1].contains("Editing the query"), "{:#?}", driver.screen());
+}
+
+#[test]
 fn one_goes_on_elsewhere_and_comes_back() {
     let store = Store::new();
     let mut driver = store.tree();
@@ -284,7 +327,12 @@ fn stale_news_change_nothing() {
     let mut driver = store.tree();
     let before = driver.screen();
     driver.happen(Event::News(TreeNews::Words { words: Vec::new(), generation: 99 }));
-    driver.happen(Event::News(TreeNews::LaidOut { drawing: Arc::default(), selected: None, version: 0 }));
+    driver.happen(Event::News(TreeNews::LaidOut {
+        drawing: Arc::default(),
+        selected: None,
+        archived: std::collections::HashMap::new(),
+        version: 0,
+    }));
     assert_eq!(driver.screen(), before);
 }
 

@@ -4,7 +4,7 @@ use ratatui_core::layout::Rect;
 use sessile::date::to_iso;
 use sessile::tree::Filter;
 use sessile_display::drawing::{Fold, LEVEL};
-use sessile_display::measure::{number_words, short_time};
+use sessile_display::measure::{counted, number_words, short_time};
 
 use super::{CHOICES, Mode, Tree};
 use crate::keymap::Action;
@@ -167,6 +167,7 @@ impl Tree {
             (Action::CloneHere, "clone"),
             (Action::NextBranch, "next branches"),
             (Action::Compare, "compare"),
+            (Action::ArchiveBranch, "archive"),
             (Action::ToggleCost, "cost"),
             (Action::Undo, "undo"),
         ];
@@ -222,6 +223,11 @@ impl Tree {
         if model.is_on_path(place) {
             line.push(Ink::ACCENT, "• ");
         }
+        if let Some(n_entries) = self.archived.get(&place) {
+            line.push(Ink::DIM, &format!("[archived, {}] ", counted(*n_entries, "entry", "entries")));
+        } else if model.is_archived(place) {
+            line.push(Ink::DIM, "[archived] ");
+        }
         if let Some(label) = model.label(place) {
             line.push(Ink::NAMED, &format!("[{}] ", label.label));
             if let Some(time) = label.time.filter(|_| self.shows_label_time) {
@@ -260,6 +266,9 @@ impl Tree {
         });
         if self.shows_label_time {
             words.push_str(" [+label time]");
+        }
+        if self.shows_archived {
+            words.push_str(" [+archived]");
         }
         if self.is_laying_out {
             words.push_str(if self.query.is_empty() { "  reading …" } else { "  searching …" });

@@ -1,0 +1,81 @@
+//! `sessile archive`
+
+use clap::Args;
+use sessile::{Annotated, Step};
+
+use crate::Exit;
+use crate::args::SessionArg;
+use crate::data::write_value;
+use crate::failure::Failure;
+use crate::screen::{Line, Screen};
+use crate::surroundings::Surroundings;
+
+/// Archive a session or one of its branches: fold it away without deleting anything
+///
+/// Lists, searches, pickers and completions leave out archived sessions; `list --archived` and `search --archived` show
+/// them. With ENTRY, the entry and everything below it is archived: trees show the branch as one line, and
+/// `tree --archived` shows it in full. A branch that leads to where the session stands is not archived. An id, a path, a
+/// name or @N still finds an archived session. `@latest` and `--continue` mean the same sessions as in pi; the mark is a
+/// write, so `--continue` may mean a session that was just archived.
+///
+/// A mark is appended to the session as a custom entry, which pi keeps and does not show to the model, so pi goes on
+/// where it was. `--clear` or `sessile undo` takes it back. A fork of an archived session is not archived.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile archive @2
+  $ sessile archive @2 --clear
+  $ sessile archive @1 2ce63e94
+  $ sessile list --archived")]
+pub(crate) struct ArchiveArgs {
+    #[command(flatten)]
+    session: SessionArg,
+
+    /// The entry at which the branch begins; without one, the whole session is archived
+    #[arg(value_name = "ENTRY")]
+    entry: Option<String>,
+
+    /// Take it out of the archive
+    #[arg(long)]
+    clear: bool,
+
+    /// Say what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON: {dryRun?, changed, change, entryId?, operation?, original?}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &ArchiveArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
+    let path = surroundings.find(&session)?;
+    let session = surroundings.open(&session, err)?;
+    let entry = entry.map(|entry| session.find_shown_entry(&entry)).transpose()?;
+    drop(session);
+    let done = surroundings.sessions.archive(path, entry.as_ref(), !args.clear, args.dry_run)?;
+    surroundings.tell_upgrade(done.original.as_deref(), err)?;
+    if args.json {
+        write_value(out.data(), &done.to_json(args.dry_run))?;
+    } else {
+        out.print_whole(&Line::new().text(&words(&done, args.dry_run)))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn words(done: &Annotated, dry_run: bool) -> String {
+    let Step::Archive { entry, after, .. } = &done.step else { return String::new() };
+    let what = entry.as_ref().map_or_else(|| "the session".to_owned(), |entry| format!("the branch at {entry}"));
+    let is = if dry_run { "would be" } else { "is" };
+    match (done.is_change, after) {
+        (false, true) => format!("{what} is archived already"),
+        (false, false) => format!("{what} is not archived"),
+        (true, true) => format!("{what} {is} archived"),
+        (true, false) => format!("{what} {is} out of the archive"),
+    }
+}

@@ -1,0 +1,304 @@
+//! What is archived: a whole session, or branches of it.
+//!
+//! A mark is a `custom` entry, pi's type for data of extensions, so pi keeps it and shows it to no model. The last mark
+//! of a target counts, on whichever branch it is. The mark of a whole session names the session, because a fork copies
+//! entries: a fork of an archived session is not archived itself.
+
+use std::collections::HashMap;
+
+use crate::id::EntryId;
+use crate::json::{Json, ObjectWriter, Raw};
+
+/// The `customType` of a mark. It is spelled without escapes, so that lines without it need not be taken apart.
+pub const CUSTOM_TYPE: &str = "sessile.archive";
+
+/// The longest line that can be a mark. Longer entries of extensions need not be read to look for marks.
+pub const MOST_LINE: u64 = 8 << 10;
+
+/// The longest id of an entry, in bytes, with which a mark is sure to fit in [`MOST_LINE`].
+pub const MOST_ID: usize = 512;
+
+/// What a mark is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// The whole session.
+    Session,
+    /// An entry and everything below it.
+    Branch(EntryId),
+}
+
+/// An entry that archives something, or takes it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Whether the target is archived from here on.
+    pub is_archived: bool,
+    /// What is archived or no longer archived.
+    pub target: Target,
+}
+
+impl Mark {
+    /// The mark that an entry is; none if the entry is something else or marks another session.
+    pub fn of(entry: Raw<'_>, session_id: &str) -> Option<Self> {
+        entry.get("type").and_then(Raw::as_text).filter(|kind| *kind == "custom")?;
+        Self::read(entry.get("customType"), entry.get("data"), session_id)
+    }
+
+    /// The same from the members of a `custom` entry.
+    pub(crate) fn read(custom_type: Option<Raw<'_>>, data: Option<Raw<'_>>, session_id: &str) -> Option<Self> {
+        custom_type.and_then(plain).filter(|name| *name == CUSTOM_TYPE.as_bytes())?;
+        let data = data?;
+        let is_archived = data.get("archived")?.as_bool()?;
+        let target = match (data.get("entryId"), data.get("sessionId")) {
+            (Some(id), _) => Target::Branch(EntryId::from(id.as_text()?)),
+            (None, Some(id)) if id.as_text()? != session_id => return None,
+            (None, _) => Target::Session,
+        };
+        Some(Self { is_archived, target })
+    }
+
+    /// The data of the entry that makes this mark in a session.
+    pub fn to_data(&self, session_id: &str) -> Json {
+        let mut data = ObjectWriter::new();
+        data.bool("archived", self.is_archived);
+        match &self.target {
+            Target::Session => data.string("sessionId", session_id),
+            Target::Branch(id) => data.text("entryId", id.as_text()),
+        };
+        data.finish()
+    }
+}
+
+/// The text of a string that is spelled without escapes.
+fn plain(value: Raw<'_>) -> Option<&[u8]> {
+    value.as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\"").filter(|text| !text.contains(&b'\\'))
+}
+
+/// What is archived in one session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Archive {
+    is_archived: bool,
+    /// The entries at which archived branches begin, and which mark came first.
+    branches: HashMap<EntryId, u64>,
+    n_marks: u64,
+}
+
+impl Archive {
+    /// Takes the next `custom` entry of the file. Entries that are not marks change nothing.
+    pub fn push(&mut self, entry: Raw<'_>, session_id: &str) {
+        let Some(mark) = Mark::of(entry, session_id) else { return };
+        self.n_marks += 1;
+        match mark.target {
+            Target::Session => self.is_archived = mark.is_archived,
+            Target::Branch(id) if mark.is_archived => drop(self.branches.entry(id).or_insert(self.n_marks)),
+            Target::Branch(id) => drop(self.branches.remove(&id)),
+        }
+    }
+
+    /// Whether the whole session is archived.
+    pub fn is_archived(&self) -> bool {
+        self.is_archived
+    }
+
+    /// Whether an archived branch begins at an entry.
+    pub fn has_branch(&self, root: &EntryId) -> bool {
+        !self.branches.is_empty() && self.branches.contains_key(root)
+    }
+
+    /// Whether a target is archived.
+    pub fn has(&self, target: &Target) -> bool {
+        match target {
+            Target::Session => self.is_archived,
+            Target::Branch(root) => self.has_branch(root),
+        }
+    }
+
+    /// The entries at which archived branches begin, in the order in which they were archived.
+    pub fn branches(&self) -> Vec<&EntryId> {
+        let mut branches: Vec<_> = self.branches.iter().collect();
+        branches.sort_by_key(|(_, place)| **place);
+        branches.into_iter().map(|(id, _)| id).collect()
+    }
+}
+
+/// What archiving does to one place of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Folding {
+    /// Nothing.
+    Open,
+    /// An archived branch begins here. It has this many places, this one among them.
+    Root(usize),
+    /// The place is below the beginning of an archived branch.
+    Inside,
+}
+
+/// What archiving does to the places of a tree: for each, in pre-order, its depth and whether an archived branch begins
+/// there.
+pub fn folding(places: impl IntoIterator<Item = (usize, bool)>) -> Vec<Folding> {
+    let mut foldings = Vec::new();
+    // The outermost archived branch that is open, and its depth.
+    let mut open: Option<(usize, usize)> = None;
+    for (place, (depth, is_root)) in places.into_iter().enumerate() {
+        open = open.filter(|(_, above)| depth > *above);
+        match open {
+            Some((root, _)) => {
+                foldings[root] = Folding::Root(place - root + 1);
+                foldings.push(Folding::Inside);
+            }
+            None if is_root => {
+                open = Some((place, depth));
+                foldings.push(Folding::Root(1));
+            }
+            None => foldings.push(Folding::Open),
+        }
+    }
+    foldings
+}
+
+/// Leaves of each archived branch only its beginning, among the places of a tree that are shown.
+///
+/// The places are those of [`folding`]. Returns for each beginning how many places of the branch were shown. The
+/// beginning is shown if any was.
+pub fn fold_away(places: impl IntoIterator<Item = (usize, bool)>, is_shown: &mut [bool]) -> HashMap<usize, usize> {
+    let mut n_folded = HashMap::new();
+    for (place, folding) in folding(places).into_iter().enumerate() {
+        let Folding::Root(n_places) = folding else { continue };
+        let Some(branch) = is_shown.get_mut(place..place + n_places) else { continue };
+        let n_shown = branch.iter().filter(|is_shown| **is_shown).count();
+        branch.fill(false);
+        branch[0] = n_shown > 0;
+        n_folded.insert(place, n_shown);
+    }
+    n_folded
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn archive(entries: &[&str]) -> Archive {
+        let mut archive = Archive::default();
+        for entry in entries {
+            archive.push(Raw::parse(entry.as_bytes()).unwrap(), "s");
+        }
+        archive
+    }
+
+    fn mark(data: &str) -> String {
+        format!(r#"{{"type":"custom","customType":"sessile.archive","data":{data},"id":"x"}}"#)
+    }
+
+    #[test]
+    fn the_last_mark_of_a_target_counts() {
+        let marks = [
+            r#"{"archived":true,"entryId":"b"}"#,
+            r#"{"archived":true}"#,
+            r#"{"archived":true,"entryId":"a"}"#,
+            r#"{"archived":true,"entryId":"b"}"#,
+            r#"{"archived":true,"entryId":"c"}"#,
+            r#"{"archived":false,"entryId":"c"}"#,
+        ]
+        .map(mark);
+        let found = archive(&marks.each_ref().map(String::as_str));
+        assert!(found.is_archived());
+        assert_eq!(found.branches(), [&EntryId::from("b"), &EntryId::from("a")]);
+        assert!(found.has_branch(&"a".into()) && !found.has_branch(&"c".into()));
+        assert!(found.has(&Target::Session) && found.has(&Target::Branch("b".into())));
+        let taken_back = mark(r#"{"archived":false,"sessionId":"s"}"#);
+        assert!(!archive(&[&marks[1], &taken_back]).is_archived());
+    }
+
+    #[test]
+    fn what_is_not_a_mark_changes_nothing() {
+        for data in [
+            "null",
+            "true",
+            "{}",
+            r#"{"archived":1}"#,
+            r#"{"archived":"true"}"#,
+            r#"{"archived":true,"entryId":null}"#,
+            r#"{"archived":true,"entryId":7}"#,
+            r#"{"archived":true,"sessionId":"other"}"#,
+            r#"{"archived":true,"sessionId":null}"#,
+        ] {
+            assert_eq!(archive(&[&mark(data)]), Archive::default(), "{data}");
+        }
+        for entry in [
+            r#"{"type":"custom","customType":"sessile.archive"}"#,
+            r#"{"type":"custom","customType":"other","data":{"archived":true}}"#,
+            r#"{"type":"custom_message","customType":"sessile.archive","data":{"archived":true}}"#,
+            r#"{"customType":"sessile.archive","data":{"archived":true}}"#,
+            r#"{"type":"custom","customType":"s\u0065ssile.archive","data":{"archived":true}}"#,
+            "[]",
+            "7",
+        ] {
+            assert_eq!(archive(&[entry]), Archive::default(), "{entry}");
+        }
+    }
+
+    #[test]
+    fn data_is_read_as_it_was_written() {
+        let long = "\u{1}".repeat(MOST_ID);
+        for target in [Target::Session, Target::Branch("a\u{1b}\"".into()), Target::Branch(long.as_str().into())] {
+            for is_archived in [true, false] {
+                let made = Mark { is_archived, target: target.clone() };
+                let entry = format!(
+                    r#"{{"type":"custom","customType":"{CUSTOM_TYPE}","data":{},"id":"00000000","parentId":{},"timestamp":"2025-01-01T00:00:00.000Z"}}"#,
+                    made.to_data("s").to_text(),
+                    Json::string(&long).to_text()
+                );
+                assert!(entry.len() as u64 <= MOST_LINE, "{}", entry.len());
+                assert_eq!(Mark::of(Raw::parse(entry.as_bytes()).unwrap(), "s"), Some(made));
+            }
+        }
+    }
+
+    #[test]
+    fn a_branch_is_folded_as_a_whole() {
+        use Folding::{Inside, Open, Root};
+        let places = [(0, false), (1, true), (2, false), (3, true), (1, false), (2, true), (0, true)];
+        assert_eq!(folding(places), [Open, Root(3), Inside, Inside, Open, Root(1), Root(1)]);
+        assert_eq!(folding([]), []);
+        let deep = folding((0..1_000_000).map(|depth| (depth, depth == 10)));
+        assert_eq!((deep[10], deep[999_999]), (Root(999_990), Inside));
+    }
+
+    #[test]
+    fn of_a_folded_branch_its_beginning_is_shown() {
+        let places = [(0, false), (1, true), (2, false), (2, false), (1, true), (2, false)];
+        let mut is_shown = [true, false, true, true, false, false];
+        let n_folded = fold_away(places, &mut is_shown);
+        assert_eq!(is_shown, [true, true, false, false, false, false]);
+        assert_eq!((n_folded.len(), n_folded[&1], n_folded[&4]), (2, 2, 0));
+    }
+
+    /// The simple twin of [`folding`]: climbs from each place.
+    fn folding_simple(places: &[(usize, bool)]) -> Vec<Folding> {
+        let parent = |place: usize| (0..place).rev().find(|above| places[*above].0 < places[place].0);
+        let climb = |place: usize| std::iter::successors(Some(place), |place| parent(*place));
+        let outermost = |place: usize| climb(place).filter(|above| places[*above].1).last();
+        let roots: Vec<Option<usize>> = (0..places.len()).map(outermost).collect();
+        let fold = |(place, root): (usize, &Option<usize>)| match root {
+            None => Folding::Open,
+            Some(root) if *root == place => Folding::Root(roots.iter().filter(|other| **other == Some(place)).count()),
+            Some(_) => Folding::Inside,
+        };
+        roots.iter().enumerate().map(fold).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_to_fold_agree(steps in proptest::collection::vec((0usize..6, any::<bool>()), 0..40)) {
+            // In pre-order a place is at most one level below the one before it.
+            let mut below = 0;
+            let place = |(depth, is_root): &(usize, bool)| {
+                let depth = (*depth).min(below);
+                below = depth + 1;
+                (depth, *is_root)
+            };
+            let places: Vec<(usize, bool)> = steps.iter().map(place).collect();
+            prop_assert_eq!(folding(places.iter().copied()), folding_simple(&places));
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Archived sessions and branches: the last mark counts, nothing else changes, and what was archived comes back.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sessile::archive::{CUSTOM_TYPE, MOST_ID};
+use sessile::json::Json;
+use sessile::os::{Mode, Os};
+use sessile::text::query::Query;
+use sessile::{
+    Archived, EntryId, ForkPosition, ListOptions, OperationKind, SearchOptions, SearchScope, Selection, SessionError,
+    Sessions, draft,
+};
+use sessile_testkit::Replay;
+use sessile_testkit::sim::{Errno, SimOs, Tear};
+
+const STORE: &str = "/home/u/.pi/agent/sessions/--proj--";
+const NOW: i64 = 1_763_164_800_000;
+
+fn place(name: &str) -> PathBuf {
+    Path::new(STORE).join(format!("2025-01-01T00-00-00-000Z_{name}.jsonl"))
+}
+
+fn message(id: &str, parent: &str, text: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z","message":{{"role":"user","content":"{text}","timestamp":1735689601000}}}}"#
+    )
+}
+
+/// A session with two branches below its first entry; it stands at `c`.
+fn content(id: &str) -> String {
+    let header =
+        format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}}"#);
+    let lines = [
+        message("a", "null", "tides"),
+        message("b", "\"a\"", "one way"),
+        message("b2", "\"b\"", "further"),
+        message("c", "\"a\"", "another way"),
+    ];
+    format!("{header}\n{}\n", lines.join("\n"))
+}
+
+fn write(os: &SimOs, path: &Path, text: &str) {
+    let file = os.open(path, Mode::New).unwrap();
+    sessile::os::append_fully(file.as_ref(), text.as_bytes()).unwrap();
+}
+
+fn machine() -> SimOs {
+    let os = SimOs::new();
+    os.make_directories(Path::new(STORE));
+    for id in ["s1", "s2"] {
+        write(&os, &place(id), &content(id));
+    }
+    os.settle();
+    os.clear_calls();
+    os
+}
+
+fn sessions(os: &SimOs, seed: u64) -> Sessions {
+    let environment = Replay::new(NOW, seed);
+    environment.set_home("/home/u");
+    environment.set_current_dir("/proj");
+    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(Some("/home/u/state".into()))
+}
+
+fn archived(sessions: &Sessions) -> Vec<String> {
+    let mut rows = sessions.list("/proj", None, &mut ListOptions::default()).unwrap();
+    Selection { archived: Archived::Only, ..Selection::default() }.apply(&mut rows);
+    rows.into_iter().map(|row| row.id).collect()
+}
+
+#[test]
+fn a_session_is_archived_and_comes_back() {
+    let os = machine();
+    let sessions = sessions(&os, 1);
+    let before = sessions.list("/proj", None, &mut ListOptions::default()).unwrap();
+    let session = sessions.open(place("s1"), None, None).unwrap();
+    let context = format!("{:?}", session.build_session_context().unwrap().messages);
+    drop(session);
+    assert!(sessions.archive(place("s1"), None, true, true).unwrap().entry_id.is_none(), "a dry run writes nothing");
+    assert_eq!(archived(&sessions), [""; 0]);
+    let done = sessions.archive(place("s1"), None, true, false).unwrap();
+    assert!(done.is_change);
+    assert_eq!(archived(&sessions), ["s1"]);
+    let again = sessions.archive(place("s1"), None, true, false).unwrap();
+    assert_eq!((again.is_change, again.entry_id, again.operation), (false, None, None));
+    // Nothing else is different.
+    let after = sessions.list("/proj", None, &mut ListOptions::default()).unwrap();
+    let order =
+        |rows: &[sessile::SessionInfo]| rows.iter().map(|row| (row.id.clone(), row.modified)).collect::<Vec<_>>();
+    assert_eq!(order(&before), order(&after));
+    let session = sessions.open(place("s1"), None, None).unwrap();
+    assert_eq!(session.leaf_id(), done.entry_id);
+    assert_eq!(session.find_shown_entry("@leaf").unwrap(), "c");
+    assert_eq!(format!("{:?}", session.build_session_context().unwrap().messages), context);
+    let mark = session.leaf_entry().unwrap().unwrap();
+    let data = mark.raw().get("data").unwrap().to_text().into_owned();
+    assert_eq!(data, r#"{"archived":true,"sessionId":"s1"}"#);
+    assert!(session.archive().unwrap().is_archived());
+    drop(session);
+    let undone = sessions.undo(None, false).unwrap();
+    assert_eq!(undone.operation.kind, OperationKind::Archive);
+    assert_eq!(archived(&sessions), [""; 0]);
+    // Undoing the undo archives it again, and taking it out by hand leaves nothing to undo.
+    sessions.undo(undone.id.as_deref(), false).unwrap();
+    assert_eq!(archived(&sessions), ["s1"]);
+    assert!(sessions.archive(place("s1"), None, false, false).unwrap().is_change);
+    assert_eq!(archived(&sessions), [""; 0]);
+}
+
+#[test]
+fn a_branch_is_archived_unless_the_session_stands_in_it() {
+    let os = machine();
+    let sessions = sessions(&os, 2);
+    for on_path in ["a", "c"] {
+        let refused = sessions.archive(place("s1"), Some(&on_path.into()), true, false);
+        assert!(matches!(refused, Err(SessionError::ArchivesLeaf { .. })), "{refused:?}");
+    }
+    let unknown = sessions.archive(place("s1"), Some(&"zz".into()), true, false);
+    assert!(matches!(unknown, Err(SessionError::EntryNotFound { .. })), "{unknown:?}");
+    sessions.archive(place("s1"), Some(&"b".into()), true, false).unwrap();
+    assert_eq!(archived(&sessions), [""; 0], "only a branch");
+    let mut session = sessions.open(place("s1"), None, None).unwrap();
+    let roots = |session: &sessile::SessionManager| {
+        let nodes = session.tree().unwrap();
+        nodes.into_iter().filter(|node| node.is_archived).map(|node| node.id.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(roots(&session), ["b"]);
+    // What is known already takes new marks in, also those that are not ours to make.
+    assert!(matches!(session.set_archived(Some(&"a".into()), true), Err(SessionError::ArchivesLeaf { .. })));
+    session.set_archived(Some(&"b".into()), false).unwrap();
+    assert_eq!(roots(&session), [""; 0]);
+    let data = Json::parse(r#"{"archived":true,"entryId":"b2"}"#).unwrap();
+    session.append_custom_entry(CUSTOM_TYPE, Some(&data)).unwrap();
+    assert_eq!(roots(&session), ["b2"]);
+    // The session goes there: the mark holds, and nothing prevents it from being taken back.
+    session.branch("b2").unwrap();
+    session.append_message(draft::UserMessage::new("on the branch", 1)).unwrap();
+    assert_eq!(roots(&session), ["b2"]);
+    session.set_archived(Some(&"b2".into()), false).unwrap();
+    assert_eq!(roots(&session), [""; 0]);
+}
+
+/// What an open session knows is what a session that is opened again reads, whichever process has written the marks.
+#[test]
+fn what_is_known_is_what_is_in_the_file() {
+    let os = machine();
+    let (ours, theirs) = (sessions(&os, 9), sessions(&os.process(77), 10));
+    let mut session = ours.open(place("s1"), None, None).unwrap();
+    let targets = [None, Some(EntryId::from("b")), Some(EntryId::from("b2"))];
+    for step in 0..60_usize {
+        let (target, is_archived) = (targets[step * 7 % 3].as_ref(), step * step % 5 < 3);
+        if step % 4 == 0 {
+            theirs.archive(place("s1"), target, is_archived, false).unwrap();
+            session.refresh().unwrap();
+        } else {
+            session.set_archived(target, is_archived).unwrap();
+        }
+        let read = sessions(&os, 11).open(place("s1"), None, None).unwrap();
+        let (known, read) = (session.archive().unwrap(), read.archive().unwrap());
+        assert_eq!((known.is_archived(), known.branches()), (read.is_archived(), read.branches()), "step {step}");
+    }
+}
+
+#[test]
+fn several_sessions_are_archived_as_one_operation() {
+    let os = machine();
+    let sessions = sessions(&os, 12);
+    sessions.archive(place("s2"), None, true, false).unwrap();
+    let paths = [place("s1"), place("s2")];
+    let (operation, n_sessions) = sessions.archive_sessions(&paths, true).unwrap();
+    assert_eq!((n_sessions, archived(&sessions).len()), (1, 2), "the other one was archived already");
+    assert_eq!(sessions.archive_sessions(&paths, true).unwrap(), (None, 0));
+    sessions.undo(operation.as_deref(), false).unwrap();
+    assert_eq!(archived(&sessions), ["s2"], "and stays so");
+    let (operation, _) = sessions.archive_sessions(&[place("s1")], true).unwrap();
+    assert_eq!(sessions.archive_sessions(&paths, false).unwrap().1, 2);
+    assert_eq!(archived(&sessions), [""; 0]);
+    assert!(sessions.undo(operation.as_deref(), false).unwrap().steps.is_empty(), "taken back by hand");
+    sessions.undo(None, false).unwrap();
+    assert_eq!(archived(&sessions).len(), 2);
+}
+
+/// A new session that was archived and brought back is still undone.
+#[test]
+fn a_mark_does_not_keep_what_was_made_from_being_undone() {
+    let os = machine();
+    let sessions = sessions(&os, 13).noting_new_files_as(OperationKind::New);
+    let made = sessions.begin(&sessile::Begin::default()).unwrap().session.session_file().unwrap().to_path_buf();
+    assert!(os.read_file(&made).is_some());
+    sessions.archive(&made, None, true, false).unwrap();
+    sessions.undo(None, false).unwrap();
+    let undone = sessions.undo(None, false).unwrap();
+    assert_eq!(undone.operation.kind, OperationKind::New);
+    assert!(os.read_file(&made).is_none());
+}
+
+#[test]
+fn a_fork_of_an_archived_session_is_not_archived() {
+    let os = machine();
+    let sessions = sessions(&os, 3);
+    sessions.archive(place("s1"), None, true, false).unwrap();
+    let mut session = sessions.open(place("s1"), None, None).unwrap();
+    assert!(session.archive().unwrap().is_archived());
+    let leaf = session.leaf_id().unwrap();
+    let path = session.fork(leaf, ForkPosition::At).unwrap().session_file.unwrap();
+    assert!(!session.archive().unwrap().is_archived());
+    session.append_message(draft::UserMessage::new("in the fork", 1)).unwrap();
+    session.append_message(draft::AssistantMessage::new("p", "m", "yes", 2)).unwrap();
+    drop(session);
+    assert!(String::from_utf8(os.read_file(&path).unwrap()).unwrap().contains(CUSTOM_TYPE), "the mark was copied");
+    assert_eq!(archived(&sessions), ["s1"]);
+}
+
+#[test]
+fn searches_leave_archived_sessions_out() {
+    let os = machine();
+    let sessions = sessions(&os, 4);
+    let found = |archived, scope| {
+        let options = SearchOptions { archived, scope, ..SearchOptions::default() };
+        let hits = sessions.search(&Query::parse("tides").unwrap(), &options).unwrap().hits;
+        let mut found: Vec<String> = hits.iter().map(|hit| hit.session_path.to_string_lossy().into_owned()).collect();
+        found.sort();
+        found
+    };
+    let path = |id: &str| place(id).to_string_lossy().into_owned();
+    let all = || SearchScope::All { dir: None };
+    assert_eq!(found(Archived::Hidden, all()), [path("s1"), path("s2")]);
+    assert_eq!(found(Archived::Only, all()), [""; 0]);
+    sessions.archive(place("s1"), None, true, false).unwrap();
+    assert_eq!(found(Archived::Hidden, all()), [path("s2")]);
+    assert_eq!(found(Archived::Only, all()), [path("s1")]);
+    assert_eq!(found(Archived::Shown, all()), [path("s1"), path("s2")]);
+    let here = || SearchScope::Cwd { cwd: "/proj".into(), dir: None };
+    assert_eq!(found(Archived::Hidden, here()), [path("s2")]);
+    assert_eq!(found(Archived::Only, here()), [path("s1")]);
+    assert_eq!(found(Archived::Hidden, SearchScope::Files(vec![place("s1")])), [path("s1")]);
+}
+
+#[test]
+fn ids_that_do_not_fit_are_refused() {
+    let os = machine();
+    let long = "x".repeat(MOST_ID + 1);
+    let text = content("s3") + &message(&long, "\"a\"", "far") + "\n" + &message("d", "\"a\"", "end") + "\n";
+    write(&os, &place("s3"), &text);
+    let sessions = sessions(&os, 5);
+    let refused = sessions.archive(place("s3"), Some(&EntryId::from(&long)), true, false);
+    assert!(matches!(refused, Err(SessionError::IdTooLong { .. })), "{refused:?}");
+    sessions.archive(place("s3"), None, true, false).unwrap();
+}
+
+/// Archives, and takes it back.
+#[track_caller]
+fn assert_works(os: &SimOs, what: &str) {
+    let text = String::from_utf8(os.read_file(place("s1")).unwrap()).unwrap();
+    assert!(text.starts_with(&content("s1")), "{what}: {text}");
+    let sessions = sessions(os, 8);
+    sessions.archive(place("s1"), Some(&"b".into()), true, false).unwrap();
+    let is_archived = || sessions.open(place("s1"), None, None).unwrap().archive().unwrap().has_branch(&"b".into());
+    assert!(is_archived(), "{what}");
+    sessions.undo(None, false).unwrap();
+    assert!(!is_archived(), "{what}");
+}
+
+/// The branch is archived or it is not, and either way it can be archived and brought back.
+#[test]
+fn archiving_may_be_interrupted_and_fail_anywhere() {
+    let archive = |os: &SimOs| sessions(os, 7).archive(place("s1"), Some(&"b".into()), true, false);
+    for tear in Tear::EVERY {
+        for n in 1.. {
+            let os = machine();
+            os.crash_at(n, tear);
+            let done = archive(&os);
+            if !os.crashed() {
+                done.unwrap();
+                assert!(n > 10, "there was something to die in");
+                break;
+            }
+            let next = os.process(2000);
+            // Sidecars of a dead process must not be in the way of the next one.
+            next.advance(20_000);
+            assert_works(&next, &format!("crash at {n}"));
+        }
+    }
+    let counted = machine();
+    archive(&counted).unwrap();
+    for n in 1..=counted.calls().len() as u64 {
+        let os = machine();
+        os.fail_call(n, Errno::NOSPC);
+        drop(archive(&os));
+        os.heal();
+        assert_works(&os, &format!("failure of {n}"));
+    }
+}

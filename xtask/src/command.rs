@@ -72,6 +72,13 @@ impl Task {
         Ok((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
+    /// Runs it and returns whether it succeeded and all that it wrote, standard output first.
+    pub(crate) fn capture(mut self) -> Outcome<(bool, String)> {
+        let output = self.0.stdin(Stdio::null()).output().map_err(|error| self.cannot_start(&error))?;
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        Ok((output.status.success(), text))
+    }
+
     /// The output, trimmed, or nothing if the program is missing or fails. Says nothing itself.
     pub(crate) fn probe(mut self) -> Option<String> {
         let output = self.0.stderr(Stdio::null()).output().ok()?;

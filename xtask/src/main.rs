@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask ci` is what the continuous integration runs, `cargo xtask help` lists the rest.
+//! The project's tasks. CI runs `cargo xtask test` and `cargo xtask check`; `cargo xtask help` lists the rest.
 //!
 //! Everything here is plain `std`. A task is a function that returns [`Outcome`]; what it prints is for people.
 
@@ -11,11 +11,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-mod ci;
+mod check;
 mod command;
 mod fuzz;
 mod oracle;
 mod rust_source;
+mod steps;
+mod test;
 mod tidy;
 mod tools;
 
@@ -35,7 +37,9 @@ impl From<String> for Failure {
 const HELP: &str = "\
 Usage: cargo xtask TASK
 
-  ci                    everything that must pass before a change is merged
+  test [NAME]           build and run all tests, or those with NAME in theirs
+  check                 the rest of what must pass before a change is merged: lints, torture, fuzzing, a small
+                        comparison, documentation, licences
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions
   oracle                install the genuine pi as the reference for tests and print its folder
@@ -64,11 +68,12 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> Outcome {
-    if !["bench", "differential", "fuzz", "torture"].contains(&task) && !args.is_empty() {
+    if !["bench", "differential", "fuzz", "test", "torture"].contains(&task) && !args.is_empty() {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
     match task {
-        "ci" => ci::run(&workspace_root()),
+        "test" => test::run(&workspace_root(), args),
+        "check" => check::run(&workspace_root()),
         "tidy" => tidy::run(&workspace_root()),
         "docs" => docs(&workspace_root()),
         "oracle" => oracle::install(&tools::cache_dir()?).map(|folder| println!("{}", folder.display())),

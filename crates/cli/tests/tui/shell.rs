@@ -81,7 +81,7 @@ fn a_bash_picks_sessions_and_puts_paths_where_the_cursor_is() {
     BASH.picks_sessions_and_puts_paths_where_the_cursor_is();
 }
 
-/// `cargo xtask ci` installs them where it can.
+/// `cargo xtask test` installs them where it can.
 #[test]
 fn so_do_zsh_and_fish_where_they_are_installed() {
     for shell in [ZSH, FISH].iter().filter(|shell| shell.is_here()) {

@@ -77,7 +77,9 @@ fn build(root: &Path) -> Outcome<Vec<Program>> {
 
 /// The test program that one of cargo's messages is about.
 fn built_program(message: &str) -> Option<Program> {
-    if !message.contains(r#""test":true}"#) {
+    // What a target could be is also called "test"; the profile says what was built.
+    let (profile, _) = message.split_once("\"profile\":{")?.1.split_once('}')?;
+    if !profile.contains("\"test\":true") {
         return None;
     }
     let executable = PathBuf::from(member(message, "executable")?);

@@ -16,7 +16,7 @@ use crate::surroundings::Surroundings;
 ///
 /// Sessile reads the session files of the pi coding agent: append-only trees of messages, tool calls and summaries.
 /// Commands that change something say so, have --dry-run, and most can be undone. Without a command it shows the
-/// sessions of this directory to pick one from; where nobody looks it lists them, or a made-up store if there are none.
+/// sessions of this directory to pick one from; when the output is not a terminal, it lists them, or a made-up store if there are none.
 #[derive(Debug, Parser)]
 #[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
 #[command(

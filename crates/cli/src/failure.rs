@@ -195,7 +195,7 @@ impl Failure {
             Self::Session(SessionError::Ambiguous { .. }) => Some("give more of its id".to_owned()),
             Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),
             Self::OutputExists { .. } => {
-                Some("name another file, or replace it with --force; a session stays".to_owned())
+                Some("name another file, or replace it with --force, which never replaces a session".to_owned())
             }
             Self::RawToTerminal => Some(
                 "write it to a file with -o FILE, or to a pipe; `--format json` and `--format md` can be shown"
@@ -216,7 +216,7 @@ impl Failure {
             Self::Session(SessionError::NoTrash { .. }) => Some("--permanent deletes it for good".to_owned()),
             Self::Session(SessionError::NotInTrash { .. }) => Some("`sessile restore --list` shows them".to_owned()),
             Self::Session(SessionError::NoSuchOperation { .. } | SessionError::ChangedSince { .. }) => {
-                Some("`sessile undo --list` shows what was done; any of it can be undone by its id".to_owned())
+                Some("`sessile undo --list` shows what was done, with the ids of the operations".to_owned())
             }
             Self::Session(SessionError::UndoneAlready { by, .. }) => Some(format!("`sessile undo {by}` does it again")),
             Self::Session(SessionError::LeafMoved { .. }) => {

@@ -133,8 +133,8 @@ fn head_line(hit: &SearchHit, n_copies: usize) -> Line {
     let line = Line::new().text("  ").styled(NAMED, &id).text("  ").styled(DIM, what).text("  ").styled(DIM, &time);
     match n_copies {
         0 => line,
-        1 => line.styled(DIM, "  also in 1 fork"),
-        _ => line.styled(DIM, &format!("  also in {n_copies} forks")),
+        1 => line.styled(DIM, "  also in 1 other file"),
+        _ => line.styled(DIM, &format!("  also in {n_copies} other files")),
     }
 }
 

@@ -149,11 +149,22 @@ impl Sessions {
 
     /// Who uses each of these sessions. All that runs is looked at once.
     pub fn users_of_all(&self, sessions: &[SessionInfo]) -> Vec<Vec<SessionUser>> {
+        self.users_of_sessions(sessions, &HashMap::new())
+    }
+
+    /// Who uses each of these sessions. A file that still has the length that an operation gave it was not written to.
+    pub(crate) fn users_of_sessions(
+        &self,
+        sessions: &[SessionInfo],
+        own_lengths: &HashMap<PathBuf, u64>,
+    ) -> Vec<Vec<SessionUser>> {
         let mut look = Look::new(&self.world);
         let users = |info: &SessionInfo| {
             let session = Used { path: &info.path, id: &info.id, cwd: &info.cwd };
             let mut users = look.others(&session);
-            users.extend(look.recent_write(&info.path));
+            if own_lengths.get(&info.path) != Some(&info.size) {
+                users.extend(look.recent_write(&info.path));
+            }
             users
         };
         sessions.iter().map(users).collect()

@@ -626,7 +626,7 @@ fn a_list_names_the_files_it_passes_over() {
             [
                 ("it is empty", false),
                 ("it has no header and is not made of entries", false),
-                ("it has no header, but 1 entry", true),
+                ("its header is missing; 1 entry can be read", true),
             ]
         );
         assert!(explained[2].repair.starts_with("rebuilds the header"), "{explained:?}");

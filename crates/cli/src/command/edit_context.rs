@@ -16,7 +16,7 @@ use crate::surroundings::Surroundings;
 ///
 /// The entry itself stays as it is: an edit is appended that puts other content in its place, or nothing. The entry
 /// must be on the active branch and be a message of the user, of the model, of a tool or of an extension. The last edit
-/// of an entry counts. Prints the id of the edit, which is the leaf from then on: @leaf~ is what was the leaf before.
+/// of an entry counts. Prints the id of the edit. @leaf is still the last entry that the tree shows, not the edit.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile edit-context @1 \"cause found\" \"(a long answer, cut)\"

@@ -100,7 +100,7 @@ fn choose(
         ForkOutcome::Forked { path, text } => {
             let path = path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
             out.print_whole(&Line::new().text(&path))?;
-            err.print(Line::new().text("up to before: ").text(&text))?;
+            err.print(Line::new().text("forked before: ").text(&text))?;
             Ok(Exit::Done)
         }
     }
@@ -158,7 +158,7 @@ pub(super) fn report(
     };
     out.print_whole(&Line::new().text(&path))?;
     match &forked.text {
-        Some(text) => err.print(Line::new().text(&format!("{entries}, up to before: {text}")))?,
+        Some(text) => err.print(Line::new().text(&format!("{entries}, forked before: {text}")))?,
         None => err.print_whole(&Line::new().text(&entries))?,
     }
     Ok(Exit::Done)

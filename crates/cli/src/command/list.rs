@@ -242,7 +242,7 @@ pub(super) fn run(
     }
     let shown = print_sessions(surroundings, args, &listed, out, err);
     if args.is_for_people() {
-        say_archived(listed.n_archived, err);
+        say_archived(args, listed.n_archived, err);
     }
     if args.is_for_people() && !skipped.is_empty() {
         // What goes to standard error is for people, who may not be there.
@@ -278,11 +278,16 @@ fn print_sessions(
 }
 
 /// Says how many sessions are not in the list because they are archived.
-pub(super) fn say_archived(n_archived: usize, err: &mut Screen<'_>) {
+pub(super) fn say_archived(args: &ListArgs, n_archived: usize, err: &mut Screen<'_>) {
+    let scope = match (args.all, args.repo) {
+        (true, _) => " --all",
+        (false, true) => " --repo",
+        (false, false) => "",
+    };
     let told = match n_archived {
         0 => return,
-        1 => "1 archived session is left out (`list --archived`)".to_owned(),
-        n => format!("{n} archived sessions are left out (`list --archived`)"),
+        1 => format!("1 archived session is left out (`list{scope} --archived`)"),
+        n => format!("{n} archived sessions are left out (`list{scope} --archived`)"),
     };
     // What goes to standard error is for people, who may not be there.
     drop(err.print_whole(&Line::new().styled(DIM, &told)));

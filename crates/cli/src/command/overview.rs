@@ -20,7 +20,7 @@ pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut S
         list::print_table(surroundings, &ListArgs::default(), &listed, out)?;
     }
     if !listed.sessions.is_empty() || listed.n_archived > 0 {
-        list::say_archived(listed.n_archived, err);
+        list::say_archived(&ListArgs::default(), listed.n_archived, err);
         return Ok(Exit::Done);
     }
     let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use sessile::{PruneScope, Pruned, Pruning};
+use sessile::{PruneScope, Pruned, Pruning, Reason};
 
 use crate::Exit;
 use crate::data::write_value;
@@ -139,10 +139,17 @@ fn print(
         None if n_sessions == 0 => "nothing to prune".to_owned(),
         None => format!("{sessions}, {size}, would be moved to the trash; --apply does it"),
     };
-    let kept = match pruned.kept.len() {
-        0 => String::new(),
-        n_kept => format!("; {n_kept} with a name or labels {}", if n_kept == 1 { "stays" } else { "stay" }),
-    };
+    let kept: String = [("with a name or labels", false), ("in use", true)]
+        .into_iter()
+        .map(|(words, is_used)| {
+            let n_kept = pruned.kept.iter().filter(|kept| (kept.reason == Reason::InUse) == is_used).count();
+            match n_kept {
+                0 => String::new(),
+                1 => format!("; 1 {words} stays"),
+                _ => format!("; {n_kept} {words} stay"),
+            }
+        })
+        .collect();
     // What is there is data, and that there is nothing is a remark.
     let line = Line::new().text(&words).styled(DIM, &kept);
     if n_sessions > 0 {

@@ -91,8 +91,8 @@ fn close_many(
         let seen = sessions(closed.n_sessions);
         let done = match (closed.repairs.len(), args.dry_run) {
             (0, _) => format!("{seen}, nothing to close"),
-            (number, true) => format!("{number} of {seen} would be closed to others; nothing was changed"),
-            (number, false) => format!("{number} of {seen} closed to others"),
+            (number, true) => format!("{number} of {seen} would be made readable by you alone; nothing was changed"),
+            (number, false) => format!("{number} of {seen} made readable by you alone"),
         };
         out.print_whole(&Line::new().styled(NAMED, &done))?;
     }

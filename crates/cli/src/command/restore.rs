@@ -38,8 +38,13 @@ pub(crate) struct RestoreArgs {
     format: ListFormat,
 }
 
-pub(super) fn run(surroundings: &Surroundings, args: &RestoreArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
-    let Some(wanted) = &args.session else { return list(surroundings, args, out) };
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &RestoreArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let Some(wanted) = &args.session else { return list(surroundings, args, out, err) };
     let (restored, operation) = surroundings.sessions.restore(wanted, args.dry_run)?;
     if args.format.layout().is_some() {
         let mut json = ObjectWriter::new();
@@ -59,7 +64,12 @@ pub(super) fn run(surroundings: &Surroundings, args: &RestoreArgs, out: &mut Scr
     Ok(Exit::Done)
 }
 
-fn list(surroundings: &Surroundings, args: &RestoreArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+fn list(
+    surroundings: &Surroundings,
+    args: &RestoreArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     let found = surroundings.sessions.in_trash()?;
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
@@ -71,6 +81,9 @@ fn list(surroundings: &Surroundings, args: &RestoreArgs, out: &mut Screen<'_>) -
         for it in &found {
             let start = Line::new().right(5, DIM, &age(now, it.time)).text("  ");
             out.print(titles.put_after(start, &it.session))?;
+        }
+        if found.is_empty() {
+            err.print_whole(&Line::new().text("the trash has no sessions that Sessile deleted"))?;
         }
     }
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Done })

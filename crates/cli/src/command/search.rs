@@ -51,7 +51,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Print so many hits at most; what forks have copied counts once, except in JSON, which has all copies
+    /// Print at most N hits, 0 for all; copies in forks count once, except in JSON, which has all copies
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
 
@@ -162,7 +162,7 @@ pub(super) fn run(
         archived: if args.archived { Archived::Only } else { Archived::Hidden },
         per_session: args.sessions,
         excerpts: !args.sessions,
-        limit: if args.sessions { usize::MAX } else { args.limit },
+        limit: if args.sessions { usize::MAX } else { args.limit() },
         upkeep: if args.no_update || args.update { Upkeep::Never } else { Upkeep::IfWorthwhile },
         max_age: if args.fresh || args.update { Duration::ZERO } else { MAX_AGE },
         on_progress: Some(&note),
@@ -291,6 +291,11 @@ fn hint(scope: &str, result: &SearchResult, err: &mut Screen<'_>) -> std::io::Re
 }
 
 impl SearchArgs {
+    /// The most hits to print.
+    fn limit(&self) -> usize {
+        if self.limit == 0 { usize::MAX } else { self.limit }
+    }
+
     /// Whether more than the sessions of this directory is searched.
     fn is_wide(&self) -> bool {
         self.all || self.cwd.is_some()
@@ -371,7 +376,7 @@ fn print(
             }
             Ok(())
         }
-        None => Ok(print_hits(surroundings, &result.hits, args.limit, out)?),
+        None => Ok(print_hits(surroundings, &result.hits, args.limit(), out)?),
     }
 }
 

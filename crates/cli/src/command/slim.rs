@@ -103,9 +103,9 @@ pub(super) fn run(
 fn print(args: &SlimArgs, slimmed: &Slimmed, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<(), Failure> {
     if slimmed.taken.is_nothing() {
         let words = if args.all {
-            "there is nothing to take out"
+            "nothing to take out (pieces below 512 bytes stay)"
         } else {
-            "there is nothing to take out outside the context; --all goes through the context as well"
+            "nothing outside the context to take out (pieces below 512 bytes stay); --all includes the context"
         };
         return Ok(err.print_whole(&Line::new().text(words))?);
     }

@@ -50,9 +50,14 @@ pub(crate) struct UndoArgs {
     format: ListFormat,
 }
 
-pub(super) fn run(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &UndoArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     if args.list {
-        return list(surroundings, args, out);
+        return list(surroundings, args, out, err);
     }
     let undone = surroundings.sessions_to_take(args.force).undo(args.id.as_deref(), args.dry_run);
     let undone = undone.map_err(|error| match error {
@@ -81,7 +86,12 @@ pub(super) fn run(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen
     Ok(Exit::Done)
 }
 
-fn list(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+fn list(
+    surroundings: &Surroundings,
+    args: &UndoArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     let mut operations = surroundings.sessions.operations()?;
     operations.reverse();
     if let Some(layout) = args.format.layout() {
@@ -99,6 +109,9 @@ fn list(surroundings: &Surroundings, args: &UndoArgs, out: &mut Screen<'_>) -> R
             let start = start.right(begin + 19, DIM, &age(now, operation.time));
             let start = start.text("  ").text(operation.kind.word()).pad(begin + 30);
             out.print(start.text(&words.summary(operation)).styled(DIM, &remark(operation)))?;
+        }
+        if operations.is_empty() {
+            err.print_whole(&Line::new().text("nothing was done yet that could be undone"))?;
         }
     }
     Ok(if operations.is_empty() { Exit::Nothing } else { Exit::Done })

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use sessile::ReferenceError;
+use sessile::{ReferenceError, SessionCandidate};
 
 use crate::screen::{DIM, Line, NAMED, Screen};
 
@@ -15,16 +15,24 @@ pub(super) fn hint(error: &ReferenceError) -> Option<String> {
         ReferenceError::NoSuchFile { .. } | ReferenceError::NoSuchSession { .. } => {
             "`sessile list` shows the sessions of this directory, `sessile list --all` those of all".to_owned()
         }
+        ReferenceError::AmbiguousSession { candidates, .. } if have_one_id(candidates) => {
+            "these files hold the same session; give the path of one of them".to_owned()
+        }
         ReferenceError::AmbiguousSession { .. } => "give more of its id, or its path".to_owned(),
         ReferenceError::NoSuchPlace { .. } | ReferenceError::NoList { .. } | ReferenceError::OtherStore { .. } => {
             "`sessile list` gives sessions their places; @latest is the newest one".to_owned()
         }
         ReferenceError::NoSessions => "`sessile --sample` shows a made-up store".to_owned(),
         ReferenceError::NoSuchEntry { .. } => "`sessile entries SESSION` shows all ids".to_owned(),
-        ReferenceError::AmbiguousEntry { .. } => "give more of its id".to_owned(),
+        ReferenceError::AmbiguousEntry { .. } => "give the id of one of them".to_owned(),
         _ => return None,
     };
     Some(hint)
+}
+
+/// Whether files that may be meant hold one session, so that its id does not tell which is meant.
+fn have_one_id(candidates: &[SessionCandidate]) -> bool {
+    candidates.windows(2).all(|pair| pair[0].id == pair[1].id)
 }
 
 /// A word as it would have to be typed.
@@ -37,10 +45,12 @@ fn quoted(word: &str) -> String {
 pub(super) fn print_candidates(error: &ReferenceError, err: &mut Screen<'_>) -> io::Result<()> {
     let (n_shown, total) = match error {
         ReferenceError::AmbiguousSession { candidates, total, .. } => {
+            let is_same_session = have_one_id(candidates);
             for session in candidates {
                 let title = session.title.as_deref().unwrap_or_default().trim();
                 let line = Line::new().text("  ").styled(NAMED, &session.id).text("  ").text(title).text("  ");
-                err.print(line.styled(DIM, &session.cwd))?;
+                let place = if is_same_session { session.path.to_string_lossy() } else { (&session.cwd).into() };
+                err.print_whole(&line.styled(DIM, &place))?;
             }
             (candidates.len(), *total)
         }

@@ -193,3 +193,36 @@ fn entries_have_many_names() {
     let ran = home.run(&["--sample", "llm", "@1", "@leaf~1000"]);
     assert!(ran.code == 3 && ran.err.contains("leads beyond the root"), "{}", ran.err);
 }
+
+#[test]
+fn names_can_look_like_paths_and_be_typed_as_they_are_shown() {
+    let home = Home::new();
+    for name in ["feat/login", "two\nlines", "family 👨\u{200d}👩\u{200d}👧"] {
+        home.run(&["new", "-n", name]).expect(0, "");
+    }
+    for (word, name) in
+        [("feat/login", "feat/login"), ("two lines", "two\nlines"), ("family 👨👩👧", "family 👨\u{200d}👩\u{200d}👧")]
+    {
+        let info = home.run(&["info", word, "--json"]).json();
+        assert_eq!(info["name"].as_str().unwrap().replace(' ', "\n"), name.replace(' ', "\n"), "{word}");
+    }
+    let missing = home.run(&["show", "feat/other"]);
+    assert!(missing.code == 3 && missing.err.contains("feat/other does not exist"), "{}", missing.err);
+}
+
+#[test]
+fn files_with_one_id_are_told_apart_by_their_paths() {
+    let home = Home::new();
+    let one = home.session("x.jsonl", &[user("a", None, "one")]);
+    let other = home.session("y.jsonl", &[user("a", None, "one")]);
+    let ran = home.run(&["show", "s1"]);
+    assert_eq!(ran.code, 3);
+    for path in [one, other] {
+        assert!(ran.err.contains(path.to_str().unwrap()), "{}", ran.err);
+    }
+    assert!(
+        ran.err.ends_with("hint: these files hold the same session; give the path of one of them\n"),
+        "{}",
+        ran.err
+    );
+}

@@ -184,14 +184,14 @@ fn the_permissions_of_a_whole_store_are_one_finding_and_one_command() {
     let command = "repair --permissions --all --session-dir other";
     assert!(ran.out.contains(&format!("`sessile {command}` closes")), "{}", ran.out);
     let ran = home.run(&command.split(' ').collect::<Vec<_>>());
-    assert_eq!(ran.out, "1 of 1 session closed to others\n");
+    assert_eq!(ran.out, "1 of 1 session made readable by you alone\n");
     let reports = home.run(&["verify", "--all", "--json"]).out;
     assert_eq!(reports.matches("\"permissions\"").count(), 6);
     let modes = || files.iter().filter(|file| file.metadata().unwrap().permissions().mode() & 0o777 == 0o600).count();
     let dry = home.run(&["repair", "--permissions", "--all", "--dry-run"]);
-    assert_eq!(dry.out, "6 of 6 sessions would be closed to others; nothing was changed\n");
+    assert_eq!(dry.out, "6 of 6 sessions would be made readable by you alone; nothing was changed\n");
     assert_eq!(modes(), 0);
-    assert_eq!(home.run(&["repair", "--permissions"]).out, "5 of 5 sessions closed to others\n");
+    assert_eq!(home.run(&["repair", "--permissions"]).out, "5 of 5 sessions made readable by you alone\n");
     assert_eq!(modes(), 5);
     assert_eq!(home.run(&["repair", "--permissions", "--all", "--json"]).json().as_array().unwrap().len(), 1);
     assert_eq!(modes(), 6);
@@ -213,7 +213,7 @@ fn files_that_have_lost_their_header_are_told_and_rescued() {
     home.run(&["list", "--json"]).expect(0, "");
     let damaged = home.run(&["list", "--damaged"]);
     damaged.expect(0, "");
-    assert!(damaged.out.contains("t.jsonl") && damaged.out.contains("it has no header, but "), "{}", damaged.out);
+    assert!(damaged.out.contains("t.jsonl") && damaged.out.contains("its header is missing; "), "{}", damaged.out);
     let damaged = home.run(&["list", "--damaged", "--json"]).json();
     assert_eq!((damaged.as_array().unwrap().len(), &damaged[0]["repairable"]), (1, &Value::Bool(true)));
     assert_eq!(damaged[0]["size"], whole.len() - 40);

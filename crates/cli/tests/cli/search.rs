@@ -137,7 +137,8 @@ fn hits_stand_below_their_session_and_copies_are_shown_once() {
     assert_eq!(headings.len(), 2, "{out}");
     assert!(headings.iter().any(|line| line.starts_with("@1  s1  needle tide tables")), "{out}");
     assert!(headings.iter().any(|line| line.starts_with("@2  s2-and-m  ") && line.ends_with("/fork.jsonl")), "{out}");
-    assert_eq!(out.matches("also in 1 fork").count(), 2, "{out}");
+    assert_eq!(out.matches("also in 1 other file").count(), 2, "{out}");
+    assert_eq!(home.run(&["search", "needle", "-n", "0"]).out, out, "0 is no limit");
     assert!(out.lines().filter(|line| line.starts_with("    ")).all(|line| line.chars().count() <= 100), "{out}");
     assert_eq!(home.run(&["search", "needle", "--json"]).json().as_array().unwrap().len(), 5);
 }
@@ -153,7 +154,7 @@ fn copies_do_not_count_for_the_limit() {
     }
     for (limit, expected) in [("1", 1), ("3", 3), ("6", 6), ("50", 6)] {
         let out = home.run(&["search", "needle", "--limit", limit]).out;
-        assert_eq!(out.matches("also in 11 forks").count(), expected, "{limit}: {out}");
+        assert_eq!(out.matches("also in 11 other files").count(), expected, "{limit}: {out}");
         assert_eq!(out.lines().filter(|line| line.starts_with("    needle ")).count(), expected, "{limit}: {out}");
     }
     assert_eq!(home.run(&["search", "needle", "--limit", "3", "--json"]).json().as_array().unwrap().len(), 3);

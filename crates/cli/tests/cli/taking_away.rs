@@ -298,3 +298,36 @@ fn our_own_writes_do_not_keep_a_session_in_use() {
     assert!(refused.err.contains("is in use: it was written to") && refused.err.contains("--force"), "{}", refused.err);
     home.run(&["delete", path, "--yes", "--force"]).expect(0, "");
 }
+
+/// Our own append right before a move is not taken for another program that uses the session.
+#[test]
+fn a_move_right_after_an_append_can_be_undone() {
+    let home = Home::new();
+    let other = home.dir.path().join("other");
+    home.run(&["new", "-n", "mover"]).expect(0, "");
+    home.run(&["append", "mover", "hi"]).expect(0, "");
+    assert_eq!(home.run(&["move", "mover", "--to", path(&other)]).code, 0);
+    home.run(&["undo"]).expect(0, "");
+    assert!(home.run(&["list"]).out.contains("mover"));
+    assert_eq!(home.run(&["move", "mover", "--to", path(&other)]).code, 0);
+    assert_eq!(home.run(&["delete", "mover", "--yes"]).code, 0);
+}
+
+/// What a dry run promises is what happens, and sessions in use are called that.
+#[test]
+fn pruning_says_beforehand_what_is_in_use() {
+    let home = Home::new();
+    let old = home.session("x.jsonl", &[user("a", None, "old")]);
+    let used = with_id(home.session("y.jsonl", &[user("a", None, "used")]), "s2");
+    age(&used);
+    let mut bytes = std::fs::read(&used).unwrap();
+    bytes.extend_from_slice(b"{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"c\",\"parentId\":\"a\",\"timestamp\":\"2025-01-01T00:00:09.000Z\"}\n");
+    std::fs::write(&used, bytes).unwrap();
+    let dry = home.run(&["prune", "--older-than", "90d"]);
+    assert!(dry.out.contains("1 session, ") && dry.out.ends_with("; 1 in use stays\n"), "{}", dry.out);
+    let done = home.run(&["prune", "--older-than", "90d", "--apply"]);
+    assert!(done.out.contains("1 session, ") && done.out.ends_with("; 1 in use stays\n"), "{}", done.out);
+    assert_eq!((old.exists(), used.exists()), (false, true));
+    home.run(&["prune", "--older-than", "90d", "--apply"]).expect(1, "nothing to prune; 1 in use stays\n");
+    assert_eq!(home.run(&["undo", "--list", "--json"]).json().as_array().unwrap().len(), 1, "nothing was done");
+}

@@ -71,7 +71,9 @@ impl Sessions {
         let entries = if n_entries == 1 { "1 entry".to_owned() } else { format!("{n_entries} entries") };
         let finding = examined.findings.iter().find(|finding| finding.code == Code::NoHeader);
         Ok(match finding {
-            Some(finding) => (format!("it has no header, but {entries}"), finding.remedy.text().to_owned()),
+            Some(finding) => {
+                (format!("its header is missing; {entries} can be read"), finding.remedy.text().to_owned())
+            }
             // It can be read now: another program has mended it meanwhile.
             None => (format!("it is a session with {entries}"), "nothing: nothing is wrong".to_owned()),
         })

@@ -170,15 +170,22 @@ impl Operation {
 }
 
 impl Sessions {
-    /// How long a file was when an operation made it or brought it back, if one did.
+    /// The length that a file had when an operation made it, moved it or brought it back.
     pub(super) fn length_made(&self, path: &Path) -> Result<Option<u64>, SessionError> {
-        let steps = self.operations()?.into_iter().rev().flat_map(|operation| operation.steps.into_iter().rev());
+        Ok(self.lengths_made()?.remove(path))
+    }
+
+    /// The length that each file had when an operation last made it, moved it or brought it back.
+    pub(super) fn lengths_made(&self) -> Result<HashMap<PathBuf, u64>, SessionError> {
+        let steps = self.operations()?.into_iter().flat_map(|operation| operation.steps);
         let made = steps.filter_map(|step| match step {
-            Step::Create { session, length, .. } if session.path == path => Some(length),
-            Step::Restore { session, length: Some(length), .. } if session.path == path => Some(length),
+            Step::Create { session, length, .. } | Step::Restore { session, length: Some(length), .. } => {
+                Some((session.path, length))
+            }
+            Step::Move { to, length: Some(length), .. } => Some((to, length)),
             _ => None,
         });
-        Ok({ made }.next())
+        Ok(made.collect())
     }
 
     /// What was done to sessions, oldest first, as far as the log tells.

@@ -226,7 +226,25 @@ impl Sessions {
             }
         }
         pruned.sessions.sort_by_key(|(session, last_used)| (*last_used, session.modified));
+        self.keep_used(&mut pruned)?;
         Ok(pruned)
+    }
+
+    /// Keeps those of the chosen sessions that other programs use.
+    fn keep_used(&self, pruned: &mut Pruned) -> Result<(), SessionError> {
+        if self.world.ignores_users || pruned.sessions.is_empty() {
+            return Ok(());
+        }
+        let (chosen, last_used): (Vec<_>, Vec<_>) = std::mem::take(&mut pruned.sessions).into_iter().unzip();
+        let users = self.users_of_sessions(&chosen, &self.lengths_made()?);
+        for ((session, last_used), users) in chosen.into_iter().zip(last_used).zip(users) {
+            if users.is_empty() {
+                pruned.sessions.push((session, last_used));
+            } else {
+                pruned.kept.push(Kept { session, reason: Reason::InUse });
+            }
+        }
+        Ok(())
     }
 
     /// Which sessions of a store may be pruned.

@@ -183,28 +183,30 @@ pub(super) fn move_one(
     let is_rewritten = cwd_before.as_ref() != cwd_after;
     let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
     let expected = is_rewritten.then(|| with_ending(path, &format!(".orig-{stamp}")));
+    let new_header = match cwd_after {
+        Some(cwd) => header.json().raw().edited(&[Edit::Set("cwd", cwd.raw())]),
+        None => header.json().raw().edited(&[Edit::Remove("cwd")]),
+    };
+    let grown = if is_rewritten { new_header.raw().as_bytes().len() as u64 } else { span.len };
     let step = Step::Move {
         session: session.clone(),
         to: to.to_path_buf(),
         cwd_before,
         cwd_after: cwd_after.cloned(),
         original: expected,
+        length: Some(log.length()?.saturating_sub(span.len) + grown),
     };
     let rewritten = recording.step(&step, || {
         if path != to && are_one(world.os(), path, to) {
             // A process died between the two names. The one that is not wanted yet goes.
             world.os().remove(to).map_err(|source| StoreError::io_at("move", to, source))?;
         }
-        let new_header = || match cwd_after {
-            Some(cwd) => header.json().raw().edited(&[Edit::Set("cwd", cwd.raw())]),
-            None => header.json().raw().edited(&[Edit::Remove("cwd")]),
-        };
         if path != to {
             create_directory(world.os(), to.parent().unwrap_or(Path::new("/")), true)?;
         }
         // Held for both: one that is taken again could meet a directory that was left behind.
         let lock = ToolLock::take(&world.os, path)?;
-        let rewritten = if is_rewritten { Some(rewrite(&lock, path, &log, span, new_header(), &stamp)?) } else { None };
+        let rewritten = if is_rewritten { Some(rewrite(&lock, path, &log, span, new_header, &stamp)?) } else { None };
         if path != to {
             relocate(world.os(), path, to).inspect_err(|_| {
                 if let Some(rewritten) = &rewritten {

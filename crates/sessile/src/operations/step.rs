@@ -83,6 +83,8 @@ pub enum Step {
         cwd_after: Option<Json>,
         /// Where the original was to be kept.
         original: Option<PathBuf>,
+        /// The length of the file after the move.
+        length: Option<u64>,
     },
     /// It was deleted.
     Delete {
@@ -171,11 +173,14 @@ impl Step {
                     step.bool("summary", true);
                 }
             }
-            Self::Move { to, cwd_before, cwd_after, original, .. } => {
+            Self::Move { to, cwd_before, cwd_after, original, length, .. } => {
                 put_path(&mut step, "to", Some(to));
                 step.optional("cwdBefore", cwd_before.as_ref().map(Json::raw));
                 step.optional("cwdAfter", cwd_after.as_ref().map(Json::raw));
                 put_path(&mut step, "original", original.as_deref());
+                if let Some(length) = length {
+                    step.integer("length", i64::try_from(*length).unwrap_or(i64::MAX));
+                }
             }
             Self::Delete { to, .. } => match to {
                 TrashedTo::Trash(place) => put_place(&mut step, place),
@@ -243,6 +248,7 @@ impl Step {
                 cwd_before: value("cwdBefore"),
                 cwd_after: value("cwdAfter"),
                 original: path("original"),
+                length: whole("length"),
             },
             "delete" => {
                 let to = match place() {
@@ -310,8 +316,16 @@ mod tests {
                 cwd_before: cwd(r#""\u002fa""#),
                 cwd_after: cwd("\"/b\""),
                 original: Some("/o".into()),
+                length: Some(9),
             },
-            Step::Move { session: session(), to: "/t".into(), cwd_before: None, cwd_after: None, original: None },
+            Step::Move {
+                session: session(),
+                to: "/t".into(),
+                cwd_before: None,
+                cwd_after: None,
+                original: None,
+                length: None,
+            },
             Step::Delete { session: session(), to: TrashedTo::Trash(place.clone()) },
             Step::Delete { session: session(), to: TrashedTo::Program },
             Step::Delete { session: session(), to: TrashedTo::Nowhere },

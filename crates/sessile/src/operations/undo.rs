@@ -272,6 +272,7 @@ impl Sessions {
             cwd_before: cwd,
             cwd_after: cwd_before.cloned(),
             original: None,
+            length: None,
         }))
     }
 

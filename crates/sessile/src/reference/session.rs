@@ -44,7 +44,7 @@ impl Sessions {
         let wanted = wanted.as_ref();
         let search = Search { sessions: self, cwd: absolute(self.environment(), cwd.as_ref()), given: session_dir };
         if is_path(wanted) {
-            return search.path(wanted);
+            return search.path(wanted).or_else(|error| self.named_like_a_path(&search, wanted, error));
         }
         let Some(word) = wanted.to_str().filter(|word| !word.is_empty()) else { return search.path(wanted) };
         if word == "@latest" {
@@ -54,6 +54,21 @@ impl Sessions {
             return self.listed(place, session_dir);
         }
         search.word(word).map_err(|error| self.with_titles(error))
+    }
+
+    /// The session that has a name such as `feat/login`, where no file has that path.
+    fn named_like_a_path(
+        &self,
+        search: &Search<'_>,
+        wanted: &Path,
+        error: ReferenceError,
+    ) -> Result<PathBuf, ReferenceError> {
+        let word = wanted.to_str().filter(|_| matches!(error, ReferenceError::NoSuchFile { .. }));
+        match word.map(|word| search.word(word)) {
+            Some(Ok(path)) => Ok(path),
+            Some(Err(ambiguous @ ReferenceError::AmbiguousSession { .. })) => Err(self.with_titles(ambiguous)),
+            _ => Err(error),
+        }
     }
 
     /// Adds what sessions are about to those that may be meant.
@@ -218,9 +233,8 @@ impl Search<'_> {
             return Ok(path);
         }
         let begins = |session: &SessionCandidate| session.id.starts_with(word);
-        let folded = word.to_lowercase();
-        let is_alike =
-            |session: &SessionCandidate| session.title.as_ref().is_some_and(|name| name.to_lowercase() == folded);
+        let wanted = folded(word);
+        let is_alike = |session: &SessionCandidate| session.title.as_ref().is_some_and(|name| folded(name) == wanted);
         if let Some(path) = one(word, true, &here, begins)? {
             return Ok(path);
         }
@@ -275,6 +289,16 @@ fn candidates(sessions: Vec<SessionInfo>) -> Vec<SessionCandidate> {
         Some(SessionCandidate { path: session.path, id: session.id, cwd: session.cwd, title: Some(title) })
     });
     named.collect()
+}
+
+/// A name without what a list does not show of it: case, control and joining characters, and how much space there is.
+fn folded(name: &str) -> String {
+    let is_shown = |char: &char| {
+        let is_joining = matches!(char, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{fe0e}' | '\u{fe0f}' | '\u{feff}');
+        char.is_whitespace() || !(char.is_control() || is_joining)
+    };
+    let shown: String = name.chars().filter(is_shown).collect();
+    shown.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 fn is_named(session: &SessionCandidate, word: &str) -> bool {

@@ -30,7 +30,7 @@ const SAID_FIELDS: [&str; 12] = [
     "thinkingLevel",
 ];
 
-/// The content of an entry as lines of text: everything but its ids, times and numbers.
+/// The content of an entry as lines of text: everything but its ids, times and usage figures.
 ///
 /// A picture becomes a line with its size and a hash, so that different pictures give different lines. An entry without
 /// text becomes its JSON, without the fields that identify it.

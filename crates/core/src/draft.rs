@@ -326,13 +326,13 @@ impl Write for ToolResultMessage {
 pub struct BashExecutionMessage {
     /// The command.
     pub command: String,
-    /// What it printed.
+    /// The output of the command.
     pub output: String,
     /// The exit code, if the command exited.
     pub exit_code: Option<i64>,
     /// Whether the user stopped it.
     pub cancelled: bool,
-    /// Whether `output` is only a part of what it printed.
+    /// Whether `output` is truncated.
     pub truncated: bool,
     /// The file with the full output.
     pub full_output_path: Option<String>,

@@ -378,7 +378,7 @@ mod tests {
         }
     }
 
-    /// An hour east of Greenwich.
+    /// One hour ahead of UTC.
     struct East;
 
     impl LocalZone for East {

@@ -276,7 +276,7 @@ fn record_head(object: &[u8]) -> Option<(bool, EntryId)> {
     has_type().then(|| (is_header, id.into()))
 }
 
-/// Whether the text after an object leaves it a value of its own, not a part of something larger.
+/// Whether the text after an object does not make it part of something larger.
 fn stands_alone(text: &[u8], end: usize) -> bool {
     !matches!(text.get(skip_space(text, end)), Some(b',' | b']' | b'}' | b':'))
 }

@@ -317,7 +317,7 @@ struct Walk<'o> {
     steps: Vec<(Row, Change)>,
     /// The last assistant message, if no user or assistant message has followed.
     turn: Option<Turn>,
-    /// Messages whose calls have no result although the conversation went on.
+    /// Messages whose calls have no result although the conversation continued.
     unanswered: HashSet<Row>,
     /// Messages whose calls have no result at the end of a branch.
     pending: HashSet<Row>,

@@ -93,13 +93,13 @@ views! {
     BashExecutionMessage<'a> {
         /// The command.
         command: Option<String> = "command";
-        /// What it printed.
+        /// The output of the command.
         output: Option<String> = "output";
         /// The exit code, if the command exited.
         exit_code: Option<f64> = "exitCode";
         /// Whether the user stopped it.
         cancelled: Option<bool> = "cancelled";
-        /// Whether `output` is only a part of what it printed.
+        /// Whether `output` is truncated.
         truncated: Option<bool> = "truncated";
         /// The file with the full output.
         full_output_path: Option<String> = "fullOutputPath";

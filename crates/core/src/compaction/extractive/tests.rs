@@ -298,7 +298,7 @@ proptest! {
             Purpose::Branch => checkpoint::BRANCH,
             Purpose::History | Purpose::Update => checkpoint::WHOLE,
         };
-        // Each generated heading begins a line exactly once, and nothing opens or closes the tags around a summary.
+        // Only generated headings begin a line with `#`, each once. Nothing opens or closes the tags around a summary.
         let headings = text.lines().filter(|line| line.starts_with('#')).count();
         prop_assert_eq!(headings, sections.len() + usize::from(purpose != Purpose::TurnPrefix));
         for line in text.lines() {

@@ -3,8 +3,7 @@
 //! - A **word** is a run of letters and digits, in lower case. Everything else separates words, so `path/to/file.rs`
 //!   and `snake_case` are several words in sequence.
 //! - A word with **humps** (`camelCase`, `HTTPServer`) is split into its parts, which are adjacent. The whole word in
-//!   lower case is an additional token. A letter after a digit does not begin a part: `E0599`, `utf8` and `sha256` stay
-//!   whole.
+//!   lower case is an additional token. Digits do not split a word: `E0599`, `utf8` and `sha256` stay whole.
 //! - Scripts written **without spaces** (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) are split into
 //!   overlapping pairs, plus the last character of a run. A word of two characters is one token, a longer one several
 //!   in sequence.

@@ -1,7 +1,7 @@
-//! Characters that act where a text is shown, instead of being seen.
+//! Characters that affect the display of text instead of being visible.
 
-/// Whether a character acts on a terminal, ends a line where none should end, or changes the order or the looks of the
-/// text around it: controls of both kinds, separators of lines, what decides about directions, annotations and tags.
+/// Whether a character controls a terminal, breaks a line, or changes the order or appearance of the text around it: C0
+/// and C1 controls, line separators, directional formatting, annotations and tags.
 pub fn acts(char: char) -> bool {
     matches!(char,
         '\0'..='\u{1f}'

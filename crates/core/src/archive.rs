@@ -1,24 +1,24 @@
-//! What is archived: a whole session, or branches of it.
+//! Archived sessions and branches.
 //!
-//! A mark is a `custom` entry, pi's type for data of extensions, so pi keeps it and shows it to no model. The last mark
-//! of a target counts, on whichever branch it is. The mark of a whole session names the session, because a fork copies
-//! entries: a fork of an archived session is not archived itself.
+//! A mark is a `custom` entry, pi's type for extension data, so pi keeps it and shows it to no model. The last mark of
+//! a target counts, on any branch. The mark of a whole session names the session, because a fork copies entries: a fork
+//! of an archived session is not archived itself.
 
 use std::collections::HashMap;
 
 use crate::id::EntryId;
 use crate::json::{Json, ObjectWriter, Raw};
 
-/// The `customType` of a mark. It is spelled without escapes, so that lines without it need not be taken apart.
+/// The `customType` of a mark. It is written without escapes, so that lines without it need not be parsed.
 pub const CUSTOM_TYPE: &str = "sessile.archive";
 
-/// The longest line that can be a mark. Longer entries of extensions need not be read to look for marks.
+/// The longest line that can be a mark. Longer extension entries need not be read to look for marks.
 pub const MOST_LINE: u64 = 8 << 10;
 
-/// The longest id of an entry, in bytes, with which a mark is sure to fit in [`MOST_LINE`].
+/// The longest entry id, in bytes, with which a mark is certain to fit in [`MOST_LINE`].
 pub const MOST_ID: usize = 512;
 
-/// What a mark is about.
+/// The target of a mark.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// The whole session.
@@ -27,23 +27,23 @@ pub enum Target {
     Branch(EntryId),
 }
 
-/// An entry that archives something, or takes it back.
+/// An entry that archives something, or undoes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Whether the target is archived from here on.
+    /// Whether the target is archived from this point on.
     pub is_archived: bool,
-    /// What is archived or no longer archived.
+    /// What is archived, or no longer archived.
     pub target: Target,
 }
 
 impl Mark {
-    /// The mark that an entry is; none if the entry is something else or marks another session.
+    /// Reads an entry as a mark; `None` if it is something else or marks another session.
     pub fn of(entry: Raw<'_>, session_id: &str) -> Option<Self> {
         entry.get("type").and_then(Raw::as_text).filter(|kind| *kind == "custom")?;
         Self::read(entry.get("customType"), entry.get("data"), session_id)
     }
 
-    /// The same from the members of a `custom` entry.
+    /// Like [`of`](Self::of), from the members of a `custom` entry.
     pub(crate) fn read(custom_type: Option<Raw<'_>>, data: Option<Raw<'_>>, session_id: &str) -> Option<Self> {
         custom_type.and_then(plain).filter(|name| *name == CUSTOM_TYPE.as_bytes())?;
         let data = data?;
@@ -56,7 +56,7 @@ impl Mark {
         Some(Self { is_archived, target })
     }
 
-    /// The data of the entry that makes this mark in a session.
+    /// The data of the entry that creates this mark in a session.
     pub fn to_data(&self, session_id: &str) -> Json {
         let mut data = ObjectWriter::new();
         data.bool("archived", self.is_archived);
@@ -68,22 +68,22 @@ impl Mark {
     }
 }
 
-/// The text of a string that is spelled without escapes.
+/// The text of a string that is written without escapes.
 fn plain(value: Raw<'_>) -> Option<&[u8]> {
     value.as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\"").filter(|text| !text.contains(&b'\\'))
 }
 
-/// What is archived in one session.
+/// The archive state of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Archive {
     is_archived: bool,
-    /// The entries at which archived branches begin, and which mark came first.
+    /// The roots of archived branches, with the number of the mark that archived them.
     branches: HashMap<EntryId, u64>,
     n_marks: u64,
 }
 
 impl Archive {
-    /// Takes the next `custom` entry of the file. Entries that are not marks change nothing.
+    /// Adds the next `custom` entry of the file. Entries that are not marks change nothing.
     pub fn push(&mut self, entry: Raw<'_>, session_id: &str) {
         let Some(mark) = Mark::of(entry, session_id) else { return };
         self.n_marks += 1;
@@ -99,7 +99,7 @@ impl Archive {
         self.is_archived
     }
 
-    /// Whether an archived branch begins at an entry.
+    /// Whether an entry is the root of an archived branch.
     pub fn has_branch(&self, root: &EntryId) -> bool {
         !self.branches.is_empty() && self.branches.contains_key(root)
     }
@@ -112,7 +112,7 @@ impl Archive {
         }
     }
 
-    /// The entries at which archived branches begin, in the order in which they were archived.
+    /// The roots of archived branches, in the order in which they were archived.
     pub fn branches(&self) -> Vec<&EntryId> {
         let mut branches: Vec<_> = self.branches.iter().collect();
         branches.sort_by_key(|(_, place)| **place);
@@ -120,19 +120,19 @@ impl Archive {
     }
 }
 
-/// What archiving does to one place of a tree.
+/// How archiving affects one node of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Folding {
-    /// Nothing.
+    /// Not affected.
     Open,
-    /// An archived branch begins here. It has this many places, this one among them.
+    /// The root of an archived branch with this many nodes, including this one.
     Root(usize),
-    /// The place is below the beginning of an archived branch.
+    /// Below the root of an archived branch.
     Inside,
 }
 
-/// What archiving does to the places of a tree: for each, in pre-order, its depth and whether an archived branch begins
-/// there.
+/// How archiving affects the nodes of a tree. The nodes come in pre-order, each with its depth and whether it is the
+/// root of an archived branch.
 pub fn folding(places: impl IntoIterator<Item = (usize, bool)>) -> Vec<Folding> {
     let mut foldings = Vec::new();
     // The outermost archived branch that is open, and its depth.
@@ -154,10 +154,10 @@ pub fn folding(places: impl IntoIterator<Item = (usize, bool)>) -> Vec<Folding> 
     foldings
 }
 
-/// Leaves of each archived branch only its beginning, among the places of a tree that are shown.
+/// Hides each archived branch except its root, among the visible nodes of a tree.
 ///
-/// The places are those of [`folding`]. Returns for each beginning how many places of the branch were shown. The
-/// beginning is shown if any was.
+/// The nodes are those of [`folding`]. Returns for each root how many nodes of its branch were visible. The root is
+/// visible if any of them was.
 pub fn fold_away(places: impl IntoIterator<Item = (usize, bool)>, is_shown: &mut [bool]) -> HashMap<usize, usize> {
     let mut n_folded = HashMap::new();
     for (place, folding) in folding(places).into_iter().enumerate() {
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!((n_folded.len(), n_folded[&1], n_folded[&4]), (2, 2, 0));
     }
 
-    /// The simple twin of [`folding`]: climbs from each place.
+    /// The simple reference implementation of [`folding`]: climbs from each node.
     fn folding_simple(places: &[(usize, bool)]) -> Vec<Folding> {
         let parent = |place: usize| (0..place).rev().find(|above| places[*above].0 < places[place].0);
         let climb = |place: usize| std::iter::successors(Some(place), |place| parent(*place));
@@ -290,7 +290,7 @@ mod tests {
     proptest! {
         #[test]
         fn both_ways_to_fold_agree(steps in proptest::collection::vec((0usize..6, any::<bool>()), 0..40)) {
-            // In pre-order a place is at most one level below the one before it.
+            // In pre-order, a node is at most one level below the one before it.
             let mut below = 0;
             let place = |(depth, is_root): &(usize, bool)| {
                 let depth = (*depth).min(below);

@@ -1,4 +1,4 @@
-//! What takes the space of a session: the bytes of each line, by what they are.
+//! Measures what takes up space in a session: the bytes of each line, by type.
 
 use std::ops::{AddAssign, Index, IndexMut};
 
@@ -6,33 +6,33 @@ use crate::head::{self, Kind, Parsed, Role};
 use crate::json::{Raw, Shape};
 use crate::message::Block;
 
-/// What some bytes of a session are.
+/// The type of some bytes of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Bulk {
     /// Image blocks, wherever they are.
     Images,
-    /// What tools and shell commands printed, and the details of tool results.
+    /// Output of tools and shell commands, and the details of tool results.
     ToolOutput,
-    /// Calls of tools with their arguments.
+    /// Tool calls with their arguments.
     ToolCalls,
-    /// What models thought.
+    /// Thinking of models.
     Thinking,
-    /// What users, models and extensions said.
+    /// Text from users, models and extensions.
     Text,
-    /// Compactions that count, and summaries of branches.
+    /// Compactions in effect, and branch summaries.
     Summaries,
-    /// Compactions that a newer one on the path to the leaf has replaced.
+    /// Compactions that a newer one on the path to the leaf replaced.
     Superseded,
     /// `custom` entries, and the details of custom messages.
     ExtensionData,
     /// Ids, times, usage, and entries of all other types.
     Other,
-    /// Lines that cannot be read, and blank ones.
+    /// Unreadable and blank lines.
     Damaged,
 }
 
 impl Bulk {
-    /// All of them, in the order in which they are shown.
+    /// All types, in display order.
     pub const ALL: [Self; 10] = [
         Self::Images,
         Self::ToolOutput,
@@ -46,7 +46,7 @@ impl Bulk {
         Self::Damaged,
     ];
 
-    /// What people call it.
+    /// The name shown to users.
     pub fn words(self) -> &'static str {
         match self {
             Self::Images => "images",
@@ -62,7 +62,7 @@ impl Bulk {
         }
     }
 
-    /// What programs call it.
+    /// The name used by programs.
     pub fn key(self) -> &'static str {
         match self {
             Self::Images => "images",
@@ -84,12 +84,12 @@ impl Bulk {
 pub struct Weights([u64; Bulk::ALL.len()]);
 
 impl Weights {
-    /// All bytes together.
+    /// The total number of bytes.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// What there is, the most first.
+    /// The types that occur, largest first.
     pub fn heaviest_first(&self) -> Vec<(Bulk, u64)> {
         let mut all: Vec<(Bulk, u64)> = Bulk::ALL.iter().map(|bulk| (*bulk, self[*bulk])).collect();
         all.retain(|(_, bytes)| *bytes > 0);
@@ -118,9 +118,9 @@ impl AddAssign<&Self> for Weights {
     }
 }
 
-/// The bytes of a line, its end not among them. They add up to the length of the line.
+/// The bytes of a line by type, without its line end. They add up to the length of the line.
 ///
-/// `is_superseded` says whether the line is a compaction that a newer one has replaced.
+/// `is_superseded` means that the line is a compaction that a newer one replaced.
 pub fn weigh(line: &[u8], is_superseded: bool) -> Weights {
     let mut weights = Weights::default();
     let Parsed::Kept(head) = head::read(line) else {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     proptest! {
-        /// Also where a key is there twice, and where values are not what they should be.
+        /// Includes repeated keys and values of unexpected types.
         #[test]
         fn everything_is_counted_once(
             kind in "message|custom|custom_message|context_edit|compaction|label|x",

@@ -1,4 +1,4 @@
-//! The system message a compaction carries: all system messages before it, summed up.
+//! The system message of a compaction, which combines all system messages before it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,11 +6,11 @@ use std::hash::Hash;
 use crate::head::Role;
 use crate::json::{JsText, Json, ObjectWriter, Raw, Shape, array_index, print};
 
-/// Replays the system messages among `messages` into one, or none if there are none.
+/// Replays the system messages among `messages` into one; `None` if there are none.
 ///
-/// Texts are joined by blank lines. A section that is null is removed, a
-/// string sets it; one removed and set again moves to the end. Of tools, each
-/// message removes first and then adds; adding a known name replaces it in place.
+/// Texts are joined by blank lines. A `null` section removes it, and a string sets it; a section that is removed and
+/// set again moves to the end. For tools, each message first removes and then adds. Adding a known name replaces the
+/// tool in place.
 pub fn checkpoint<'m>(messages: impl IntoIterator<Item = Raw<'m>>, time_ms: i64) -> Option<Json> {
     let mut replay = Replay::default();
     let mut is_timed = false;
@@ -18,7 +18,7 @@ pub fn checkpoint<'m>(messages: impl IntoIterator<Item = Raw<'m>>, time_ms: i64)
         replay.take(message);
         is_timed |= message.get("timestamp").is_some();
     }
-    // As pi: without a timestamp anywhere, only tools make it worth a message.
+    // As in pi: without a timestamp anywhere, only tools justify a message.
     (is_timed || !replay.tools.is_empty()).then(|| replay.finish(time_ms))
 }
 
@@ -50,7 +50,7 @@ impl<'m> Replay<'m> {
 
     fn finish(self, time_ms: i64) -> Json {
         let content = self.texts.iter().map(JsText::as_wtf8).collect::<Vec<_>>().join(&b"\n\n"[..]);
-        // JavaScript lists keys that look like array indices first.
+        // JavaScript enumerates keys that look like array indices first.
         let mut named = self.sections.into_vec();
         named.sort_by_key(|(name, _)| array_index(name).map_or(u64::MAX, u64::from));
         let tools = self.tools.into_vec();
@@ -64,7 +64,7 @@ impl<'m> Replay<'m> {
             message.raw("sections", sections.finish().raw());
         }
         if !tools.is_empty() {
-            // The message is ours, so its parts are spelled as we spell, whatever they looked like in the file.
+            // Sessile creates the message, so its parts are re-serialised, whatever their spelling in the file.
             let tools: Vec<Json> = tools.iter().map(|(_, tool)| print(*tool)).collect();
             message.array("toolsAdded", tools.iter().map(Json::raw));
         }
@@ -72,7 +72,7 @@ impl<'m> Replay<'m> {
     }
 }
 
-/// A map that remembers the order in which its keys came, as JavaScript's does.
+/// A map that keeps insertion order, like JavaScript's.
 struct Ordered<K, V> {
     values: HashMap<K, (usize, V)>,
     n_puts: usize,
@@ -107,7 +107,7 @@ impl<K, V> Default for Ordered<K, V> {
     }
 }
 
-/// The text of a system message: its string, or its text blocks line by line.
+/// The text of a system message: its string, or its text blocks joined by line breaks.
 fn system_text(message: Raw<'_>) -> Option<JsText<'_>> {
     let content = message.get("content")?;
     if content.shape() == Shape::String {

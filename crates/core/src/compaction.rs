@@ -1,17 +1,15 @@
-//! Making room: which part of a path a summary can stand for.
+//! Compaction: replaces the older part of a path with a summary.
 //!
-//! A session outlives its model's context. Compaction puts a summary in the
-//! place of the older part of a path; going to another branch may leave a
-//! summary of the one that is left. This module does all of that but the
-//! summary itself, and does it as pi 1.5.0 does, to the token:
+//! A session outgrows its model's context. Compaction replaces the older part of a path with a summary. A switch to
+//! another branch may leave a summary of the abandoned one. This module does everything except write the summary, and
+//! matches pi 1.5.0 to the token:
 //!
 //! ```text
 //! path ──select──▶ rows ──prepare──▶ cut ──serialise──▶ conversation ──Summarizer──▶ text ──merge──▶ entry
 //! ```
 //!
-//! Everything works over an outline and a `read(row)`, one entry at a time:
-//! what is held are numbers per row and the text for the summarizer, never
-//! all messages.
+//! Everything works on an outline and a `read(row)`, one entry at a time. Memory holds a few numbers per row and the
+//! text for the summarizer, never all messages.
 
 mod auto;
 mod branch;

@@ -1,7 +1,7 @@
-//! What two entries have in common, and where they differ.
+//! Compares two entries.
 //!
-//! An entry is compared by what it says ([`said`]): its texts, thoughts, calls and pictures, as lines. What else it
-//! holds, such as figures and signatures, is compared field by field ([`differing_fields`]).
+//! Entries are compared by their text ([`said`]): text, thinking, calls and pictures, as lines. Other data, such as
+//! usage and signatures, is compared field by field ([`differing_fields`]).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::location::fingerprint;
 use crate::message::{Block, Content, ImageBlock, Message, ToolCall};
 use crate::picture::Picture;
 
-/// The fields that say which entry it is, not what it says.
+/// The fields that identify an entry and do not belong to its content.
 const PLACE_FIELDS: [&str; 3] = ["id", "parentId", "timestamp"];
 
 /// The fields that [`said`] reads.
@@ -30,10 +30,10 @@ const SAID_FIELDS: [&str; 12] = [
     "thinkingLevel",
 ];
 
-/// What an entry says, as lines of text: everything but its ids, times and figures.
+/// The content of an entry as lines of text: everything but its ids, times and usage figures.
 ///
-/// A picture is a line with its size and a fingerprint, so that different pictures are different lines. An entry that
-/// has no text is its JSON without the fields that say where it belongs.
+/// A picture becomes a line with its size and a hash, so that different pictures give different lines. An entry without
+/// text becomes its JSON, without the fields that identify it.
 pub fn said(entry: &Entry) -> String {
     let some = Option::<String>::unwrap_or_default;
     match entry.payload() {
@@ -63,7 +63,7 @@ pub fn said(entry: &Entry) -> String {
     }
 }
 
-/// The JSON of an entry without the fields that say where it belongs.
+/// The JSON of an entry without the fields that identify it.
 fn rest(entry: &Entry) -> String {
     let rest = entry.raw().edited(&PLACE_FIELDS.map(Edit::Remove));
     print(rest.raw()).to_text().into_owned()
@@ -88,7 +88,7 @@ fn block_lines(block: &Block<'_>) -> String {
     }
 }
 
-/// A call with a line for each argument; an argument of several lines has as many.
+/// A tool call with one line per argument. A multi-line argument keeps its lines.
 fn call_lines(call: ToolCall<'_>) -> String {
     let mut lines = format!("[call: {}]", call.name().unwrap_or_default());
     for (key, value) in call.arguments().map(Raw::properties).unwrap_or_default() {
@@ -107,7 +107,8 @@ fn image_line(image: ImageBlock<'_>) -> String {
     format!("[image: {mime_type}, {bytes} bytes, {fingerprint:016x}]")
 }
 
-/// The fields in which two entries differ, besides those that say where they belong: `usage`, `message.usage`.
+/// The names of the fields in which two entries differ, such as `usage` or `message.usage`. Fields that identify an
+/// entry are ignored.
 ///
 /// Fields that [`said`] reads count only if `with_said` is set.
 pub fn differing_fields(one: Raw<'_>, other: Raw<'_>, with_said: bool) -> Vec<String> {
@@ -124,7 +125,7 @@ pub fn differing_fields(one: Raw<'_>, other: Raw<'_>, with_said: bool) -> Vec<St
     differing
 }
 
-/// The members of an entry by name, those of its message by `message.NAME`.
+/// The members of an entry by name. Those of its message are named `message.NAME`.
 fn fields(entry: Raw<'_>) -> BTreeMap<String, Raw<'_>> {
     let mut fields = BTreeMap::new();
     for (key, value) in entry.properties() {

@@ -1,9 +1,8 @@
-//! What the model would see: from a leaf to messages.
+//! Builds what the model sees: from a leaf to messages.
 //!
-//! Three steps, each usable alone. [`select`] picks the rows of the path that
-//! take part and reads no payload but the newest compaction's. [`project`]
-//! turns rows into messages with context edits applied. [`build`] adds the
-//! settings in force.
+//! There are three steps, and each can be used alone. [`select`] picks the rows of the path that take part; the only
+//! payload it reads is the newest compaction. [`project`] turns rows into messages with context edits applied.
+//! [`build`] adds the settings in force.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,12 +14,12 @@ use crate::id::EntryId;
 use crate::json::{self, Edit, Json, Members, NotJson, ObjectWriter, Raw, Shape};
 use crate::outline::{Outline, Row};
 
-/// Gives the value of a row, brought to the current version.
+/// Returns the value of a row, upgraded to the current version.
 pub type ReadRow<'r, E> = dyn FnMut(Row) -> Result<Json, E> + 'r;
 
-/// Gives values of rows, and messages of rows for less where whoever reads can.
+/// Reads the values of rows, and the messages of rows more cheaply where the reader can.
 pub trait ReadContext<E> {
-    /// The value of a row, brought to the current version.
+    /// The value of a row, upgraded to the current version.
     fn value(&mut self, row: Row) -> Result<Json, E>;
 
     /// The message that a message entry contributes, if it has one.
@@ -37,16 +36,16 @@ impl<E, F: FnMut(Row) -> Result<Json, E>> ReadContext<E> for F {
 
 /// The message that the line of a message entry contributes, if it has one.
 ///
-/// Checks the line and finds the message in one pass, and copies nothing but the message.
+/// Checks the line and finds the message in one pass, and copies only the message.
 pub fn stored_message(line: &[u8]) -> Result<Option<Json>, NotJson> {
     Ok(StoredMessage::read(line)?.map(|message| message.with_content()))
 }
 
-/// The rows of a path that the context is made of, as pi's `buildContextEntries`.
+/// The rows of a path that form the context, like pi's `buildContextEntries`.
 ///
-/// Without a compaction on the path, that is the path. Otherwise: the newest
-/// compaction, what it keeps of the entries before it (system messages left
-/// out, because the compaction carries their sum), and all that follows it.
+/// Without a compaction on the path, that is the whole path. Otherwise it is the newest compaction, the entries before
+/// it that it keeps (without system messages, because the compaction carries their combined state), and all entries
+/// after it.
 pub fn select<E>(outline: &Outline, path: &[Row], read: &mut ReadRow<'_, E>) -> Result<Vec<Row>, E> {
     let Some(at) = path.iter().rposition(|row| outline.kind(*row) == Kind::Compaction) else {
         return Ok(path.to_vec());
@@ -67,11 +66,11 @@ pub fn select<E>(outline: &Outline, path: &[Row], read: &mut ReadRow<'_, E>) -> 
 pub struct Projected {
     /// The entry.
     pub row: Row,
-    /// Its messages, edits applied; often one, sometimes none or two.
+    /// Its messages with edits applied: often one, sometimes none or two.
     pub messages: Vec<Json>,
 }
 
-/// The messages of the selected rows, as pi's `buildSessionProjection`.
+/// The messages of the selected rows, like pi's `buildSessionProjection`.
 pub fn project<E>(
     outline: &Outline,
     rows: &[Row],
@@ -84,7 +83,7 @@ pub fn project<E>(
     rows.iter().enumerate().map(project_one).collect()
 }
 
-/// Selected rows, of which each can be asked for its messages when they are needed.
+/// Selected rows whose messages can be requested one row at a time.
 pub struct Projection<'p> {
     outline: &'p Outline,
     rows: &'p [Row],
@@ -93,7 +92,7 @@ pub struct Projection<'p> {
 }
 
 impl<'p> Projection<'p> {
-    /// Reads the edits among the rows, and nothing else.
+    /// Reads only the edits among the rows.
     pub fn new<E>(
         outline: &'p Outline,
         rows: &'p [Row],
@@ -104,12 +103,12 @@ impl<'p> Projection<'p> {
         Ok(Self { outline, rows, zone, edits })
     }
 
-    /// The rows.
+    /// The selected rows.
     pub fn rows(&self) -> &'p [Row] {
         self.rows
     }
 
-    /// The messages that the row at a place contributes, edits applied.
+    /// The messages of the row at this index, with edits applied.
     pub fn messages<E>(&self, place: usize, read: &mut impl ReadContext<E>) -> Result<Vec<Json>, E> {
         let row = self.rows[place];
         if self.outline.kind(row) == Kind::Compaction && place > 0 {
@@ -118,18 +117,18 @@ impl<'p> Projection<'p> {
         self.edited(row, read)
     }
 
-    /// How many messages the row at a place contributes: as many as [`messages`](Self::messages), mostly without reading it.
+    /// The number of [`messages`](Self::messages) of the row at this index, usually without reading the row.
     pub fn n_messages<E>(&self, place: usize, read: &mut impl ReadContext<E>) -> Result<usize, E> {
         let row = self.rows[place];
         let is_plain = self.outline.kind(row) == Kind::Message && self.edit(row).is_none();
-        // Whoever has a role is a message.
+        // An entry with a role always has a message.
         if is_plain && self.outline.role(row) != Role::None {
             return Ok(1);
         }
         self.messages(place, read).map(|messages| messages.len())
     }
 
-    /// The messages of a row as they were before any edit.
+    /// The messages of a row before any edit.
     pub(crate) fn unedited<E>(&self, row: Row, read: &mut impl ReadContext<E>) -> Result<Vec<Json>, E> {
         Ok(match self.outline.kind(row) {
             Kind::Message => read.message(row)?.into_iter().collect(),
@@ -138,7 +137,7 @@ impl<'p> Projection<'p> {
         })
     }
 
-    /// The messages of a row, edits applied, wherever it stands.
+    /// The messages of a row with edits applied, wherever the row stands.
     pub(crate) fn edited<E>(&self, row: Row, read: &mut impl ReadContext<E>) -> Result<Vec<Json>, E> {
         let messages = self.unedited(row, read)?;
         Ok(match self.edit(row) {
@@ -147,7 +146,7 @@ impl<'p> Projection<'p> {
         })
     }
 
-    /// What the last edit of a row puts in the place of its content; `null` for nothing.
+    /// The replacement from the last edit of a row; `null` removes the content.
     pub(crate) fn edit(&self, row: Row) -> Option<Raw<'_>> {
         if self.edits.is_empty() {
             return None;
@@ -156,12 +155,12 @@ impl<'p> Projection<'p> {
     }
 }
 
-/// Whether entries of this kind can have messages at all.
+/// Whether entries of this kind can have messages.
 fn contributes(kind: Kind) -> bool {
     matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction)
 }
 
-/// The last edit of each target. An edit without a replacement is no edit.
+/// The last edit of each target. An edit without a replacement does not count.
 fn collect_edits<E>(outline: &Outline, rows: &[Row], read: &mut ReadRow<'_, E>) -> Result<HashMap<EntryId, Json>, E> {
     let mut edits = HashMap::new();
     for row in rows.iter().filter(|row| outline.kind(**row) == Kind::ContextEdit) {
@@ -175,7 +174,7 @@ fn collect_edits<E>(outline: &Outline, rows: &[Row], read: &mut ReadRow<'_, E>) 
     Ok(edits)
 }
 
-/// The messages one entry stands for, before edits: pi's `sessionEntryToContextMessages`.
+/// The messages that one entry contributes before edits, like pi's `sessionEntryToContextMessages`.
 pub fn entry_messages(kind: Kind, entry: Raw<'_>, zone: &dyn LocalZone) -> Vec<Json> {
     let message = match kind {
         Kind::Message => match StoredMessage::of(entry) {
@@ -197,7 +196,7 @@ pub fn entry_messages(kind: Kind, entry: Raw<'_>, zone: &dyn LocalZone) -> Vec<J
     vec![message]
 }
 
-/// The message of an entry with what is asked of it, found in one pass: most of a session is messages.
+/// An entry's message with the fields needed here, found in one pass because most entries are messages.
 struct StoredMessage<'e> {
     message: Raw<'e>,
     content: Option<Raw<'e>>,
@@ -205,12 +204,12 @@ struct StoredMessage<'e> {
 }
 
 impl<'e> StoredMessage<'e> {
-    /// The message of an entry, unless it has none or `null`.
+    /// The message of an entry, unless it is absent or `null`.
     fn of(entry: Raw<'e>) -> Option<Self> {
         Self::read(entry.as_bytes()).ok().flatten()
     }
 
-    /// The same for text that may be no JSON.
+    /// Like [`of`](Self::of), for text that may not be JSON.
     fn read(text: &'e [u8]) -> Result<Option<Self>, NotJson> {
         let mut found = MessageMembers { text, message: None, content: None, role: None, inner: (None, None) };
         json::scan(text, &mut found).map_err(|at| NotJson { at })?;
@@ -220,7 +219,7 @@ impl<'e> StoredMessage<'e> {
         Ok(message.map(|message| Self { message, content, role }))
     }
 
-    /// The message, in which missing content reads as empty.
+    /// The message, with empty content if the content is missing.
     fn with_content(&self) -> Json {
         let is_missing = self.content.is_none_or(Raw::is_null);
         match self.role {
@@ -231,7 +230,7 @@ impl<'e> StoredMessage<'e> {
     }
 }
 
-/// Notes where the message of an entry lies, and its content and role. Of members that are repeated the last counts.
+/// Records the positions of an entry's message and its content and role. The last of repeated members counts.
 struct MessageMembers<'t> {
     text: &'t [u8],
     message: Option<Range<usize>>,
@@ -290,7 +289,7 @@ fn summary_message(role: &str, summary: Option<Raw<'_>>, extra: &str, entry: Raw
     message.finish()
 }
 
-/// The entry's time in milliseconds; an invalid one is `null`, as JavaScript prints it.
+/// Writes the entry's time in Unix milliseconds; `null` if invalid, as JavaScript prints it.
 fn write_entry_time(message: &mut ObjectWriter, entry: Raw<'_>, zone: &dyn LocalZone) {
     match js_time(entry.get("timestamp"), zone) {
         Some(time) => message.integer("timestamp", time),
@@ -322,9 +321,9 @@ pub fn text_block(content: Raw<'_>) -> Json {
     Json::trusted([b"[", block.raw().as_bytes(), b"]"].concat())
 }
 
-/// The model a session last used or selected.
+/// The model that a session last used or selected.
 ///
-/// Either part is missing if the entry that named the model lacks it.
+/// A part is missing if the entry that named the model lacks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelChoice {
     /// The provider, as in the file.
@@ -356,13 +355,13 @@ impl ModelChoice {
 /// The settings in force at the end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The thinking level: `"off"` until an entry sets another. None if that entry lacks it.
+    /// The thinking level: `"off"` until an entry sets it. `None` if that entry lacks the value.
     pub thinking_level: Option<Json>,
     /// The model, if one was selected or has answered.
     pub model: Option<ModelChoice>,
 }
 
-/// The settings of a whole path, compacted or not: the last entry that says something counts.
+/// The settings of a whole path, compacted or not. The last entry that sets a value counts.
 pub fn settings<E>(outline: &Outline, path: &[Row], read: &mut ReadRow<'_, E>) -> Result<Settings, E> {
     let level = path.iter().rfind(|row| outline.kind(**row) == Kind::ThinkingLevelChange);
     let thinking_level = match level {
@@ -385,7 +384,7 @@ pub fn settings<E>(outline: &Outline, path: &[Row], read: &mut ReadRow<'_, E>) -
     Ok(Settings { thinking_level, model })
 }
 
-/// What a model request starts from.
+/// The starting point of a model request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionContext {
     /// The messages, oldest first.
@@ -407,7 +406,7 @@ impl SessionContext {
     }
 }
 
-/// The context of a path, as pi's `buildSessionContext`.
+/// The context of a path, like pi's `buildSessionContext`.
 pub fn build<E>(
     outline: &Outline,
     path: &[Row],
@@ -426,7 +425,7 @@ mod tests {
 
     use super::*;
 
-    /// The simple twin of [`StoredMessage`]: looks each value up.
+    /// The simple reference implementation of [`StoredMessage`]: looks up each value.
     fn looked_up(entry: Raw<'_>) -> Option<Json> {
         let message = entry.get("message").filter(|message| !message.is_null())?;
         let is_missing = message.get("content").is_none_or(Raw::is_null);

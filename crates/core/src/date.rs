@@ -1,20 +1,18 @@
 //! Dates as JavaScript reads and writes them.
 //!
-//! Session files are written by JavaScript programs, and what they do with an odd timestamp is
-//! what the engine's `Date.parse` makes of it. [`parse`] gives the answer of V8 (checked against
-//! Node 22), [`to_iso`] is `toISOString` and [`time_clip`] is `new Date(number).getTime()`.
-//! Instants are milliseconds since 1970-01-01 UTC, at most 8.64e15 to either side, which leaves
-//! out leap seconds as JavaScript does.
+//! Session files are written by JavaScript programs, and the engine's `Date.parse` decides what they make of an odd
+//! timestamp. [`parse`] returns the result of V8 (checked against Node 22), [`to_iso`] is `toISOString` and
+//! [`time_clip`] is `new Date(number).getTime()`. Instants are milliseconds since 1970-01-01 UTC, within 8.64e15 on
+//! either side. Like JavaScript, they ignore leap seconds.
 //!
-//! A text is read in two steps. The `iso` grammar takes what ECMAScript specifies. When it meets
-//! a surprise before the `T`, the `legacy` grammar goes on from there, keeping what was read.
-//! Both read from `token` and write to `fields`.
+//! A text is parsed in two steps. The `iso` grammar accepts what ECMAScript specifies. If it meets something unexpected
+//! before the `T`, the `legacy` grammar continues from there with the fields read so far. Both read from `token` and
+//! write to `fields`.
 //!
-//! No text is known for which the answers differ. JavaScript strings may hold lone surrogates,
-//! which have no place in a `str`; put U+FFFD for them, and the answer stays the same.
+//! There is no known text for which the results differ. JavaScript strings may hold lone surrogates, which a `str`
+//! cannot contain. Replace them with U+FFFD, and the result stays the same.
 //!
-//! Nothing here knows the clock or the time zone of the machine; the latter comes in as a
-//! [`LocalZone`].
+//! This module does not read the clock or the time zone of the machine. The caller passes the zone as a [`LocalZone`].
 
 mod fields;
 mod iso;
@@ -27,16 +25,16 @@ use iso::Outcome;
 use token::Tokens;
 pub use when::{When, to_local, when};
 
-/// The furthest instant from the epoch that a JavaScript date can hold.
+/// The instant furthest from the epoch that a JavaScript date can represent.
 const MAX_MS: i64 = 8_640_000_000_000_000;
 
 const MS_PER_DAY: i64 = 86_400_000;
 
-/// The time zone of texts that name none.
+/// The time zone of texts that do not name one.
 ///
-/// A local time that occurs twice, or that is skipped when the clock goes forward, takes the
-/// offset in force before the change, as JavaScript does. It is for the implementor to see to
-/// that: this module asks once for each text and believes the answer.
+/// A local time that occurs twice, or that is skipped when the clock goes forward, takes the offset in force before the
+/// change, as in JavaScript. The implementor must ensure this: the module queries the zone once per text and trusts the
+/// answer.
 pub trait LocalZone {
     /// Local time minus UTC, in milliseconds, at a local wall-clock time.
     ///
@@ -55,9 +53,9 @@ impl LocalZone for Utc {
     }
 }
 
-/// Reads a date as `Date.parse` does, with `None` for its `NaN`.
+/// Parses a date as `Date.parse` does, with `None` for its `NaN`.
 ///
-/// ISO dates without a time are in UTC. All other texts are in `zone` unless they say otherwise.
+/// ISO dates without a time are in UTC. All other texts are in `zone` unless they name a zone.
 ///
 /// ```
 /// use sessile_core::date::{Utc, parse};
@@ -77,9 +75,9 @@ pub fn parse(text: &str, zone: &dyn LocalZone) -> Option<i64> {
     fields.resolve(zone)
 }
 
-/// Reads the one form that `toISOString` writes for the years 0 to 9999, fast.
+/// Parses the format that `toISOString` writes for the years 0 to 9999. A fast path.
 ///
-/// What this accepts [`parse`] reads the same. The reverse does not hold even for texts of this
+/// [`parse`] gives the same result for every text that this accepts. The reverse does not hold even for texts of this
 /// shape: `24:00:00.000` and days that the month does not have are left to [`parse`].
 ///
 /// ```
@@ -110,10 +108,10 @@ pub fn parse_utc_iso(bytes: &[u8]) -> Option<i64> {
     })
 }
 
-/// Writes an instant as `toISOString` does: always UTC, always with milliseconds.
+/// Formats an instant as `toISOString` does: always UTC, always with milliseconds.
 ///
-/// Years outside 0 to 9999 get a sign and six digits. JavaScript throws for an instant that a
-/// date cannot hold; here it becomes the nearest one that it can.
+/// Years outside 0 to 9999 get a sign and six digits. For an instant outside the range of dates JavaScript throws; this
+/// function uses the nearest valid one.
 ///
 /// ```
 /// use sessile_core::date::to_iso;
@@ -146,7 +144,7 @@ pub fn to_iso(ms: i64) -> String {
     text
 }
 
-/// The ISO week of an instant, such as `2026-W01`: weeks begin on Monday and belong to the year of their Thursday.
+/// The ISO week of an instant, such as `2026-W01`. Weeks begin on Monday and belong to the year of their Thursday.
 ///
 /// ```
 /// use sessile_core::date::to_iso_week;
@@ -156,17 +154,17 @@ pub fn to_iso(ms: i64) -> String {
 #[must_use]
 pub fn to_iso_week(ms: i64) -> String {
     let days = ms.clamp(-MAX_MS, MAX_MS).div_euclid(MS_PER_DAY);
-    // The first of January 1970 was a Thursday.
+    // 1970-01-01 was a Thursday.
     let thursday = days - (days + 3).rem_euclid(7) + 3;
     let (year, _, _) = civil_from_days(thursday);
     let week = (thursday - days_from_civil(year, 1, 1)) / 7 + 1;
     if (0..=9999).contains(&year) { format!("{year:04}-W{week:02}") } else { format!("{year:+07}-W{week:02}") }
 }
 
-/// Writes the last so many digits of a number. Every entry has a time, so this is not left to `format!`.
+/// Appends the last `width` digits of a number. Avoids `format!`, because every entry has a time.
 fn put_digits(text: &mut String, number: u64, width: usize) {
     let mut digits = [b'0'; 6];
-    // No part of a date has more than six digits, and small numbers are divided faster.
+    // No part of a date has more than six digits, and division of small numbers is faster.
     let mut rest = u32::try_from(number).unwrap_or(u32::MAX);
     for digit in digits[..width].iter_mut().rev() {
         *digit += u8::try_from(rest % 10).unwrap_or_default();
@@ -175,7 +173,7 @@ fn put_digits(text: &mut String, number: u64, width: usize) {
     text.push_str(std::str::from_utf8(&digits[..width]).unwrap_or_default());
 }
 
-/// The instant of `new Date(number)`: cut to whole milliseconds, `None` if invalid.
+/// The instant of `new Date(number)`: truncated to whole milliseconds, `None` if invalid.
 ///
 /// ```
 /// use sessile_core::date::time_clip;
@@ -193,12 +191,12 @@ pub fn time_clip(number: f64) -> Option<i64> {
     (number.abs() <= limit).then_some(whole)
 }
 
-/// The instant, if a JavaScript date can hold it.
+/// The instant, if a JavaScript date can represent it.
 fn clip(ms: i64) -> Option<i64> {
     (-MAX_MS..=MAX_MS).contains(&ms).then_some(ms)
 }
 
-/// Where the 24-byte form has something other than a digit.
+/// The positions of the bytes in the 24-byte format that are not digits.
 const ISO_PUNCTUATION: [(usize, u8); 7] =
     [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
 
@@ -220,7 +218,7 @@ fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
-/// The Gregorian calendar repeats after 400 years of this many days.
+/// The number of days in 400 years, after which the Gregorian calendar repeats.
 const DAYS_PER_ERA: i64 = 146_097;
 
 /// The days from 0000-03-01 to 1970-01-01.
@@ -228,9 +226,8 @@ const DAYS_BEFORE_EPOCH: i64 = 719_468;
 
 /// The days from the epoch to a day of the proleptic Gregorian calendar.
 ///
-/// The month is from 1 to 12; the day may be any number and runs over into other months.
-/// Years are counted from March here, so that the leap day comes last and the months before it
-/// follow one pattern of 153 days in five months.
+/// The month is from 1 to 12. The day may be any number and overflows into other months. Years start in March here, so
+/// that the leap day comes last and the months before it follow one pattern of 153 days in five months.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -241,12 +238,12 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * DAYS_PER_ERA + day_of_era - DAYS_BEFORE_EPOCH
 }
 
-/// The year, month and day that [`days_from_civil`] gives this number for.
+/// The inverse of [`days_from_civil`]: the year, month and day.
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + DAYS_BEFORE_EPOCH;
     let era = days.div_euclid(DAYS_PER_ERA);
     let day_of_era = days.rem_euclid(DAYS_PER_ERA);
-    // The last days of 4, 100 and 400 years are taken out or put back, to make all years alike.
+    // Removing or adding the last days of 4, 100 and 400 years makes all years equally long.
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
@@ -260,7 +257,7 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
 mod tests {
     use super::*;
 
-    /// A zone nine hours ahead, so that a local reading never looks like a UTC one.
+    /// A zone nine hours ahead, so that a local time never looks like UTC.
     struct NineAhead;
 
     impl LocalZone for NineAhead {
@@ -269,7 +266,7 @@ mod tests {
         }
     }
 
-    // The tables hold what Node 22 answers under `TZ=Etc/GMT-9`.
+    // The tables hold the results of Node 22 under `TZ=Etc/GMT-9`.
 
     const ISO: &[(&str, i64)] = &[
         ("2025", 1_735_689_600_000),
@@ -403,7 +400,7 @@ mod tests {
         }
     }
 
-    /// Instants all over the range of dates, at ever different times of the day.
+    /// Instants across the range of dates, at varying times of day.
     fn sample_instants() -> impl Iterator<Item = i64> {
         (-MAX_MS..=MAX_MS).step_by(310_000_000_123)
     }
@@ -460,7 +457,7 @@ mod tests {
         }
     }
 
-    /// Replaces each byte in turn by each of a few others, valid or not.
+    /// Replaces each byte in turn with several others, valid or not.
     #[test]
     fn fast_path_agrees_with_parse_where_it_answers() {
         for base in ["2024-02-29T23:59:59.999Z", "2025-12-31T00:00:00.000Z"] {
@@ -530,7 +527,7 @@ mod tests {
 
     #[test]
     fn local_times_lead_back_to_their_instant() {
-        /// An hour ahead before local midnight of 2025-01-01, two hours from then on.
+        /// One hour ahead before local midnight of 2025-01-01, two hours ahead from then on.
         struct Changing;
         impl LocalZone for Changing {
             fn offset_ms_at_local(&self, local_ms: i64) -> i64 {

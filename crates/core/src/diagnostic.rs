@@ -1,4 +1,4 @@
-//! What is odd about a file, told beside the result and never instead of it.
+//! Oddities of a file, reported in addition to the result and never instead of it.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use crate::id::EntryId;
 /// How much an oddity matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Harmless; nothing is hidden by it.
+    /// Harmless. It hides nothing.
     Note,
-    /// Something of the file is not visible, or not where its writer meant it to be.
+    /// Part of the file is not visible, or not where its writer intended it.
     Warning,
     /// Content that was written is unreadable.
     Error,
 }
 
 impl Severity {
-    /// The word for it.
+    /// The name of the severity.
     pub fn word(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -26,16 +26,16 @@ impl Severity {
     }
 }
 
-/// One oddity and its place.
+/// An oddity and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How much it matters.
     pub severity: Severity,
-    /// The line, counted from 1.
+    /// The line, counting from 1.
     pub line: u64,
     /// The byte offset in the file.
     pub offset: u64,
-    /// What it is.
+    /// The oddity.
     pub oddity: Oddity,
 }
 
@@ -43,44 +43,44 @@ pub struct Diagnostic {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Oddity {
-    /// The line is not JSON. It is kept in the file and copied, but not seen.
+    /// The line is not JSON. It is kept in the file and copied, but not visible.
     Malformed,
-    /// The line is longer than the line cap and was not looked into.
+    /// The line is longer than the line cap and was not parsed.
     TooLong {
         /// Its length in bytes.
         len: u64,
     },
-    /// The line is `null`, `false`, zero or `""`, which counts for nothing.
+    /// The line is `null`, `false`, zero or `""`, and is ignored.
     Empty,
     /// The line is a value that is not an object.
     NotObject,
-    /// The entry has no id that is a string, so nothing can refer to it.
+    /// The entry has no string id, so nothing can refer to it.
     NoId,
-    /// The entry's id is also that of a later one, whose content counts.
+    /// A later entry has the same id, and its content counts.
     DuplicateId {
         /// The shared id.
         id: EntryId,
     },
-    /// The entry's parent is not in the file; it is shown as a root.
+    /// The entry's parent is not in the file. The entry is shown as a root.
     UnknownParent {
         /// The parent it names.
         parent: EntryId,
     },
-    /// The entry's `parentId` is neither null nor a string; it is shown as a root.
+    /// The entry's `parentId` is neither `null` nor a string. The entry is shown as a root.
     OddParent,
-    /// The entry names itself as its parent; it is shown as a root.
+    /// The entry names itself as its parent. It is shown as a root.
     OwnParent,
-    /// Following parents from the entry leads back to it; the loop is cut here.
+    /// The entry's chain of parents leads back to it. The loop is cut here.
     Loop,
-    /// A second header, which counts for nothing.
+    /// A second header, which is ignored.
     ExtraHeader,
-    /// A byte order mark before the first line, passed over.
+    /// A byte order mark before the first line, which is skipped.
     ByteOrderMark,
-    /// The last line has no newline; the next append will seal it first.
+    /// The last line has no newline. The next append adds it first.
     Unterminated,
-    /// The time is missing or not in pi's form.
+    /// The time is missing or not in pi's format.
     OddTime,
-    /// The file is of a version newer than this library knows; it is not written to.
+    /// The file has a newer version than this library knows. It is not written to.
     NewerVersion,
 }
 

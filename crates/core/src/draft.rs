@@ -1,14 +1,11 @@
 //! New messages, as plain structs.
 //!
-//! Fill one in and turn it into [`Json`]: the keys come in the order pi
-//! writes them, what is `None` or empty where it may be is left out, and the
-//! text is the one JavaScript would print. Values that are not ours, such as
-//! a tool's arguments, go through as [`Json`], so that lone surrogates and
-//! nesting of any depth survive. They are printed anew, on one line, and as
-//! JavaScript would: a number that no float can hold is rounded.
+//! Fill in a struct and convert it to [`Json`]. The keys come in the order in which pi writes them, and optional fields
+//! that are `None` or empty are left out. The text is what JavaScript would print. Foreign values, such as a tool's
+//! arguments, are held as [`Json`], so lone surrogates and nesting of any depth survive. They are re-serialised on one
+//! line, as JavaScript would: a number that a float cannot represent exactly is rounded.
 //!
-//! Messages with fields that these structs do not have are just as welcome in
-//! a session: [`Json`] holds any of them.
+//! Messages with other fields are equally valid in a session: [`Json`] holds any of them.
 //!
 //! ```
 //! use sessile_core::draft::{AssistantMessage, Block, UserMessage};
@@ -33,23 +30,23 @@ pub use content::{Block, Content, ImageBlock, TextBlock, ThinkingBlock, ToolCall
 use crate::json::{Json, ObjectWriter};
 use write::{Write, object, unless_empty};
 
-/// Instructions to the model, and the tools it has from here on.
+/// Instructions to the model, and the tools it has from this point on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemMessage {
     /// The instructions.
     pub content: Content,
-    /// Named parts of the instructions; `None` takes a part back. Left out if empty.
+    /// Named parts of the instructions; `None` removes a part. Left out if empty.
     pub sections: Vec<(String, Option<String>)>,
-    /// Tools the model may call from here on. Left out if empty.
+    /// Tools the model may call from this point on. Left out if empty.
     pub tools_added: Vec<Tool>,
     /// The names of tools it may no longer call. Left out if empty.
     pub tools_removed: Vec<String>,
-    /// When, in Unix milliseconds.
+    /// Unix milliseconds.
     pub timestamp: i64,
 }
 
 impl SystemMessage {
-    /// Instructions alone.
+    /// Creates a message with instructions only.
     pub fn new(content: impl Into<Content>, timestamp_ms: i64) -> Self {
         Self {
             content: content.into(),
@@ -91,11 +88,11 @@ fn sections_object(sections: &[(String, Option<String>)]) -> Option<Json> {
 pub struct Tool {
     /// Its name.
     pub name: String,
-    /// What the model is told about it.
+    /// The description shown to the model.
     pub description: String,
     /// The schema of its arguments.
     pub parameters: Json,
-    /// How the provider is to hold the model to the schema.
+    /// How the provider should constrain the model to the schema.
     pub constrained_sampling: Option<Json>,
 }
 
@@ -110,17 +107,17 @@ impl Write for Tool {
     }
 }
 
-/// What the person said.
+/// A message from the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserMessage {
     /// A text, or text and images.
     pub content: Content,
-    /// When, in Unix milliseconds.
+    /// Unix milliseconds.
     pub timestamp: i64,
 }
 
 impl UserMessage {
-    /// A message of the person.
+    /// Creates a message from the user.
     pub fn new(content: impl Into<Content>, timestamp_ms: i64) -> Self {
         Self { content: content.into(), timestamp: timestamp_ms }
     }
@@ -136,22 +133,22 @@ impl Write for UserMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The model had said all.
+    /// The model finished.
     Stop,
-    /// The answer became too long.
+    /// The answer reached the length limit.
     Length,
-    /// The model waits for tools.
+    /// The model waits for tool results.
     ToolUse,
-    /// Something went wrong.
+    /// An error occurred.
     Error,
-    /// The person stopped it.
+    /// The user stopped it.
     Aborted,
-    /// The answer is to come later.
+    /// The answer will come later.
     Deferred,
 }
 
 impl StopReason {
-    /// The word for it in files.
+    /// The value written to files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -164,36 +161,36 @@ impl StopReason {
     }
 }
 
-/// What the model answered.
+/// An answer from the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssistantMessage {
-    /// Texts, thoughts and calls of tools.
+    /// Text, thinking and tool calls.
     pub content: Vec<Block>,
-    /// The interface through which the provider was asked, such as `anthropic-messages`.
+    /// The provider API that was used, such as `anthropic-messages`.
     pub api: String,
-    /// Who runs the model.
+    /// The provider of the model.
     pub provider: String,
-    /// The model that was asked.
+    /// The requested model.
     pub model: String,
-    /// What the answer took.
+    /// The tokens the answer used.
     pub usage: Usage,
     /// Why the answer ended.
     pub stop_reason: StopReason,
-    /// What went wrong.
+    /// The error message.
     pub error_message: Option<String>,
-    /// When, in Unix milliseconds.
+    /// Unix milliseconds.
     pub timestamp: i64,
-    /// The model that the provider says answered.
+    /// The model that answered, according to the provider.
     pub response_model: Option<String>,
-    /// The provider's name for the answer.
+    /// The provider's id for the answer.
     pub response_id: Option<String>,
-    /// What happened on the way to the answer: an array.
+    /// Events on the way to the answer: an array.
     pub diagnostics: Option<Json>,
     /// The thinking level in the provider's words.
     pub provider_thinking_level: Option<String>,
     /// The thinking level in pi's words.
     pub thinking_level: Option<String>,
-    /// Where to get the answer, if it is to come later: an object.
+    /// Where to get a deferred answer: an object.
     pub deferred: Option<Json>,
     /// Why the answer ended, in the provider's words.
     pub raw_stop_reason: Option<String>,
@@ -204,9 +201,9 @@ pub struct AssistantMessage {
 }
 
 impl AssistantMessage {
-    /// An answer that ended well: to wait for tools if it calls any.
+    /// Creates an answer that ended normally. The stop reason is [`StopReason::ToolUse`] if it calls tools.
     ///
-    /// The interface is empty and the usage zero until they are filled in.
+    /// The API is empty and the usage zero until you fill them in.
     pub fn new(
         provider: impl Into<String>,
         model: impl Into<String>,
@@ -262,31 +259,31 @@ impl Write for AssistantMessage {
     }
 }
 
-/// What came of a call of a tool.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResultMessage {
-    /// The call this answers.
+    /// The id of the call.
     pub tool_call_id: String,
     /// The tool.
     pub tool_name: String,
-    /// What the model is shown: text and images.
+    /// The content shown to the model: text and images.
     pub content: Vec<Block>,
-    /// What the tool tells programs.
+    /// Structured data from the tool, for programs.
     pub details: Option<Json>,
     /// Whether the call failed.
     pub is_error: bool,
-    /// When, in Unix milliseconds.
+    /// Unix milliseconds.
     pub timestamp: i64,
-    /// What models asked by the tool took.
+    /// The tokens used by models that the tool called.
     pub usage: Option<Usage>,
-    /// The calls the tool made in turn: an object.
+    /// The calls that the tool itself made: an object.
     pub nested_calls: Option<Json>,
     /// How long the tool ran, in milliseconds.
     pub duration_ms: Option<f64>,
 }
 
 impl ToolResultMessage {
-    /// The result of a call that did not fail.
+    /// Creates the result of a successful call.
     pub fn new(
         tool_call_id: impl Into<String>,
         tool_name: impl Into<String>,
@@ -324,29 +321,29 @@ impl Write for ToolResultMessage {
     }
 }
 
-/// A shell command the person ran.
+/// A shell command that the user ran.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BashExecutionMessage {
     /// The command.
     pub command: String,
-    /// What it printed.
+    /// The output of the command.
     pub output: String,
-    /// The code it exited with, if it came to that.
+    /// The exit code, if the command exited.
     pub exit_code: Option<i64>,
-    /// Whether the person stopped it.
+    /// Whether the user stopped it.
     pub cancelled: bool,
-    /// Whether `output` is only a part of what it printed.
+    /// Whether `output` is truncated.
     pub truncated: bool,
-    /// The file with all it printed.
+    /// The file with the full output.
     pub full_output_path: Option<String>,
-    /// When, in Unix milliseconds.
+    /// Unix milliseconds.
     pub timestamp: i64,
-    /// Whether the model is not to see it.
+    /// Whether to hide it from the model.
     pub exclude_from_context: Option<bool>,
 }
 
 impl BashExecutionMessage {
-    /// A command that ran to its end and whose output is all there.
+    /// Creates a command that ran to completion with full output.
     pub fn new(command: impl Into<String>, output: impl Into<String>, exit_code: i64, timestamp_ms: i64) -> Self {
         Self {
             command: command.into(),
@@ -377,25 +374,25 @@ impl Write for BashExecutionMessage {
     }
 }
 
-/// What an extension said.
+/// A message from an extension.
 ///
-/// pi itself stores these as entries of their own, not as messages.
+/// pi itself stores these as separate entries, not as messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomMessage {
     /// The extension's name for this type of message.
     pub custom_type: String,
     /// A text, or text and images.
     pub content: Content,
-    /// Whether to show it to the person.
+    /// Whether to show it to the user.
     pub display: bool,
-    /// What the extension keeps for itself.
+    /// Private data of the extension.
     pub details: Option<Json>,
-    /// When, in Unix milliseconds.
+    /// Unix milliseconds.
     pub timestamp: i64,
 }
 
 impl CustomMessage {
-    /// A message that is shown.
+    /// Creates a visible message.
     pub fn new(custom_type: impl Into<String>, content: impl Into<Content>, timestamp_ms: i64) -> Self {
         Self {
             custom_type: custom_type.into(),
@@ -420,10 +417,10 @@ impl Write for CustomMessage {
     }
 }
 
-/// How many tokens an answer took and what they cost.
+/// The tokens an answer used, and their cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Tokens sent, apart from those of the cache.
+    /// Tokens sent, excluding cache reads and writes.
     pub input: u64,
     /// Tokens received.
     pub output: u64,
@@ -431,17 +428,17 @@ pub struct Usage {
     pub cache_read: u64,
     /// Tokens written to the provider's cache.
     pub cache_write: u64,
-    /// Those of `cache_write` that the cache keeps for an hour.
+    /// The part of `cache_write` that the cache keeps for an hour.
     pub cache_write_1h: Option<u64>,
-    /// Those of `output` spent on thinking.
+    /// The part of `output` spent on thinking.
     pub reasoning: Option<u64>,
     /// All tokens.
     pub total_tokens: u64,
-    /// What they cost.
+    /// The cost of the tokens.
     pub cost: Cost,
 }
 
-/// What the tokens of a [`Usage`] cost, in dollars.
+/// The cost of the tokens of a [`Usage`], in dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// For tokens sent.
@@ -452,9 +449,9 @@ pub struct Cost {
     pub cache_read: f64,
     /// For tokens written to the cache.
     pub cache_write: f64,
-    /// All together.
+    /// The total.
     pub total: f64,
-    /// Whether the provider named the total, which is otherwise the sum of the parts.
+    /// Whether the provider reported the total. Otherwise it is the sum of the parts.
     pub total_from_provider: Option<bool>,
 }
 
@@ -483,7 +480,7 @@ impl std::ops::Add for Cost {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        // The provider named a sum only if it named both parts of it.
+        // A sum counts as reported by the provider only if both parts were.
         let total_from_provider = match (self.total_from_provider, other.total_from_provider) {
             (Some(one), Some(other)) => Some(one && other),
             (one, other) => one.or(other),
@@ -527,12 +524,12 @@ impl Write for Cost {
     }
 }
 
-/// Gives drafts their way out.
+/// Implements the conversion of drafts to [`Json`].
 macro_rules! into_json {
     ($($draft:ident)*) => {$(
         impl From<&$draft> for Json {
             fn from(draft: &$draft) -> Self {
-                // Every part of a draft is written as JavaScript prints it.
+                // Every part of a draft is already written as JavaScript prints it.
                 draft.json().map_or_else(Self::null, |json| Self::printed(json.into_bytes()))
             }
         }

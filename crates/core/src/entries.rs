@@ -1,4 +1,4 @@
-//! Lists of entries that are not in a file: pi's exported functions over arrays.
+//! pi's exported functions over arrays of entries that are not in a file.
 //!
 //! ```
 //! use sessile_core::date::Utc;
@@ -24,28 +24,28 @@ use crate::migrate::upgrade_value;
 use crate::outline::{Outline, Row};
 use crate::version::{FreshIds, StableIds, Upgrade};
 
-/// Where in a list of entries to stand.
+/// A position in a list of entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leaf {
     /// At the last entry.
     Last,
     /// Before all entries.
     Root,
-    /// At this entry; at the last one if there is none of that id.
+    /// At this entry, or at the last one if there is no entry with that id.
     At(EntryId),
 }
 
-/// The values of a text of lines: pi's `parseSessionEntries`.
+/// The values in a text of lines: pi's `parseSessionEntries`.
 ///
-/// Blank and malformed lines are left out; everything else is kept, `null` too.
+/// Blank and malformed lines are left out. Everything else is kept, including `null`.
 pub fn parse_session_entries(text: &[u8]) -> Vec<Json> {
     let text = String::from_utf8_lossy(text);
     js_trim(&text).split('\n').filter_map(|line| Json::parse(line).ok()).collect()
 }
 
-/// Brings a list of entries to the current version, in place: pi's `migrateSessionEntries`.
+/// Upgrades a list of entries to the current version, in place: pi's `migrateSessionEntries`.
 ///
-/// The version is that of the first header; a list without one is of version 1.
+/// The version is that of the first header. A list without a header has version 1.
 pub fn migrate_session_entries(entries: &mut [Json], fresh: &mut dyn FreshIds) {
     let header = entries.iter().find(|entry| is_header(entry.raw()));
     let upgrade = header.map_or(Upgrade::FromV1, |header| Upgrade::of_header(header.raw().as_bytes()));
@@ -67,21 +67,21 @@ pub fn latest_compaction_entry(entries: &[Json]) -> Option<&Json> {
     entries.iter().rfind(|entry| has_type(entry.raw(), "compaction"))
 }
 
-/// What the model would see at a leaf of a list: pi's `buildSessionContext`.
+/// What the model sees at a leaf of a list: pi's `buildSessionContext`.
 pub fn build_session_context(entries: &[Json], leaf: Leaf, zone: &dyn LocalZone) -> SessionContext {
     let list = List::plain(entries);
     let Ok(context) = context::build(&list.outline, &list.path(leaf), zone, &mut list.reader());
     context
 }
 
-/// The entries that context is made of: pi's `buildContextEntries`.
+/// The entries that form the context: pi's `buildContextEntries`.
 pub fn build_context_entries(entries: &[Json], leaf: Leaf) -> Vec<Json> {
     let list = List::plain(entries);
     let Ok(rows) = context::select(&list.outline, &list.path(leaf), &mut list.reader());
     rows.into_iter().map(|row| list.value(row)).collect()
 }
 
-/// Those entries, each with the messages it contributes: pi's `buildSessionProjection`.
+/// The entries of the context, each with the messages it contributes: pi's `buildSessionProjection`.
 pub fn build_session_projection(entries: &[Json], leaf: Leaf, zone: &dyn LocalZone) -> Vec<(Json, Vec<Json>)> {
     let list = List::plain(entries);
     let Ok(rows) = context::select(&list.outline, &list.path(leaf), &mut list.reader());
@@ -89,7 +89,7 @@ pub fn build_session_projection(entries: &[Json], leaf: Leaf, zone: &dyn LocalZo
     projected.into_iter().map(|Projected { row, messages }| (list.value(row), messages)).collect()
 }
 
-/// The messages one entry stands for: pi's `sessionEntryToContextMessages`.
+/// The messages that one entry contributes: pi's `sessionEntryToContextMessages`.
 pub fn entry_context_messages(entry: &Json, zone: &dyn LocalZone) -> Vec<Json> {
     let kind = crate::entry::Entry::new(entry.clone()).kind();
     context::entry_messages(kind, entry.raw(), zone)
@@ -103,16 +103,16 @@ fn has_type(entry: Raw<'_>, word: &str) -> bool {
     entry.get("type").and_then(Raw::as_text).is_some_and(|kind| kind == word)
 }
 
-/// Entries with an outline over them: the span of a row is its place in the list.
+/// Entries with an outline. The span of a row is its index in the list.
 struct List<'e> {
     entries: &'e [Json],
     outline: Outline,
-    /// The place of each row; values that count for nothing have no row.
+    /// The index of each row. Values that do not count have no row.
     places: Vec<usize>,
 }
 
 impl<'e> List<'e> {
-    /// Entries as they are, whatever version a header among them states.
+    /// Entries unchanged, whatever version a header among them states.
     fn plain(entries: &'e [Json]) -> Self {
         let mut list = Self { entries, outline: Outline::new(), places: Vec::new() };
         for (place, entry) in entries.iter().enumerate().filter(|(_, entry)| !is_header(entry.raw())) {
@@ -141,7 +141,7 @@ impl<'e> List<'e> {
         self.entries[self.places[row.index()]].clone()
     }
 
-    /// Reads rows; a list that is in memory can always be read.
+    /// Reads rows. Reading from memory cannot fail.
     fn reader(&self) -> impl FnMut(Row) -> Result<Json, Infallible> {
         |row| Ok(self.value(row))
     }

@@ -1,10 +1,8 @@
-//! Entries, field by field.
+//! Typed access to the fields of entries.
 //!
-//! An [`Entry`] owns the text of one line of a session. Its
-//! [`payload`](Entry::payload) looks at that text by type: it borrows, decodes
-//! a field when asked for it, and never fails. A field that is absent or of
-//! the wrong shape is `None`; whatever is not known is still there in
-//! [`Entry::raw`].
+//! An [`Entry`] owns the text of one line of a session. Its [`payload`](Entry::payload) is a view of that text by type:
+//! it borrows the text, decodes each field on request, and never fails. A field that is absent or has the wrong shape
+//! is `None`. Unknown fields remain available in [`Entry::raw`].
 
 use crate::EntryId;
 use crate::date::{self, LocalZone};
@@ -13,7 +11,7 @@ use crate::json::{Json, Raw, Shape};
 use crate::message::view::{Field, views};
 use crate::message::{Content, Message, SystemMessage, Usage};
 
-/// One entry of a session: any JSON value, since files may hold any.
+/// One entry of a session. It can be any JSON value, because files may contain any.
 ///
 /// ```
 /// use sessile_core::entry::{Entry, Payload};
@@ -36,9 +34,9 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Takes a value as an entry.
+    /// Wraps a value as an entry.
     pub fn new(json: Json) -> Self {
-        // The same reading that opens sessions, so that the two cannot disagree.
+        // Uses the parser that opens sessions, so that the two cannot disagree.
         let kind = match head::read(json.raw().as_bytes()) {
             Parsed::Kept(head) => head.kind,
             Parsed::Falsy | Parsed::Blank | Parsed::Malformed { .. } => Kind::NotObject,
@@ -56,37 +54,37 @@ impl Entry {
         self.json.raw()
     }
 
-    /// Gives the value back.
+    /// Returns the value.
     pub fn into_json(self) -> Json {
         self.json
     }
 
-    /// What the entry is.
+    /// The type of the entry.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Its id, if that is a string.
+    /// The id, if it is a string.
     pub fn id(&self) -> Option<EntryId> {
         self.field("id")
     }
 
-    /// The id of its parent: none for a root, and none for what is no string.
+    /// The id of the parent. `None` for a root, and for anything that is not a string.
     pub fn parent_id(&self) -> Option<EntryId> {
         self.field("parentId")
     }
 
-    /// Its time as it is written, if that is a string.
+    /// The timestamp as written, if it is a string.
     pub fn timestamp(&self) -> Option<String> {
         self.field("timestamp")
     }
 
-    /// Its time in Unix milliseconds, see [`js_time`].
+    /// The time in Unix milliseconds, see [`js_time`].
     pub fn time(&self, zone: &dyn LocalZone) -> Option<i64> {
         js_time(self.raw().get("timestamp"), zone)
     }
 
-    /// What the entry says, by its type.
+    /// A typed view of the entry's fields.
     pub fn payload(&self) -> Payload<'_> {
         let raw = self.raw();
         match self.kind {
@@ -127,9 +125,9 @@ impl From<Entry> for Json {
 
 /// The instant of `new Date(value)` in JavaScript, in Unix milliseconds.
 ///
-/// Texts are read as [`date::parse`] reads them and numbers count
-/// milliseconds. `null` and `false` are the epoch, `true` the millisecond
-/// after it. Nothing is no date, and an array is read as the text it makes.
+/// Strings are read as in [`date::parse`], and numbers count milliseconds. `null` and `false` are the epoch, and `true`
+/// is one millisecond after it. A missing value is not a date. An array is first converted to a string, as JavaScript
+/// does.
 ///
 /// ```
 /// use sessile_core::date::Utc;
@@ -155,7 +153,7 @@ pub fn js_time(value: Option<Raw<'_>>, zone: &dyn LocalZone) -> Option<i64> {
     }
 }
 
-/// What an entry says, by its type.
+/// A typed view of an entry, by its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Payload<'a> {
@@ -181,7 +179,7 @@ pub enum Payload<'a> {
     Label(LabelEntry<'a>),
     /// `session_info`
     SessionInfo(SessionInfoEntry<'a>),
-    /// A type this version does not know, no type, or no object. Kept and copied byte for byte.
+    /// An unknown type, no type, or not an object. Kept and copied byte for byte.
     Unknown(Raw<'a>),
 }
 
@@ -206,97 +204,97 @@ impl<'a> Payload<'a> {
 }
 
 views! {
-    /// Something that was said.
+    /// A message of the conversation.
     MessageEntry<'a> {
         /// The message, if it is an object.
         message: Option<Message<'a>> = "message";
     }
 
-    /// From here on the model thinks more or less.
+    /// Changes the thinking level from this point on.
     ThinkingLevelChangeEntry<'a> {
-        /// The level: `off`, `minimal`, `low`, `medium`, `high`, or a word of its own.
+        /// The level: `off`, `minimal`, `low`, `medium`, `high`, or a custom word.
         thinking_level: Option<String> = "thinkingLevel";
     }
 
-    /// From here on another model is asked.
+    /// Changes the model from this point on.
     ModelChangeEntry<'a> {
-        /// Who runs the model.
+        /// The provider of the model.
         provider: Option<String> = "provider";
-        /// The model that was chosen, not necessarily the one that answers.
+        /// The model that was selected, not necessarily the one that answers.
         model_id: Option<String> = "modelId";
     }
 
     /// Tokens spent outside the conversation. They count toward the cost, and no model sees them.
     UsageEntry<'a> {
-        /// What for, such as `cache_warm`.
+        /// The purpose, such as `cache_warm`.
         kind: Option<String> = "kind";
-        /// Who runs the model.
+        /// The provider of the model.
         provider: Option<String> = "provider";
         /// The model.
         model: Option<String> = "model";
-        /// The tokens.
+        /// The token counts.
         usage: Option<Usage<'a>> = "usage";
-        /// A remark.
+        /// A note.
         note: Option<String> = "note";
     }
 
-    /// From here on a summary stands for what was said before.
+    /// Replaces the earlier conversation with a summary from this point on.
     CompactionEntry<'a> {
         /// The summary.
         summary: Option<String> = "summary";
-        /// The first entry of the path that stays. The compaction's own id means that none does.
+        /// The first entry of the path that is kept. The compaction's own id means that none is.
         first_kept_entry_id: Option<EntryId> = "firstKeptEntryId";
-        /// How many tokens the context had before.
+        /// The number of tokens in the context before the compaction.
         tokens_before: Option<f64> = "tokensBefore";
-        /// What its maker keeps for itself: by default an object with `readFiles` and `modifiedFiles`.
+        /// Private data of its creator: by default an object with `readFiles` and `modifiedFiles`.
         details: Option<Raw<'a>> = "details";
-        /// What making the summary took.
+        /// The tokens spent on the summary.
         usage: Option<Usage<'a>> = "usage";
-        /// Whether an extension made it.
+        /// Whether an extension created it.
         from_hook: Option<bool> = "fromHook";
         /// All instructions and tools in force, as one message.
         system_message: Option<SystemMessage<'a>> = "systemMessage";
     }
 
-    /// A summary of a branch that was left, where the new branch goes on.
+    /// A summary of an abandoned branch, placed where the new branch continues.
     BranchSummaryEntry<'a> {
-        /// The entry at which the branch was left, or `root`. Old files name the point where the branches part.
+        /// The entry at which the branch was left, or `root`. Old files name the point where the branches diverge.
         from_id: Option<EntryId> = "fromId";
         /// The summary.
         summary: Option<String> = "summary";
-        /// What its maker keeps for itself.
+        /// Private data of its creator.
         details: Option<Raw<'a>> = "details";
-        /// What making the summary took.
+        /// The tokens spent on the summary.
         usage: Option<Usage<'a>> = "usage";
-        /// Whether an extension made it.
+        /// Whether an extension created it.
         from_hook: Option<bool> = "fromHook";
     }
 
-    /// What an extension remembers. No model sees it.
+    /// State stored by an extension. No model sees it.
     CustomEntry<'a> {
         /// The extension's name for this type of entry.
         custom_type: Option<String> = "customType";
-        /// What it remembers.
+        /// The stored state.
         data: Option<Raw<'a>> = "data";
     }
 
-    /// What an extension says to the model.
+    /// A message from an extension to the model.
     CustomMessageEntry<'a> {
         /// The extension's name for this type of message.
         custom_type: Option<String> = "customType";
         /// A text, or text and images.
         content: Content<'a> = "content";
-        /// Whether to show it to the person.
+        /// Whether to show it to the user.
         display: Option<bool> = "display";
-        /// What the extension keeps for itself.
+        /// Private data of the extension.
         details: Option<Raw<'a>> = "details";
     }
 
-    /// From here on the model sees an earlier entry differently.
+    /// Changes how the model sees an earlier entry from this point on.
     ContextEditEntry<'a> {
-        /// The entry that is seen differently.
+        /// The entry that is changed.
         target_id: Option<EntryId> = "targetId";
-        /// What is seen instead: `null` for nothing, or an object with the new `content`.
+        /// The replacement: `null` for nothing, or an object with the new `content`.
         replacement: Option<Raw<'a>> = "replacement";
     }
 
@@ -304,13 +302,13 @@ views! {
     LabelEntry<'a> {
         /// The entry that is named.
         target_id: Option<EntryId> = "targetId";
-        /// The name. None, `null` and the empty text take the name away.
+        /// The name. None, `null` and the empty string remove the name.
         label: Option<String> = "label";
     }
 
     /// A name for the session.
     SessionInfoEntry<'a> {
-        /// The name. None and a blank one take the name away.
+        /// The name. None and a blank name remove it.
         name: Option<String> = "name";
     }
 }
@@ -380,7 +378,7 @@ mod tests {
         }
     }
 
-    /// An hour east of Greenwich.
+    /// One hour ahead of UTC.
     struct East;
 
     impl LocalZone for East {

@@ -1,4 +1,4 @@
-//! One branch of a session as a session of its own.
+//! Extracts one branch of a session as a new session.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,21 +8,21 @@ use crate::json::{Edit, Json, ObjectWriter, Raw, print};
 use crate::label::Labels;
 use crate::outline::{Outline, Row};
 
-/// An entry of the branch and what it hangs on in the new session.
+/// An entry of the branch and its parent in the new session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The entry.
     pub row: Row,
-    /// Its new parent, if that differs from the one it names.
+    /// Its new parent, if it differs from the one it names.
     pub parent: Option<NewParent>,
 }
 
-/// The parent an entry gets.
+/// The new parent of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewParent(Option<EntryId>);
 
-/// The entries of a path that make up the new session: labels are left out
-/// here and set anew behind the last entry, by [`label_entry`].
+/// The entries of a path that form the new session. Labels are left out; [`label_entry`] adds them again after the last
+/// entry.
 pub fn steps(outline: &Outline, path: &[Row]) -> Vec<Step> {
     let mut parent: Option<EntryId> = None;
     let mut steps = Vec::with_capacity(path.len());
@@ -34,17 +34,17 @@ pub fn steps(outline: &Outline, path: &[Row]) -> Vec<Step> {
     steps
 }
 
-/// Whether anything of a step can be another in the new session. If not, its bytes need not be looked at.
+/// Whether a step may change in the new session. If not, its bytes need not be read.
 pub fn may_change(outline: &Outline, step: &Step) -> bool {
     step.parent.is_some() || outline.kind(step.row) == Kind::Compaction
 }
 
-/// The value of a step in the new session, or none if nothing of it changes.
+/// The value of a step in the new session; `None` if it does not change.
 ///
-/// Every byte that need not change stays.
+/// All bytes that need not change stay.
 ///
-/// A compaction whose first kept entry is a label before it, and so left out,
-/// keeps from the next entry behind that label on.
+/// A compaction whose first kept entry is a label before it keeps from the next entry after that label, because labels
+/// are left out.
 pub fn rewritten(outline: &Outline, next_kept: &NextKept, step: &Step, value: Raw<'_>) -> Option<Json> {
     let parent = step.parent.as_ref().map(|parent| parent.0.as_ref().map_or_else(Json::null, EntryId::to_json));
     let first_kept = (outline.kind(step.row) == Kind::Compaction)
@@ -58,16 +58,16 @@ pub fn rewritten(outline: &Outline, next_kept: &NextKept, step: &Step, value: Ra
     (!edits.is_empty()).then(|| value.edited(&edits))
 }
 
-/// Where a path goes on behind the labels that are left out of it.
+/// The entries at which a path continues after the labels left out of it.
 #[derive(Clone, Debug, Default)]
 pub struct NextKept {
-    /// The place of each label, and the entry behind it.
+    /// The index of each label, and the entry after it.
     labels: HashMap<Row, (usize, Row)>,
-    /// The place of each compaction.
+    /// The index of each compaction.
     compactions: HashMap<Row, usize>,
 }
 
-/// Finds, for each label of a path, the next entry that is none.
+/// Finds, for each label of a path, the next entry that is not a label.
 pub fn next_kept(outline: &Outline, path: &[Row]) -> NextKept {
     let mut found = NextKept::default();
     let mut next = None;
@@ -86,7 +86,7 @@ pub fn next_kept(outline: &Outline, path: &[Row]) -> NextKept {
 }
 
 impl NextKept {
-    /// The next entry behind a label; none if `id` is no label before the compaction.
+    /// The next entry after a label; `None` if `id` is not a label before the compaction.
     fn behind_label(&self, outline: &Outline, compaction: Row, id: &EntryId) -> Option<EntryId> {
         let (place, next) = self.labels.get(&outline.find(id)?)?;
         let is_before = place < self.compactions.get(&compaction)?;
@@ -94,7 +94,7 @@ impl NextKept {
     }
 }
 
-/// The labels the new session needs: those of its entries, wherever they were set.
+/// The labels that the new session needs: those of its entries, on whatever branch they were set.
 pub fn labels<'l>(
     outline: &Outline,
     steps: &[Step],
@@ -107,7 +107,7 @@ pub fn labels<'l>(
 /// A label entry that repeats a label with its original time.
 pub fn label_entry(id: &EntryId, parent: Option<&EntryId>, target: &EntryId, label: &crate::label::Label) -> Json {
     let parent = parent.map_or_else(Json::null, EntryId::to_json);
-    // The entry is ours, so its parts are spelled as we spell, whatever they looked like in the file.
+    // Sessile creates the entry, so its parts are re-serialised, whatever their spelling in the file.
     let timestamp = label.timestamp.as_ref().map(|timestamp| print(timestamp.raw()));
     let mut entry = ObjectWriter::new();
     entry
@@ -161,7 +161,7 @@ mod tests {
             Some(r#"{ "type":"message", "id":"b", "parentId":"a" }"#.to_owned()),
             Some(r#"{"type":"compaction","id":"k","parentId":"b","firstKeptEntryId":"b"}"#.to_owned()),
             None,
-            // As pi: a label behind the compaction stays named, though it is left out.
+            // As in pi: a label after the compaction stays named, although it is left out.
             None,
             Some(r#"{"type":"message","id":"d","parentId":"k2"}"#.to_owned()),
         ];

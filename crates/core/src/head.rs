@@ -1,8 +1,7 @@
-//! One line to its head: what it is, its id, its parent, its time.
+//! Reads the head of a line: its type, id, parent and time.
 //!
-//! A single pass decides whether the line is valid JSON and remembers where
-//! the few values lie that the outline needs, so a line is never read twice
-//! and a payload never decoded to open a session.
+//! A single pass checks that the line is valid JSON and records the positions of the few values that the outline needs.
+//! So opening a session never reads a line twice and never decodes a payload.
 
 use std::ops::Range;
 
@@ -10,7 +9,7 @@ use crate::date;
 use crate::json::{self, JsText, Members, NoMembers, Raw, Shape};
 use crate::line::is_blank;
 
-/// What the `type` of a line says.
+/// The `type` of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -38,13 +37,13 @@ pub enum Kind {
     Label,
     /// `session_info`
     SessionInfo,
-    /// An object of a type this version does not know, or of none.
+    /// An object of unknown type, or without one.
     Unknown,
-    /// A value that is not an object. pi keeps it in its list, so we do.
+    /// A value that is not an object. pi keeps it in its list, and so does Sessile.
     NotObject,
 }
 
-/// The known types and their words in files.
+/// The known types and their names in files.
 const KINDS: [(Kind, &str); 12] = [
     (Kind::Header, "session"),
     (Kind::Message, "message"),
@@ -60,10 +59,10 @@ const KINDS: [(Kind, &str); 12] = [
     (Kind::SessionInfo, "session_info"),
 ];
 
-/// Stands for whatever has no word of ours.
+/// Stands for a type or role without a known name.
 const NO_WORD: u8 = u8::MAX - 1;
 
-/// The place among the known words.
+/// The index among the known names.
 fn code_of<T: Copy + PartialEq>(words: &[(T, &str)], wanted: T) -> u8 {
     let place = words.iter().position(|(one, _)| *one == wanted);
     place.and_then(|place| u8::try_from(place).ok()).unwrap_or(NO_WORD)
@@ -74,7 +73,7 @@ impl Kind {
         KINDS.iter().find(|(_, name)| *word == **name).map_or(Self::Unknown, |(kind, _)| *kind)
     }
 
-    /// A number for it that fits a byte, for caches.
+    /// A number that fits in a byte, for caches.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::NotObject => u8::MAX,
@@ -91,7 +90,7 @@ impl Kind {
         }
     }
 
-    /// The word for it in files; none for what has no word of ours.
+    /// The name in files; `None` for kinds without a known name.
     pub fn word(self) -> Option<&'static str> {
         KINDS.iter().find(|(kind, _)| *kind == self).map(|(_, word)| *word)
     }
@@ -125,7 +124,7 @@ pub enum Role {
     Other,
 }
 
-/// The known roles and their words in files.
+/// The known roles and their names in files.
 const ROLES: [(Role, &str); 9] = [
     (Role::System, "system"),
     (Role::User, "user"),
@@ -139,13 +138,13 @@ const ROLES: [(Role, &str); 9] = [
 ];
 
 impl Role {
-    /// The role a message's `role` value names.
+    /// The role that a message's `role` value names.
     pub fn of(value: Option<Raw<'_>>) -> Self {
         let Some(word) = value.and_then(Raw::as_text) else { return Self::None };
         ROLES.iter().find(|(_, name)| word == **name).map_or(Self::Other, |(role, _)| *role)
     }
 
-    /// A number for it that fits a byte, for caches.
+    /// A number that fits in a byte, for caches.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::None => u8::MAX,
@@ -162,53 +161,53 @@ impl Role {
         }
     }
 
-    /// The word for it in files; none for what has no word of ours.
+    /// The name in files; `None` for roles without a known name.
     pub fn word(self) -> Option<&'static str> {
         ROLES.iter().find(|(role, _)| *role == self).map(|(_, word)| *word)
     }
 
-    /// Whether a message of this role makes a session worth a file of its own.
+    /// Whether a message of this role makes a session worth writing to a file.
     pub fn is_conversation(self) -> bool {
         matches!(self, Self::User | Self::Assistant)
     }
 }
 
-/// What a `parentId` says.
+/// The value of a `parentId`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParentRef<'a> {
     /// `null`: a root.
     Null,
-    /// No `parentId` at all: a root too, but not one that asking for the children of null finds.
+    /// No `parentId` at all. Also a root, but not among the children of `null`.
     Absent,
     /// The id of the parent.
     Id(JsText<'a>),
-    /// A value that is neither null nor a string, and so names no entry.
+    /// A value that is neither `null` nor a string, and so does not name an entry.
     Odd,
 }
 
 /// The head of a line that pi keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head<'a> {
-    /// What the line is.
+    /// The type of the line.
     pub kind: Kind,
-    /// Its id, if that is a string.
+    /// The id, if it is a string.
     pub id: Option<JsText<'a>>,
-    /// Its parent.
+    /// The parent.
     pub parent: ParentRef<'a>,
-    /// Its time in milliseconds, if written the way pi writes times.
+    /// The time in Unix milliseconds, if it is in the format pi writes.
     pub time: Option<i64>,
-    /// The role of its message.
+    /// The role of the message.
     pub role: Role,
 }
 
-/// What one line turned out to be.
+/// The result of parsing one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed<'a> {
-    /// Nothing but white space.
+    /// Only white space.
     Blank,
     /// Not JSON; pi skips it silently.
     Malformed {
-        /// The offset of the offence within the line.
+        /// The offset of the error within the line.
         at: usize,
     },
     /// `null`, `false`, zero or `""`, which pi skips.
@@ -235,9 +234,8 @@ pub fn read(line: &[u8]) -> Parsed<'_> {
 
 /// Reads the head of a line that this library has just written, without looking at the rest.
 ///
-/// Such a line is valid, begins with the keys of every entry in a fixed order
-/// and repeats none of them, so its first few bytes suffice. `None` if they are
-/// not as expected; then [`read`], the simple twin, finds out.
+/// Such a line is valid, starts with the common keys in a fixed order, and repeats none of them, so its first few bytes
+/// suffice. Returns `None` if they are not as expected; then [`read`] decides.
 pub fn read_own(line: &[u8]) -> Option<Head<'_>> {
     let (kind, rest) = plain_string(line.strip_prefix(br#"{"type":"#)?)?;
     let (id, rest) = plain_string(rest.strip_prefix(br#","id":"#)?)?;
@@ -255,14 +253,14 @@ pub fn read_own(line: &[u8]) -> Option<Head<'_>> {
     Some(head_of(Some(kind), Some(id), Some(parent), Some(timestamp), role))
 }
 
-/// The string at the start of valid text, if it is short and without escapes, and what follows it.
+/// The string at the start of valid text, if it is short and has no escapes, and the text after it.
 fn plain_string(text: &[u8]) -> Option<(Raw<'_>, &[u8])> {
     let inner = text.get(1..text.len().min(65))?;
     let end = inner.iter().position(|byte| matches!(byte, b'"' | b'\\'))? + 1;
     (text[0] == b'"' && text[end] == b'"').then(|| (Raw::trusted(&text[..=end]), &text[end + 1..]))
 }
 
-/// The simple twin of [`read`]: checks first, then looks each value up.
+/// The simple reference implementation of [`read`]: checks first, then looks up each value.
 pub fn read_simple(line: &[u8]) -> Parsed<'_> {
     if is_blank(line) {
         return Parsed::Blank;
@@ -314,7 +312,7 @@ fn head_of<'a>(
     }
 }
 
-/// Where the values of a head lie in the line.
+/// The positions of a head's values in the line.
 #[derive(Default)]
 struct Found {
     kind: Option<Range<usize>>,
@@ -444,7 +442,7 @@ mod tests {
         }
     }
 
-    /// Objects full of the keys that matter, in odd places and spellings.
+    /// Objects full of the relevant keys, in odd places and spellings.
     fn lines() -> impl Strategy<Value = String> {
         let key = prop_oneof![
             Just("\"type\""),

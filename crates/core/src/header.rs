@@ -3,12 +3,12 @@
 use crate::json::{Json, ObjectWriter, Raw};
 use crate::version::CURRENT_VERSION;
 
-/// A session's header with typed access; the line itself is kept as it is.
+/// A session's header with typed access. The line itself is kept unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header(Json);
 
 impl Header {
-    /// Takes a header line that is known to be one.
+    /// Wraps a line that is known to be a header.
     pub fn new(line: Json) -> Self {
         Self(line)
     }
@@ -33,12 +33,12 @@ impl Header {
         &self.0
     }
 
-    /// The session's id.
+    /// The session's id. Empty if the header has none.
     pub fn id(&self) -> String {
         self.text("id").unwrap_or_default()
     }
 
-    /// The version, if it is a number; a file without one is of version 1.
+    /// The version, if it is a number. A file without one has version 1.
     pub fn version(&self) -> Option<f64> {
         self.0.raw().get("version").and_then(Raw::as_number)
     }

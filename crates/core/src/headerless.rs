@@ -1,27 +1,27 @@
-//! Files whose entries are there and whose header is not.
+//! Files with entries but no header.
 
 use crate::head::Kind;
 use crate::id::EntryId;
 use crate::outline::{Outline, Row};
 
-/// The entries of a file that has lost its header, or never had one.
+/// The entries of a file that lost its header, or never had one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headerless {
-    /// How many entries it has.
+    /// The number of entries.
     pub n_entries: usize,
-    /// The id of the first one.
+    /// The id of the first entry.
     pub first_id: EntryId,
-    /// The parent that the first one names; none if it is a root.
+    /// The parent id of the first entry; `None` if it is a root.
     pub first_parent: Option<EntryId>,
-    /// The time of the first one that has a time, in milliseconds.
+    /// The time of the first entry that has one, in Unix milliseconds.
     pub first_time: Option<i64>,
 }
 
 impl Headerless {
-    /// Looks at the outline of a file; none if it is a session, or if most of it is something else than entries.
+    /// Examines the outline of a file. Returns `None` if it is a session, or if most of it is not entries.
     ///
-    /// An entry counts if its type is known and it has an id and a `parentId`, so
-    /// that other files of JSON lines are not taken for sessions.
+    /// An entry counts if its type is known and it has an id and a `parentId`, so that other JSON Lines files are not
+    /// mistaken for sessions.
     pub fn of(outline: &Outline) -> Option<Self> {
         let is_entry = |row: &Row| {
             let is_known = !matches!(outline.kind(*row), Kind::Header | Kind::Unknown | Kind::NotObject);
@@ -31,7 +31,7 @@ impl Headerless {
         let entries = || outline.rows().filter(is_entry);
         let first = entries().next().filter(|_| !outline.is_session())?;
         let n_entries = entries().count();
-        // A header further down says nothing against it.
+        // A header further down does not matter.
         (2 * n_entries > outline.entries().count()).then_some(Self {
             n_entries,
             first_id: outline.id(first)?,

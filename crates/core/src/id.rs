@@ -1,4 +1,4 @@
-//! Names of entries.
+//! Ids of entries.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,7 +8,7 @@ use crate::json::{JsText, Json, write_text};
 
 /// The id of an entry: any string a file may hold, compared as JavaScript compares strings.
 ///
-/// pi writes eight hexadecimal digits, but reads anything, so no form is assumed.
+/// pi writes eight hexadecimal digits but reads anything, so no format is assumed.
 ///
 /// ```
 /// use sessile_core::EntryId;
@@ -18,21 +18,21 @@ use crate::json::{JsText, Json, write_text};
 #[derive(Clone)]
 pub struct EntryId(Held);
 
-/// An id of a few bytes lies in place: a tree of a million entries then needs no allocation for each.
+/// Short ids are stored inline, so that a tree of a million entries needs no allocation per id.
 ///
-/// One form per id, so that equal ids are equal however they came to be.
+/// Each id has exactly one representation, so that equal ids compare equal whatever their origin.
 #[derive(Clone)]
 enum Held {
     Short { len: u8, bytes: [u8; MAX_SHORT] },
-    // Boxed twice, because a thin pointer keeps every id at two words.
+    // Double indirection: a thin pointer keeps every id at two words.
     Long(Box<JsText<'static>>),
 }
 
-/// The most bytes that lie in place.
+/// The maximum number of bytes stored inline.
 const MAX_SHORT: usize = 14;
 
 impl EntryId {
-    /// Eight lower-case hexadecimal digits, the form of nearly all ids.
+    /// Eight lower-case hexadecimal digits, the format of nearly all ids.
     pub(crate) fn of_hex(value: u32) -> Self {
         let mut bytes = [0; MAX_SHORT];
         for (place, digit) in bytes[..8].iter_mut().enumerate() {
@@ -49,7 +49,7 @@ impl EntryId {
         }
     }
 
-    /// The id as JavaScript text, lone surrogates included.
+    /// The id as JavaScript text, including lone surrogates.
     pub fn as_text(&self) -> JsText<'_> {
         JsText::from_wtf8(self.as_wtf8())
     }

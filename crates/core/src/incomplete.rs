@@ -1,18 +1,17 @@
-//! Records of which only a part is left, and the mark they carry.
+//! Incomplete records, and the mark they carry.
 //!
-//! Repair writes records byte for byte as they were written, or not at all. What
-//! is left of a record that is not whole becomes the data of a `custom` entry
-//! with the type [`MARK`], which takes the record's place in the tree and
-//! contributes nothing to the context. The same entry without bytes stands for
-//! a record of which nothing is left but the id that others name as their parent.
+//! Repair writes records byte for byte as they were written, or not at all. The remains of a record that is not whole
+//! become the data of a `custom` entry with the type [`MARK`]. This entry takes the record's position in the tree and
+//! contributes nothing to the context. The same entry without bytes stands for a record of which only the id is left,
+//! because others name it as their parent.
 //!
 //! ```text
 //! {"type":"custom","customType":"sessile:incomplete",
 //!  "data":{"reason":"nul-bytes","pieces":["{\"type\":…","…",{"nuls":4096}]},"id":"b","parentId":"a","timestamp":"…"}
 //! ```
 //!
-//! Pieces are strings, `{"nuls":N}` for a run of NUL bytes, and `{"hex":"…"}` for
-//! bytes that are not UTF-8. Put together they are the damaged bytes again.
+//! Pieces are strings, `{"nuls":N}` for a run of NUL bytes, and `{"hex":"…"}` for bytes that are not UTF-8.
+//! Concatenated, they give the damaged bytes.
 
 use memchr::memchr;
 
@@ -24,13 +23,13 @@ use crate::json::{Json, NoMembers, ObjectWriter, Raw, Shape, key_is, scan_value,
 /// The `customType` of entries that stand for an incomplete record.
 pub const MARK: &str = "sessile:incomplete";
 
-/// How a line with the mark begins, as repair writes it.
+/// The start of a marked line, as repair writes it.
 const START: &[u8] = br#"{"type":"custom","customType":"sessile:incomplete","#;
 
-/// How many bytes of a line have to be looked at by [`is_marked`].
+/// The number of bytes of a line that [`is_marked`] needs.
 pub const MARK_LENGTH: usize = START.len();
 
-/// Whether a line that begins with these bytes is an entry that repair has marked as incomplete.
+/// Whether a line that begins with these bytes is an entry that repair marked as incomplete.
 pub fn is_marked(line: &[u8]) -> bool {
     line.starts_with(START)
 }
@@ -41,11 +40,11 @@ pub struct Mark<'m> {
     pub id: &'m EntryId,
     /// The entry before it in the conversation.
     pub parent: Option<&'m EntryId>,
-    /// Its time in milliseconds.
+    /// Its time in Unix milliseconds.
     pub time: i64,
     /// The code of the damage.
     pub reason: &'m str,
-    /// What is left of the record.
+    /// The remains of the record.
     pub bytes: Option<&'m [u8]>,
 }
 
@@ -70,7 +69,7 @@ impl Mark<'_> {
     }
 }
 
-/// Bytes as the pieces that hold them in JSON.
+/// Encodes bytes as pieces of JSON.
 pub fn pieces(bytes: &[u8]) -> Vec<Json> {
     let mut pieces = Vec::new();
     let mut at = 0;
@@ -97,7 +96,7 @@ pub fn pieces(bytes: &[u8]) -> Vec<Json> {
     pieces
 }
 
-/// The bytes that an array of pieces holds; none if it holds anything else.
+/// The bytes that an array of pieces holds; `None` if it holds anything else.
 pub fn bytes_of(pieces: Raw<'_>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     for piece in pieces.items() {
@@ -117,13 +116,13 @@ pub fn bytes_of(pieces: Raw<'_>) -> Option<Vec<u8>> {
 
 /// The members of a damaged object that come before the damage.
 ///
-/// A member counts if its value is whole and a comma or the end of the object
-/// follows it. Nothing after the first byte that does not belong there counts.
+/// A member counts if its value is whole and is followed by a comma or the end of the object. Nothing after the first
+/// unexpected byte counts.
 #[derive(Debug)]
 pub struct Beginning<'b>(Vec<(Raw<'b>, Raw<'b>)>);
 
 impl<'b> Beginning<'b> {
-    /// Reads bytes that begin with an object; none if they do not.
+    /// Parses bytes that begin with an object; `None` if they do not.
     pub fn of(bytes: &'b [u8]) -> Option<Self> {
         let mut at = skip_space(bytes, 0);
         if bytes.get(at) != Some(&b'{') {
@@ -150,18 +149,18 @@ impl<'b> Beginning<'b> {
         Some(Self(members))
     }
 
-    /// The value of a key, the last one if there are several.
+    /// The value of a key; the last one if there are several.
     pub fn get(&self, key: &str) -> Option<Raw<'b>> {
         let named = |(name, _): &&(Raw<'b>, Raw<'b>)| key_is(name.as_bytes(), key);
         self.0.iter().rfind(named).map(|(_, value)| *value)
     }
 
-    /// What the record is.
+    /// The type of the record.
     pub fn kind(&self) -> Kind {
         self.get("type").and_then(Raw::as_text).map_or(Kind::Unknown, |word| Kind::of(&word))
     }
 
-    /// The id of the entry this was, if it certainly was one.
+    /// The id of the entry, if this certainly was one.
     pub fn entry_id(&self) -> Option<EntryId> {
         let kind = self.kind();
         let is_known = !matches!(kind, Kind::Header | Kind::Unknown | Kind::NotObject);
@@ -171,19 +170,19 @@ impl<'b> Beginning<'b> {
         (!id.is_empty()).then(|| id.into())
     }
 
-    /// The parent the entry named: the inner `None` is for an entry that was a root.
+    /// The parent that the entry named. The inner `None` means a root.
     pub fn parent(&self) -> Option<Option<EntryId>> {
         let parent = self.get("parentId")?;
         if parent.is_null() { Some(None) } else { parent.as_text().map(|parent| Some(parent.into())) }
     }
 
-    /// The time of the record in milliseconds.
+    /// The time of the record in Unix milliseconds.
     pub fn time(&self) -> Option<i64> {
         parse_utc_iso(self.get("timestamp")?.as_string()?.as_bytes())
     }
 }
 
-/// The string at an offset, and where it ends.
+/// The string at an offset, and its end.
 fn string_at(bytes: &[u8], at: usize) -> Option<(Raw<'_>, usize)> {
     let end = value_end(bytes, at).filter(|_| bytes[at] == b'"')?;
     Some((Raw::trusted(&bytes[at..end]), end))

@@ -1,4 +1,4 @@
-//! What a list of sessions shows of each one.
+//! The information that a list of sessions shows.
 
 mod facts;
 mod line;
@@ -14,95 +14,95 @@ use crate::message::content_text;
 pub use facts::{Facts, MOST_MODELS, ModelName, RoleCounts, Tokens, usage_of};
 use line::{Object, Read};
 
-/// What stands for the first message of a session that has none.
+/// Stands for the first message of a session that has none.
 pub const NO_MESSAGES: &str = "(no messages)";
 
-/// A session as a row of a list, without its place on disk.
+/// A session as a row of a list, without its location on disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
     /// The session's id.
     pub id: String,
-    /// The working directory its header names, or nothing.
+    /// The working directory from its header, or empty.
     pub cwd: String,
-    /// The name somebody gave it.
+    /// The name that the user gave it.
     pub name: Option<JsText<'static>>,
     /// Whether the whole session is archived.
     pub is_archived: bool,
-    /// The file it was forked from, as its header has it.
+    /// The file it was forked from, as written in its header.
     pub parent_session: Option<String>,
-    /// When it was created, in milliseconds, if its header says so.
+    /// When it was created, in Unix milliseconds, if its header says so.
     pub created: Option<i64>,
-    /// The newest message of user or assistant, else the creation, in milliseconds.
-    /// None if neither is known: the file's own time has to do.
+    /// The time of the newest user or assistant message, else of the creation, in Unix milliseconds. If neither is
+    /// known it is `None`, and the caller uses the file's modification time.
     pub modified: Option<i64>,
-    /// Messages of every role on every branch.
+    /// The number of messages of every role on every branch.
     pub message_count: usize,
-    /// The first text of the user.
+    /// The first text from the user.
     pub first_message: JsText<'static>,
-    /// All texts of user and assistant, for searching; empty unless asked for.
+    /// All text of user and assistant messages, for searching. Empty unless requested.
     pub all_messages_text: JsText<'static>,
-    /// What else can be counted.
+    /// Other counts.
     pub facts: Facts,
 }
 
-/// All that was taken from the lines so far: plain data, so that it can be kept and gone on with.
+/// Everything collected from the lines so far. It is plain data, so it can be stored and continued later.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collected {
-    /// What the first value of the lines turned out to be.
+    /// The first value of the lines.
     pub first: FirstValue,
-    /// The name in force.
+    /// The current name.
     pub name: Option<JsText<'static>>,
     /// Whether the whole session is archived.
     pub is_archived: bool,
-    /// The first text of the user.
+    /// The first text from the user.
     pub first_message: Option<JsText<'static>>,
-    /// The newest time of a message of user or assistant.
+    /// The newest time of a user or assistant message.
     pub last_activity: Option<f64>,
-    /// The id of the last entry as WTF-8, to see whether the next one hangs on it; none before the first entry.
+    /// The id of the last entry as WTF-8, to check whether the next one is its child. `None` before the first entry.
     pub last_id: Option<Vec<u8>>,
-    /// What can be counted.
+    /// Counts.
     pub facts: Facts,
 }
 
-/// What the first value of the lines turned out to be.
+/// The first value of the lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FirstValue {
-    /// There was none yet.
+    /// None so far.
     #[default]
     NotYetSeen,
-    /// No header, so these lines are no session, whatever follows.
+    /// Not a header, so the lines are not a session, whatever follows.
     NoHeader,
     /// A header.
     Header(HeaderInfo),
 }
 
-/// What a list shows of a header.
+/// The header information that a list shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderInfo {
-    /// Where its line begins.
+    /// The offset of its line.
     pub offset: u64,
     /// The session's id.
     pub id: String,
-    /// The working directory, or nothing.
+    /// The working directory, or empty.
     pub cwd: String,
     /// The file the session was forked from.
     pub parent_session: Option<String>,
-    /// When the session was created, in milliseconds.
+    /// When the session was created, in Unix milliseconds.
     pub created: Option<i64>,
-    /// Whether that was told by a text, so that it counts as an activity if there is no other.
+    /// Whether the header states that time as a string. Only then does it count as activity if there is no other.
     pub is_stated: bool,
 }
 
 /// Collects an [`Info`] line by line, so that files of any size need little memory.
 ///
-/// One odd entry hides nothing but itself: what cannot be read is passed over.
+/// An odd entry hides only itself: unreadable lines are skipped.
 #[derive(Debug, Default)]
 pub struct InfoScan {
     collected: Collected,
     texts: Option<Vec<u8>>,
 }
 
-/// Goes on where another scan has stopped.
+/// Continues where another scan stopped.
 impl From<Collected> for InfoScan {
     fn from(collected: Collected) -> Self {
         Self { collected, texts: None }
@@ -110,27 +110,27 @@ impl From<Collected> for InfoScan {
 }
 
 impl InfoScan {
-    /// A scan that keeps the texts of all messages too.
+    /// Creates a scan that also keeps the text of all messages.
     pub fn with_texts() -> Self {
         Self { texts: Some(Vec::new()), ..Self::default() }
     }
 
-    /// What was collected so far, without the texts.
+    /// The data collected so far, without the text.
     pub fn collected(&self) -> &Collected {
         &self.collected
     }
 
-    /// Whether the lines so far rule out that this is a session, so that the rest need not be read.
+    /// Whether the lines so far cannot be a session, so that the rest need not be read.
     pub fn is_hopeless(&self) -> bool {
         self.collected.first == FirstValue::NoHeader
     }
 
-    /// Takes the next line.
+    /// Adds the next line.
     pub fn push(&mut self, line: Line<'_>, zone: &dyn LocalZone) {
         self.take(line, zone, line::read);
     }
 
-    /// The simple twin of [`push`](Self::push): looks each value up on its own.
+    /// The simple reference implementation of [`push`](Self::push): looks up each value separately.
     pub fn push_simple(&mut self, line: Line<'_>, zone: &dyn LocalZone) {
         self.take(line, zone, line::read_simple);
     }
@@ -155,7 +155,7 @@ impl InfoScan {
     fn take_entry(&mut self, entry: &Object<'_>, n_bytes: u64, zone: &dyn LocalZone) {
         let kind = entry.kind();
         if kind == Kind::Header {
-            // A further header is no entry.
+            // A further header is not an entry.
             return;
         }
         self.collected.take_place(entry);
@@ -222,7 +222,7 @@ impl InfoScan {
         }
     }
 
-    /// What was collected; none if the lines are no session.
+    /// Returns the collected information; `None` if the lines are not a session.
     pub fn finish(self) -> Option<Info> {
         let texts = self.texts.unwrap_or_default();
         self.collected.into_info().map(|info| Info { all_messages_text: JsText::from_wtf8(texts), ..info })
@@ -230,7 +230,7 @@ impl InfoScan {
 }
 
 impl Collected {
-    /// The row of a list; none if the lines are no session.
+    /// The row of a list; `None` if the lines are not a session.
     pub fn into_info(self) -> Option<Info> {
         let FirstValue::Header(header) = self.first else { return None };
         let active = self.last_activity.filter(|time| *time > 0.0).and_then(date::time_clip);
@@ -257,7 +257,7 @@ impl Collected {
         }
     }
 
-    /// Counts an entry, and sees how it hangs together with the one before it.
+    /// Counts an entry, and checks whether it is a child of the one before it.
     fn take_place(&mut self, entry: &Object<'_>) {
         self.facts.entries += 1;
         let time = entry.timestamp.filter(|time| time.shape() == Shape::String);
@@ -265,7 +265,7 @@ impl Collected {
         self.facts.newest_entry = self.facts.newest_entry.max(time);
         let (id, parent) = (entry.id.and_then(Raw::as_text), entry.parent.and_then(Raw::as_text));
         if let Some(last) = &self.last_id {
-            // Entries of version 1 have no ids, and hang on the one before them.
+            // Entries of version 1 have no ids; each is a child of the one before it.
             self.facts.has_branches |= id.is_some() && parent.is_none_or(|parent| parent.as_wtf8() != last);
         }
         if let Some(id) = id {
@@ -276,7 +276,7 @@ impl Collected {
     }
 }
 
-/// A name as a list shows it: trimmed, and none if nothing is left.
+/// A name as a list shows it: trimmed. `None` if it is blank.
 fn given_name(name: Raw<'_>) -> Option<JsText<'static>> {
     name.as_text().map(|name| name.trim().into_owned()).filter(|name| !name.is_empty())
 }

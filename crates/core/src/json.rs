@@ -1,15 +1,14 @@
 //! JSON as JavaScript reads and prints it, without losing a byte.
 //!
-//! Session files hold values that general JSON libraries refuse or change: lone
-//! surrogates (`"\ud800"`), numbers beyond any float (`1e999`), nesting of any
-//! depth, duplicate keys, bytes that are not UTF-8. JavaScript accepts all of
-//! them, so this module does too:
+//! Session files hold values that general JSON libraries reject or change: lone surrogates (`"\ud800"`), numbers beyond
+//! any float (`1e999`), nesting of any depth, duplicate keys, bytes that are not UTF-8. JavaScript accepts all of them,
+//! and so does this module:
 //!
 //! - [`Raw`] is a borrowed piece of valid JSON text with lazy, typed access;
-//! - [`Json`] is the same, owned;
-//! - [`print`](fn@print) gives the text `JSON.stringify(JSON.parse(text))` would give;
-//! - [`ObjectWriter`] and [`Edit`] make and change objects as text;
-//! - [`harmless()`] gives the same value without characters that act on a terminal.
+//! - [`Json`] is the owned version;
+//! - [`print`](fn@print) returns the text of `JSON.stringify(JSON.parse(text))`;
+//! - [`ObjectWriter`] and [`Edit`] create and change objects as text;
+//! - [`harmless()`] escapes the characters that control a terminal.
 //!
 //! Every function here is iterative: depth costs memory, never stack.
 

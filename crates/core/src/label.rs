@@ -1,4 +1,4 @@
-//! Which entries carry a label.
+//! The labels of entries.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::json::{Json, Raw};
 /// The label of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// The label as it is in the file: a string, unless another program wrote something else.
+    /// The label as written in the file: a string, unless another program wrote something else.
     pub value: Json,
     /// The timestamp of the entry that set it.
     pub timestamp: Option<Json>,
@@ -21,7 +21,7 @@ impl Label {
     }
 }
 
-/// The labels of a session, whichever branch they were set on: the last word in file order counts.
+/// The labels of a session, on all branches. The last one in file order counts.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     by_target: HashMap<EntryId, (u64, Label)>,
@@ -30,7 +30,7 @@ pub struct Labels {
     seen: Seen,
 }
 
-/// Which ids may have a label. Nearly all entries have none, and of those it nearly always knows, without a hash.
+/// A filter for ids that may have a label. It rules out nearly all entries without a hash lookup.
 #[derive(Clone, Debug)]
 struct Seen([u64; 64]);
 
@@ -51,7 +51,7 @@ impl Seen {
         self.0[word] & bit != 0
     }
 
-    /// The bit of an id: one of 4096, by its last four bytes.
+    /// The bit of an id: one of 4096, from its last four bytes.
     fn place(id: &EntryId) -> (usize, u64) {
         let end = id.as_wtf8().last_chunk::<4>().map_or(0, |end| u32::from_le_bytes(*end));
         let mixed = end.wrapping_mul(0x9e37_79b1) >> 20;
@@ -60,9 +60,9 @@ impl Seen {
 }
 
 impl Labels {
-    /// Takes the next label entry of the file.
+    /// Adds the next label entry of the file.
     ///
-    /// A label that is missing, null or empty clears. Entries that name no target change nothing.
+    /// A label that is missing, `null` or empty clears the label. Entries without a target change nothing.
     pub fn push(&mut self, entry: Raw<'_>) {
         let Some(target) = entry.get("targetId").and_then(Raw::as_text).map(EntryId::from) else { return };
         let Some(value) = entry.get("label").filter(|label| label.is_truthy()) else {
@@ -76,7 +76,7 @@ impl Labels {
         self.next += 1;
     }
 
-    /// The label of an entry, also of one that is not in the file.
+    /// The label of an entry, whether or not the entry is in the file.
     pub fn get(&self, target: &EntryId) -> Option<&Label> {
         if !self.seen.may_contain(target) {
             return None;
@@ -86,7 +86,7 @@ impl Labels {
 
     /// All labelled entries, in the order in which they were labelled.
     ///
-    /// Changing a label keeps its place; clearing and setting it again moves it to the end.
+    /// Changing a label keeps its position. Clearing it and setting it again moves it to the end.
     pub fn iter(&self) -> impl Iterator<Item = (&EntryId, &Label)> {
         let mut labels: Vec<_> = self.by_target.iter().collect();
         labels.sort_by_key(|(_, (order, _))| *order);

@@ -1,10 +1,8 @@
 //! The pure core of Sessile: bytes in, values out.
 //!
-//! A session of a coding agent is an append-only file of JSON lines whose
-//! entries form a tree. This crate knows what such lines mean and nothing else:
-//! it opens no file, asks no clock and prints nothing, so all of it can be
-//! tested in microseconds and none of it can fail for reasons outside its
-//! arguments.
+//! A coding agent's session is an append-only file of JSON lines whose entries form a tree. This crate interprets those
+//! lines and does nothing else. It opens no files, reads no clock and prints nothing, so its tests run in microseconds
+//! and it cannot fail for reasons outside its arguments.
 //!
 //! # How an entry is read
 //!
@@ -12,16 +10,16 @@
 //! bytes ──line──▶ lines ──head──▶ heads ──outline──▶ rows ──tree, context──▶ rows asked for ──entry──▶ payloads
 //! ```
 //!
-//! 1. [`line`](mod@line) cuts bytes at LF and nowhere else.
-//! 2. [`head`] checks a line and takes from it what it is, its id, its parent and its time.
-//! 3. [`outline`] keeps a few numbers per line and how entries hang together.
-//! 4. [`tree`], [`context`], [`label`], [`extract`] and [`llm`] work on the
-//!    outline and ask for the few payloads they need.
-//! 5. [`compaction`] decides what of a path a summary is to stand for, and says who may write one.
-//! 6. [`verify`] tells what is wrong with a session, [`salvage`] finds whole
-//!    records in damaged lines, and both say what could be done about it.
-//! 7. [`entry`], [`message`] and [`header`] give typed access to those,
-//!    [`draft`] makes new ones, and [`json`] keeps every byte of both.
+//! 1. [`line`](mod@line) splits bytes at LF and nowhere else.
+//! 2. [`head`] checks a line and reads its type, id, parent and time.
+//! 3. [`outline`] stores a few numbers per line and the links between entries.
+//! 4. [`tree`], [`context`], [`label`], [`extract`] and [`llm`] work on the outline and request the few payloads they
+//!    need.
+//! 5. [`compaction`] decides which part of a path to replace with a summary, and defines the interface for summarizers.
+//! 6. [`verify`] reports what is wrong with a session, [`salvage`] finds whole records in damaged lines, and both say
+//!    how to repair it.
+//! 7. [`entry`], [`message`] and [`header`] give typed access to payloads, [`draft`] creates new ones, and [`json`]
+//!    keeps every byte of both.
 //!
 //! ```
 //! use sessile_core::line::split;
@@ -42,12 +40,11 @@
 //! assert_eq!(path, ["a", "c"]);
 //! ```
 //!
-//! # What it holds itself to
+//! # Guarantees
 //!
-//! - What a file contains never makes it fail. Odd things are told beside the
-//!   result, by [`outline::Outline::diagnostics`].
+//! - No file content makes it fail. It reports oddities separately, in [`outline::Outline::diagnostics`].
 //! - Bytes that need not change do not change.
-//! - Every walk is a loop with an end, whatever the parents say.
+//! - Every walk is a loop that ends, whatever the parent links say.
 //! - Where JavaScript and JSON disagree, JavaScript is right, because pi is written in it.
 
 pub mod acting;

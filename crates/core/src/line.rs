@@ -1,12 +1,11 @@
-//! Bytes to lines: the only rule is that LF ends a line.
+//! Splits bytes into lines. The only rule is that LF ends a line.
 //!
-//! Carriage returns, U+2028 and U+2029 do not split, and a last line without
-//! LF is a line too. Splitting and joining are inverse to each other for any
-//! bytes whatsoever.
+//! Carriage returns, U+2028 and U+2029 do not split, and a last line without LF is also a line. Splitting and joining
+//! are inverse operations for any bytes.
 
 use memchr::{memchr, memchr_iter};
 
-/// Where a run of bytes lies in a file.
+/// The position of a run of bytes in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The offset of the first byte.
@@ -16,18 +15,18 @@ pub struct Span {
 }
 
 impl Span {
-    /// The offset just behind the last byte.
+    /// The offset just after the last byte.
     pub fn end(self) -> u64 {
         self.offset + self.len
     }
 }
 
-/// One line of a file, terminator excluded.
+/// One line of a file, without its terminator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Where it lies.
+    /// The position of the line.
     pub span: Span,
-    /// Its bytes; none if the line is longer than the line cap and was passed over.
+    /// Its bytes; `None` if the line is longer than the line cap and was skipped.
     pub bytes: Option<&'a [u8]>,
     /// Whether an LF follows.
     pub terminated: bool,
@@ -37,12 +36,12 @@ pub struct Line<'a> {
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl Line<'_> {
-    /// Whether a byte order mark stands before the line, which only the first one of a file can have.
+    /// Whether the line begins with a byte order mark. Only the first line of a file can have one.
     pub fn has_bom(&self) -> bool {
         self.span.offset == 0 && self.bytes.is_some_and(|bytes| bytes.starts_with(BOM))
     }
 
-    /// The line without a byte order mark before it.
+    /// The line without its byte order mark.
     #[must_use]
     pub fn without_bom(self) -> Self {
         if !self.has_bom() {
@@ -54,10 +53,10 @@ impl Line<'_> {
     }
 }
 
-/// The longest line that is read; longer ones are kept and copied but not looked into.
+/// The length of the longest line that is read. Longer lines are kept and copied, but not parsed.
 pub const LINE_CAP: usize = 256 << 20;
 
-/// Cuts a stream of chunks into lines, in memory bounded by the longest line.
+/// Splits a stream of chunks into lines, with memory bounded by the longest line.
 ///
 /// ```
 /// use sessile_core::line::LineSplitter;
@@ -72,25 +71,25 @@ pub const LINE_CAP: usize = 256 << 20;
 pub struct LineSplitter {
     /// The offset of the line being collected.
     line_start: u64,
-    /// What of that line came in earlier chunks.
+    /// The part of that line from earlier chunks.
     carried: Vec<u8>,
-    /// How much of it was passed over because it exceeds the cap; `carried` is empty then.
+    /// The number of bytes skipped because the line exceeds the cap. Then `carried` is empty.
     passed_over: u64,
     cap: usize,
 }
 
 impl LineSplitter {
-    /// A splitter for bytes that begin at this offset of the file.
+    /// Creates a splitter for bytes that begin at this file offset.
     pub fn starting_at(offset: u64) -> Self {
         Self::with_cap(offset, LINE_CAP)
     }
 
-    /// A splitter with its own line cap.
+    /// Creates a splitter with a custom line cap.
     pub fn with_cap(offset: u64, cap: usize) -> Self {
         Self { line_start: offset, carried: Vec::new(), passed_over: 0, cap }
     }
 
-    /// Takes the next bytes and hands on every line they complete.
+    /// Takes the next bytes and passes every line they complete to `on_line`.
     pub fn feed(&mut self, chunk: &[u8], on_line: &mut dyn FnMut(Line<'_>)) {
         let mut rest = chunk;
         if !self.carried.is_empty() || self.passed_over > 0 {
@@ -109,9 +108,9 @@ impl LineSplitter {
         self.carry(&rest[start..]);
     }
 
-    /// Takes so many zero bytes, as a hole in a file is made of, without being given them.
+    /// Takes `n_bytes` zero bytes, such as a hole in a file, without needing the bytes themselves.
     ///
-    /// Costs memory only while the line stays within the cap, as [`feed`](Self::feed) does.
+    /// Like [`feed`](Self::feed), uses memory only while the line stays within the cap.
     pub fn feed_zeros(&mut self, n_bytes: u64) {
         let carried = usize::try_from(n_bytes).ok().and_then(|n_bytes| self.carried.len().checked_add(n_bytes));
         if let Some(length) = carried.filter(|length| self.passed_over == 0 && *length <= self.cap) {
@@ -122,7 +121,7 @@ impl LineSplitter {
         }
     }
 
-    /// Hands on the last line if it lacks its LF; an empty rest is no line.
+    /// Passes on the last line if it has no LF. An empty rest is not a line.
     pub fn finish(&mut self, on_line: &mut dyn FnMut(Line<'_>)) {
         if !self.carried.is_empty() || self.passed_over > 0 {
             self.emit_carried(false, on_line);
@@ -147,7 +146,7 @@ impl LineSplitter {
             self.line_start = span.end() + u64::from(terminated);
         } else {
             self.emit(&carried, terminated, on_line);
-            // The buffer is kept for the next long line.
+            // Keep the buffer for the next long line.
             carried.clear();
             self.carried = carried;
         }
@@ -161,7 +160,7 @@ impl LineSplitter {
     }
 }
 
-/// All lines of bytes that are in memory: the simple twin of [`LineSplitter`].
+/// All lines of bytes in memory: the simple reference implementation of [`LineSplitter`].
 pub fn split(bytes: &[u8]) -> Vec<Line<'_>> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -180,7 +179,7 @@ pub fn split(bytes: &[u8]) -> Vec<Line<'_>> {
 
 /// Whether JavaScript's `trim` leaves nothing of a line.
 ///
-/// Its white space is not Rust's: U+FEFF counts, U+0085 does not.
+/// JavaScript's white space differs from Rust's: U+FEFF counts, U+0085 does not.
 pub fn is_blank(line: &[u8]) -> bool {
     match std::str::from_utf8(line) {
         Ok(text) => text.chars().all(is_js_space),
@@ -188,7 +187,7 @@ pub fn is_blank(line: &[u8]) -> bool {
     }
 }
 
-/// Whether JavaScript counts the character as white space or a line terminator.
+/// Whether JavaScript treats the character as white space or a line terminator.
 pub fn is_js_space(char: char) -> bool {
     char == '\u{feff}' || (char != '\u{85}' && char.is_whitespace())
 }

@@ -1,10 +1,10 @@
-//! Session messages as a model takes them.
+//! Converts session messages to what a model receives.
 
 use crate::context::text_block;
 use crate::head::Role;
 use crate::json::{Json, ObjectWriter, Raw, print, write_text};
 
-/// Wraps the summary of a compaction. These texts reach the model, so they are pi's to the letter.
+/// Wraps the summary of a compaction. These texts reach the model, so they match pi's exactly.
 const COMPACTION: (&str, &str) = (
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n",
     "\n</summary>",
@@ -14,10 +14,10 @@ const COMPACTION: (&str, &str) = (
 const BRANCH: (&str, &str) =
     ("The following is a summary of a branch that this conversation came back from:\n\n<summary>\n", "</summary>");
 
-/// The messages a model gets, as pi's `convertToLlm`.
+/// The messages a model receives, like pi's `convertToLlm`.
 ///
-/// System, user, assistant and tool result messages pass. Shell output, custom
-/// messages and summaries become messages of the user. The rest is left out.
+/// System, user, assistant and tool result messages pass unchanged. Shell output, custom messages and summaries become
+/// user messages. All others are left out.
 pub fn convert<'m>(messages: impl IntoIterator<Item = Raw<'m>>) -> Vec<Json> {
     messages.into_iter().filter_map(convert_one).collect()
 }
@@ -74,7 +74,7 @@ fn bash_text(message: Raw<'_>) -> Pieces {
     text
 }
 
-/// A text in the making, already in the form it has between the quotes of a JSON string.
+/// A text under construction, already escaped as between the quotes of a JSON string.
 #[derive(Default)]
 struct Pieces(Vec<u8>);
 
@@ -98,7 +98,7 @@ impl Pieces {
     }
 
     fn to_json(&self) -> Json {
-        // Two lone surrogates that meet at a seam are a pair, which is what JavaScript's joining makes of them.
+        // Two lone surrogates that meet at a seam form a pair, as in JavaScript's string concatenation.
         print(Json::trusted([b"\"", &self.0[..], b"\""].concat()).raw())
     }
 }

@@ -1,12 +1,11 @@
-//! Where sessions live: paths, directory names, file names, ids.
+//! Locations of sessions: paths, directory names, file names and ids.
 //!
-//! Everything here works on the text of paths. Nothing looks at a disk, and
-//! symbolic links are never followed.
+//! Everything here works on the text of paths. Nothing accesses the disk or follows symbolic links.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-/// Expands `~`, `~/…` and `file://…`; everything else stays as it is.
+/// Expands `~`, `~/…` and `file://…`. Other paths are unchanged.
 ///
 /// ```
 /// use std::path::Path;
@@ -29,7 +28,7 @@ pub fn normalise(path: &Path, home: &Path) -> PathBuf {
     path.to_str().and_then(file_url_path).unwrap_or_else(|| path.to_path_buf())
 }
 
-/// The path a `file:` URL names, if it is one and names a place on this machine.
+/// The path of a `file:` URL, if it names a file on this machine.
 fn file_url_path(url: &str) -> Option<PathBuf> {
     let rest = url.strip_prefix("file://")?;
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);
@@ -50,7 +49,7 @@ fn file_url_path(url: &str) -> Option<PathBuf> {
     String::from_utf8(decoded).ok().map(PathBuf::from)
 }
 
-/// Makes a path absolute against `base` and removes `.`, `..` and doubled separators from its text.
+/// Makes a path absolute relative to `base` and removes `.`, `..` and repeated separators from its text.
 ///
 /// ```
 /// use std::path::Path;
@@ -75,8 +74,7 @@ pub fn resolve(path: &Path, base: &Path, home: &Path) -> PathBuf {
 
 /// The name of the directory that holds a working directory's sessions.
 ///
-/// `cwd` must be resolved. Different directories can share a name:
-/// `/a/b-c` and `/a-b/c` do.
+/// `cwd` must be resolved. Different directories can share a name: `/a/b-c` and `/a-b/c` do.
 ///
 /// ```
 /// use std::path::Path;
@@ -99,18 +97,18 @@ pub fn file_name(timestamp: &str, session_id: &str) -> String {
     format!("{}_{session_id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
 
-/// Whether discovery takes a file of this name for a session.
+/// Whether discovery treats a file of this name as a session.
 pub fn is_session_file_name(name: &OsStr) -> bool {
     name.as_encoded_bytes().ends_with(b".jsonl")
 }
 
-/// The most characters a session id of a caller may have, so that file names stay creatable.
+/// The maximum length of a session id chosen by a caller, so that file names stay valid.
 pub const MAX_SESSION_ID: usize = 128;
 
 /// Why an id cannot name a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSessionId {
-    /// It has a form no session id may have.
+    /// It does not have the form of a session id.
     #[error(
         "a session id is made of ASCII letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
     )]
@@ -120,7 +118,7 @@ pub enum BadSessionId {
     TooLong,
 }
 
-/// Checks an id that a caller chose for a session.
+/// Validates a session id that a caller chose.
 pub fn check_session_id(id: &str) -> Result<(), BadSessionId> {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
     let ends = [id.bytes().next(), id.bytes().last()];
@@ -132,7 +130,7 @@ pub fn check_session_id(id: &str) -> Result<(), BadSessionId> {
     if id.len() > MAX_SESSION_ID { Err(BadSessionId::TooLong) } else { Ok(()) }
 }
 
-/// A short name for a long one: FNV-1a, the same in every version of this program.
+/// A short hash of a name: FNV-1a, the same in every version of this program.
 pub fn fingerprint(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -16,16 +16,16 @@ use crate::message::{
 use crate::picture::Picture;
 use text::{code, fenced, flowing, plain, quoted};
 
-/// What is told beside an entry.
+/// Additional information about an entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside<'b> {
     /// Its label.
     pub label: Option<&'b str>,
-    /// Its time in milliseconds, told in UTC.
+    /// Its time in Unix milliseconds, shown in UTC.
     pub time: Option<i64>,
 }
 
-/// The beginning of the document: what the session is.
+/// The beginning of the document, which describes the session.
 pub fn head(header: &Header, name: Option<&str>) -> String {
     let mut out = format!("# {}\n\n", name.map_or_else(|| "Session".to_owned(), plain));
     let created = header.timestamp().unwrap_or_default();
@@ -43,13 +43,13 @@ pub fn head(header: &Header, name: Option<&str>) -> String {
     out
 }
 
-/// A line that says where a branch goes on, in a document of several branches.
+/// A line that names the start of another branch, in a document with several branches.
 pub fn branch(from: Option<&str>) -> String {
     let place = from.map_or_else(|| "the beginning".to_owned(), code);
     format!("\n---\n\n*Another branch, from {place}*\n")
 }
 
-/// An entry; empty for what only extensions and lists are interested in.
+/// Formats an entry; empty for entries that matter only to extensions and lists.
 pub fn entry(entry: &Entry, beside: Beside<'_>) -> String {
     let some = Option::<String>::unwrap_or_default;
     match entry.payload() {
@@ -91,7 +91,7 @@ fn message(message: Message<'_>, entry: &Entry, beside: Beside<'_>) -> String {
     }
 }
 
-/// The line that begins an entry, and a line with its time and id.
+/// The heading of an entry, and a line with its time and id.
 fn heading(who: &str, entry: &Entry, beside: Beside<'_>) -> String {
     let label = beside.label.map(|label| format!(" · {}", plain(label))).unwrap_or_default();
     let time = beside.time.map(to_iso);
@@ -110,7 +110,7 @@ fn answer(answer: AssistantMessage<'_>, entry: &Entry, beside: Beside<'_>) -> St
     let said = answer.content();
     let is_call = |block: &Block<'_>| matches!(block, Block::ToolCall(_));
     let only_calls = !said.blocks().is_empty() && said.blocks().iter().all(is_call);
-    // One call after the other is one answer to a reader.
+    // To a reader, consecutive calls are one answer.
     let begin = if only_calls && beside.label.is_none() { "\n".to_owned() } else { heading(&who, entry, beside) };
     let mut out = begin + &content(&said);
     match answer.stop_reason().as_deref() {
@@ -177,7 +177,7 @@ fn thinking(thought: ThinkingBlock<'_>) -> String {
     }
 }
 
-/// A call of a tool with everything it was called with.
+/// A tool call with all its arguments.
 fn call(call: ToolCall<'_>) -> String {
     let name = call.name().unwrap_or_else(|| "tool".to_owned());
     let arguments = call.arguments();
@@ -195,7 +195,7 @@ fn call(call: ToolCall<'_>) -> String {
     format!("*call of* {}\n\n{body}", code(&name))
 }
 
-/// The file that an edit changes, and its changes as a diff; none if the arguments are not those of an edit.
+/// The file that an edit changes, and its changes as a diff; `None` if the arguments are not those of an edit.
 fn edit(arguments: Raw<'_>) -> Option<String> {
     let path = path_of(arguments)?;
     let several = arguments.get("edits");
@@ -227,10 +227,10 @@ fn edit(arguments: Raw<'_>) -> Option<String> {
     Some(format!("{}\n\n{}", code(&path), fenced("diff", &diff)))
 }
 
-/// Texts of more lines are not compared line by line, which may take the square of their number.
+/// Longer texts are not compared line by line, because that may take quadratic time.
 const MOST_COMPARED: usize = 5000;
 
-/// The file that a call writes, and its text; none if the arguments are others.
+/// The file that a call writes, and its text; `None` if the arguments do not match.
 fn written_file(arguments: Raw<'_>) -> Option<(String, String)> {
     Some((path_of(arguments)?, arguments.get("content")?.as_string()?))
 }

@@ -1,6 +1,6 @@
-//! Sizes as people write them.
+//! Human-readable sizes.
 
-/// A number of bytes, in the largest unit that keeps it above one.
+/// A number of bytes, in the largest unit that keeps the number at least 1.
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
 pub fn size_words(bytes: u64) -> String {
     let mut size = bytes as f64;

@@ -1,11 +1,10 @@
-//! Messages, field by field.
+//! Typed access to the fields of messages.
 //!
-//! A [`Message`] is a look at the text of a message in a file. It borrows the
-//! text, decodes a field when asked for it, and never fails: a field that is
-//! absent or of the wrong shape is `None`. Whatever it does not know is still
-//! there in [`Message::raw`].
+//! A [`Message`] is a view of the text of a message in a file. It borrows the text, decodes each field on request, and
+//! never fails: a field that is absent or has the wrong shape is `None`. Unknown fields remain available in
+//! [`Message::raw`].
 //!
-//! To make new messages, see [`draft`](crate::draft).
+//! To create messages, see [`draft`](crate::draft).
 
 mod content;
 mod parts;
@@ -66,12 +65,12 @@ pub enum Message<'a> {
     BranchSummary(BranchSummaryMessage<'a>),
     /// `compactionSummary`
     CompactionSummary(CompactionSummaryMessage<'a>),
-    /// A role this version does not know, no role, or no message. pi leaves these out of what models see.
+    /// An unknown role, no role, or not a message. pi does not send these to models.
     Unknown(Raw<'a>),
 }
 
 impl<'a> Message<'a> {
-    /// Looks at a value as a message.
+    /// Wraps a value as a message.
     pub fn new(raw: Raw<'a>) -> Self {
         match Role::of(raw.get("role")) {
             Role::System => Self::System(SystemMessage::new(raw)),
@@ -101,17 +100,17 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Its role.
+    /// The role.
     pub fn role(self) -> Role {
         Role::of(self.raw().get("role"))
     }
 
-    /// Its content, whatever the role.
+    /// The content, whatever the role.
     pub fn content(self) -> Content<'a> {
         Content::new(self.raw().get("content"))
     }
 
-    /// Its time in Unix milliseconds, if that is a number.
+    /// The time in Unix milliseconds, if it is a number.
     pub fn timestamp(self) -> Option<f64> {
         Field::read(self.raw().get("timestamp"))
     }
@@ -128,9 +127,9 @@ impl<'a> FromRaw<'a> for Message<'a> {
     }
 }
 
-/// The text of a message as pi lists it: string content as it is, or else its text blocks joined by a space.
+/// The text of a message as pi lists it: string content unchanged, or else its text blocks joined by a space.
 ///
-/// What is no text is passed over, whatever it is.
+/// Anything that is not text is skipped.
 ///
 /// ```
 /// use sessile_core::json::Raw;

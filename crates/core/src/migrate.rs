@@ -1,9 +1,8 @@
-//! Files of versions 1 and 2 as version 3 sees them.
+//! Upgrades files of versions 1 and 2 to version 3.
 //!
-//! Version 1 is a plain sequence: entries have no ids, and compactions count
-//! positions. Version 2 has the tree but calls custom messages
-//! `hookMessage`. Both are upgraded in memory, one line at a time and only
-//! when a line is asked for; the file changes at the first write.
+//! Version 1 is a plain sequence: entries have no ids, and compactions count positions. Version 2 has the tree, but
+//! calls custom messages `hookMessage`. Both are upgraded in memory, one line at a time and only when a line is
+//! requested. The file changes at the first write.
 
 use std::ops::Range;
 
@@ -12,10 +11,10 @@ use crate::json::{self, Edit, Json, Members, Raw, Shape};
 use crate::outline::{Outline, Row};
 use crate::version::{CURRENT_VERSION, Upgrade};
 
-/// Brings one line to the current version.
+/// Upgrades one line to the current version.
 ///
-/// `read` gives the unchanged value of another row; it is asked for only
-/// where a version 1 compaction counts forward to a later entry.
+/// `read` returns the unchanged value of another row. It is called only if a version 1 compaction counts forward to a
+/// later entry.
 pub fn upgrade_value<E>(
     outline: &Outline,
     row: Row,
@@ -37,15 +36,14 @@ pub fn upgrade_value<E>(
     Ok(rename_hook_message(linked))
 }
 
-/// Brings the line of a version 1 entry to the current version in one pass, where that is all it takes, and adds it
-/// to `out`. Whether it did.
+/// Upgrades the line of a version 1 entry in one pass if possible, appends it to `out`, and returns whether it did.
 ///
-/// The same as [`upgrade_value`], its simple twin, which has to do what this
-/// does not: headers, compactions, roles of old names, lines that are no JSON.
+/// [`upgrade_value`] is the simple reference implementation. It also handles the cases that this function rejects:
+/// headers, compactions, old role names, and lines that are not JSON.
 pub fn upgrade_line(outline: &Outline, row: Row, line: &[u8], out: &mut Vec<u8>) -> bool {
     let is_plain = outline.upgrade() == Upgrade::FromV1
         && !matches!(outline.kind(row), Kind::Header | Kind::Compaction)
-        // The old name of the role, which the outline has brought to the current version already.
+        // The old role name, which the outline has already mapped to the current one.
         && outline.role(row) != Role::Custom;
     if !is_plain {
         return false;
@@ -78,14 +76,14 @@ pub fn upgrade_line(outline: &Outline, row: Row, line: &[u8], out: &mut Vec<u8>)
     }
     out.push(b'}');
     if out[begin..] == line[range] {
-        // White space around a value that does not change stays.
+        // White space around an unchanged value stays.
         out.truncate(begin);
         out.extend_from_slice(line);
     }
     true
 }
 
-/// Notes where an object's own `id` and `parentId` lie, the last of several.
+/// Records the positions of an object's own `id` and `parentId`. The last of several counts.
 struct Links<'l> {
     line: &'l [u8],
     id: Option<Range<usize>>,
@@ -109,13 +107,13 @@ impl Members for Links<'_> {
     }
 }
 
-/// Whether a role may be the old one. It may be spelled with escapes; without any, the word itself must be there.
+/// Whether a role may be the old one. It may be written with escapes; without any, the word itself must occur.
 fn may_name_hook_message(text: &[u8]) -> bool {
     let holds = |part: &[u8]| memchr::memmem::find(text, part).is_some();
     holds(b"hookMessage") || holds(b"\\u")
 }
 
-/// Version 1 to 2: the id, the parent, and the kept entry by id.
+/// Version 1 to 2: sets the id, the parent, and the first kept entry by id.
 fn link<E>(
     outline: &Outline,
     row: Row,
@@ -135,7 +133,7 @@ fn link<E>(
     let Some(slot) = row_at(outline, index).filter(|slot| outline.kind(*slot) != Kind::Header) else {
         return Ok(linked.raw().edited(&[Edit::Remove("firstKeptEntryIndex")]));
     };
-    // A later entry has not got its new id yet when pi looks, so its old one, if any, is taken.
+    // When pi looks, a later entry does not have its new id yet, so use its old one, if any.
     let kept = if slot <= row {
         outline.id(slot).map(|id| id.to_json())
     } else {
@@ -148,7 +146,7 @@ fn link<E>(
     Ok(linked.raw().edited(&[keep, Edit::Remove("firstKeptEntryIndex")]))
 }
 
-/// The row that a number of a file counts to, if it is a whole number and there are so many.
+/// The row that an index in a file refers to, if the index is an integer in range.
 fn row_at(outline: &Outline, index: f64) -> Option<Row> {
     let is_whole = index.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(&index);
     #[expect(
@@ -159,7 +157,7 @@ fn row_at(outline: &Outline, index: f64) -> Option<Row> {
     is_whole.then(|| outline.rows().nth(index as usize)).flatten()
 }
 
-/// Version 2 to 3.
+/// Version 2 to 3: renames the role.
 fn rename_hook_message(entry: Json) -> Json {
     if !may_name_hook_message(entry.raw().as_bytes()) {
         return entry;

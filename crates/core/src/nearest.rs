@@ -1,12 +1,12 @@
-//! What somebody may have meant by a word that means nothing.
+//! Suggestions for misspelled words.
 
-/// Longer words are compared by their beginnings, so that hostile ones cost little.
+/// Longer words are compared by their first characters, so that hostile input costs little.
 const MAX_LENGTH: usize = 64;
 
-/// The word that is most like another one, if any is like it enough to be worth a question.
+/// The word most similar to `wanted`, if any is similar enough to suggest.
 ///
-/// Case does not matter. Words alike are a few slips of the finger apart, or
-/// one begins with the other; of equals the first is taken.
+/// Case does not matter. Words are similar if they differ by a few typing errors, or if one begins with the other. Of
+/// equally similar words, the first is returned.
 ///
 /// ```
 /// use sessile_core::nearest::nearest;
@@ -35,12 +35,12 @@ fn folded(word: &str) -> Vec<char> {
     word.chars().flat_map(char::to_lowercase).take(MAX_LENGTH).collect()
 }
 
-/// How many slips still leave a word recognisable.
+/// The number of typing errors up to which a word is recognisable.
 fn most_slips(length: usize) -> usize {
     length.div_ceil(3)
 }
 
-/// How far two words are apart, if no further than this. One that goes on where the other ends is one slip away.
+/// The distance between two words, if it is at most `most`. A word that continues the other has distance 1.
 fn apart(one: &[char], other: &[char], most: usize) -> Option<usize> {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
     if short.len() >= 3 && short.len() < long.len() && long.starts_with(short) {
@@ -49,12 +49,12 @@ fn apart(one: &[char], other: &[char], most: usize) -> Option<usize> {
     slips(one, other, most)
 }
 
-/// The number of characters to be added, left out, changed or swapped with the next, if at most this many.
+/// The number of characters to insert, delete, change or swap with the next, if it is at most `most`.
 fn slips(one: &[char], other: &[char], most: usize) -> Option<usize> {
     if one.len().abs_diff(other.len()) > most {
         return None;
     }
-    // Three rows of the table whose last field is the answer: two rows back for swaps.
+    // Three rows of the table whose last cell is the result. The row before the previous one is needed for swaps.
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=other.len()).collect();
     for (row, char) in one.iter().enumerate() {
@@ -114,7 +114,7 @@ mod tests {
             prop_assert_eq!(between(&one, &other), between(&other, &one));
             prop_assert_eq!(between(&one, &other) == 0, one == other);
             prop_assert!(between(&one, &other) <= one.len().max(other.len()));
-            // A limit only ever hides what lies beyond it.
+            // A limit only hides results beyond it.
             for most in 0..4 {
                 let limited = slips(&folded(&one), &folded(&other), most);
                 prop_assert_eq!(limited, Some(between(&one, &other)).filter(|slips| *slips <= most));

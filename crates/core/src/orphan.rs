@@ -1,9 +1,8 @@
 //! Entries whose parent is not in the file.
 //!
-//! When a line is lost, everything after it is cut off from everything before
-//! it: the entry that came next names a parent that is not there. Nearly
-//! always that parent was the line before, so the entry before the gap is the
-//! best guess at where the conversation went on.
+//! When a line is lost, everything after it is cut off from everything before it: the next entry names a parent that
+//! does not exist. Nearly always that parent was the previous line, so the entry before the gap is the best guess at
+//! where the conversation continued.
 
 use std::collections::HashMap;
 
@@ -16,16 +15,17 @@ pub fn is_orphan(outline: &Outline, row: Row) -> bool {
     named.is_some_and(|parent| outline.find(&parent).is_none())
 }
 
-/// Who descends from whom, by id, whether the ids are in the file or not. It never holds a loop.
+/// The ancestry of ids, whether or not the ids are in the file. It never contains a loop.
 #[derive(Debug, Default)]
 pub struct Forest {
     numbers: HashMap<EntryId, usize>,
-    /// For each number one of its ancestors, or itself if it is a root.
+    /// For each number, one of its ancestors, or itself if it is a root.
     above: Vec<usize>,
 }
 
 impl Forest {
-    /// Hangs a root on a parent, and everything below the root with it. False if that would close a loop; then nothing changes.
+    /// Attaches a root to a parent, with everything below it. Returns false and changes nothing if that would close a
+    /// loop.
     pub fn hang(&mut self, child: &EntryId, parent: &EntryId) -> bool {
         let (child, parent) = (self.number(child), self.number(parent));
         let is_open = self.root(parent) != child;
@@ -47,7 +47,7 @@ impl Forest {
 
     fn root(&mut self, mut at: usize) -> usize {
         while self.above[at] != at {
-            // Halving the way keeps long chains from being walked again and again.
+            // Path halving prevents repeated walks over long chains.
             self.above[at] = self.above[self.above[at]];
             at = self.above[at];
         }

@@ -1,12 +1,10 @@
 //! A session as a few numbers per line.
 //!
-//! The outline knows where every line lies, what it is, and how entries hang
-//! together. It never holds a payload: whatever needs one asks for it by
-//! [`Row`]. [`Outline::push`] is the only way in, for opening, appending and
-//! catching up alike, so there is one place that decides what a line means.
+//! The outline stores the position and type of every line, and the links between entries. It never holds a payload:
+//! callers request payloads by [`Row`]. [`Outline::push`] decides what a line means; opening, appending and catching up
+//! all go through it.
 //!
-//! Nothing a file may contain makes it fail. What is odd is told by
-//! [`Outline::diagnostics`].
+//! No file content makes it fail. [`Outline::diagnostics`] reports anything odd.
 
 mod ids;
 mod part;
@@ -27,38 +25,38 @@ pub use part::Part;
 use part::{Found, ParentName, ReadLine};
 pub use saved::{SAVED_VERSION, SavedBytes};
 
-/// One line of a session that counts: a header, an entry, or a value that is neither.
+/// A line of a session that counts: a header, an entry, or a value that is neither.
 ///
-/// Rows are numbered in file order from 0, which is the header's.
+/// Rows are numbered in file order from 0. Row 0 is the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row(u32);
 
 impl Row {
-    /// The row's place among all rows.
+    /// The index of the row among all rows.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The same, as narrow as it is held.
+    /// Like [`index`](Self::index), in the width in which it is stored.
     pub(crate) fn number(self) -> u32 {
         self.0
     }
 
-    /// The row at a place that a row has said is its own.
+    /// The row with a number from [`number`](Self::number).
     pub(crate) fn numbered(number: u32) -> Self {
         Self(number)
     }
 }
 
-/// Marks in the parent column that are no ids.
+/// Markers in the parent column that are not ids.
 const PARENT_NULL: u32 = NONE;
 const PARENT_ABSENT: u32 = NONE - 1;
 const PARENT_ODD: u32 = NONE - 2;
 
-/// How often a fresh id is asked for before one is made up.
+/// Number of attempts to get a fresh id before one is constructed.
 const MAX_ATTEMPTS: u32 = 1000;
 
-/// Marks a time that is not in pi's form.
+/// Marks a time that is not in pi's format.
 const ODD_TIME: i64 = i64::MIN;
 
 /// The rows of a session as arrays, and the tree they form.
@@ -73,27 +71,27 @@ pub struct Outline {
     ids: Vec<u32>,
     parents: Vec<u32>,
     names: IdTable,
-    /// How many ids are carried by an entry.
+    /// Number of distinct ids that entries carry.
     n_ids: usize,
     n_entries: usize,
-    /// Whether the first value is a header pi accepts.
+    /// Whether the first value is a header that pi accepts.
     is_session: bool,
     has_conversation: bool,
     upgrade: Upgrade,
     leaf: Option<Row>,
-    /// For each line that is no row, the number of rows before it.
+    /// For each line that is not a row, the number of rows before it.
     gaps: Vec<u32>,
     passed_over: Vec<PassedOver>,
     has_bom: bool,
     end: u64,
     unterminated: bool,
-    /// Whether ids were reused or named as parents before they were seen, without which no loop is possible.
+    /// Whether an id was reused, or named as a parent before its entry appeared. Otherwise loops are impossible.
     may_loop: bool,
-    /// The ids at which loops are cut, found when first needed.
+    /// The ids at which loops are cut, computed on first use.
     cuts: OnceLock<HashSet<u32>>,
 }
 
-/// A line that is no row but worth telling.
+/// A line that is not a row but is worth reporting.
 #[derive(Clone, Debug)]
 struct PassedOver {
     line: u64,
@@ -109,19 +107,19 @@ impl PassedOver {
 }
 
 impl Outline {
-    /// An outline of nothing.
+    /// Creates an empty outline.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An outline of entries that need this upgrade, whether or not a header says so.
+    /// Creates an outline of entries that need this upgrade, whether or not a header says so.
     pub(crate) fn needing(upgrade: Upgrade) -> Self {
         Self { upgrade, ..Self::default() }
     }
 
-    /// Takes the next line of the file.
+    /// Adds the next line of the file.
     ///
-    /// `fresh` names the entries of a version 1 file, which have no ids of their own.
+    /// `fresh` supplies ids for the entries of a version 1 file, which have none.
     pub fn push(&mut self, line: Line<'_>, fresh: &mut dyn FreshIds) {
         self.end = line.span.end() + u64::from(line.terminated);
         self.unterminated = !line.terminated;
@@ -132,7 +130,7 @@ impl Outline {
         }
     }
 
-    /// Adds a line that this library has just written. The same as [`push`](Self::push), for less.
+    /// Adds a line that this library has just written. A faster equivalent of [`push`](Self::push).
     pub fn push_own(&mut self, line: Line<'_>, fresh: &mut dyn FreshIds) {
         match line.bytes.and_then(head::read_own) {
             Some(head) if line.terminated => {
@@ -150,7 +148,7 @@ impl Outline {
         self.passed_over.extend(oddity.map(|oddity| PassedOver { line, offset, oddity }));
     }
 
-    /// Adds a row. The line itself matters only if it is the first one and a header.
+    /// Adds a row. `line` matters only for the first row, if it is a header.
     fn keep(&mut self, line: Option<&[u8]>, span: Span, found: &Found<'_>, fresh: &mut dyn FreshIds) {
         let row = self.next_row();
         if row.0 == 0 {
@@ -166,13 +164,13 @@ impl Outline {
             _ if self.upgrade == Upgrade::FromV1 => self.chain(fresh),
             _ => self.link(found),
         };
-        // An id that nothing has named so far cannot close a loop.
+        // An id that no line has mentioned so far cannot close a loop.
         if id != NONE && id < n_ids_before {
             self.may_loop = true;
             self.cuts = OnceLock::new();
         }
         self.offsets.push(span.offset);
-        // Lines over the cap never come here, and the cap is far below 4 GiB.
+        // Lines over the cap never get here, and the cap is far below 4 GiB.
         self.lens.push(u32::try_from(span.len).unwrap_or(u32::MAX));
         self.kinds.push(found.kind);
         self.roles.push(self.upgrade.role(found.role));
@@ -186,7 +184,7 @@ impl Outline {
         }
     }
 
-    /// Numbers the id and the parent that a head names.
+    /// Interns the id and the parent that a head names.
     fn link(&mut self, found: &Found<'_>) -> (u32, u32) {
         let id = found.id.map_or(NONE, |id| self.names.intern(id));
         let parent = match found.parent {
@@ -198,7 +196,7 @@ impl Outline {
         (id, parent)
     }
 
-    /// Gives an entry of a version 1 file a fresh id and its predecessor as parent.
+    /// Gives an entry of a version 1 file a fresh id and makes its predecessor its parent.
     fn chain(&mut self, fresh: &mut dyn FreshIds) -> (u32, u32) {
         let parent = self.leaf.map_or(PARENT_NULL, |leaf| self.ids[leaf.index()]);
         let mut attempt = 0;
@@ -210,7 +208,7 @@ impl Outline {
             }
             attempt += 1;
             if attempt == MAX_ATTEMPTS {
-                // Whoever gives out the ids does not heed the attempts, so the place is added to make it unique.
+                // The id source ignores the attempt number, so append the entry's index to make the id unique.
                 let id = format!("{id}-{:x}", self.n_entries);
                 return (self.names.intern(Spelled::of(id.as_bytes())), parent);
             }
@@ -230,15 +228,15 @@ impl Outline {
         Row(u32::try_from(self.offsets.len()).unwrap_or(NONE - 1))
     }
 
-    /// How many lines were pushed.
+    /// Number of lines pushed.
     pub fn n_lines(&self) -> u64 {
         (self.offsets.len() + self.gaps.len()) as u64
     }
 
-    /// Everything behind the header's line, if each line of it would mean the same behind another header.
+    /// The bytes after the header's line, if every line in them would mean the same after another header.
     ///
-    /// Not so in files of older versions, with further headers, with anything
-    /// before the header, or whose last line is not complete.
+    /// `None` for files of older versions, with further headers, with anything before the header, or with an incomplete
+    /// last line.
     pub fn body(&self) -> Option<Range<u64>> {
         let header = self.span(self.header()?);
         let is_first = self.gaps.first() != Some(&0);
@@ -247,7 +245,7 @@ impl Outline {
         is_plain.then(|| header.end() + 1..self.end)
     }
 
-    /// The outline of the same [`body`](Self::body) behind another header, whose line this is.
+    /// The outline of the same [`body`](Self::body) after another header, given as `line`.
     pub fn behind_header(&self, line: &[u8]) -> Option<Self> {
         let body = self.body()?;
         let Parsed::Kept(head) = head::read(line) else { return None };
@@ -264,27 +262,27 @@ impl Outline {
         Some(outline)
     }
 
-    /// The offset just behind the last line pushed.
+    /// The offset just after the last line pushed.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Whether the last line pushed lacks its newline.
+    /// Whether the last line pushed has no newline.
     pub fn is_unterminated(&self) -> bool {
         self.unterminated
     }
 
-    /// Whether the lines are a session: their first value is a header with an id.
+    /// Whether the lines are a session, that is, whether their first value is a header with an id.
     pub fn is_session(&self) -> bool {
         self.is_session
     }
 
-    /// What has to be done to the entries to bring them to the current version.
+    /// The upgrade that brings the entries to the current version.
     pub fn upgrade(&self) -> Upgrade {
         self.upgrade
     }
 
-    /// Whether there is a message of the user or the assistant.
+    /// Whether there is a message from the user or the assistant.
     pub fn has_conversation(&self) -> bool {
         self.has_conversation
     }
@@ -304,20 +302,20 @@ impl Outline {
         self.rows().filter(|row| self.kind(*row) != Kind::Header)
     }
 
-    /// The entries from the row with this index on, in file order.
+    /// The entries in file order, starting at the row with this index.
     pub fn entries_from(&self, first: usize) -> impl DoubleEndedIterator<Item = Row> + use<'_> {
         let first = u32::try_from(first).unwrap_or(u32::MAX);
         (first..self.next_row().0).map(Row).filter(|row| self.kind(*row) != Kind::Header)
     }
 
-    /// The index of the first row that begins at a position of the file or behind it.
+    /// The index of the first row that begins at or after a file offset.
     ///
-    /// Rows are in file order, so that it is found by halving.
+    /// Uses binary search, because rows are in file order.
     pub fn first_row_from(&self, offset: u64) -> usize {
         self.offsets.partition_point(|begin| *begin < offset)
     }
 
-    /// The number of entries, those that share an id counted apart.
+    /// The number of entries. Entries that share an id count separately.
     pub fn n_entries(&self) -> usize {
         self.n_entries
     }
@@ -327,12 +325,12 @@ impl Outline {
         self.n_ids
     }
 
-    /// Where the row's line lies.
+    /// The position of the row's line.
     pub fn span(&self, row: Row) -> Span {
         Span { offset: self.offsets[row.index()], len: u64::from(self.lens[row.index()]) }
     }
 
-    /// What the row is.
+    /// The type of the row.
     pub fn kind(&self, row: Row) -> Kind {
         self.kinds[row.index()]
     }
@@ -342,14 +340,14 @@ impl Outline {
         self.roles[row.index()]
     }
 
-    /// The row's time in milliseconds, if it is written the way pi writes times.
+    /// The row's time in Unix milliseconds, if it is in the format pi writes.
     pub fn time(&self, row: Row) -> Option<i64> {
         Some(self.times[row.index()]).filter(|time| *time != ODD_TIME)
     }
 
-    /// Whether a line is the one that the row stands for: of its kind, role and time, with its id and its parent.
+    /// Whether a line matches the row in kind, role, time, id and parent.
     ///
-    /// What else the line says may be another text than when the row was made.
+    /// The rest of the line may differ from the line the row was made from.
     pub fn is_line_of(&self, row: Row, line: &[u8]) -> bool {
         let Parsed::Kept(head) = head::read(line) else { return false };
         let is_same = head.kind == self.kind(row)
@@ -373,7 +371,7 @@ impl Outline {
         self.spelled(self.ids[row.index()])
     }
 
-    /// The id the row names as its parent, whether it is in the file or not.
+    /// The id that the row names as its parent, whether or not it is in the file.
     pub fn parent_id(&self, row: Row) -> Option<EntryId> {
         self.spelled(self.parents[row.index()])
     }
@@ -383,28 +381,28 @@ impl Outline {
         self.parents[row.index()] == PARENT_NULL
     }
 
-    /// The entry with this id, the last one if there are several.
+    /// The entry with this id; the last one if there are several.
     pub fn find(&self, id: &EntryId) -> Option<Row> {
         let key = self.names.find(Spelled::of(id.as_wtf8()))?;
         self.last_row(key)
     }
 
-    /// The last entry of the file that has an id: where pi continues.
+    /// The last entry of the file that has an id. pi continues there.
     pub fn leaf(&self) -> Option<Row> {
         self.leaf
     }
 
-    /// Whether the id is carried by an entry, or was in the lines in any other role.
+    /// Whether the lines mention the id, as the id of an entry or in any other role.
     pub fn mentions(&self, id: &EntryId) -> bool {
         self.names.find(Spelled::of(id.as_wtf8())).is_some()
     }
 
-    /// The row whose content counts for the row's id: the row itself unless a later one has the same id.
+    /// The row whose content counts for the row's id: the row itself, unless a later row has the same id.
     pub fn current(&self, row: Row) -> Row {
         self.last_row(self.ids[row.index()]).unwrap_or(row)
     }
 
-    /// The parent in the tree: none for roots, unknown parents, and where a loop is cut.
+    /// The parent in the tree. `None` for roots, for unknown parents, and where a loop is cut.
     pub fn parent(&self, row: Row) -> Option<Row> {
         self.parent_of_current(self.current(row))
     }
@@ -420,7 +418,7 @@ impl Outline {
         self.last_row(parent)
     }
 
-    /// The rows from the root down to this one.
+    /// The rows from the root down to this row.
     ///
     /// ```text
     /// path(c):   a ─ b ─ c        pi's getBranch
@@ -428,7 +426,7 @@ impl Outline {
     pub fn path(&self, row: Row) -> Vec<Row> {
         let mut path = Vec::new();
         let mut at = Some(self.current(row));
-        // Loops are cut, so the walk ends by itself; the bound makes that certain.
+        // Loops are cut, so the walk ends anyway. The bound guarantees it.
         while let Some(row) = at.filter(|_| path.len() <= self.offsets.len()) {
             path.push(row);
             at = self.parent_of_current(row);
@@ -437,9 +435,9 @@ impl Outline {
         path
     }
 
-    /// The entries that name this one as parent (`None`: that have `null` there), as pi's getChildren.
+    /// The entries that name this entry as their parent (`None`: those with a `null` parent), like pi's getChildren.
     ///
-    /// In order of first appearance, each id once with the content that counts.
+    /// In order of first appearance. Each id appears once, with the content that counts.
     pub fn children(&self, parent: Option<&EntryId>) -> Vec<Row> {
         let wanted = match parent {
             None => PARENT_NULL,
@@ -455,12 +453,13 @@ impl Outline {
         firsts.map(|row| self.current(row)).filter(|row| self.parents[row.index()] == wanted).collect()
     }
 
-    /// Whether some id may stand in several lines, or before its parent's: if not, no loop and no repetition is possible.
+    /// Whether an id may occur in several lines, or before its parent's line. If not, loops and repetitions are
+    /// impossible.
     pub(crate) fn may_loop(&self) -> bool {
         self.may_loop
     }
 
-    /// Where a row hangs in the tree, also one whose id a later row took over.
+    /// The parent under which a row appears in the tree, even if a later row reused its id.
     ///
     /// pi lists an entry once for every line that carries its id.
     pub(crate) fn placement(&self, row: Row) -> Option<Row> {
@@ -471,7 +470,7 @@ impl Outline {
         self.last_row(parent)
     }
 
-    /// The number of the parent id, if it can be one: not empty, not the entry's own.
+    /// The key of the parent id, if it is valid: not empty, and not the entry's own.
     #[inline]
     fn parent_key(&self, id: u32, row: Row) -> Option<u32> {
         let parent = self.parents[row.index()];
@@ -498,7 +497,7 @@ impl Outline {
     /// Follows the parents of every id once and picks one member of each loop as a root.
     fn find_cuts(&self) -> HashSet<u32> {
         let mut cuts = HashSet::new();
-        // 0: not visited; else the number of the walk that visited the id.
+        // 0: not visited; otherwise the number of the walk that visited the id.
         let mut visited = vec![0u32; self.names.len() as usize];
         for start in 0..self.names.len() {
             let mut at = start;
@@ -524,8 +523,8 @@ impl Outline {
 
     /// The member of a loop that becomes a root.
     ///
-    /// If ids were reused, the last row that did so closed the loop and is the
-    /// root; otherwise the member that comes first in the file.
+    /// If ids were reused, the last row that reused one closed the loop and becomes the root. Otherwise it is the
+    /// member that comes first in the file.
     fn loop_root(&self, member: u32) -> u32 {
         let mut members = vec![member];
         let mut at = member;
@@ -539,7 +538,7 @@ impl Outline {
         last_reused.or(first).copied().unwrap_or(member)
     }
 
-    /// The number of the row's line, counted from 1.
+    /// The number of the row's line, counting from 1.
     pub fn line_number(&self, row: Row) -> u64 {
         let gaps_before = self.gaps.partition_point(|rows_before| *rows_before <= row.0);
         (row.index() + gaps_before) as u64 + 1

@@ -1,20 +1,20 @@
-//! What a picture is, from its first bytes.
+//! Properties of a picture, read from its first bytes.
 
 use crate::message::ImageBlock;
 
-/// What is known of a picture without looking at its points.
+/// The properties of a picture that are known without decoding it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
-    /// What its block says it is, such as `image/png`.
+    /// The MIME type from its block, such as `image/png`.
     pub mime_type: String,
-    /// Columns and rows of points, if the bytes tell.
+    /// Width and height in pixels, if the bytes contain them.
     pub size: Option<(u32, u32)>,
     /// The number of bytes.
     pub bytes: u64,
 }
 
 impl Picture {
-    /// Looks at an image block.
+    /// Examines an image block.
     pub fn new(block: ImageBlock<'_>) -> Self {
         let data = block.data().unwrap_or_default();
         let text = data.trim_end_matches('=').as_bytes();
@@ -26,15 +26,15 @@ impl Picture {
     }
 }
 
-/// How much base 64 is looked at: a photograph may have much to say about itself before its size.
+/// The length of base64 text that is decoded. A photograph may have long metadata before its size.
 const MOST_LOOKED_AT: usize = 128 << 10;
 
-/// Whether a text is base 64 and nothing else, so that it can be handed on to a terminal.
+/// Whether a text is base64 only, so that it can be passed to a terminal.
 pub fn is_base64(text: &str) -> bool {
     !text.is_empty() && text.trim_end_matches('=').bytes().all(|byte| digit(byte).is_some())
 }
 
-/// The first bytes of a text in base 64, up to whatever is none.
+/// The first bytes of a base64 text, up to the first invalid character.
 fn decoded(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut bits = 0_u32;
@@ -62,7 +62,7 @@ fn digit(byte: u8) -> Option<u32> {
     Some(u32::from(value))
 }
 
-/// Columns and rows of a PNG, GIF, JPEG or WebP picture.
+/// The width and height of a PNG, GIF, JPEG or WebP picture.
 fn dimensions(bytes: &[u8]) -> Option<(u32, u32)> {
     png(bytes).or_else(|| gif(bytes)).or_else(|| webp(bytes)).or_else(|| jpeg(bytes))
 }
@@ -87,7 +87,7 @@ fn gif(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((little(bytes, 6, 2)?, little(bytes, 8, 2)?))
 }
 
-/// The three ways a WebP file may begin.
+/// A WebP file has one of three headers.
 fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
     (bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP")).then_some(())?;
     match bytes.get(12..16)? {
@@ -101,14 +101,14 @@ fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// The size stands in a frame header, behind segments that each say how long they are.
+/// The size is in a frame header, after segments that each state their length.
 fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
     bytes.starts_with(b"\xff\xd8").then_some(())?;
     let mut at = 2;
     loop {
         let marker = bytes.get(at..at + 2)?;
         match marker {
-            // A filler.
+            // Padding.
             [0xff, 0xff] => at += 1,
             [0xff, 0xc4 | 0xc8 | 0xcc] => at += 2 + big(bytes, at + 2, 2)? as usize,
             [0xff, 0xc0..=0xcf] => return Some((big(bytes, at + 7, 2)?, big(bytes, at + 5, 2)?)),
@@ -151,7 +151,7 @@ mod tests {
         }
         assert!(is_base64("aGVsbG8=") && !is_base64("a\u{1b}") && !is_base64(""));
         for cut in 0..200 {
-            // Whatever it is, looking at it ends.
+            // The function terminates on any input.
             dimensions(&vec![0xff; cut]);
         }
     }

@@ -1,30 +1,25 @@
-//! Whole records inside damaged lines.
+//! Finds whole records inside damaged lines.
 //!
-//! A program that dies while it writes leaves half a line, and the next one
-//! glues its own line to it. A machine that loses power leaves runs of NUL
-//! bytes. In both cases records are there in full that no reader sees:
-//!
+//! A program that dies while writing leaves half a line, and the next program appends its own line directly to it. A
+//! machine that loses power leaves runs of NUL bytes. In both cases the file holds complete records that no reader
+//! sees:
 //! ```text
 //! {"type":"message","id":"a","mess{"type":"message","id":"b",…}        glued to an unfinished one
 //! {"type":"message","id":"a",…}␀␀␀␀{"type":"message","id":"b",…}        among NUL bytes
 //! ```
 //!
-//! [`take_apart`] finds them and says where they are. It changes nothing and
-//! decides nothing: until repair writes them as lines of their own they are
-//! not entries. A record is taken only if its bytes stand together, within one
-//! line and without a NUL byte among them, and are a whole JSON object that
-//! looks like an entry or a header by itself. Bytes from both sides of a hole
-//! or of a line's end are never put together: what would come out is text that
-//! no program wrote. A record that a raw newline has broken is told apart from
-//! other damage, and stays damage.
+//! [`take_apart`] finds these records and reports their positions. It changes nothing and decides nothing: they are not
+//! entries until repair writes them as separate lines. A record is accepted only if its bytes are contiguous, within
+//! one line and without NUL bytes, and form a whole JSON object that looks like an entry or a header. Bytes from both
+//! sides of a hole or a line end are never joined, because the result would be text that no program wrote. A record
+//! broken by a raw newline is reported as a separate type of damage, and stays damaged.
 //!
-//! Content blocks look like records (`{"type": "toolCall","id":…}`), so an entry
-//! must also have a `parentId`, and must not be followed by what shows that it
-//! is a part of something larger. Where a part of a torn record and a record
-//! glued to a torn one look the same, the record is not [certain](Salvaged::is_certain).
+//! Content blocks look like records (`{"type": "toolCall","id":…}`). So an entry must also have a `parentId`, and the
+//! text after it must not show that it is part of something larger. Sometimes a part of a torn record looks the same as
+//! a record glued to a torn one. Then the record is not [certain](Salvaged::is_certain).
 //!
-//! The work grows with the length of the lines, whatever they hold: where
-//! reading from one place fails, everything up to the failure is settled.
+//! The work is linear in the length of the lines, whatever they hold: where parsing from one position fails, everything
+//! up to the failure is settled.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -35,52 +30,52 @@ use crate::head::{self, Kind, ParentRef, Parsed};
 use crate::id::EntryId;
 use crate::json::{Members, NoMembers, Raw, scan_value, skip_space};
 
-/// How every line begins that pi or we write.
+/// How every line written by pi or Sessile begins.
 const START: &[u8] = b"{\"type\":\"";
 
 /// A record that no reader sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Salvaged {
-    /// Where it lies in the bytes that were taken apart, white space after it included.
+    /// Its position in the input, including white space after it.
     pub range: Range<usize>,
     /// Whether it is a header.
     pub is_header: bool,
     /// Its id.
     pub id: EntryId,
-    /// Whether it was certainly a line of its own: what stands before it cannot be the rest of a record that holds it.
+    /// Whether it was certainly a separate line: the text before it cannot be the start of a record that contains it.
     pub is_certain: bool,
 }
 
-/// What is wrong with a line apart from the records in it.
+/// The damage of a line, apart from the records in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// It ends in the middle of a value.
+    /// The line ends in the middle of a value.
     Torn,
-    /// It has NUL bytes.
+    /// The line has NUL bytes.
     Nuls,
-    /// It is something else that is not JSON.
+    /// The line is not JSON for another reason.
     Other,
 }
 
 /// A damaged line, or several that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damaged {
-    /// The first line's number, counted from 0.
+    /// The first line's number, counting from 0.
     pub line: usize,
-    /// Where the lines lie, their last newline left out.
+    /// The range of the lines, without their last newline.
     pub range: Range<usize>,
-    /// What is wrong with the first line.
+    /// The damage of the first line.
     pub flaw: Flaw,
     /// The whole records in them, in order.
     pub records: Vec<Salvaged>,
-    /// The records in them that raw newlines have broken, each over several lines, in order.
+    /// The records that raw newlines broke, each spanning several lines, in order.
     pub broken: Vec<Range<usize>>,
 }
 
 impl Damaged {
-    /// What is left of the lines without some of the records: each piece of a line, and each broken record as a whole.
+    /// The remaining pieces after some records are removed: each piece of a line, and each broken record as a whole.
     ///
-    /// `taken` are the ranges of those records, in order.
+    /// `taken` holds the ranges of the removed records, in order.
     pub fn rests(&self, lines: &[u8], taken: &[Range<usize>]) -> Vec<Range<usize>> {
         let mut rests = Vec::new();
         let mut cuts: Vec<(Range<usize>, bool)> = taken.iter().map(|range| (range.clone(), false)).collect();
@@ -104,9 +99,9 @@ impl Damaged {
     }
 }
 
-/// Takes apart the damaged ones among some lines that follow each other.
+/// Takes apart the damaged lines among consecutive lines.
 ///
-/// Lines that can be read, and blank ones, are passed over.
+/// Readable and blank lines are skipped.
 ///
 /// ```
 /// use sessile_core::salvage::take_apart;
@@ -119,13 +114,13 @@ pub fn take_apart(lines: &[u8]) -> Vec<Damaged> {
     Apart::of(lines).damaged
 }
 
-/// The work of taking lines apart.
+/// The state of taking lines apart.
 struct Apart<'l> {
     lines: &'l [u8],
     damaged: Vec<Damaged>,
-    /// Before this offset no record that goes over several lines can begin: one was tried, and got this far.
+    /// No record that spans several lines can begin before this offset: an attempt already got this far.
     joined_up_to: usize,
-    /// How many bytes were read, which tests hold against the length.
+    /// Number of bytes read. Tests compare it with the length.
     work: usize,
 }
 
@@ -145,7 +140,7 @@ impl<'l> Apart<'l> {
         apart
     }
 
-    /// Takes one damaged line apart, and those after it that turn out to belong to it. Returns where they end.
+    /// Takes one damaged line apart, along with the following lines that belong to it. Returns their end.
     fn line(&mut self, number: usize, line: Range<usize>) -> usize {
         let flaw = Flaw::Other;
         let mut damaged = Damaged { line: number, range: line.clone(), flaw, records: Vec::new(), broken: Vec::new() };
@@ -161,7 +156,7 @@ impl<'l> Apart<'l> {
             }
             let open = open.filter(|at| *at >= self.joined_up_to);
             let Some(joined) = open.and_then(|open| self.join(open, part.end)) else { break };
-            // After the record its last line goes on, perhaps with another one.
+            // The last line continues after the record, perhaps with another record.
             part = joined.end..line_end(self.lines, joined.end);
             damaged.range.end = part.end;
             damaged.broken.push(joined);
@@ -171,7 +166,7 @@ impl<'l> Apart<'l> {
         end
     }
 
-    /// Adds the records in the runs of a line between its NUL bytes, and returns where a record begins that is open at its end.
+    /// Adds the records between the NUL bytes of a line. Returns the start of a record that is still open at the end.
     fn runs(&mut self, part: Range<usize>, records: &mut Vec<Salvaged>) -> Option<usize> {
         let mut start = part.start;
         loop {
@@ -189,10 +184,10 @@ impl<'l> Apart<'l> {
         }
     }
 
-    /// Reads on over the ends of lines, from an object that the line ending at `first_end` leaves open.
+    /// Continues an object past line ends. The line ending at `first_end` leaves it open.
     ///
-    /// Goes twice as far each time, so that the work stays in proportion to
-    /// what was read, and never over a line that can be read by itself.
+    /// Doubles the distance each time, so that the work stays proportional to the bytes read. Never continues past a
+    /// line that is readable by itself.
     fn join(&mut self, open: usize, first_end: usize) -> Option<Range<usize>> {
         let mut end = first_end;
         let mut is_last = false;
@@ -221,7 +216,7 @@ impl<'l> Apart<'l> {
         None
     }
 
-    /// The end of the line after the one that ends at `end`, unless that line can be read, or there is none.
+    /// The end of the line after the one that ends at `end`; `None` if that line is readable or does not exist.
     fn next_broken_line(&self, end: usize) -> Option<usize> {
         let start = end + 1;
         if start >= self.lines.len() {
@@ -232,9 +227,10 @@ impl<'l> Apart<'l> {
     }
 }
 
-/// What was found in a run that begins at `start`.
+/// Turns an object found in the run at `start` into a record.
 ///
-/// `is_first` says that the run begins where its line or what is left of it begins, `is_last` that it ends with the line.
+/// `is_first` means that the run begins at the start of its line, or of the rest of it. `is_last` means that it ends
+/// with the line.
 fn salvaged(start: usize, text: &[u8], found: Range<usize>, is_first: bool, is_last: bool) -> Option<Salvaged> {
     let record = &text[found.clone()];
     let (is_header, id) = record_head(record).filter(|_| !is_doubtful(record))?;
@@ -242,21 +238,21 @@ fn salvaged(start: usize, text: &[u8], found: Range<usize>, is_first: bool, is_l
     let n_blank = text[found.end..].iter().take_while(|byte| blank(byte)).count();
     let end = found.end + n_blank;
     let is_certain = match text[..found.start].trim_ascii_end().last() {
-        // What follows would follow a part of something larger as well.
+        // The text after it could equally follow a part of something larger.
         _ if !stands_alone(text, end) => false,
         None if is_first => true,
-        // NUL bytes stand before it: then what comes after it has to show that it is not a part.
+        // NUL bytes come before it, so the text after it has to show that it is not a part.
         None => (is_last && end == text.len()) || text.get(end) == Some(&b'{'),
-        // An object stands here in a larger one as well.
+        // An object in this place could be a part of a larger one.
         Some(b':' | b',' | b'[') => false,
         Some(_) => true,
     };
     Some(Salvaged { range: start + found.start..start + end, is_header, id, is_certain })
 }
 
-/// Whether something of a record shows that no program wrote it so: two of a key, or bytes that are not UTF-8.
+/// Whether a record shows signs that no program wrote it: a repeated key, or bytes that are not UTF-8.
 ///
-/// The head of one record with the tail of another has both sometimes.
+/// The head of one record joined to the tail of another sometimes has both.
 fn is_doubtful(record: &[u8]) -> bool {
     let has_twice = |object: Raw<'_>| {
         let mut seen = HashSet::new();
@@ -270,7 +266,7 @@ fn line_end(lines: &[u8], from: usize) -> usize {
     memchr(b'\n', &lines[from..]).map_or(lines.len(), |length| from + length)
 }
 
-/// Whether an object is a header, and its id; none if it is no record by itself.
+/// Whether an object is a header, and its id. `None` if it is not a record by itself.
 fn record_head(object: &[u8]) -> Option<(bool, EntryId)> {
     let Parsed::Kept(head) = head::read(object) else { return None };
     let has_type = || Raw::parse(object).is_ok_and(|object| object.get("type").and_then(Raw::as_text).is_some());
@@ -280,7 +276,7 @@ fn record_head(object: &[u8]) -> Option<(bool, EntryId)> {
     has_type().then(|| (is_header, id.into()))
 }
 
-/// Whether what follows an object does not make it a part of something larger.
+/// Whether the text after an object does not make it part of something larger.
 fn stands_alone(text: &[u8], end: usize) -> bool {
     !matches!(text.get(skip_space(text, end)), Some(b',' | b']' | b'}' | b':'))
 }
@@ -289,7 +285,7 @@ fn stands_alone(text: &[u8], end: usize) -> bool {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Search {
     found: Vec<Range<usize>>,
-    /// Where the object begins in whose middle the line ends.
+    /// The start of the object that is still open at the end of the line.
     open: Option<usize>,
     work: usize,
 }
@@ -313,10 +309,10 @@ impl Search {
                     from = end;
                 }
                 Err(failed) => {
-                    // Every object up to the failure was read as a part of this one, except one that begins inside
-                    // a string: its second quote ends the string, and its third letter is the failure.
+                    // Every object up to the failure was read as a part of this one, except one that begins inside a
+                    // string: its second byte, a quote, ends the string, and its third byte is the failure.
                     from = (at + 1).max(failed.saturating_sub(2));
-                    // What was taken for a part of this one may be none: then the failure is right behind it.
+                    // An object taken for a part of this one may be separate: then the failure comes right after it.
                     let inner = objects.last;
                     let is_part = inner.is_empty() || skip_space(text, inner.end) != failed;
                     if is_part || !stands_alone(text, inner.end) {
@@ -331,7 +327,7 @@ impl Search {
         search
     }
 
-    /// Notes an object that is no part of another one, if it is a record.
+    /// Adds an object that is not a part of another one, if it is a record.
     fn settle(&mut self, text: &[u8], object: Range<usize>) {
         self.work += object.len();
         if record_head(&text[object.clone()]).is_some() {
@@ -339,7 +335,7 @@ impl Search {
         }
     }
 
-    /// The simple twin: reads from every place where a record could begin.
+    /// The simple reference implementation: parses from every position where a record could begin.
     #[cfg(test)]
     fn simple(text: &[u8]) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
@@ -356,7 +352,7 @@ impl Search {
     }
 }
 
-/// The next place where a record may begin: right behind the last whole object, or wherever it looks like one.
+/// The next possible start of a record: right after the last whole object, or at any text that looks like one.
 fn next_start(text: &[u8], free: usize, from: usize) -> Option<usize> {
     if from <= free && text.get(free) == Some(&b'{') {
         return Some(free);
@@ -364,7 +360,7 @@ fn next_start(text: &[u8], free: usize, from: usize) -> Option<usize> {
     memmem::find(&text[from..], START).map(|length| from + length)
 }
 
-/// Remembers the object that ended last among those that begin like a record.
+/// Tracks the most recently closed object among those that begin like a record.
 struct Objects<'t> {
     text: &'t [u8],
     open: Vec<(usize, usize)>,
@@ -387,12 +383,12 @@ impl Members for Objects<'_> {
     }
 }
 
-/// An object over several lines as one line, and where its bytes were before: breaks in strings are escapes.
+/// An object that spans several lines, as one line with the line breaks in strings escaped, and the original offsets.
 ///
-/// It is read to see where the object ends, and never written.
+/// It is parsed only to find the end of the object, and never written.
 struct Joined {
     bytes: Vec<u8>,
-    /// From this offset on, bytes were at that offset; in order.
+    /// Pairs of a joined offset and the original offset from there on, in order.
     moved: Vec<(usize, usize)>,
 }
 
@@ -413,7 +409,7 @@ impl Joined {
         joined
     }
 
-    /// Where the byte at this offset was before.
+    /// The original offset of the byte at this offset.
     fn original(&self, at: usize) -> usize {
         let n_before = self.moved.partition_point(|(from, _)| *from <= at);
         match n_before.checked_sub(1).map(|last| self.moved[last]) {
@@ -422,7 +418,7 @@ impl Joined {
         }
     }
 
-    /// Where the byte before this offset ended before.
+    /// The original end offset of the byte before this offset.
     fn original_end(&self, end: usize) -> usize {
         end.checked_sub(1).map_or(0, |last| self.original(last) + 1)
     }
@@ -440,7 +436,7 @@ mod tests {
         )
     }
 
-    /// The ids and places of what is found in one damaged line.
+    /// The ids and positions of the records in one damaged line.
     fn found(line: &str) -> Vec<(String, usize)> {
         let records = take_apart(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
         records.map(|record| (record.id.to_string(), record.range.start)).collect()
@@ -453,7 +449,7 @@ mod tests {
         assert_eq!(found(&format!("{a}{b}")), all([0, a.len()]));
         assert_eq!(found(&format!("{a} {b}\r")), all([0, a.len() + 1]));
         assert_eq!(found(&format!("{a}{b}{c}")).len(), 3);
-        // Wherever the first one is torn, whatever is glued to it is whole.
+        // Wherever the first record is torn, the record glued to it is whole.
         for cut in 1..a.len() {
             let torn = a.get(..cut).unwrap();
             assert_eq!(found(&format!("{torn}{b}")), [("b".to_owned(), cut)], "{torn}");
@@ -492,7 +488,7 @@ mod tests {
         assert_eq!(starts(&format!("{a}\0{b}")), [0, a.len() + 1]);
         assert_eq!(starts(&a.replace("text\":\"", "text\":\"\0\0\0")), [0; 0]);
         assert_eq!(starts(&a.replace("parent", "par\0ent")), [0; 0]);
-        // The head of one and the tail of another are two halves.
+        // The head of one record and the tail of another are two halves.
         let (head, tail) = (a.split_at(a.len() - 8).0, b.split_at(b.len() - 8).1);
         assert_eq!(starts(&format!("{head}\0\0\0{tail}")), [0; 0]);
         let only = take_apart(b"\0\0\0\n{}\n\0");
@@ -518,7 +514,7 @@ mod tests {
         assert_eq!(certain(format!("\0{b}\0")), [false]);
         assert_eq!(certain(format!("{b}\0")), [true]);
         assert_eq!(certain(format!("{b},\"id\":\"a\"")), [false]);
-        // What no program writes is not a record at all.
+        // Text that no program writes is not a record at all.
         assert_eq!(certain(format!("{a}{}", b.replace("\"parentId\"", "\"id\":\"c\",\"parentId\""))), [true]);
         let torn = [a.as_bytes(), &b.as_bytes()[..40], b"\xff", &b.as_bytes()[40..]].concat();
         assert_eq!(take_apart(&torn)[0].records.len(), 1);
@@ -528,7 +524,7 @@ mod tests {
     fn broken_records_are_told_and_not_joined() {
         let (a, b) = (entry("one\\\"TWO\n\n5\nthree"), entry("b"));
         let lines = format!("{a}\r\n{b}\n");
-        // A line that can be read by itself is never a part of another.
+        // A line that is readable by itself is never a part of another.
         assert!(take_apart(lines.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
         let lines = lines.replace("\n5\n", "\n- 5\n");
         let damaged = take_apart(lines.as_bytes());
@@ -538,7 +534,7 @@ mod tests {
         assert_eq!(damaged[0].broken[0], 0..damaged[0].range.end - 1);
         let rests = damaged[0].rests(lines.as_bytes(), &[]);
         assert_eq!(rests, damaged[0].broken);
-        // A hole inside keeps it from being one.
+        // A NUL byte inside prevents it from being a broken record.
         let holed = lines.replace("- 5", "\u{0}5");
         assert!(take_apart(holed.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
     }
@@ -554,13 +550,13 @@ mod tests {
             damaged.rests(lines.as_bytes(), std::slice::from_ref(&b)),
             [0..4, 4..b.start, b.end..lines.len() - 1]
         );
-        // Of a record over two lines between which another writer put one of its own, that one is whole.
+        // If another writer put its record between the two lines of a broken one, that record is whole.
         let (first, last) = broken.split_once('\n').unwrap();
         let lines = format!("{first}{}\n{last}", entry("b"));
         assert_eq!(found(&lines), [("b".to_owned(), first.len())]);
     }
 
-    /// Lines that make every shortcut fail as late as it can.
+    /// Lines that make every fast path fail as late as possible.
     #[test]
     fn the_work_grows_with_the_line() {
         let repeated = |piece: &str| piece.repeat((1 << 20) / piece.len());

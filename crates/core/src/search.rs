@@ -1,9 +1,8 @@
-//! Searching text: what a word is, what is searched for, and what is found where.
+//! Full-text search: tokens, queries and matches.
 //!
-//! A document is one entry; its texts are cut into [`token`](mod@token)s, and a
-//! [`query`] is cut by the same rules, so that what an index answers and what
-//! [`matching`] finds by looking at every text are the same. Scores depend on
-//! the document, the query and the time alone, never on what else there is.
+//! A document is one entry. Its texts are split into [`token`](mod@token)s, and a [`query`] is split by the same rules,
+//! so that an index finds the same as [`matching`], which reads every text. Scores depend only on the document, the
+//! query and the time, never on other documents.
 
 pub mod excerpt;
 pub mod filter;

@@ -1,4 +1,4 @@
-//! A line without its bulk: images, output and extension data give way to placeholders, every other byte stays.
+//! Slims a line: replaces images, output and extension data with placeholders, and keeps every other byte.
 
 use std::ops::Range;
 
@@ -9,25 +9,25 @@ use crate::measure::size_words;
 use crate::message::{Block, ImageBlock};
 use crate::picture::Picture;
 
-/// What is taken out of a line.
+/// What to remove from a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub struct Wanted {
     /// Image blocks.
     pub images: bool,
-    /// What tools and shell commands printed, and the details of tool results.
+    /// Output of tools and shell commands, and the details of tool results.
     pub outputs: bool,
     /// The data of `custom` entries, and the details of custom messages.
     pub custom: bool,
-    /// Whether the data of a `custom` entry and the details of a tool result stay, because an extension may go on
-    /// from them.
+    /// Whether to keep the data of a `custom` entry and the details of a tool result, because an extension may need
+    /// them to continue.
     pub keeps_state: bool,
 }
 
-/// How much of what was taken out of some lines.
+/// The number of removed items and the bytes saved, by type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Images, and the bytes they took.
+    /// Images.
     pub images: (u64, u64),
     /// Outputs and details.
     pub outputs: (u64, u64),
@@ -36,22 +36,22 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Whether nothing was taken.
+    /// Whether nothing was removed.
     pub fn is_nothing(&self) -> bool {
         self.images.0 + self.outputs.0 + self.custom.0 == 0
     }
 }
 
-/// What is shorter than this is not worth a placeholder, and may be what an extension goes by.
+/// Values up to this length are not worth a placeholder, and an extension may rely on them.
 const SMALL: usize = 512;
 
-/// How much of a type of image is repeated in its placeholder.
+/// The maximum length of an image type in its placeholder.
 const MOST_TYPE: usize = 40;
 
-/// The line with placeholders for what is wanted; none if there is nothing of it in the line.
+/// The line with placeholders for the wanted types; `None` if it contains none of them.
 ///
-/// Lines that cannot be read and entries of types this version does not know stay as they are. An image becomes a text
-/// block, output another text, details and data become `null`. Nothing is replaced by something longer.
+/// Unreadable lines and entries of unknown types are unchanged. An image becomes a text block, output becomes a
+/// placeholder text, and details and data become `null`. A replacement is always shorter than the original.
 pub fn slimmed(line: &[u8], wanted: Wanted, taken: &mut Taken) -> Option<Vec<u8>> {
     let Parsed::Kept(head) = head::read(line) else { return None };
     let entry = Raw::trusted(line.trim_ascii());
@@ -59,7 +59,7 @@ pub fn slimmed(line: &[u8], wanted: Wanted, taken: &mut Taken) -> Option<Vec<u8>
     let mut cut = Cut { line: entry, wanted, taken, splices: Vec::new() };
     match head.kind {
         Kind::Message => cut.message(head.role, entry.get("message")?),
-        // The marks of archived branches are read by Sessile itself.
+        // Sessile itself reads the marks of archived branches.
         Kind::Custom if !wanted.keeps_state && !is_archive_mark(entry) => cut.data(entry.get("data"), What::Custom),
         Kind::CustomMessage => {
             cut.content(entry.get("content"), false);
@@ -84,7 +84,7 @@ pub fn slimmed(line: &[u8], wanted: Wanted, taken: &mut Taken) -> Option<Vec<u8>
     Some(slim)
 }
 
-/// Under what something is counted that is taken out.
+/// The type under which a removed item is counted.
 #[derive(Clone, Copy)]
 enum What {
     Image,
@@ -110,7 +110,7 @@ impl Cut<'_, '_> {
         }
     }
 
-    /// The blocks of a content, or its text if that is output.
+    /// Slims the blocks of content, or its text if that is output.
     fn content(&mut self, content: Option<Raw<'_>>, is_output: bool) {
         let Some(content) = content else { return };
         if content.shape() == Shape::String && is_output {
@@ -128,7 +128,7 @@ impl Cut<'_, '_> {
         }
     }
 
-    /// A text that is output.
+    /// Slims output text.
     fn text(&mut self, text: Option<Raw<'_>>, what: &str) {
         let Some(text) = text.filter(|text| self.wanted.outputs && text.as_bytes().len() > SMALL) else { return };
         let Some(content) = text.as_text() else { return };
@@ -136,7 +136,7 @@ impl Cut<'_, '_> {
         self.replace(text, Json::string(&format!("[{what} removed by sessile slim: {size}]")), What::Output);
     }
 
-    /// A value that only its maker understands.
+    /// Slims a value that only its creator understands.
     fn data(&mut self, data: Option<Raw<'_>>, what: What) {
         let is_wanted = match what {
             What::Output => self.wanted.outputs,
@@ -165,7 +165,7 @@ impl Cut<'_, '_> {
     }
 }
 
-/// A text block in the place of an image.
+/// A text block that replaces an image.
 fn image_placeholder(image: ImageBlock<'_>) -> Json {
     let Picture { mime_type, bytes, .. } = Picture::new(image);
     let mime_type: String = mime_type.chars().take(MOST_TYPE).collect();
@@ -176,7 +176,7 @@ fn image_placeholder(image: ImageBlock<'_>) -> Json {
     block.finish()
 }
 
-/// The members that [`slimmed`] may change; those of a message are `message.NAME`.
+/// The members that [`slimmed`] may change. Those of a message are named `message.NAME`.
 const CHANGEABLE: [&str; 6] =
     ["message.content", "message.details", "message.output", "content", "details", "replacement"];
 
@@ -184,9 +184,9 @@ fn is_archive_mark(entry: Raw<'_>) -> bool {
     entry.get("customType").and_then(Raw::as_text).is_some_and(|name| name == archive::CUSTOM_TYPE)
 }
 
-/// Whether a line may be what [`slimmed`] made of another: everything but what it may change is the same.
+/// Whether a line may be the result of [`slimmed`] on another: only the members it may change differ.
 ///
-/// Finds that out from the values, not from how the line was made.
+/// Decides this from the values alone, not from how the line was created.
 pub fn is_slimmed_of(slim: Raw<'_>, line: Raw<'_>) -> bool {
     let changed = crate::compare::differing_fields(slim, line, true);
     let is_custom = line.get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "custom");
@@ -267,7 +267,7 @@ mod tests {
             ),
         ] {
             assert_eq!(slim(&line, ALL).0.as_deref(), Some(expected));
-            // Once is enough.
+            // A second pass changes nothing.
             assert_eq!(slim(expected, ALL).0, None);
         }
     }

@@ -1,4 +1,4 @@
-//! What entries add up to: messages, calls of tools, tokens and money.
+//! Statistics over entries: messages, tool calls, tokens and cost.
 
 use crate::date::LocalZone;
 use crate::entry::js_time;
@@ -7,22 +7,22 @@ use crate::info::{Facts, RoleCounts, Tokens, usage_of};
 use crate::json::Raw;
 use crate::location::fingerprint;
 
-/// What some entries add up to.
+/// The totals of some entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Entries.
     pub entries: u64,
     /// Messages by role.
     pub messages: RoleCounts,
-    /// Calls of tools.
+    /// Tool calls.
     pub tool_calls: u64,
-    /// Results that say that the call failed.
+    /// Results that report a failed call.
     pub tool_errors: u64,
     /// Compactions.
     pub compactions: u64,
     /// Tokens of answers, tools, summaries and usage entries.
     pub tokens: Tokens,
-    /// What they cost, in dollars.
+    /// The cost of the tokens, in dollars.
     pub cost: f64,
 }
 
@@ -44,7 +44,7 @@ impl Tally {
         self.cost += share.cost;
     }
 
-    /// Adds up two.
+    /// Adds another tally.
     pub fn merge(&mut self, other: &Self) {
         self.entries += other.entries;
         self.messages.merge(&other.messages);
@@ -55,14 +55,14 @@ impl Tally {
         self.cost += other.cost;
     }
 
-    /// The part of what was sent that came from the provider's cache; none if nothing was sent.
+    /// The share of the sent tokens that came from the provider's cache; `None` if nothing was sent.
     pub fn cache_hit_rate(&self) -> Option<f64> {
         let sent = self.tokens.input + self.tokens.cache_read + self.tokens.cache_write;
         (sent > 0.0).then(|| self.tokens.cache_read / sent)
     }
 }
 
-/// Everything but calls of tools, which a list does not count.
+/// Everything except tool calls, which a list does not count.
 impl From<&Facts> for Tally {
     fn from(facts: &Facts) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl From<&Facts> for Tally {
     }
 }
 
-/// Into what parts an entry is split when entries are put into groups.
+/// The property by which entries are split into groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SplitBy {
     /// The model that answered.
@@ -85,21 +85,21 @@ pub enum SplitBy {
     Tool,
 }
 
-/// Under which models are put that a session does not name: those of tools and summaries.
+/// The group of models that a session does not name: those used by tools and summaries.
 pub const OTHER_MODELS: &str = "tools and summaries";
 
-/// What one entry adds.
+/// What one entry adds to a tally.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Share {
     /// Its id as WTF-8.
     pub id: Option<Vec<u8>>,
-    /// Its time in milliseconds.
+    /// Its time in Unix milliseconds.
     pub time: Option<i64>,
     role: Option<Role>,
     is_compaction: bool,
     calls: Vec<String>,
     result: Option<Outcome>,
-    /// The model whose tokens these are, as `provider/model`.
+    /// The model that used the tokens, as `provider/model`.
     model: Option<String>,
     tokens: Tokens,
     cost: f64,
@@ -113,7 +113,7 @@ struct Outcome {
 }
 
 impl Share {
-    /// What a line adds; none if it is no entry.
+    /// What a line adds; `None` if it is not an entry.
     pub fn of_line(line: &[u8], zone: &dyn LocalZone) -> Option<Self> {
         let Parsed::Kept(head) = head::read(line) else { return None };
         if head.kind == Kind::Header {
@@ -164,7 +164,7 @@ impl Share {
         }
     }
 
-    /// The models or tools to which this adds something, and what.
+    /// The models or tools to which this entry adds something, with what it adds.
     pub fn parts(&self, by: SplitBy) -> Vec<(String, Tally)> {
         match by {
             SplitBy::Model if self.role == Some(Role::Assistant) => {
@@ -184,13 +184,13 @@ impl Share {
         }
     }
 
-    /// The calls of tools in it, each with the model that made it.
+    /// The tool calls in it, each with the model that made it.
     pub fn calls_by_model(&self) -> impl Iterator<Item = (String, String)> {
         let model = self.model.as_deref().unwrap_or("unknown");
         self.calls.iter().map(move |tool| (model.to_owned(), tool.clone()))
     }
 
-    /// All of it as a tally.
+    /// The whole share as a tally.
     pub fn whole(&self) -> Tally {
         let mut tally = Tally::default();
         tally.add(self);
@@ -198,10 +198,10 @@ impl Share {
     }
 }
 
-/// A number that all copies of an entry share, also those that got their ids later; none if the line is not an object.
+/// A hash that all copies of an entry share, even those that got their ids later; `None` if the line is not an object.
 ///
-/// Files of version 1 have no ids. They get ids when they are upgraded, so a copy that was not upgraded can only be
-/// recognised by the rest.
+/// Files of version 1 have no ids. An upgrade adds them, so a copy that was not upgraded can only be recognised by its
+/// other fields.
 pub fn likeness(line: &[u8]) -> Option<u64> {
     let entry = Raw::parse(line).ok()?;
     let is_given_later = |key: &str| ["id", "parentId", "firstKeptEntryId", "firstKeptEntryIndex"].contains(&key);

@@ -1,4 +1,4 @@
-//! The tree of a session: all of it in the order pi shows it, and where it splits.
+//! The tree of a session: all of it in pi's order, and its branch points.
 
 mod forest;
 
@@ -10,21 +10,21 @@ use crate::head::Kind;
 use crate::outline::{Outline, Row};
 pub use filter::{Filter, Wanted, is_silent};
 
-/// What made a place of the tree split in two or more.
+/// Why the tree branches at an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BranchKind {
-    /// A summary of the abandoned branch stands among the children: somebody navigated and took notes.
+    /// One of the children is a summary of the abandoned branch: the user navigated and kept a summary.
     Summarized,
-    /// Two or more children continue the conversation: a question was asked again, or an answer taken again.
+    /// Two or more children continue the conversation: a question or an answer was repeated.
     Conversation,
-    /// A tool result and a message of the user both follow: the turn was interrupted and resumed.
+    /// A tool result and a user message both follow: the turn was interrupted and resumed.
     ToolResult,
-    /// At most one child continues the conversation; the others are settings, labels, names and the like.
+    /// At most one child continues the conversation. The others are settings, labels, names and the like.
     Settings,
 }
 
 impl BranchKind {
-    /// A word for it.
+    /// The name of the kind.
     pub fn word(self) -> &'static str {
         match self {
             Self::Summarized => "summarized",
@@ -38,15 +38,15 @@ impl BranchKind {
 /// An entry with several children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchPoint {
-    /// The entry; none for the start of the session, where several roots are children of nothing.
+    /// The entry; `None` for the start of the session, if there are several roots.
     pub at: Option<Row>,
     /// Its children in file order.
     pub children: Vec<Row>,
-    /// What made it split.
+    /// Why it branches.
     pub kind: BranchKind,
 }
 
-/// Every place where the tree splits, in file order of the entries.
+/// Every branch point of the tree, in file order of the entries.
 pub fn branch_points(outline: &Outline) -> Vec<BranchPoint> {
     let mut groups: Vec<(Option<Row>, Row)> =
         (outline.entries()).filter(|row| outline.current(*row) == *row).map(|row| (outline.parent(row), row)).collect();
@@ -78,18 +78,18 @@ fn branch_kind(outline: &Outline, children: &[Row]) -> BranchKind {
     }
 }
 
-/// Figures about the shape of a session.
+/// Statistics about the shape of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BranchStatistics {
-    /// Entries, each id counted once.
+    /// Entries. Each id counts once.
     pub entries: usize,
     /// Entries without a parent.
     pub roots: usize,
     /// Entries without children: the ends of all branches.
     pub leaves: usize,
-    /// Places where the tree splits.
+    /// Number of branch points.
     pub branch_points: usize,
-    /// The most children any entry has.
+    /// The largest number of children of any entry.
     pub widest: usize,
     /// The number of entries on the longest path.
     pub deepest: usize,
@@ -97,7 +97,7 @@ pub struct BranchStatistics {
     pub active_path: usize,
 }
 
-/// Counts what the tree looks like, in one pass.
+/// Computes the statistics of the tree.
 pub fn branch_statistics(outline: &Outline, leaf: Option<Row>) -> BranchStatistics {
     let points = branch_points(outline);
     let n_rows = outline.rows().len();
@@ -122,7 +122,7 @@ pub fn branch_statistics(outline: &Outline, leaf: Option<Row>) -> BranchStatisti
     statistics
 }
 
-/// The length of the longest path. Depths are remembered, so each entry is climbed from once.
+/// The length of the longest path. Depths are cached, so each entry is visited once.
 fn deepest(outline: &Outline) -> usize {
     let mut depths = vec![0u32; outline.rows().len()];
     let mut climb = Vec::new();
@@ -151,7 +151,7 @@ pub(crate) mod tests {
     use crate::line::split;
     use crate::version::StableIds;
 
-    /// An outline of entries written as `id<parent@second`, a kind or role before a colon.
+    /// An outline of entries written as `id<parent@second`, with an optional kind or role before a colon.
     pub(crate) fn outline(entries: &str) -> Outline {
         let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
         for entry in entries.split_whitespace() {

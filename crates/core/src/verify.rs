@@ -1,9 +1,8 @@
-//! What is wrong with a session, what that does, and what can be done about it.
+//! Finds what is wrong with a session, with the consequences and remedies.
 //!
-//! [`Oddity`] says what is odd about single lines. This module adds what shows
-//! only when entries are held against each other (references that lead
-//! nowhere, tool calls without results) or when damaged lines are taken apart,
-//! and gives everything a stable [`Code`], a consequence and a [`Remedy`].
+//! An [`Oddity`] describes a single line. This module adds problems that appear only when entries are compared
+//! (dangling references, tool calls without results) or when damaged lines are taken apart. Each finding has a stable
+//! [`Code`], a consequence and a [`Remedy`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,37 +17,37 @@ use crate::salvage::{Damaged, Flaw};
 use crate::tree;
 use crate::version::Upgrade;
 
-/// One thing that is wrong, or worth knowing, and its place.
+/// A problem, or a fact worth knowing, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// The type of finding.
     pub code: Code,
     /// How much it matters. A note alone does not make a session unsound.
     pub severity: Severity,
-    /// The line, counted from 1; 1 for what concerns the file as a whole.
+    /// The line, counting from 1; 1 for findings about the file as a whole.
     pub line: u64,
-    /// The byte offset in the file; 0 for what concerns the file as a whole.
+    /// The byte offset in the file; 0 for findings about the file as a whole.
     pub offset: u64,
-    /// What it is in this case.
+    /// A description of this case.
     pub message: String,
     /// What can be done about it.
     pub remedy: Remedy,
 }
 
 impl Finding {
-    /// A finding of the usual severity for its code that repair leaves as it is.
+    /// Creates a finding with the default severity of its code, which repair leaves alone.
     pub fn new(code: Code, line: u64, offset: u64, message: impl Into<String>) -> Self {
         let remedy = Remedy::Leave(code.why_left());
         Self { code, severity: code.severity(), line, offset, message: message.into(), remedy }
     }
 
-    /// The same with another remedy.
+    /// Replaces the remedy.
     #[must_use]
     pub fn with(self, remedy: Remedy) -> Self {
         Self { remedy, ..self }
     }
 
-    /// What it does to a reader.
+    /// What it means for a reader.
     pub fn consequence(&self) -> &'static str {
         self.code.consequence()
     }
@@ -64,14 +63,14 @@ impl Finding {
 pub enum Remedy {
     /// Repair does this.
     Repair(String),
-    /// Repair does this if it is asked to mend permissions.
+    /// Repair does this if asked to fix permissions.
     Permissions(String),
-    /// Repair leaves it, for this reason.
+    /// Repair leaves it alone, for this reason.
     Leave(&'static str),
 }
 
 impl Remedy {
-    /// The remedy in words.
+    /// The remedy as text.
     pub fn text(&self) -> &str {
         match self {
             Self::Repair(text) | Self::Permissions(text) => text,
@@ -90,25 +89,25 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code there is.
+            /// All codes.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The name, as programs see it.
+            /// The name that programs see.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$name => $word,)* }
             }
 
-            /// How much it usually matters.
+            /// The default severity.
             pub fn severity(self) -> Severity {
                 match self { $(Self::$name => Severity::$severity,)* }
             }
 
-            /// What it does to a reader.
+            /// What it means for a reader.
             pub fn consequence(self) -> &'static str {
                 match self { $(Self::$name => $consequence,)* }
             }
 
-            /// Why repair leaves it, where it does.
+            /// Why repair leaves it alone, when it does.
             pub fn why_left(self) -> &'static str {
                 match self { $(Self::$name => $why_left,)* }
             }
@@ -120,22 +119,22 @@ codes! {
     /// A line that ends in the middle of a record.
     Torn: "torn", Error, "the record is not seen, and was never whole",
         "left as it is: what is missing is nowhere else; readers skip the line";
-    /// A line with more than one record, or with a whole record behind half of one.
+    /// A line with more than one record, or with a whole record after half of one.
     Fused: "fused", Error, "none of the records on the line is seen",
         "left as it is: the file has these records already, or the rest of the line would be taken for an entry";
-    /// A line with NUL bytes, as power failures leave them.
+    /// A line with NUL bytes, as left by power failures.
     NulBytes: "nul-bytes", Error, "nothing on the line is seen",
         "left as it is: what the NUL bytes replaced is nowhere else; readers skip the line";
     /// A record that is broken by a newline inside a string.
     RawNewline: "raw-newline", Error, "the record is not seen",
         "left as it is: the file has this record already, or the line may still be written";
-    /// A line that is no JSON for any other reason.
+    /// A line that is not JSON for any other reason.
     Malformed: "malformed", Error, "the line is not seen",
         "left as it is: it does not hold a whole record; readers skip the line";
     /// A line over the line cap.
     TooLong: "too-long", Error, "the line is not looked into",
         "left as it is: it is kept and copied";
-    /// A header that is not readable where it should be.
+    /// A missing or unreadable header.
     NoHeader: "no-header", Error, "pi takes the file for something else and does not open it",
         "left as it is: the file has no entries";
     /// A header that repair has rebuilt.
@@ -156,7 +155,7 @@ codes! {
     /// A file of version 1 or 2.
     OlderVersion: "older-version", Note, "nothing is lost; the first write upgrades the file",
         "left as it is: the first write upgrades it";
-    /// A version that is no number.
+    /// A version that is not a number.
     OddVersion: "odd-version", Warning, "programs may disagree about the version; pi may rewrite the file each time it is opened",
         "left as it is: which version is meant cannot be told";
     /// An id that a later entry uses again.
@@ -177,7 +176,7 @@ codes! {
     /// An entry without an id.
     NoId: "no-id", Warning, "nothing can refer to the entry; for pi the conversation starts over behind it",
         "left as it is: an id would have to be made up";
-    /// A line that is a value but no object.
+    /// A line that is a value but not an object.
     NotObject: "not-object", Warning, "the line says nothing; for pi the conversation starts over behind it",
         "left as it is: what it was cannot be told";
     /// A line that is `null`, `false`, zero or `""`.
@@ -192,7 +191,7 @@ codes! {
     /// A label on an entry that is not in the file.
     DanglingLabel: "dangling-label", Warning, "the label is shown nowhere",
         "left as it is: what it was meant for is not in the file";
-    /// A compaction that keeps entries from one on that is not before it.
+    /// A compaction whose first kept entry is not before it.
     DanglingFirstKept: "dangling-first-kept", Warning, "the context keeps nothing from before the compaction but its summary",
         "left as it is: which entry was meant cannot be told";
     /// A context edit of an entry that is not before it.
@@ -204,27 +203,27 @@ codes! {
     /// A second result for one call.
     DuplicateToolResult: "duplicate-tool-result", Warning, "models refuse a conversation with two results for one call",
         "left as it is: which one is right cannot be told";
-    /// Tool calls that were never answered although the conversation went on.
+    /// Tool calls without results, although the conversation continued.
     MissingToolResult: "missing-tool-result", Warning, "models refuse a conversation in which a call has no result",
         "left as it is: results cannot be made up";
-    /// Tool calls at the end of a branch that have no result yet, or that a compaction has interrupted.
+    /// Tool calls without results yet at the end of a branch, or interrupted by a compaction.
     PendingToolCall: "pending-tool-call", Note, "none as long as the results are still to come",
         "left as it is: the results may still come";
-    /// A file or a directory that others can read.
+    /// A file or a directory that other users can read.
     Permissions: "permissions", Warning, "other users of this machine can read the conversation",
         "left as it is";
-    /// Entries that were acknowledged and are not in the file any more.
+    /// Entries that were acknowledged but are no longer in the file.
     Vanished: "vanished", Error, "another program has destroyed entries that were written",
         "left as it is";
     /// A directory that holds sessions of two working directories.
     DirectoryCollision: "directory-collision", Warning, "pi lists and continues the sessions of both as if they were one",
         "left as it is: here they are told apart by their headers";
-    /// A copy of a session: another file holds it too.
+    /// A copy of a session: another file holds the same session.
     SameSession: "same-session", Note, "the id stands for several files; each goes on by itself",
         "left as it is: which file is wanted cannot be told";
 }
 
-/// What the outline alone tells, except damaged lines and missing parents, whose remedies depend on more.
+/// Findings from the outline alone, except damaged lines and missing parents, whose remedies need more information.
 pub fn oddities(outline: &Outline) -> Vec<Finding> {
     outline.diagnostics().into_iter().filter_map(|odd| oddity(&odd)).collect()
 }
@@ -250,7 +249,7 @@ fn oddity(odd: &Diagnostic) -> Option<Finding> {
     Some(Finding::new(code, odd.line, odd.offset, odd.oddity.to_string()))
 }
 
-/// What a header's version calls for.
+/// A finding about the header's version, if any.
 pub fn version(outline: &Outline, header: &Header) -> Option<Finding> {
     let row = outline.header()?;
     let tell = |code, message: String| Finding::new(code, outline.line_number(row), outline.span(row).offset, message);
@@ -265,7 +264,7 @@ pub fn version(outline: &Outline, header: &Header) -> Option<Finding> {
     }
 }
 
-/// What a damaged line is. `line` and `offset` are those of its first byte.
+/// Classifies a damaged line. `line` and `offset` are those of its first byte.
 pub fn damage(damaged: &Damaged, line: u64, offset: u64) -> Finding {
     let (code, what) = match (damaged.broken.len(), damaged.flaw, damaged.records.len()) {
         (1.., _, _) => (Code::RawNewline, "a newline inside a record breaks it"),
@@ -284,19 +283,19 @@ pub fn damage(damaged: &Damaged, line: u64, offset: u64) -> Finding {
     Finding::new(code, line, offset, message)
 }
 
-/// Ids as people read them.
+/// Formats ids for people to read.
 pub fn ids<'i>(ids: impl IntoIterator<Item = &'i EntryId>) -> String {
     ids.into_iter().map(EntryId::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// References that lead nowhere, and tool calls and results that do not go together.
+/// Finds dangling references, and tool calls and results that do not match.
 pub fn references<E>(outline: &Outline, read: &mut ReadRow<'_, E>) -> Result<Vec<Finding>, E> {
     let mut walk = Walk::new(outline);
     for row in outline.entries().filter(|row| outline.kind(*row) == Kind::Label) {
         walk.label(row, read(row)?.raw());
     }
     let nodes = tree::forest(outline, &mut |_| Ok(None))?;
-    // What stands at a second place is looked at where it counts.
+    // A repeated row is checked at the place where it counts.
     let mut nodes = nodes.into_iter().filter(|node| !node.repeated).peekable();
     while let Some(node) = nodes.next() {
         walk.leave_to(node.depth);
@@ -308,38 +307,38 @@ pub fn references<E>(outline: &Outline, read: &mut ReadRow<'_, E>) -> Result<Vec
     Ok(walk.finish())
 }
 
-/// A walk down the branches that remembers what is on the way.
+/// A walk down the branches that tracks the current path.
 struct Walk<'o> {
     outline: &'o Outline,
     findings: Vec<Finding>,
-    /// Whether the row is on the way to where we are.
+    /// Whether each row is on the current path.
     on_path: Vec<bool>,
-    /// The way, and how to undo each step.
+    /// The current path, and how to undo each step.
     steps: Vec<(Row, Change)>,
-    /// The last message of the assistant, if nobody has spoken since.
+    /// The last assistant message, if no user or assistant message has followed.
     turn: Option<Turn>,
-    /// Messages whose calls have no result although the conversation went on.
+    /// Messages whose calls have no result although the conversation continued.
     unanswered: HashSet<Row>,
     /// Messages whose calls have no result at the end of a branch.
     pending: HashSet<Row>,
 }
 
-/// A message of the assistant and its tool calls.
+/// An assistant message and its tool calls.
 struct Turn {
     row: Row,
     /// Whether each call has its result.
     calls: HashMap<JsText<'static>, bool>,
     n_open: usize,
-    /// Whether the answer was cut short: then its calls are not carried out, and nobody waits for results.
+    /// Whether the answer was cut short. Then its calls are not executed, and no results are expected.
     is_cut_short: bool,
-    /// Whether a compaction came before the results: pi stops what is running for it.
+    /// Whether a compaction came before the results. pi stops running calls for a compaction.
     is_interrupted: bool,
 }
 
-/// What a step has changed.
+/// What a step changed.
 enum Change {
     Nothing,
-    /// This was the turn before.
+    /// The turn was replaced; this is the previous one.
     Turn(Option<Turn>),
     /// This call got its result.
     Answered(JsText<'static>),
@@ -365,7 +364,7 @@ impl<'o> Walk<'o> {
         self.findings.push(Finding::new(code, line, offset, message));
     }
 
-    /// Goes back up until only this many entries are on the way.
+    /// Goes back up until only this many entries are on the path.
     fn leave_to(&mut self, depth: usize) {
         while self.steps.len() > depth
             && let Some((row, change)) = self.steps.pop()
@@ -579,9 +578,9 @@ mod tests {
             more(&[("message d<c", "\"message\":{\"role\":\"toolResult\"}")]),
             ["pending-tool-call a", "orphan-tool-result d"]
         );
-        // An answer that was cut short needs no results, and may have some.
+        // An answer that was cut short needs no results, but may have some.
         assert_eq!(found(&[("message a<", &aborted), ("message b<a", &first), ("message c<b", USER)]), [""; 0]);
-        // What one branch has answered another one has not.
+        // A result on one branch does not answer the call on another.
         assert_eq!(
             more(&[("message d<c", &second), ("message e<a", &second), ("message f<e", USER)]),
             ["missing-tool-result a"]

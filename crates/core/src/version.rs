@@ -1,4 +1,4 @@
-//! Which version a file has, and what that calls for.
+//! The version of a file, and the upgrade it needs.
 
 use crate::head::Role;
 use crate::json::Raw;
@@ -6,22 +6,22 @@ use crate::json::Raw;
 /// The version this library writes.
 pub const CURRENT_VERSION: u32 = 3;
 
-/// What a file needs to become one of the current version.
+/// The upgrade that brings a file to the current version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Upgrade {
     /// Nothing.
     #[default]
     None,
-    /// Ids, parents, and all that [`Upgrade::FromV2`] needs.
+    /// Adds ids and parents, and everything that [`Upgrade::FromV2`] does.
     FromV1,
-    /// The role `hookMessage` is now `custom`.
+    /// Renames the role `hookMessage` to `custom`.
     FromV2,
-    /// The file is newer than this library: it is read, not written.
+    /// The file is newer than this library. It is read, but not written.
     Newer,
 }
 
 impl Upgrade {
-    /// What a header line calls for. Versions compare as JavaScript compares them with numbers.
+    /// The upgrade that a header line requires. Versions compare with numbers as in JavaScript.
     pub(crate) fn of_header(line: &[u8]) -> Self {
         let Ok(header) = Raw::parse(line) else { return Self::None };
         let version = match header.get("version") {
@@ -40,7 +40,7 @@ impl Upgrade {
         }
     }
 
-    /// A number for it, for caches.
+    /// A number for caches.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::None => 0,
@@ -50,12 +50,12 @@ impl Upgrade {
         }
     }
 
-    /// The one with this number.
+    /// The upgrade with this number.
     pub(crate) fn from_code(code: u8) -> Option<Self> {
         [Self::None, Self::FromV1, Self::FromV2, Self::Newer].get(usize::from(code)).copied()
     }
 
-    /// Whether entries change on their way into memory.
+    /// Whether entries change when they are read.
     pub fn is_needed(self) -> bool {
         matches!(self, Self::FromV1 | Self::FromV2)
     }
@@ -70,20 +70,20 @@ impl Upgrade {
     }
 }
 
-/// Names the entries of version 1 files.
+/// Supplies ids for the entries of version 1 files.
 pub trait FreshIds {
-    /// An id for the entry at this place among the entries. `attempt` counts
-    /// up from 0 while the answers are already taken.
+    /// Returns an id for the entry with this ordinal. `attempt` counts up from 0 while the returned ids are already
+    /// taken.
     fn fresh_id(&mut self, ordinal: usize, attempt: u32) -> String;
 }
 
-/// Names entries by their place, so that a version 1 file has the same ids each time it is opened.
+/// Derives ids from ordinals, so that a version 1 file has the same ids each time it is opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StableIds;
 
 impl FreshIds for StableIds {
     fn fresh_id(&mut self, ordinal: usize, attempt: u32) -> String {
-        // An odd multiplier makes this a bijection on 32 bits: places never collide before 2^32.
+        // An odd multiplier makes this a bijection on 32 bits: ordinals never collide below 2^32.
         let mixed = (ordinal as u64).wrapping_add(u64::from(attempt) << 20).wrapping_mul(0x9e37_79b1);
         format!("{:08x}", (mixed & 0xffff_ffff) ^ 0x5e55_11e0)
     }

@@ -1,15 +1,14 @@
-//! Making text harmless, and measuring what is left.
+//! Makes text harmless, and measures the result.
 
 use unicode_width::UnicodeWidthChar;
 
-/// How many marks may stand on one character; more of them run over the lines above and below.
+/// The maximum number of combining marks on one character. More would overlap the lines above and below.
 const MOST_MARKS: usize = 4;
 
-/// The text in one line without anything that acts on a terminal or hides from the reader.
+/// The text on one line, without characters that control a terminal or are hidden from the reader.
 ///
-/// White space of every kind becomes a space, other control characters become
-/// visible signs, and invisible characters are left out. What can turn the
-/// order of the text around leaves U+FFFD behind, so that it is noticed.
+/// All white space becomes a space, other control characters become visible symbols, and invisible characters are
+/// removed. A character that can change the text direction becomes U+FFFD, so that it is noticed.
 pub fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut n_marks = 0;
@@ -31,12 +30,12 @@ pub fn clean(text: &str) -> String {
     out
 }
 
-/// The columns that clean text takes: the sum of its characters, which is what plain terminals do.
+/// The width of clean text in columns: the sum over its characters, as in plain terminals.
 pub fn columns(text: &str) -> usize {
     text.chars().map(|char| char.width().unwrap_or(0)).sum()
 }
 
-/// As much of clean text as fits into some columns.
+/// As much of clean text as fits into `limit` columns.
 pub fn first_columns(text: &str, limit: usize) -> String {
     let mut used = 0;
     let fits = |char: &char| {
@@ -55,17 +54,17 @@ enum Seen {
 fn seen_as(char: char) -> Seen {
     match char {
         '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Seen::As(' '),
-        // Unicode has a picture of each of the old control characters.
+        // Unicode has a symbol for each C0 control character.
         '\0'..='\u{1f}' => Seen::As(char::from_u32(0x2400 + u32::from(char)).unwrap_or('\u{fffd}')),
         '\u{7f}' => Seen::As('\u{2421}'),
-        // The newer control characters, and those that turn the order of what follows around.
+        // C1 control characters, and those that change the text direction.
         '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Seen::As('\u{fffd}'),
         _ if is_invisible(char) => Seen::Nothing,
         _ => Seen::Itself,
     }
 }
 
-/// Format characters, joiners, fillers, selectors and tags: they have no shape of their own.
+/// Format characters, joiners, fillers, selectors and tags. They have no visible shape.
 fn is_invisible(char: char) -> bool {
     matches!(char,
         '\u{ad}'
@@ -83,7 +82,7 @@ fn is_invisible(char: char) -> bool {
         | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}'
-        // Skin tones: terminals disagree whether they take columns of their own.
+        // Skin tones: terminals disagree whether they take up columns.
         | '\u{1f3fb}'..='\u{1f3ff}'
         | '\u{e0000}'..='\u{e0fff}')
 }

@@ -1,65 +1,64 @@
-//! Where the rows of a drawn tree stand, and the lines that connect them.
+//! Lays out the rows of a drawn tree, and the lines that connect them.
 //!
-//! The rules are those of pi's tree selector. A chain of only children stays
-//! in its column; children of an entry that branches move one level to the
-//! right; and what follows such a child moves once more. Entries that are not
-//! shown are passed over, and what hangs on them hangs on the next one above.
+//! The rules are those of pi's tree selector. A chain of only children stays in its column. Children of an entry that
+//! branches move one level to the right, and the entries after such a child move one level more. Hidden entries are
+//! skipped, and their children are attached to the next visible ancestor.
 
 use std::ops::Range;
 
-/// What the drawing needs to know of an entry. Entries come in pre-order.
+/// The properties of an entry that the drawing needs. Entries come in pre-order.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// How many ancestors it has.
+    /// The number of ancestors.
     pub depth: u32,
-    /// Whether its branch goes first among its siblings.
+    /// Whether its branch comes first among its siblings.
     pub is_first: bool,
-    /// Whether it is shown.
+    /// Whether it is visible.
     pub is_shown: bool,
 }
 
-/// A tree laid out. Iterative throughout: depth costs memory, never stack.
+/// A tree layout. Iterative throughout: depth costs memory, never stack.
 #[derive(Clone, Debug, Default)]
 pub struct Drawing {
     rows: Vec<Row>,
     has_many_roots: bool,
 }
 
-/// One row of a drawing, held narrowly because there may be millions.
+/// One row of a drawing, stored compactly because there may be millions.
 #[derive(Clone, Debug)]
 struct Row {
-    /// Its place among those that were given.
+    /// Its index among the places passed in.
     place: u32,
     parent: u32,
     indent: u32,
-    /// The row behind the last one that hangs on it.
+    /// The row after its last descendant.
     end: u32,
-    /// The nearest row above it, itself included, that has a connector.
+    /// The nearest row above it, or itself, that has a connector.
     connected: u32,
     n_children: u32,
-    /// Whether it is one of several children.
+    /// Whether it has siblings.
     is_branch: bool,
     is_last: bool,
 }
 
-/// Stands where there is no row.
+/// Stands for "no row".
 const NONE: u32 = u32::MAX;
 
-/// The columns of one level.
+/// The width of one level in columns.
 pub const LEVEL: usize = 3;
 
-/// How many levels are looked through for the lines that pass a row; beyond them nothing is drawn.
+/// The number of levels searched for the lines that pass a row. Beyond them, nothing is drawn.
 const MOST_CLIMBED: usize = 4096;
 
-/// What the connector of a row says about what hangs on it.
+/// What the connector of a row shows about its descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fold {
     /// Nothing.
     #[default]
     None,
-    /// It could be folded away.
+    /// They can be folded.
     Open,
-    /// It is folded away.
+    /// They are folded.
     Folded,
 }
 
@@ -81,12 +80,12 @@ impl Drawing {
         self.rows.len()
     }
 
-    /// Whether nothing is shown.
+    /// Whether no row is visible.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The places to draw, from top to bottom, each with its row.
+    /// The indices of the rows, from top to bottom, each with the place it shows.
     pub fn rows(&self) -> impl Iterator<Item = (usize, usize)> {
         self.rows.iter().enumerate().map(|(at, row)| (at, row.place as usize))
     }
@@ -96,28 +95,28 @@ impl Drawing {
         self.rows[at].place as usize
     }
 
-    /// The row that a row hangs on.
+    /// The parent row of a row.
     pub fn parent(&self, at: usize) -> Option<usize> {
         index(self.rows[at].parent)
     }
 
-    /// The rows that hang on a row, directly or not.
+    /// The descendants of a row.
     pub fn below(&self, at: usize) -> Range<usize> {
         at + 1..self.rows[at].end as usize
     }
 
-    /// How many rows hang directly on a row.
+    /// The number of children of a row.
     pub fn n_children(&self, at: usize) -> usize {
         self.rows[at].n_children as usize
     }
 
-    /// Whether what hangs on a row can be folded away: a root can, and a row that has siblings.
+    /// Whether the descendants of a row can be folded: those of a root, or of a row with siblings.
     pub fn is_foldable(&self, at: usize) -> bool {
         let row = &self.rows[at];
         row.n_children > 0 && (row.parent == NONE || row.is_branch)
     }
 
-    /// Whether a row begins a stretch without branches: it is one of several children.
+    /// Whether a row begins a stretch without branches, that is, whether it has siblings.
     pub fn is_branch(&self, at: usize) -> bool {
         self.rows[at].is_branch
     }
@@ -127,9 +126,9 @@ impl Drawing {
         self.rows[at].connected as usize == at
     }
 
-    /// What stands before a row's text, in at most so many columns.
+    /// The text before a row, at most `most_columns` wide.
     ///
-    /// Of what is deeper than that only the last levels are drawn.
+    /// If the row is deeper than that, only the last levels are drawn.
     pub fn prefix(&self, at: usize, most_columns: usize) -> String {
         let n_levels = self.level(at);
         let first = n_levels.saturating_sub((most_columns / LEVEL).max(2));
@@ -140,7 +139,7 @@ impl Drawing {
         cells.concat()
     }
 
-    /// What stands in some of the levels before a row's text, [`LEVEL`] columns each.
+    /// The cells of some levels before a row's text, [`LEVEL`] columns each.
     pub fn cells(&self, at: usize, levels: Range<usize>, fold: Fold) -> Vec<&'static str> {
         let levels = levels.start..levels.end.min(self.level(at));
         let mut cells = vec!["   "; levels.len()];
@@ -165,7 +164,7 @@ impl Drawing {
         cells
     }
 
-    /// The level at which a row is drawn. Roots side by side stand at the margin.
+    /// The level at which a row is drawn. Multiple roots are at the margin.
     pub fn level(&self, at: usize) -> usize {
         self.rows[at].indent as usize - usize::from(self.has_many_roots)
     }
@@ -180,7 +179,7 @@ fn narrow(row: usize) -> u32 {
     row as u32
 }
 
-/// The rows that are shown, those on the way to the leaf first among their siblings.
+/// The visible rows. Among siblings, those on the way to the leaf come first.
 fn shown_rows(places: &[Place]) -> Vec<Row> {
     let children = Children::new(places);
     let mut rows: Vec<Row> = Vec::new();
@@ -206,9 +205,9 @@ fn shown_rows(places: &[Place]) -> Vec<Row> {
     rows
 }
 
-/// Counts children, and finds which of them are last.
+/// Counts children, and finds the last of them.
 fn link(rows: &mut [Row]) {
-    // The last child of each row that was met so far; the last slot is for roots.
+    // The last child so far of each row. The last slot is for roots.
     let mut last_child: Vec<u32> = vec![NONE; rows.len() + 1];
     for at in 0..rows.len() {
         let parent = index(rows[at].parent);
@@ -237,7 +236,8 @@ fn indent(rows: &mut [Row], at: usize, has_many_roots: bool) {
     row.connected = if is_branch { narrow(at) } else { above };
 }
 
-/// Finds where what hangs on each row ends. Rows come in pre-order, so from the end on every child is known first.
+/// Finds the end of each row's descendants. Rows come in pre-order, so a backward pass sees every child before its
+/// parent.
 fn measure(rows: &mut [Row]) {
     for at in (0..rows.len()).rev() {
         let end = rows[at].end.max(narrow(at + 1));
@@ -248,9 +248,9 @@ fn measure(rows: &mut [Row]) {
     }
 }
 
-/// The children of every place, the first ones first.
+/// The children of every place, with those that come first at the start.
 struct Children {
-    /// Where the children of each place begin, and behind them those of the next; roots come last.
+    /// The start of the children of each place, followed by those of the next. Roots come last.
     starts: Vec<u32>,
     items: Vec<u32>,
 }
@@ -302,7 +302,7 @@ fn parents(places: &[Place]) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// Draws words: their depth is the number of dots before them, `*` goes first, `-` is not shown.
+    /// Draws words. The depth is the number of leading dots, `*` comes first, and `-` is hidden.
     fn drawn(words: &str) -> Vec<String> {
         let words: Vec<&str> = words.split_whitespace().collect();
         let place = |word: &&str| Place {

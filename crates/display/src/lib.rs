@@ -1,10 +1,9 @@
-//! What sessions look like to people, whatever shows them.
+//! How sessions look to users, whatever displays them.
 //!
-//! The command line and the terminal UI say the same things in the same words:
-//! entries in a line ([`words`]), trees in rows ([`drawing`]), ages and sizes
-//! ([`measure`]), pictures where terminals can ([`picture`]), and all of it harmless to a terminal ([`clean()`]). Nothing
-//! here prints, and nothing here knows of colours: a [`Tone`] says what a text
-//! is, and whoever shows it decides what that looks like.
+//! The command line and the terminal UI show the same things in the same words: entries on one line ([`words`]), trees
+//! in rows ([`drawing`]), ages and sizes ([`measure`]), pictures where the terminal supports them ([`picture`]), and
+//! all of it harmless to a terminal ([`clean()`]). Nothing here prints or knows about colours: a [`Tone`] classifies a
+//! text, and the caller decides how to show it.
 
 mod clean;
 pub mod drawing;
@@ -16,20 +15,20 @@ mod wrap;
 pub use clean::{clean, columns, first_columns};
 pub use wrap::wrapped;
 
-/// What a piece of text is, which decides how it is shown.
+/// The role of a piece of text, which decides how it is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tone {
-    /// As it is.
+    /// Normal text.
     #[default]
     Plain,
     /// Less important.
     Dim,
-    /// Where we are, and what a model says.
+    /// The current position, and text from a model.
     Accent,
-    /// Names that people gave.
+    /// Names given by users.
     Named,
-    /// What the person said.
+    /// Text from the user.
     Person,
-    /// What went wrong.
+    /// Errors.
     Bad,
 }

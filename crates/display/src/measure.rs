@@ -1,6 +1,6 @@
-//! Ages, times and sizes as people write them.
+//! Human-readable ages, times and sizes.
 
-/// How long ago something was, as pi's picker tells it.
+/// How long ago something was, in the format of pi's picker.
 pub fn age(now_ms: i64, then_ms: i64) -> String {
     let minutes = now_ms.saturating_sub(then_ms) / 60_000;
     let (hours, days) = (minutes / 60, minutes / 60 / 24);
@@ -15,7 +15,7 @@ pub fn age(now_ms: i64, then_ms: i64) -> String {
     }
 }
 
-/// The time of a label as pi's tree shows it. Both times are those of the user's clock, as ISO texts.
+/// The time of a label as in pi's tree. Both arguments are local times as ISO strings.
 pub fn short_time(now: &str, then: &str) -> String {
     let minute = then.get(11..16).unwrap_or_default();
     let number = |range: std::ops::Range<usize>| then.get(range).unwrap_or_default().trim_start_matches('0').to_owned();
@@ -31,7 +31,7 @@ pub fn short_time(now: &str, then: &str) -> String {
 
 pub use sessile_core::measure::size_words;
 
-/// A number with a comma between thousands.
+/// A number with thousands separators.
 pub fn number_words(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -44,7 +44,7 @@ pub fn number_words(number: u64) -> String {
     out
 }
 
-/// So many of something: "1 entry", "1,200 entries".
+/// A number of items: "1 entry", "1,200 entries".
 pub fn counted(number: usize, one: &str, many: &str) -> String {
     let what = if number == 1 { one } else { many };
     format!("{} {what}", number_words(number as u64))

@@ -1,33 +1,33 @@
-//! Pictures on terminals that can show them.
+//! Pictures on terminals that support them.
 
 use sessile_core::picture::{Picture, is_base64};
 
 use crate::measure::size_words;
 
-/// How a terminal takes pictures.
+/// The protocol by which a terminal shows pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// Kitty's graphics protocol, which takes PNG.
+    /// Kitty's graphics protocol, which accepts PNG.
     Kitty,
     /// iTerm2's inline images.
     Iterm,
 }
 
-/// Larger ones would keep the terminal busy.
+/// Larger pictures would keep the terminal busy.
 const MOST_BASE64: usize = 8 << 20;
 
-/// How much kitty takes at a time.
+/// The number of bytes that kitty accepts at a time.
 const PIECE: usize = 4096;
 
-/// The terminals that say that they can, for people who have another one.
+/// The supported terminals, for messages to users of others.
 pub const ABLE: &str = "kitty, Ghostty, iTerm2 and WezTerm";
 
 impl Protocol {
-    /// The one that the terminal says it has. Nothing is guessed: what does not understand it prints it as text.
+    /// The protocol that the terminal claims to support. Never guessed: other terminals would print the data as text.
     pub fn of_terminal(variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         let variable = |name| variable(name).unwrap_or_default();
         let (term, program) = (variable("TERM"), variable("TERM_PROGRAM"));
-        // What stands between us and the terminal passes nothing on.
+        // Terminal multiplexers do not pass pictures on.
         if term.starts_with("screen") || term.starts_with("tmux") || !variable("TMUX").is_empty() {
             return None;
         }
@@ -45,7 +45,7 @@ impl Protocol {
         }
     }
 
-    /// What draws a picture as high as some rows; none if it cannot be drawn. Nothing but base 64 is ever passed on.
+    /// The sequence that draws a picture `rows` high; `None` if it cannot be drawn. Passes on only valid base64.
     pub fn drawn(self, mime_type: &str, data: &str, rows: usize) -> Option<String> {
         if data.len() > MOST_BASE64 || !self.takes(mime_type) || !is_base64(data) {
             return None;
@@ -64,7 +64,7 @@ impl Protocol {
         })
     }
 
-    /// What takes away all that was drawn over the text, where clearing the screen does not.
+    /// The sequence that removes all pictures, where clearing the screen does not.
     pub fn cleared(self) -> &'static str {
         match self {
             Self::Kitty => "\x1b_Ga=d,q=2\x1b\\",
@@ -73,7 +73,7 @@ impl Protocol {
     }
 }
 
-/// A picture in a few words: what it is, how wide and high, and how large.
+/// A picture in a few words: type, dimensions and size.
 pub fn picture_words(picture: &Picture) -> String {
     let kind = if picture.mime_type.is_empty() { "unknown type" } else { &picture.mime_type };
     let size = picture.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();

@@ -8,14 +8,14 @@ use sessile_core::message::{Block, Content, Message, ToolCall};
 
 use crate::Tone;
 
-/// An entry in a few words: who or what, and then the text.
+/// An entry in a few words: a lead, and then the text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What the lead is.
+    /// The tone of the lead.
     pub tone: Tone,
-    /// Who or what.
+    /// The speaker or type.
     pub lead: String,
-    /// What was said.
+    /// The text.
     pub text: String,
 }
 
@@ -29,12 +29,12 @@ impl Words {
     }
 }
 
-/// Calls of tools in a few words, by the name under which their results refer to them.
+/// Tool calls in a few words, by the id that their results refer to.
 #[derive(Debug, Default)]
 pub struct Calls(HashMap<String, String>);
 
 impl Calls {
-    /// Takes note of the calls in an answer.
+    /// Adds the calls in an answer.
     pub fn note(&mut self, content: &Content<'_>) {
         for block in content.blocks() {
             if let Block::ToolCall(call) = block
@@ -45,14 +45,14 @@ impl Calls {
         }
     }
 
-    /// The call that a result answers.
+    /// The call that a result belongs to.
     pub fn answered(&self, id: Option<String>, tool: Option<String>) -> String {
         let known = id.and_then(|id| self.0.get(&id)).cloned();
         known.unwrap_or_else(|| format!("[{}]", tool.unwrap_or_else(|| "tool".to_owned())))
     }
 }
 
-/// A call of a tool in a few words.
+/// A tool call in a few words.
 pub fn call_words(call: ToolCall<'_>) -> String {
     let name = call.name().unwrap_or_else(|| "tool".to_owned());
     let arguments = call.arguments();
@@ -70,7 +70,7 @@ pub fn call_words(call: ToolCall<'_>) -> String {
     format!("[{name}: {words}]")
 }
 
-/// Which lines a file is read from and to, if not all.
+/// The range of lines that are read from a file, if not all.
 fn line_range(arguments: Option<Raw<'_>>) -> String {
     let number = |key| arguments.and_then(|arguments| arguments.get(key)).and_then(Raw::as_number);
     let (offset, limit) = (number("offset"), number("limit"));
@@ -82,7 +82,7 @@ fn line_range(arguments: Option<Raw<'_>>) -> String {
     }
 }
 
-/// The start of a text, at most so many characters.
+/// The start of a text, at most `limit` characters.
 pub fn start(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
@@ -90,7 +90,7 @@ pub fn start(text: &str, limit: usize) -> String {
     }
 }
 
-/// How much of a message is shown.
+/// The length to which a message is shortened.
 const MOST_TEXT: usize = 200;
 
 /// An entry in a few words.
@@ -159,12 +159,12 @@ fn message_words(message: Message<'_>, calls: &Calls) -> Words {
     }
 }
 
-/// The role as it is in the file.
+/// The role as written in the file.
 pub fn role_word(message: Message<'_>) -> String {
     message.raw().get("role").and_then(Raw::as_string).unwrap_or_else(|| "message".to_owned())
 }
 
-/// Whether an answer says something besides thinking and calling tools.
+/// Whether an answer has text besides thinking and tool calls.
 pub fn has_text(content: &Content<'_>) -> bool {
     !content.text().trim().is_empty()
 }

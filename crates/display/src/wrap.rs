@@ -1,4 +1,4 @@
-//! Breaking paragraphs into lines.
+//! Breaks paragraphs into lines.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -6,7 +6,7 @@ use crate::clean::{clean, columns};
 
 /// The lines of a text, broken between words so that none is wider than `width`.
 ///
-/// Line breaks and indents of the text stay. Words that are too long are broken.
+/// Line breaks and indentation stay. Words that are too long are broken.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(2);
     let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
@@ -17,7 +17,7 @@ fn wrap_line(line: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut current = String::new();
     let mut used = 0;
-    // Whether a space was left out just now. Marks that stood on it must not pile up on the character before it.
+    // Whether a space was just left out. Its combining marks must not move to the character before it.
     let mut left_out = false;
     for piece in line.split_inclusive(' ') {
         let word = columns(piece.trim_end_matches(' '));

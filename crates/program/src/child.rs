@@ -1,4 +1,4 @@
-//! A program at work, within bounds of time and output.
+//! Runs a program within limits on time and output.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -8,56 +8,56 @@ use std::time::{Duration, Instant};
 
 use sessile_core::cancel::Cancel;
 
-/// How often the clock and the cancellation are looked at.
+/// The interval for checking the deadline and cancellation.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How long what the program printed may take to arrive after its end.
+/// How long to wait for output after the program exits.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How much of what it says on its standard error is kept: the end.
+/// The number of bytes kept from the end of standard error.
 const MAX_ERRORS: usize = 4096;
 
-/// What a program may take.
+/// Resource limits of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How long it may run.
+    /// The maximum run time.
     pub time: Duration,
-    /// How many bytes it may print.
+    /// The maximum number of output bytes.
     pub output: usize,
 }
 
-/// What a program did.
+/// The result of running a program.
 #[derive(Debug)]
 pub struct Ran {
     /// How it ended.
     pub ended: Ended,
-    /// What it printed; nothing if it had to be ended.
+    /// Its standard output; empty if it had to be killed.
     pub output: Vec<u8>,
-    /// The end of what it said on its standard error, in one line.
+    /// The end of its standard error, on one line.
     pub errors: String,
 }
 
-/// How it ended.
+/// How a program ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// By itself, and it says that all is well.
+    /// It exited successfully.
     Well,
-    /// By itself, and it says that something is not.
+    /// It exited with a failure status.
     Badly(ExitStatus),
-    /// It took too long.
+    /// It exceeded the time limit.
     TooSlow,
-    /// It printed too much.
+    /// It exceeded the output limit.
     TooMuch,
-    /// The caller wanted it to end.
+    /// The caller cancelled it.
     Cancelled,
 }
 
-/// Runs a program to its end, or to ours.
+/// Runs a program until it exits, or until a limit or the caller stops it.
 ///
-/// Fails only if it cannot be started.
+/// Fails only if the program or the threads for its pipes cannot be started.
 pub fn run(mut command: Command, input: Vec<u8>, limits: Limits, cancel: &Cancel) -> io::Result<Ran> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A group of its own, so that what it started can be ended with it.
+    // A separate process group, so that its descendants can be killed with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn()?;
@@ -71,7 +71,7 @@ pub fn run(mut command: Command, input: Vec<u8>, limits: Limits, cancel: &Cancel
             errors
         }
         Err(error) => {
-            // Without threads for its pipes the program would wait for ever.
+            // Without threads for its pipes, the program would block forever.
             waiting.end_group();
             return Err(error);
         }
@@ -91,7 +91,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Waits until the program has ended and everything it printed is here, or until it must end.
+    /// Waits until the program has exited and all its output has arrived, or until it must be stopped.
     fn until_end(&mut self, cancel: &Cancel) -> (Ended, Vec<u8>) {
         let mut output = None;
         let mut exited: Option<(ExitStatus, Instant)> = None;
@@ -117,7 +117,7 @@ impl Waiting {
             }
             let Some((status, at)) = exited else { continue };
             if output.is_none() && at.elapsed() > GRACE {
-                // Something it left behind may hold the pipe open for ever.
+                // A process it left running may hold the pipe open forever.
                 self.end_group();
                 output = Some(self.output.recv_timeout(GRACE).unwrap_or_default());
             }
@@ -127,11 +127,11 @@ impl Waiting {
         }
     }
 
-    /// Ends the program and whatever it started, and buries it.
+    /// Kills the program and its descendants, and reaps it.
     fn end_group(&mut self) {
         #[cfg(unix)]
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-            // Fails if nobody is left in the group.
+            // Fails if the group is empty.
             rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
         }
         drop(self.child.kill());
@@ -139,10 +139,10 @@ impl Waiting {
     }
 }
 
-/// What a program prints on one of its streams, once it is all there.
+/// Delivers the output of one stream once it is complete.
 type Printed = Receiver<Vec<u8>>;
 
-/// Starts the threads that feed a program and take what it prints.
+/// Starts the threads that write a program's input and read its output.
 fn listen(
     (stdin, stdout, stderr): (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>),
     input: Vec<u8>,
@@ -151,13 +151,13 @@ fn listen(
     let output = reader(stdout, limits.output.saturating_add(1), false)?;
     let errors = reader(stderr, MAX_ERRORS, true)?;
     if let Some(mut stdin) = stdin {
-        // A program that does not read to the end is judged by what it prints.
+        // Write errors are ignored: a program that does not read all its input is judged by its output.
         thread::Builder::new().spawn(move || stdin.write_all(&input))?;
     }
     Ok((output, errors))
 }
 
-/// Reads to the end on a thread of its own. Keeps the first `most` bytes and then stops, or the last ones.
+/// Reads a pipe on a separate thread. Keeps the first `most` bytes and then stops, or keeps the last ones.
 fn reader(pipe: Option<impl Read + Send + 'static>, most: usize, keeps_last: bool) -> io::Result<Receiver<Vec<u8>>> {
     let (sender, receiver) = channel();
     thread::Builder::new().spawn(move || {
@@ -174,7 +174,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>, most: usize, keeps_last: boo
                 kept.drain(..kept.len() - most);
             }
         }
-        // Nobody may be waiting any more.
+        // The receiver may already be gone.
         drop(sender.send(kept));
     })?;
     Ok(receiver)

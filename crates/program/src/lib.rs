@@ -1,9 +1,8 @@
-//! The user's own programs at work: hooks, and commands that make summaries.
+//! Runs the user's own programs: hooks, and commands that create summaries.
 //!
-//! A program gets bytes on its standard input and answers with bytes on its
-//! standard output. It is run directly, by no shell, in a process group of its
-//! own, and bounded in time and in what it may print. When it has ended, or had
-//! to be ended, whatever it has started is ended with it.
+//! A program gets bytes on its standard input and answers with bytes on its standard output. It runs directly, without
+//! a shell, in its own process group, with limits on time and output. When it exits or is killed, all its descendants
+//! are killed with it.
 
 mod child;
 

@@ -1,4 +1,4 @@
-//! Real programs, within their bounds and beyond them.
+//! Real programs, within their limits and beyond them.
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at files and fail by panicking")]
@@ -10,7 +10,7 @@ use std::time::Duration;
 use sessile_core::cancel::Cancel;
 use sessile_program::{Ended, Limits, Ran, run};
 
-/// More than any of these programs needs, unless it is to be ended.
+/// More time than any of these programs needs, unless it is meant to be killed.
 const LONG: Duration = Duration::from_mins(1);
 
 fn shell(script: &str, input: &[u8], limits: Limits, cancel: &Cancel) -> Ran {
@@ -23,11 +23,11 @@ fn within(script: &str, input: &[u8], time: Duration, output: usize) -> Ran {
     shell(script, input, Limits { time, output }, &Cancel::default())
 }
 
-/// Whether a process that wrote its number to a file is gone.
+/// Whether a process that wrote its id to a file is gone.
 fn is_gone(file: &Path) -> bool {
     let id = std::fs::read_to_string(file).unwrap();
     let status = std::fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
-    // One that has ended but was not asked about yet has ended, too.
+    // A zombie has also ended.
     status.is_empty() || status.contains(") Z ")
 }
 

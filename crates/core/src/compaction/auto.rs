@@ -1,4 +1,4 @@
-//! Whether it is time to compact, judged by the last answer.
+//! Decides from the last answer whether to compact.
 
 use super::files::is_word;
 use crate::json::Raw;
@@ -8,24 +8,25 @@ use crate::json::Raw;
 pub enum AutoCompaction {
     /// Nothing.
     None,
-    /// Compact, because the context has grown past the threshold.
+    /// Compact, because the context exceeds the threshold.
     Threshold {
-        /// Its size.
+        /// The size of the context.
         tokens: f64,
     },
     /// Compact, because the context did not fit.
     Overflow {
-        /// Whether the answer is worth nothing: it is to be taken out of the context first, and asked for again after.
+        /// Whether the answer is useless. If so, the host removes it from the context first and requests it again
+        /// afterwards.
         will_retry: bool,
     },
 }
 
-/// The last answer of a path, as far as its end tells something.
+/// The last answer of a path, with what its ending tells about the context.
 #[derive(Clone, Copy, Debug)]
 pub struct LastAnswer<'a>(Raw<'a>);
 
 impl<'a> LastAnswer<'a> {
-    /// Looks at a message as an answer.
+    /// Wraps a message as an answer.
     pub fn of(message: Raw<'a>) -> Self {
         Self(message)
     }
@@ -39,7 +40,7 @@ impl<'a> LastAnswer<'a> {
         self.stopped("aborted")
     }
 
-    /// Whether it came before a compaction, and so says nothing about the context of today.
+    /// Whether it came before a compaction, and so says nothing about the current context.
     pub fn is_older_than(self, compaction_time_ms: Option<i64>) -> bool {
         let time = self.0.get("timestamp").and_then(Raw::as_number);
         #[expect(clippy::cast_precision_loss, reason = "times are far below 2^53")]
@@ -47,7 +48,7 @@ impl<'a> LastAnswer<'a> {
         compaction_time_ms.is_some_and(is_older)
     }
 
-    /// What to do if the context did not fit; none if it did.
+    /// Returns what to do if the context did not fit; `None` if it did.
     pub fn overflow(self, window: u64, output_limit: Option<u64>) -> Option<AutoCompaction> {
         let number = |key| self.0.get("usage").and_then(|usage| usage.get(key)).map_or(0.0, Raw::to_js_number);
         #[expect(clippy::cast_precision_loss, reason = "no window is beyond 2^53")]
@@ -69,7 +70,7 @@ impl<'a> LastAnswer<'a> {
     }
 }
 
-/// What providers say when a request does not fit into the window, in lower case.
+/// Phrases in provider errors about requests that do not fit into the window, in lower case.
 const OVERFLOW_PHRASES: [&str; 12] = [
     "context length",
     "context_length",
@@ -87,7 +88,7 @@ const OVERFLOW_PHRASES: [&str; 12] = [
 
 /// Whether a provider's error says that the request did not fit into the window.
 ///
-/// A host that knows its provider better may decide for itself.
+/// A host that knows its provider better can decide this itself.
 pub fn is_overflow_error(message: &str) -> bool {
     let message = message.to_lowercase();
     OVERFLOW_PHRASES.iter().any(|phrase| message.contains(phrase))

@@ -1,4 +1,4 @@
-//! What happened on a branch that is left.
+//! Prepares the summary of an abandoned branch.
 
 use std::collections::HashSet;
 
@@ -12,16 +12,16 @@ use crate::head::{Kind, Role};
 use crate::json::Json;
 use crate::outline::{Outline, Row};
 
-/// The entries between where one was and where one goes.
+/// The entries between the old leaf and the new position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftEntries {
-    /// Those that the new path does not have, oldest first.
+    /// The entries that are not on the new path, oldest first.
     pub rows: Vec<Row>,
-    /// The last entry that both paths have.
+    /// The last entry that is on both paths.
     pub common_ancestor: Option<Row>,
 }
 
-/// The entries that are left by going elsewhere: pi's `collectEntriesForBranchSummary`.
+/// The entries that a move to `target` leaves behind: pi's `collectEntriesForBranchSummary`.
 ///
 /// ```text
 ///   a ─ b ─ c ─ d   old leaf d, target e: c and d are left
@@ -36,25 +36,26 @@ pub fn collect_left(outline: &Outline, old_leaf: Option<Row>, target: Row) -> Le
     LeftEntries { rows: old_path[n_common..].to_vec(), common_ancestor }
 }
 
-/// A branch that only lacks its summary.
+/// A branch ready to be summarised.
 #[derive(Clone, Debug, Default)]
 pub struct BranchPreparation {
-    /// The entries whose messages are to be summarised, oldest first.
+    /// The entries to summarise, oldest first.
     pub rows: Vec<Row>,
-    /// What they say.
+    /// The text of their messages.
     pub conversation: Conversation,
-    /// The files they were about.
+    /// The files they mention.
     pub files: FileOperations,
-    /// Their tokens.
+    /// Their token count.
     pub tokens: f64,
 }
 
-/// How full the budget may be for a summary to be taken that exceeds it: it stands for much.
+/// A summary that exceeds the budget is still included while less than this share of the budget is used, because it
+/// covers a lot.
 const ROOM_FOR_SUMMARY: f64 = 0.9;
 
-/// Prepares the summary of a branch within a budget of tokens (0 for none): pi's `prepareBranchEntries`.
+/// Prepares the summary of a branch within a token budget (0 means no limit): pi's `prepareBranchEntries`.
 ///
-/// The newest entries are taken first, and results of tools not at all.
+/// Takes the newest entries first, and skips tool results.
 pub fn prepare_branch<E>(
     outline: &Outline,
     rows: &[Row],
@@ -98,7 +99,7 @@ pub fn prepare_branch<E>(
     Ok(BranchPreparation { rows: taken, conversation: text.finish(), files, tokens })
 }
 
-/// The message of an entry that counts on a branch that is left.
+/// The message that an entry of an abandoned branch contributes.
 fn branch_message<E>(
     outline: &Outline,
     projection: &Projection<'_>,
@@ -109,10 +110,10 @@ fn branch_message<E>(
     if outline.role(row) == Role::ToolResult {
         return Ok(None);
     }
-    // Summaries count here as they are stored: an edit does not reach them, and an empty one is one all the same.
+    // Summaries count as stored: edits do not apply to them, and an empty summary still counts.
     Ok(match outline.kind(row) {
         Kind::BranchSummary => Some(branch_summary_message(read.value(row)?.raw(), zone)),
-        // The system message that a compaction carries comes before its summary.
+        // A compaction's system message comes before its summary.
         Kind::Compaction => projection.unedited(row, read)?.pop(),
         _ => projection.edited(row, read)?.pop(),
     })

@@ -1,4 +1,4 @@
-//! A conversation as one text, for somebody who is to summarise it.
+//! A conversation as one text, for a summarizer.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use crate::head::Role;
 use crate::json::{JsText, NoMembers, Raw, Shape, print, scan_value};
 use crate::llm;
 
-/// How much of a tool's result is shown, in UTF-16 units.
+/// The length to which a tool result is shortened, in UTF-16 units.
 const MAX_RESULT: usize = 2000;
 
-/// How much of the end of a longer result is known beside the text, in bytes.
+/// The number of bytes kept from the end of a longer result, outside the text.
 const MAX_ENDING: usize = 600;
 
-/// What was said, as one text and part by part.
+/// A conversation as one text, and as its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
     text: String,
@@ -21,7 +21,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The whole text, in which each part says who speaks. Half a surrogate pair is U+FFFD in it.
+    /// The whole text, in which each part names its speaker. Half a surrogate pair becomes U+FFFD.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -31,12 +31,12 @@ impl Conversation {
         &self.parts
     }
 
-    /// What a part says, without saying who does.
+    /// The text of a part, without its speaker.
     pub fn text_of(&self, part: &Part) -> &str {
         self.text.get(part.range.clone()).unwrap_or_default()
     }
 
-    /// The arguments of a tool call: names and JSON values, in their order.
+    /// The arguments of a tool call: names and JSON values, in order.
     ///
     /// ```
     /// use sessile_core::compaction::serialize;
@@ -63,13 +63,13 @@ impl Conversation {
         arguments
     }
 
-    /// How a tool's result ends, of which the text shows the beginning alone if it is long: what a build or a test
-    /// came to is said last.
+    /// The end of a tool's result. The text shows only the beginning of a long result, but builds and tests report
+    /// their outcome last.
     pub fn ending_of<'c>(&'c self, part: &'c Part) -> &'c str {
         part.ending.as_deref().unwrap_or_else(|| self.text_of(part))
     }
 
-    /// Whether nothing was said.
+    /// Whether the conversation is empty.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -83,35 +83,35 @@ impl Conversation {
 /// A piece of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Who speaks.
+    /// The speaker.
     pub speaker: Speaker,
-    /// The tool that is called or whose result this is.
+    /// The tool that is called, or whose result this is.
     pub tool: Option<String>,
-    /// What a call and its result have in common.
+    /// The id that a call and its result share.
     pub call_id: Option<String>,
-    /// Whether the tool or the shell says that something went wrong.
+    /// Whether the tool or the shell reports a failure.
     pub is_error: bool,
     range: Range<usize>,
-    /// The end of a result that is not shown to its end.
+    /// The end of a result that was shortened.
     ending: Option<Box<str>>,
 }
 
-/// Who speaks.
+/// The speaker of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Speaker {
-    /// The person.
+    /// The user.
     User,
-    /// The person's shell: a command and what it printed.
+    /// The user's shell: a command and its output.
     Shell,
     /// An extension.
     Extension,
-    /// A summary of a branch or of what was before.
+    /// A summary of a branch or of the earlier conversation.
     Summary,
     /// The model.
     Assistant,
-    /// The model, having a tool run.
+    /// A tool call by the model.
     ToolCall,
-    /// A tool.
+    /// The result of a tool.
     ToolResult,
 }
 
@@ -122,7 +122,7 @@ pub fn serialize<'m>(messages: impl IntoIterator<Item = Raw<'m>>) -> Serializer 
     serializer
 }
 
-/// A conversation in the making: messages go in one by one, and none is kept.
+/// Builds a conversation. Messages are added one by one, and none is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Serializer {
     text: JsText<'static>,
@@ -136,7 +136,7 @@ impl<'m> Extend<Raw<'m>> for Serializer {
 }
 
 impl Serializer {
-    /// Adds a message of any role. Some say nothing.
+    /// Adds a message of any role. Some roles contribute nothing.
     pub fn add(&mut self, message: Raw<'_>) {
         let role = Role::of(message.get("role"));
         match role {
@@ -185,7 +185,7 @@ impl Serializer {
         self.text.push(&"(".into());
         let tool = Some(name.to_str().into_owned());
         let call_id = call.get("id").and_then(Raw::as_string);
-        // JavaScript's order and spelling of members.
+        // The members in JavaScript's order and spelling.
         let arguments = call.get("arguments").map(print);
         self.part(Speaker::ToolCall, tool, false, |out| {
             for (n_before, argument) in arguments.iter().flat_map(|it| it.raw().members()).enumerate() {
@@ -242,19 +242,19 @@ impl Serializer {
         self.parts.push(Part { speaker, tool, call_id: None, is_error, range, ending: None });
     }
 
-    /// The text so far, exactly as JavaScript has it.
+    /// The text so far, exactly as in JavaScript.
     pub fn text(&self) -> &JsText<'static> {
         &self.text
     }
 
-    /// The conversation.
+    /// Returns the conversation.
     pub fn finish(self) -> Conversation {
-        // Half a pair takes as many bytes as what stands for it, so the ranges hold.
+        // Half a pair has as many bytes as its replacement, so the ranges stay valid.
         Conversation { text: self.text.into_string(), parts: self.parts }
     }
 }
 
-/// The texts of content: a string, or text blocks.
+/// The texts in content: a string, or text blocks.
 fn texts_of(content: Option<Raw<'_>>) -> Vec<JsText<'_>> {
     let Some(content) = content else { return Vec::new() };
     if content.shape() == Shape::String {
@@ -266,7 +266,7 @@ fn texts_of(content: Option<Raw<'_>>) -> Vec<JsText<'_>> {
 
 fn joined<'t>(mut texts: Vec<JsText<'t>>, separator: &str) -> JsText<'t> {
     if texts.len() == 1 {
-        // Nearly always there is one, and results are long.
+        // Avoids a copy: there is nearly always one text, and results are long.
         return texts.remove(0);
     }
     let mut all = JsText::default();
@@ -279,7 +279,7 @@ fn joined<'t>(mut texts: Vec<JsText<'t>>, separator: &str) -> JsText<'t> {
     all
 }
 
-/// Adds a result of which no more than the beginning is shown if it is long.
+/// Adds a result. Only the beginning of a long one is shown.
 fn push_shortened(out: &mut JsText<'static>, text: &JsText<'_>) {
     let n_more = text.utf16_len().saturating_sub(MAX_RESULT);
     if n_more == 0 {
@@ -289,13 +289,13 @@ fn push_shortened(out: &mut JsText<'static>, text: &JsText<'_>) {
     out.push(&format!("\n\n[... {n_more} more characters truncated]").into());
 }
 
-/// The last bytes of a text, whole characters.
+/// The last bytes of a text, in whole characters.
 fn ending(text: &str) -> &str {
     let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_ENDING));
     text.get(start..).unwrap_or_default()
 }
 
-/// Whether a command of the person's shell was stopped or exited with a code that is not zero.
+/// Whether a command in the user's shell was stopped or exited with a nonzero code.
 fn has_failed(command: Raw<'_>) -> bool {
     let is_nonzero = |code: Raw<'_>| !code.is_null() && code.as_number() != Some(0.0);
     command.get("cancelled").is_some_and(Raw::is_truthy) || command.get("exitCode").is_some_and(is_nonzero)

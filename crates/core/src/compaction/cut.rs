@@ -1,4 +1,4 @@
-//! Where to cut: what stays as it is, and what a summary is to stand for.
+//! Decides where to cut: what is kept, and what a summary replaces.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::head::{Kind, Role};
 use crate::json::Json;
 use crate::outline::{Outline, Row};
 
-/// What deciding needs to know about an entry.
+/// The properties of an entry that decide the cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fact {
     /// The tokens of its messages.
@@ -24,12 +24,12 @@ pub(super) struct Fact {
 /// What may begin with an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Begins {
-    /// Nothing: a tool's result must not be parted from its call.
+    /// Nothing: a tool's result must not be separated from its call.
     #[default]
     Nothing,
-    /// What is kept, in the middle of a turn.
+    /// The kept part, in the middle of a turn.
     Kept,
-    /// A turn, and so what is kept.
+    /// A turn, and therefore also the kept part.
     Turn,
 }
 
@@ -55,33 +55,33 @@ fn begins_turn(role: Role) -> bool {
     matches!(role, Role::User | Role::BashExecution | Role::Custom | Role::BranchSummary | Role::CompactionSummary)
 }
 
-/// Entries that can be asked about, by their place.
+/// Access to the facts about entries, by index.
 pub(super) trait Facts<E> {
-    /// What there is to know about the entry at a place.
+    /// The facts about the entry at this index.
     fn fact(&mut self, place: usize) -> Result<Fact, E>;
 
-    /// Whether the entries from this place to the end are what is left of an
-    /// attempt that failed and was taken out of the context.
+    /// Whether the entries in this range, which reaches to the end, are the remains of a failed attempt that was
+    /// removed from the context.
     fn is_recovery(&mut self, suffix: Range<usize>) -> Result<bool, E>;
 }
 
-/// Where what is kept begins.
+/// The start of the part that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// The place of the first entry that is kept.
+    /// The index of the first entry that is kept.
     pub first_kept: usize,
-    /// Where the turn begins that the cut goes through, if it does go through one.
+    /// The start of the turn that the cut splits, if it splits one.
     pub turn_start: Option<usize>,
 }
 
 impl Cut {
-    /// Whether the cut goes through a turn.
+    /// Whether the cut splits a turn.
     pub fn is_split_turn(self) -> bool {
         self.turn_start.is_some()
     }
 }
 
-/// Finds the cut: pi's `findCutPoint`, and its twin for edited entries.
+/// Finds the cut: pi's `findCutPoint`, and its counterpart for edited entries.
 ///
 /// ```text
 ///   oldest                                                 newest
@@ -89,7 +89,7 @@ impl Cut {
 ///   ▲ turn start             ▲ cut       ◀──── keep_recent ─────────
 /// ```
 ///
-/// Asks about the newest entries first, and about no more than it must.
+/// Queries the newest entries first, and no more than necessary.
 pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut impl Facts<E>) -> Result<Cut, E> {
     let Some((mut cut, is_exceeded)) = cut_by_budget(range.clone(), keep_recent, facts)? else {
         return Ok(Cut { first_kept: range.start, turn_start: None });
@@ -97,7 +97,7 @@ pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut imp
     if is_exceeded && cut + 1 < range.end && facts.is_recovery(cut + 1..range.end)? {
         cut += 1;
     }
-    // What says nothing itself goes with what follows it.
+    // Entries without a message go with the entry that follows them.
     while cut > range.start {
         let before = facts.fact(cut - 1)?;
         if before.is_compaction || before.is_visible {
@@ -109,14 +109,14 @@ pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut imp
     Ok(Cut { first_kept: cut, turn_start })
 }
 
-/// The cut by tokens alone, and whether there were more than enough of them; none if nothing can be kept by itself.
+/// The cut by tokens alone, and whether the budget was reached. `None` if the kept part cannot begin anywhere.
 fn cut_by_budget<E>(
     range: Range<usize>,
     keep_recent: u64,
     facts: &mut impl Facts<E>,
 ) -> Result<Option<(usize, bool)>, E> {
     let mut tokens = 0u64;
-    // The oldest place met so far at which what is kept may begin.
+    // The oldest index so far at which the kept part may begin.
     let mut oldest = None;
     for place in range.clone().rev() {
         let fact = facts.fact(place)?;
@@ -130,7 +130,7 @@ fn cut_by_budget<E>(
         if tokens >= keep_recent {
             let cut = match oldest {
                 Some(oldest) => Some(oldest),
-                // Results alone exceed the budget: what they answer stays with them.
+                // Tool results alone exceed the budget: keep their call with them.
                 None => latest_beginning(range.start..place, facts)?,
             };
             return Ok(cut.map(|cut| (cut, true)));
@@ -157,7 +157,7 @@ fn turn_start<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Optio
     Ok(None)
 }
 
-/// Finds the cut among entries as they are, without a projection: pi's `findCutPoint`.
+/// Finds the cut among entries as stored, without a projection: pi's `findCutPoint`.
 pub fn find_cut_point<E>(
     outline: &Outline,
     rows: &[Row],
@@ -169,7 +169,7 @@ pub fn find_cut_point<E>(
     find_cut(range, keep_recent, &mut PlainFacts { outline, rows, zone, read, owner: PhantomData })
 }
 
-/// Facts about entries as they are in the file.
+/// Facts about entries as stored in the file.
 struct PlainFacts<'f, R, E> {
     outline: &'f Outline,
     rows: &'f [Row],

@@ -1,10 +1,9 @@
-//! Summaries without a model: what was said and done, picked out by rules.
+//! Summaries without a model: rules extract what was said and done.
 //!
-//! The offline default. The same conversation gives the same text, on any
-//! machine, in milliseconds. It rests on who speaks and on what tools did
-//! (requests, answers, files, commands and how they went), which needs no
-//! language; lists of words for rules, reasons and open points only decide
-//! what is told first when there is not room for all ([`cues`]).
+//! The offline default. The same conversation gives the same text, on any machine, in milliseconds. The summary relies
+//! on the speakers and on what tools did (requests, answers, files, commands and their outcomes), which does not depend
+//! on the language. Word lists for rules, reasons and open points only decide what comes first when space is short
+//! ([`cues`]).
 //!
 //! ```text
 //! conversation ──turns──▶ requests, answers, calls ──gather──▶ sections ──┐
@@ -28,10 +27,10 @@ use paths::Paths;
 use turns::Turn;
 use wording::line;
 
-/// How long a summary may be: roughly characters, of which four make a token.
+/// The maximum length of a summary, roughly in characters. Four of them make a token.
 const DEFAULT_ROOM: usize = 12_000;
 
-/// Picks out what was said, without a model.
+/// Extracts the summary from the conversation, without a model.
 ///
 /// ```
 /// use sessile_core::cancel::Cancel;
@@ -50,7 +49,7 @@ const DEFAULT_ROOM: usize = 12_000;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extractive {
-    /// How long a summary may be: roughly characters, of which four make a token.
+    /// The maximum length of a summary, roughly in characters. Four of them make a token.
     pub room: usize,
 }
 
@@ -65,7 +64,7 @@ impl Summarizer for Extractive {
         Generator::Extractive
     }
 
-    /// Anything fits, for nothing is sent anywhere.
+    /// Anything fits, because nothing is sent to a model.
     fn context_window(&self) -> u64 {
         u64::MAX
     }
@@ -91,7 +90,7 @@ impl Summarizer for Extractive {
     }
 }
 
-/// What there is to say, with what an earlier summary said.
+/// The content of the summary, merged with an earlier summary.
 fn gathered(request: &SummaryRequest<'_>, turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
     let mut checkpoint = gather::gather(turns, paths);
     add_focus(&mut checkpoint, request, turns);
@@ -101,7 +100,7 @@ fn gathered(request: &SummaryRequest<'_>, turns: &[Turn<'_>], paths: &Paths) -> 
     }
 }
 
-/// What was said about what the user wants the summary to look at.
+/// Adds what was said about the topics that the user wants the summary to focus on.
 fn add_focus(checkpoint: &mut Checkpoint, request: &SummaryRequest<'_>, turns: &[Turn<'_>]) {
     let Some(focus) = request.custom_instructions.filter(|focus| !focus.trim().is_empty()) else { return };
     let terms = terms(focus);
@@ -123,7 +122,8 @@ fn add_focus(checkpoint: &mut Checkpoint, request: &SummaryRequest<'_>, turns: &
     }
 }
 
-/// The words of a wish that are long enough to mean something; of a script without spaces, its pairs.
+/// The words of the user's instructions that are long enough to be meaningful. In scripts without spaces, pairs of
+/// characters.
 fn terms(focus: &str) -> Vec<String> {
     let lower: Vec<char> = focus.chars().take(400).flat_map(char::to_lowercase).collect();
     let text: String = lower.iter().collect();

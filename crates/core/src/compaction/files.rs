@@ -1,4 +1,4 @@
-//! Which files a conversation was about.
+//! The files that a conversation worked on.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use crate::json::{JsText, Json, ObjectWriter, Raw, Shape, write_text};
 pub struct FileOperations {
     /// Read.
     pub read: BTreeSet<JsText<'static>>,
-    /// Written as a whole.
+    /// Written in full.
     pub written: BTreeSet<JsText<'static>>,
     /// Changed in part.
     pub edited: BTreeSet<JsText<'static>>,
 }
 
 impl FileOperations {
-    /// Adds what a message says: the tool calls of an answer, and those that a tool made in turn.
+    /// Adds the files of a message: the tool calls of an answer, and the calls a tool made itself.
     pub fn add_message(&mut self, message: Raw<'_>) {
         match Role::of(message.get("role")) {
             Role::Assistant => self.add_calls(message),
@@ -48,7 +48,7 @@ impl FileOperations {
         files.insert(path.into_owned());
     }
 
-    /// Adds the lists that an earlier summary carries in its `details`.
+    /// Adds the lists from an earlier summary's `details`.
     pub fn add_details(&mut self, details: Option<Raw<'_>>) {
         let names = |key| {
             let list = details.and_then(|details| details.get(key));
@@ -66,22 +66,22 @@ impl FileOperations {
     }
 }
 
-/// The files a summary names, each list in the order in which JavaScript sorts texts.
+/// The files that a summary names, each list in JavaScript's sort order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileLists {
-    /// Those that were only read.
+    /// Files that were only read.
     pub read: Vec<JsText<'static>>,
-    /// Those that were written or edited.
+    /// Files that were written or edited.
     pub modified: Vec<JsText<'static>>,
 }
 
 impl FileLists {
-    /// Whether no file is named.
+    /// Whether both lists are empty.
     pub fn is_empty(&self) -> bool {
         self.read.is_empty() && self.modified.is_empty()
     }
 
-    /// What is appended to a summary; nothing if no file is named.
+    /// The text appended to a summary; empty if there are no files.
     pub fn section(&self) -> String {
         let section = |(tag, files): (&str, &Vec<JsText<'_>>)| {
             let names: Vec<_> = files.iter().map(JsText::to_str).collect();
@@ -91,7 +91,7 @@ impl FileLists {
         lists.into_iter().filter(|(_, files)| !files.is_empty()).map(section).collect()
     }
 
-    /// The `details` of a summary's entry; a summary that a hook made has no generator.
+    /// The `details` of a summary's entry. A summary made by a hook has no generator.
     pub fn details(&self, generator: Option<Generator>) -> Json {
         let strings = |files: &[JsText<'_>]| -> Vec<Json> {
             let string = |file: &JsText<'_>| {
@@ -111,7 +111,7 @@ impl FileLists {
     }
 }
 
-/// Texts by their UTF-16 units, which is not the order of their bytes: `😀` comes before `\u{ff5e}`.
+/// Sorts texts by UTF-16 units, which differs from byte order: `😀` comes before `\u{ff5e}`.
 fn sorted(mut texts: Vec<JsText<'static>>) -> Vec<JsText<'static>> {
     texts.sort_by(|one, other| one.utf16().cmp(other.utf16()));
     texts

@@ -1,4 +1,4 @@
-//! Getting a path ready to be compacted.
+//! Prepares a path for compaction.
 
 use std::ops::Range;
 
@@ -14,12 +14,12 @@ use crate::id::EntryId;
 use crate::json::{JsText, Json, Raw};
 use crate::outline::{Outline, Row};
 
-/// What came of preparing a compaction.
+/// The result of preparing a compaction.
 #[derive(Clone, Debug)]
 pub enum Prepared {
     /// There is something to summarise.
     Ready(Box<Preparation>),
-    /// There is not.
+    /// There is nothing to summarise.
     Nothing(NothingToCompact),
 }
 
@@ -28,48 +28,47 @@ pub enum Prepared {
 pub enum NothingToCompact {
     /// The path ends with a compaction.
     AlreadyCompacted,
-    /// Everything is to be kept.
+    /// Everything fits into the part to keep.
     TooSmall,
 }
 
-/// A compaction that only lacks its summary: pi's `CompactionPreparation`.
+/// A compaction that is complete except for its summary: pi's `CompactionPreparation`.
 #[derive(Clone, Debug)]
 pub struct Preparation {
     /// The first entry that is kept.
     pub first_kept: Row,
     /// Its id.
     pub first_kept_entry_id: EntryId,
-    /// Whether the cut goes through a turn.
+    /// Whether the cut splits a turn.
     pub is_split_turn: bool,
-    /// The tokens of the context before.
+    /// The tokens of the context before the compaction.
     pub tokens_before: f64,
-    /// The summary of the compaction before, which the new one is to contain.
+    /// The summary of the previous compaction, which the new one has to include.
     pub previous_summary: Option<JsText<'static>>,
-    /// What the summary is to stand for.
+    /// The part that the summary replaces.
     pub history: Section,
-    /// The beginning of the turn that the cut goes through, which is summarised by itself.
+    /// The start of the turn that the cut splits. It is summarised separately.
     pub turn_prefix: Section,
-    /// The files all of this was about, and those of the compaction before.
+    /// The files involved, including those of the previous compaction.
     pub files: FileOperations,
     /// The settings this was prepared with.
     pub settings: CompactionSettings,
 }
 
-/// A part of the context that a summary is to stand for.
+/// A part of the context that a summary replaces.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// Its entries, some of which contribute no message.
+    /// Its entries. Some contribute no message.
     pub rows: Vec<Row>,
-    /// How many messages they contribute.
+    /// The number of messages they contribute.
     pub n_messages: usize,
-    /// What the messages say.
+    /// The text of the messages.
     pub conversation: Conversation,
 }
 
 /// Prepares the compaction of a path: pi's `prepareCompaction`.
 ///
-/// Of the part to be summarised every entry is read once; of the rest only
-/// what deciding takes.
+/// Reads every entry of the part to summarise once. Of the rest, it reads only what the decision needs.
 pub fn prepare<E>(
     outline: &Outline,
     path: &[Row],
@@ -115,7 +114,7 @@ pub fn prepare<E>(
     })))
 }
 
-/// The compaction the context begins with, if it contributes its summary.
+/// The compaction at the start of the context, if it contributes its summary.
 fn previous_compaction<E>(
     outline: &Outline,
     projection: &Projection<'_>,
@@ -134,7 +133,7 @@ pub(super) fn is_from_hook(entry: Raw<'_>) -> bool {
     entry.get("fromHook").is_some_and(Raw::is_truthy)
 }
 
-/// Reads the messages of some entries and keeps what they say and which files they name.
+/// Reads the messages of some entries and collects their text and files.
 fn read_section<E>(
     outline: &Outline,
     projection: &Projection<'_>,
@@ -154,7 +153,7 @@ fn read_section<E>(
     Ok(Section { rows: projection.rows()[places].to_vec(), n_messages, conversation: text.finish() })
 }
 
-/// The messages of an entry that a summary can stand for. System messages are carried along by other means.
+/// The messages of an entry that a summary can replace. System messages are carried over separately.
 fn summarised_messages<E>(
     outline: &Outline,
     projection: &Projection<'_>,
@@ -169,7 +168,7 @@ fn summarised_messages<E>(
     Ok(messages)
 }
 
-/// The messages of a section of a preparation, for those who want more of them than what they say.
+/// The messages of a section, for callers that need more than their text.
 pub fn section_messages<E>(
     outline: &Outline,
     path: &[Row],
@@ -189,7 +188,7 @@ pub fn section_messages<E>(
     Ok(messages)
 }
 
-/// Facts about the entries of a projection, read when first asked for.
+/// Facts about the entries of a projection, read on first use.
 struct ProjectedFacts<'f, 'p, R> {
     outline: &'f Outline,
     projection: &'f Projection<'p>,
@@ -214,7 +213,7 @@ impl<E, R: ReadContext<E>> Facts<E> for ProjectedFacts<'_, '_, R> {
         let mut has_answer = false;
         let mut omitted: Vec<EntryId> = Vec::new();
         for (place, row) in suffix.zip(rows) {
-            // Visible ones are most, and cost nothing to find out about.
+            // Checked first: most entries are visible, and the check is cheap.
             if self.outline.kind(*row) == Kind::Compaction || self.fact(place)?.is_visible {
                 return Ok(false);
             }

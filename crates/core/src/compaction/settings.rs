@@ -2,14 +2,14 @@
 
 use crate::json::{Raw, Shape};
 
-/// When a session is compacted and how much of it stays as it is, in tokens.
+/// When a session is compacted and how much of it is kept, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionSettings {
-    /// Whether it happens by itself. Asking for it works either way.
+    /// Whether compaction is automatic. An explicit request works either way.
     pub enabled: bool,
-    /// How much of the context window must stay free.
+    /// The part of the context window that must stay free.
     pub reserve_tokens: u64,
-    /// How much of the newest part stays as it is, at least.
+    /// The minimum size of the newest part, which is kept unchanged.
     pub keep_recent_tokens: u64,
 }
 
@@ -20,15 +20,15 @@ impl Default for CompactionSettings {
 }
 
 impl CompactionSettings {
-    /// Whether a context of so many tokens is too large for a window: pi's `shouldCompact`.
+    /// Whether a context of `tokens` is too large for a window: pi's `shouldCompact`.
     pub fn should_compact(&self, tokens: f64, window: u64) -> bool {
         self.enabled && tokens > to_f64(window) - to_f64(self.reserve_tokens)
     }
 
-    /// The settings for a model (`provider/model`), from the objects of settings files, the weakest first.
+    /// Resolves the settings for a model (`provider/model`) from the objects of settings files, lowest priority first.
     ///
-    /// A number is looked for among the overrides of the model, then among the
-    /// plain settings, each time in the strongest file that has it.
+    /// A number is taken from the overrides of the model, else from the plain settings, each time from the file with
+    /// the highest priority that has it.
     pub fn resolve(files: &[Raw<'_>], model: Option<&str>) -> Result<Self, BadSetting> {
         let defaults = Self::default();
         let number = |key: &'static str, default: u64| {
@@ -52,12 +52,12 @@ impl CompactionSettings {
     }
 }
 
-/// How branches are summarised when they are left.
+/// How branches are summarised when the user leaves them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BranchSummarySettings {
-    /// How much of the context window is left for instructions and answer, in tokens.
+    /// The tokens of the context window reserved for the instructions and the answer.
     pub reserve_tokens: u64,
-    /// Whether to leave branches without asking and without a summary.
+    /// Whether to leave branches without a prompt and without a summary.
     pub skip_prompt: bool,
 }
 
@@ -68,7 +68,7 @@ impl Default for BranchSummarySettings {
 }
 
 impl BranchSummarySettings {
-    /// The settings from the objects of settings files, the weakest first.
+    /// Resolves the settings from the objects of settings files, lowest priority first.
     pub fn resolve(files: &[Raw<'_>]) -> Result<Self, BadSetting> {
         let reserve = look_up(files, &["branchSummary", "reserveTokens"]).filter(|value| !value.is_null());
         let default = Self::default();
@@ -81,23 +81,23 @@ impl BranchSummarySettings {
         })
     }
 
-    /// How many tokens of a branch fit into a window; none means all of them.
+    /// The number of tokens of a branch that fit into a window. 0 means no limit.
     pub fn budget(&self, window: u64) -> u64 {
         window.saturating_sub(self.reserve_tokens)
     }
 }
 
-/// A setting that is no number of tokens.
+/// A setting that is not a number of tokens.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the setting {name} must be a whole number from 0 to 9007199254740991, not {value}")]
 pub struct BadSetting {
-    /// Its name, with the keys that lead to it.
+    /// Its name, including its parent keys.
     pub name: String,
-    /// What it is, as JSON.
+    /// Its value, as JSON.
     pub value: String,
 }
 
-/// The largest whole number that JavaScript counts with.
+/// The largest integer that JavaScript represents exactly.
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
 fn token_count(value: Raw<'_>, name: String) -> Result<u64, BadSetting> {
@@ -112,15 +112,15 @@ fn token_count(value: Raw<'_>, name: String) -> Result<u64, BadSetting> {
     }
 }
 
-/// The value at the end of a path of keys, in the strongest object that has one.
+/// The value at the end of a path of keys, from the object with the highest priority that has it.
 ///
-/// A weaker object shows through where a stronger one is silent, key by key.
+/// Objects with lower priority fill in missing keys, one by one.
 fn look_up<'f>(files: &[Raw<'f>], path: &[&str]) -> Option<Raw<'f>> {
     for file in files.iter().rev() {
         let mut at = Some(*file);
         for key in path {
             let Some(object) = at else { break };
-            // Something that is no object hides what weaker files have below it.
+            // A value that is not an object hides the keys below it in files with lower priority.
             if object.shape() != Shape::Object {
                 return None;
             }

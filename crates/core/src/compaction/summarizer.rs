@@ -1,4 +1,4 @@
-//! Who writes summaries: the place where a language model, a program or a rule comes in.
+//! The interface for summarizers: a language model, a program or a set of rules.
 
 use std::error::Error;
 
@@ -7,14 +7,13 @@ use super::files::FileLists;
 use crate::cancel::Cancel;
 use crate::draft::Usage;
 
-/// The context window of a model about which nothing is known, in tokens.
+/// The context window assumed for an unknown model, in tokens.
 pub const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
 
-/// Makes a summary of a conversation: text in, text out.
+/// Summarises a conversation: text in, text out.
 ///
-/// A summarizer does nothing but that. It blocks until it is done, looks at
-/// `cancel` often enough to stop within a moment, and never touches the
-/// session: whoever called it decides what is written.
+/// A summarizer does nothing else. It blocks until it is done, checks `cancel` often enough to stop promptly, and never
+/// touches the session: the caller decides what is written.
 ///
 /// ```
 /// use sessile_core::cancel::Cancel;
@@ -44,15 +43,15 @@ pub const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
 /// }
 /// ```
 pub trait Summarizer {
-    /// What sort of summarizer this is, as a summary's `details` say it.
+    /// The type of summarizer, as recorded in a summary's `details`.
     fn generator(&self) -> Generator;
 
-    /// How many tokens it can take in at once, instructions and answer included.
+    /// The number of tokens it accepts at once, including instructions and answer.
     fn context_window(&self) -> u64 {
         DEFAULT_CONTEXT_WINDOW
     }
 
-    /// Makes the summary. `progress` is told what happens on the way, if anything worth telling does.
+    /// Creates the summary. It reports notable events on the way to `progress`.
     fn summarize(
         &self,
         request: &SummaryRequest<'_>,
@@ -61,19 +60,19 @@ pub trait Summarizer {
     ) -> Result<Summary, SummaryFailure>;
 }
 
-/// What sort of summarizer made a summary.
+/// The type of summarizer that made a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Generator {
-    /// A rule that picks out what was said, without a model.
+    /// Rules that extract the summary, without a model.
     Extractive,
     /// A language model.
     Model,
-    /// A program of the user's.
+    /// A program configured by the user.
     Command,
 }
 
 impl Generator {
-    /// The word for it in files.
+    /// The value written to files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Extractive => "extractive",
@@ -83,43 +82,43 @@ impl Generator {
     }
 }
 
-/// What a summary is wanted for.
+/// The purpose of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// To stand for a conversation that had none so far.
+    /// Replaces a conversation that has no summary so far.
     History,
-    /// To replace an earlier summary by one that also says what happened since.
+    /// Updates an earlier summary with what happened since.
     Update,
-    /// To stand for the beginning of a turn whose end stays as it is.
+    /// Replaces the start of a turn whose end is kept.
     TurnPrefix,
-    /// To tell what happened on a branch that is left.
+    /// Describes an abandoned branch.
     Branch,
 }
 
-/// What to summarise.
+/// A request for a summary.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SummaryRequest<'r> {
-    /// What it is wanted for.
+    /// The purpose.
     pub purpose: Purpose,
-    /// What was said.
+    /// The conversation to summarise.
     pub conversation: &'r Conversation,
-    /// The summary to bring up to date. There is one exactly if that is the purpose.
+    /// The summary to update. Set if and only if the purpose is [`Purpose::Update`].
     pub previous_summary: Option<&'r str>,
-    /// What the user wants the summary to look at.
+    /// What the user wants the summary to focus on.
     pub custom_instructions: Option<&'r str>,
-    /// Whether the user's instructions stand instead of the summarizer's own, not beside them.
+    /// Whether the user's instructions replace the summarizer's own instead of extending them.
     pub replaces_instructions: bool,
-    /// The files that were read and changed. They are appended to the summary by whoever asks for it.
+    /// The files that were read and changed. The caller appends them to the summary.
     pub files: &'r FileLists,
-    /// The model the session last used, as `provider/model`.
+    /// The model that the session last used, as `provider/model`.
     pub session_model: Option<&'r str>,
-    /// How much the session's model is to think, if that is set and not `off`.
+    /// The thinking level of the session's model, if it is set and not `off`.
     pub thinking_level: Option<&'r str>,
 }
 
 impl<'r> SummaryRequest<'r> {
-    /// A request without anything special.
+    /// Creates a request with default options.
     pub fn new(purpose: Purpose, conversation: &'r Conversation, files: &'r FileLists) -> Self {
         Self {
             purpose,
@@ -134,42 +133,42 @@ impl<'r> SummaryRequest<'r> {
     }
 }
 
-/// A summary as its summarizer made it.
+/// A summary as returned by its summarizer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// The text.
     pub text: String,
-    /// What making it took, if it took tokens.
+    /// The tokens used, if any.
     pub usage: Option<Usage>,
 }
 
 impl Summary {
-    /// A summary that cost nothing.
+    /// Creates a summary that used no tokens.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), usage: None }
     }
 }
 
-/// What happens while a summary is made.
+/// Progress of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SummaryProgress<'p> {
-    /// A further piece of the text. A summary begun anew after a failure starts with [`Attempt`](Self::Attempt).
+    /// The next piece of the text. After a failure, the text starts again with [`Attempt`](Self::Attempt).
     Text(&'p str),
-    /// Something failed that may go better the next time.
+    /// Something failed, and a retry may succeed.
     Waiting {
-        /// Which attempt comes next, the first retry being 1.
+        /// The number of the next attempt; the first retry is 1.
         attempt: u32,
-        /// How many retries there are at most.
+        /// The maximum number of retries.
         max_attempts: u32,
-        /// How long until then, in milliseconds.
+        /// The delay until then, in milliseconds.
         delay_ms: u64,
-        /// What failed.
+        /// The reason for the failure.
         reason: &'p str,
     },
-    /// The next attempt begins; text that came before counts for nothing.
+    /// The next attempt begins. Discard the text received so far.
     Attempt,
-    /// There will be no more attempts: one went well, or the last one failed.
+    /// There will be no more attempts: one succeeded, or the last one failed.
     Settled,
 }
 
@@ -180,22 +179,22 @@ pub enum SummaryFailure {
     /// The caller asked to stop.
     #[error("cancelled")]
     Cancelled,
-    /// The answer was cut off, so that a part of the summary is missing.
+    /// The answer was cut off, so part of the summary is missing.
     #[error("the answer reached its length limit, so the summary is incomplete")]
     CutShort,
-    /// The model wanted a tool run instead of answering.
+    /// The model called a tool instead of answering.
     #[error("the model called a tool instead of answering")]
     CalledTool,
-    /// The model, or its provider, would not answer.
+    /// The model or its provider refused to answer.
     #[error("the model refused to answer: {reason}")]
     Refused {
-        /// In whose words ever.
+        /// The reason, as the model or provider gave it.
         reason: String,
     },
     /// The answer has no text.
     #[error("the answer is empty")]
     Empty,
-    /// Nobody has set up what it takes.
+    /// Required configuration is missing.
     #[error("{what}")]
     NotConfigured {
         /// What is missing.
@@ -206,7 +205,7 @@ pub enum SummaryFailure {
     Failed {
         /// What happened. Never holds a key or a password.
         message: String,
-        /// The error behind it.
+        /// The underlying error.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
 }

@@ -1,4 +1,4 @@
-//! From what is prepared to the text that is stored.
+//! Turns a preparation into the text that is stored.
 
 use super::branch::BranchPreparation;
 use super::files::FileLists;
@@ -8,29 +8,29 @@ use crate::cancel::Cancel;
 use crate::draft::Usage;
 use crate::json::{JsText, Json};
 
-/// Stands where a summary of what was before would stand, if nothing was before. Pi's, because it is stored.
+/// Stands for the summary of the earlier history if there is none. pi's text, because it is stored.
 const NO_HISTORY: &str = "No prior history.";
 
-/// Between a summary and the summary of the turn that the cut goes through. Pi's, because it is stored.
+/// Separates a summary from the summary of the split turn. pi's text, because it is stored.
 const TURN_SEPARATOR: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
-/// Stands before the summary of a branch. Pi's, because it is stored and the model reads it.
+/// Precedes the summary of a branch. pi's text, because it is stored and the model reads it.
 const BRANCH_PREAMBLE: &str =
     "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
 
-/// The summary of a branch on which nothing was said.
+/// The summary of an empty branch.
 const EMPTY_BRANCH: &str = "No content to summarize";
 
-/// What the caller wants of a summary.
+/// The caller's options for a summary.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SummaryWishes<'w> {
-    /// What to look at in particular.
+    /// What to focus on.
     pub custom_instructions: Option<&'w str>,
-    /// Whether that stands instead of the summarizer's own instructions. Counts for branches only.
+    /// Whether those instructions replace the summarizer's own. Applies to branches only.
     pub replaces_instructions: bool,
-    /// The model the session last used, as `provider/model`.
+    /// The model that the session last used, as `provider/model`.
     pub session_model: Option<&'w str>,
-    /// How much a model is to think, unless that is `off`.
+    /// The thinking level. `off` counts as not set.
     pub thinking_level: Option<&'w str>,
 }
 
@@ -47,18 +47,18 @@ impl<'w> SummaryWishes<'w> {
     }
 }
 
-/// A summary as it is stored.
+/// A summary ready to be stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedSummary {
-    /// The text, files included.
+    /// The text, including the file lists.
     pub summary: String,
-    /// What making it took, if it took tokens.
+    /// The tokens used, if any.
     pub usage: Option<Usage>,
     /// The entry's `details`.
     pub details: Json,
 }
 
-/// Has a compaction summarised, in one request or two.
+/// Summarises a compaction, in one request or two.
 pub fn summarize_compaction(
     preparation: &Preparation,
     wishes: SummaryWishes<'_>,
@@ -93,7 +93,7 @@ pub fn summarize_compaction(
     Ok(finished("", &summary, &files, summarizer))
 }
 
-/// Has a branch summarised. A branch on which nothing was said needs nobody for that.
+/// Summarises a branch. An empty branch needs no summarizer.
 pub fn summarize_branch(
     preparation: &BranchPreparation,
     wishes: SummaryWishes<'_>,
@@ -111,7 +111,7 @@ pub fn summarize_branch(
     Ok(finished(BRANCH_PREAMBLE, &summary, &files, summarizer))
 }
 
-/// Asks for a summary, and takes no empty one: it would stand for everything it was to contain.
+/// Requests a summary, and rejects an empty one: it would replace everything it should contain.
 fn asked(
     summarizer: &dyn Summarizer,
     request: &SummaryRequest<'_>,
@@ -136,7 +136,7 @@ fn finished(preamble: &str, summary: &Summary, files: &FileLists, summarizer: &d
     }
 }
 
-/// What two requests took together.
+/// The combined usage of two requests.
 fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one + other),

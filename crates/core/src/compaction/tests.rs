@@ -1,4 +1,4 @@
-//! Figures that pi 1.5.0 gave, and small cases of what is easily got wrong.
+//! Results obtained from pi 1.5.0, and small tests of error-prone cases.
 
 use std::convert::Infallible;
 
@@ -10,14 +10,14 @@ use crate::line::{Line, Span};
 use crate::outline::{Outline, Row};
 use crate::version::StableIds;
 
-/// Entries in memory, with an outline over them.
+/// Entries in memory, with an outline.
 struct List {
     entries: Vec<Json>,
     outline: Outline,
 }
 
 impl List {
-    /// Entries that follow each other, numbered from 1, of these bodies.
+    /// A chain of entries with these bodies, numbered from 1.
     fn chain(bodies: &[&str]) -> Self {
         let mut list = Self { entries: Vec::new(), outline: Outline::new() };
         for (place, body) in bodies.iter().enumerate() {
@@ -44,7 +44,7 @@ impl List {
         prepared
     }
 
-    /// The first kept entry, whether a turn is split, and how many messages are summarised in both parts.
+    /// The first kept entry, whether a turn is split, and the number of summarised messages in both parts.
     fn cut(&self, keep: u64) -> Option<(String, bool, usize, usize)> {
         match self.prepared(keep) {
             Prepared::Nothing(_) => None,
@@ -112,14 +112,14 @@ const NAME: &str = r#""type":"session_info","name":"n""#;
 
 #[test]
 fn cuts_keep_what_the_budget_asks_for() {
-    // A question takes 2 tokens, an answer 3, a result 2.
+    // A question takes 2 tokens, an answer 3, and a result 2.
     let list = List::chain(&[HELLO, ANSWER, RESULT, ANSWER, HELLO, ANSWER]);
     let cut = |first: &str, is_split, history, prefix| Some((first.to_owned(), is_split, history, prefix));
     assert_eq!(list.cut(0), cut("6", true, 4, 1));
     assert_eq!(list.cut(3), cut("6", true, 4, 1));
     assert_eq!(list.cut(4), cut("5", false, 4, 0));
     assert_eq!(list.cut(6), cut("4", true, 0, 3));
-    // The budget ends at a result, which stays behind its call.
+    // The budget ends at a result, which stays with its call.
     assert_eq!(list.cut(9), cut("4", true, 0, 3));
     assert_eq!(list.cut(11), cut("2", true, 0, 1));
     assert_eq!(list.cut(14), None);
@@ -129,7 +129,7 @@ fn cuts_keep_what_the_budget_asks_for() {
 #[test]
 fn what_says_nothing_goes_with_what_follows_and_looks_like_a_split() {
     let list = List::chain(&[HELLO, ANSWER, NAME, HELLO, ANSWER]);
-    // As pi: the cut is at the name, which is not the beginning of a turn.
+    // As in pi, the cut is at the name, which is not the start of a turn.
     assert_eq!(list.cut(5), Some(("3".to_owned(), true, 0, 2)));
 }
 
@@ -153,7 +153,7 @@ fn the_compaction_before_is_carried_on() {
     let list = List::chain(&[HELLO, HELLO, ANSWER, compaction, HELLO, ANSWER]);
     let Prepared::Ready(prepared) = list.prepared(0) else { panic!() };
     assert_eq!(prepared.previous_summary.as_ref().map(|it| it.to_str().into_owned()).as_deref(), Some("before"));
-    // What the compaction before kept is summarised now.
+    // Entries kept by the previous compaction are now summarised.
     assert_eq!((prepared.history.n_messages, prepared.turn_prefix.n_messages), (2, 1));
     assert_eq!((prepared.files.read.len(), prepared.files.edited.len()), (1, 1));
     let by_hook = compaction.replace(r#""details""#, r#""fromHook":true,"details""#);
@@ -167,7 +167,7 @@ fn a_failed_attempt_that_was_taken_back_does_not_hold_the_cut() {
     let omitted = |target: u32| format!(r#""type":"context_edit","targetId":"{target}","replacement":null"#);
     let (fourth, fifth) = (omitted(4), omitted(5));
     let list = List::chain(&[HELLO, ANSWER, HELLO, ANSWER, RESULT, &fourth, &fifth]);
-    // Only what says nothing any more is behind the question, so the question is summarised too.
+    // Only removed entries follow the question, so the question is summarised too.
     assert_eq!(list.cut(1), Some(("4".to_owned(), true, 2, 1)));
     let list = List::chain(&[HELLO, ANSWER, HELLO, ANSWER, RESULT, &fourth]);
     assert_eq!(list.cut(1), Some(("3".to_owned(), false, 2, 0)));
@@ -212,7 +212,7 @@ fn branches_are_cut_by_their_budget_but_for_summaries() {
     assert_eq!(taken(0), (3, "8".to_owned()));
     assert_eq!(taken(2), (0, "0".to_owned()));
     assert_eq!(taken(3), (1, "3".to_owned()));
-    // There is still room, so the summary is taken although it is too large.
+    // There is still room, so the summary is included although it is too large.
     assert_eq!(taken(4), (2, "6".to_owned()));
     assert_eq!(taken(7), (2, "6".to_owned()));
 }

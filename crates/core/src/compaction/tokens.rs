@@ -1,4 +1,4 @@
-//! How many tokens messages take, as far as one can tell without asking a model.
+//! Estimates the number of tokens in messages without a model.
 
 use super::files::is_word;
 use crate::checkpoint::checkpoint;
@@ -7,13 +7,13 @@ use crate::head::{Kind, Role};
 use crate::json::{JsText, Json, Raw, Shape, print};
 use crate::outline::{Outline, Row};
 
-/// How many UTF-16 units are taken for a token.
+/// The number of UTF-16 units that count as one token.
 const UNITS_PER_TOKEN: u64 = 4;
 
-/// What an image counts, in UTF-16 units.
+/// The size of an image, in UTF-16 units.
 const IMAGE_UNITS: u64 = 4800;
 
-/// The tokens of a message, guessed from the length of its texts: pi's `estimateTokens`.
+/// The tokens of a message, estimated from the length of its text: pi's `estimateTokens`.
 ///
 /// ```
 /// use sessile_core::compaction::estimate_tokens;
@@ -66,7 +66,7 @@ fn system_units(message: Raw<'_>) -> u64 {
     content_units(message) + sections + printed_units(message.get("toolsAdded"))
 }
 
-/// The length of a string; nothing for what is none.
+/// The length of a string; 0 for other values.
 fn text_units(value: Option<Raw<'_>>) -> u64 {
     value.and_then(Raw::as_text).map_or(0, |text| text.utf16_len() as u64)
 }
@@ -76,9 +76,9 @@ fn printed_units(value: Option<Raw<'_>>) -> u64 {
     value.map_or(0, |value| JsText::from_wtf8(print(value).raw().as_bytes()).utf16_len() as u64)
 }
 
-/// The size of a context that an answer's `usage` states: pi's `calculateContextTokens`.
+/// The size of the context according to an answer's `usage`: pi's `calculateContextTokens`.
 ///
-/// NaN if it states none.
+/// NaN if the usage does not state it.
 pub fn context_tokens(usage: Raw<'_>) -> f64 {
     let number = |key| usage.get(key).map_or(f64::NAN, Raw::to_js_number);
     match usage.get("totalTokens").filter(|total| total.is_truthy()) {
@@ -87,7 +87,7 @@ pub fn context_tokens(usage: Raw<'_>) -> f64 {
     }
 }
 
-/// The size of the context when this message was answered, if it is an answer that came to its end.
+/// The size of the context according to this message, if it is an answer that completed.
 pub fn stated_tokens(message: Raw<'_>) -> Option<f64> {
     let stopped = |word| is_word(message.get("stopReason"), word);
     if Role::of(message.get("role")) != Role::Assistant || stopped("aborted") || stopped("error") {
@@ -97,16 +97,16 @@ pub fn stated_tokens(message: Raw<'_>) -> Option<f64> {
     Some(context_tokens(usage)).filter(|tokens| *tokens > 0.0)
 }
 
-/// How large a context is.
+/// The size of a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ContextEstimate {
     /// All tokens.
     pub tokens: f64,
-    /// Those that the last answer states.
+    /// The tokens according to the last answer.
     pub usage_tokens: f64,
-    /// Those guessed for the messages behind that answer, or for all if no answer counts.
+    /// The estimated tokens of the messages after that answer, or of all messages if no answer counts.
     pub trailing_tokens: f64,
-    /// The place of that answer among the messages.
+    /// The index of that answer among the messages.
     pub last_usage_index: Option<usize>,
 }
 
@@ -127,9 +127,8 @@ pub fn estimate_context<'m>(messages: impl IntoIterator<Item = Raw<'m>>) -> Cont
 
 /// The size of the context of a path: pi's `estimateProjectedContextTokens`.
 ///
-/// What an answer states counts only if the path has not been compacted or
-/// edited since, because it was stated about another context. If it counts,
-/// nothing before that answer is read.
+/// The usage of an answer counts only if the path was not compacted or edited after it, because it refers to a
+/// different context. If it counts, nothing before that answer is read.
 pub fn estimate_projected<E>(
     outline: &Outline,
     path: &[Row],
@@ -158,20 +157,20 @@ pub fn estimate_projected<E>(
     guessed_for_all(projection, read)
 }
 
-/// How large the context of a path is.
+/// The size of the context of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProjectedEstimate {
     /// All tokens.
     pub tokens: f64,
-    /// Those that the last answer states.
+    /// The tokens according to the last answer.
     pub usage_tokens: f64,
-    /// Those guessed for what is behind that answer, or for everything if no answer counts.
+    /// The estimated tokens after that answer, or of the whole context if no answer counts.
     pub trailing_tokens: f64,
     /// That answer.
     pub usage_row: Option<Row>,
 }
 
-/// Guesses for every message; of all system messages only their sum counts.
+/// Estimates every message. System messages count only in their combined form.
 fn guessed_for_all<E>(projection: &Projection<'_>, read: &mut impl ReadContext<E>) -> Result<ProjectedEstimate, E> {
     let mut tokens = 0.0;
     let mut system: Vec<Json> = Vec::new();
@@ -188,7 +187,7 @@ fn guessed_for_all<E>(projection: &Projection<'_>, read: &mut impl ReadContext<E
     Ok(ProjectedEstimate { tokens, usage_tokens: 0.0, trailing_tokens: tokens, usage_row: None })
 }
 
-/// The estimate for a message, to calculate with.
+/// The estimate for a message, as a float for calculations.
 #[expect(clippy::cast_precision_loss, reason = "no message has 2^53 characters")]
 pub(super) fn guess(message: Raw<'_>) -> f64 {
     estimate_tokens(message) as f64

@@ -1,9 +1,9 @@
-//! What has been read of a date so far, and what it comes to in the end.
+//! The fields of a date read so far, and the instant they resolve to.
 
 use super::token::Sign;
 use super::{LocalZone, MAX_MS, MS_PER_DAY, clip, days_from_civil};
 
-/// The day, the time of day and the zone, each perhaps incomplete.
+/// The day, the time of day and the zone. Each may be incomplete.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     pub(super) day: Day,
@@ -23,8 +23,8 @@ impl Fields {
     }
 }
 
-/// No zone is a day away from UTC, so a local time further out than that has no valid instant
-/// and the zone need not be asked.
+/// No zone is a day away from UTC, so a local time further out than that has no valid instant, and the zone need not be
+/// queried.
 fn local_to_utc(wall_ms: i64, local: &dyn LocalZone) -> Option<i64> {
     if wall_ms.abs() > MAX_MS + MS_PER_DAY {
         return None;
@@ -32,7 +32,7 @@ fn local_to_utc(wall_ms: i64, local: &dyn LocalZone) -> Option<i64> {
     clip(wall_ms.checked_sub(local.offset_ms_at_local(wall_ms))?)
 }
 
-/// A list with room for `N` numbers. Places not yet written to hold a default.
+/// A list with room for `N` numbers. Unset slots hold a default.
 #[derive(Debug)]
 struct Slots<const N: usize> {
     values: [i32; N],
@@ -51,24 +51,24 @@ impl<const N: usize> Slots<N> {
     }
 }
 
-/// Up to three numbers and a month name, whose roles are settled at the end.
+/// Up to three numbers and a month name, whose roles are decided at the end.
 #[derive(Debug)]
 pub(super) struct Day {
     numbers: Slots<3>,
     named_month: Option<i32>,
-    /// The numbers came in ISO order, and the year means what it says.
+    /// Whether the numbers came in ISO order, so that the year is literal.
     is_iso: bool,
 }
 
 impl Default for Day {
-    /// A missing day or month is the first, and so is a missing year: `Jan 5` is in 2001.
+    /// A missing day or month is 1, and so is a missing year: `Jan 5` is in 2001.
     fn default() -> Self {
         Self { numbers: Slots::filled_with(1), named_month: None, is_iso: false }
     }
 }
 
 impl Day {
-    /// Adds a number, unless there are three already.
+    /// Adds a number, unless there are already three.
     pub(super) fn push(&mut self, number: i32) -> Option<()> {
         self.numbers.push(number)
     }
@@ -88,7 +88,7 @@ impl Day {
 
     /// The days from the epoch to this day.
     ///
-    /// Days up to 31 pass in every month and run over into the next one, as they do in V8.
+    /// Days up to 31 are accepted in every month and overflow into the next one, as in V8.
     fn resolve(self) -> Option<i64> {
         if self.is_empty() {
             return None;
@@ -99,8 +99,7 @@ impl Day {
         in_range.then(|| days_from_civil(year.into(), month.into(), day.into()))
     }
 
-    /// The year, month and day, told apart by a month name or by a first number that cannot be
-    /// a day or a month.
+    /// The year, month and day, identified by a month name or by a first number that cannot be a day or a month.
     fn roles(&self) -> (i32, i32, i32) {
         let [first, second, third] = self.numbers.values;
         match self.named_month {
@@ -112,10 +111,10 @@ impl Day {
     }
 }
 
-/// Beyond any year with a valid instant, and small enough that milliseconds fit an `i64`.
+/// Beyond any year with a valid instant, but small enough that milliseconds fit in an `i64`.
 const MAX_YEAR: i32 = 300_000;
 
-/// Two-digit years are of this century up to 49 and of the last one from 50.
+/// Two-digit years up to 49 are in this century; from 50 they are in the last one.
 fn expand_year(year: i32) -> i32 {
     match year {
         0..=49 => year + 2000,
@@ -136,7 +135,7 @@ pub(super) fn is_hour(number: i32) -> bool {
     (0..24).contains(&number)
 }
 
-/// Minutes and seconds share their range.
+/// The range of minutes and seconds.
 pub(super) fn is_sixtieth(number: i32) -> bool {
     (0..60).contains(&number)
 }
@@ -145,11 +144,11 @@ fn is_millisecond(number: i32) -> bool {
     (0..1000).contains(&number)
 }
 
-/// Hour, minute, second and millisecond, in the order they are read.
+/// Hour, minute, second and millisecond, in reading order.
 #[derive(Debug)]
 pub(super) struct Clock {
     numbers: Slots<4>,
-    /// The hours that `AM` or `PM` adds. It also makes the clock a twelve-hour one.
+    /// The hours that `AM` or `PM` adds. If set, the clock is a twelve-hour one.
     half_day: Option<i32>,
 }
 
@@ -160,12 +159,12 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Adds the next smaller unit, unless all four are there.
+    /// Adds the next smaller unit, unless all four are set.
     pub(super) fn push(&mut self, number: i32) -> Option<()> {
         self.numbers.push(number)
     }
 
-    /// Adds the last unit that will come; the smaller ones stay zero.
+    /// Adds the last unit to come. The smaller ones stay zero.
     pub(super) fn push_last(&mut self, number: i32) -> Option<()> {
         self.push(number)?;
         self.numbers.len = self.numbers.values.len();
@@ -176,7 +175,7 @@ impl Clock {
         self.numbers.len == 0
     }
 
-    /// Whether a time has been begun that `number` could continue.
+    /// Whether a time has begun that `number` could continue.
     pub(super) fn expects(&self, number: i32) -> bool {
         match self.numbers.len {
             1 | 2 => is_sixtieth(number),
@@ -203,7 +202,7 @@ impl Clock {
     }
 }
 
-/// An offset from UTC, whose parts may come one by one.
+/// An offset from UTC, whose parts may arrive one by one.
 #[derive(Debug, Default)]
 pub(super) struct Zone {
     sign: Option<Sign>,
@@ -211,24 +210,24 @@ pub(super) struct Zone {
     minutes: Option<i32>,
 }
 
-/// What a [`Zone`] comes to.
+/// The resolved value of a [`Zone`].
 enum ZoneOffset {
-    /// The text names no zone.
+    /// The text does not name a zone.
     Local,
     /// Local time minus UTC.
     Seconds(i64),
-    /// V8 cannot hold the number.
+    /// V8 cannot represent the number.
     TooLarge,
 }
 
 impl Zone {
-    /// Sets a whole zone by its hours ahead of UTC.
+    /// Sets the zone from its whole hours ahead of UTC.
     pub(super) fn set_hours_ahead(&mut self, hours: i32) {
         let sign = if hours < 0 { Sign::Minus } else { Sign::Plus };
         self.set(sign, hours.abs(), Some(0));
     }
 
-    /// Sets the parts; without `minutes` the next fitting number supplies them.
+    /// Sets the parts. Without `minutes`, the next number that fits supplies them.
     pub(super) fn set(&mut self, sign: Sign, hours: i32, minutes: Option<i32>) {
         self.sign = Some(sign);
         self.hours = Some(hours);
@@ -243,13 +242,13 @@ impl Zone {
         self.hours == Some(0) && self.minutes == Some(0)
     }
 
-    /// Whether hours were read that `number` could be the minutes of.
+    /// Whether hours were read and `number` could be their minutes.
     pub(super) fn expects(&self, number: i32) -> bool {
         self.hours.is_some() && self.minutes.is_none() && is_sixtieth(number)
     }
 
-    /// V8 adds the parts in 32 bits without a sign, so absurd hours wrap round before the check
-    /// that the sum fits a signed number.
+    /// V8 adds the parts as unsigned 32-bit numbers, so absurd hours wrap around before the check that the sum fits in
+    /// a signed number.
     fn resolve(self) -> ZoneOffset {
         let Some(sign) = self.sign else {
             return ZoneOffset::Local;

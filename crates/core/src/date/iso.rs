@@ -7,21 +7,21 @@ use super::token::{Sign, Token, Tokens, Word};
 pub(super) enum Outcome {
     /// The whole text was read.
     Complete,
-    /// The text is no date in either grammar.
+    /// The text is not a date in either grammar.
     Invalid,
-    /// The legacy grammar goes on from this token, keeping the fields read so far.
+    /// The legacy grammar continues from this token, keeping the fields read so far.
     Legacy(Token),
 }
 
-/// Reads `YYYY`, `YYYY-MM` or `YYYY-MM-DD`, with or without a time.
+/// Parses `YYYY`, `YYYY-MM` or `YYYY-MM-DD`, with or without a time.
 ///
-/// Up to the `T` every surprise is left to the legacy grammar. From there on it is an error.
+/// Before the `T`, anything unexpected is left to the legacy grammar. After it, it is an error.
 pub(super) fn read(tokens: &mut Tokens<'_>, fields: &mut Fields) -> Outcome {
     if let Err(unused) = read_date(tokens, fields) {
         return Outcome::Legacy(unused);
     }
     match tokens.take() {
-        // A date without a time is in UTC, though one with a time is local.
+        // A date without a time is in UTC, but one with a time is local.
         Token::End => fields.zone.set_hours_ahead(0),
         Token::Word(Word::TimeSeparator) => {
             if read_time_and_zone(tokens, fields).is_none() {
@@ -34,7 +34,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, fields: &mut Fields) -> Outcome {
     Outcome::Complete
 }
 
-/// Reads the date, or gives back the token that does not fit.
+/// Parses the date, or returns the token that does not fit.
 fn read_date(tokens: &mut Tokens<'_>, fields: &mut Fields) -> Result<(), Token> {
     let mut add = |number: i32| fields.day.push(number).ok_or(Token::Other);
     add(read_year(tokens)?)?;
@@ -51,8 +51,8 @@ fn read_date(tokens: &mut Tokens<'_>, fields: &mut Fields) -> Result<(), Token> 
 
 /// Four digits, or a sign and six digits that are not minus zero.
 ///
-/// After a sign that does not fit it is the sign that goes back, and the digits of a minus zero
-/// are lost, so V8 reads `-000000 Jan 1 2025` as if it began at `Jan`.
+/// If the text after a sign does not fit, the sign is the token returned. The digits of a minus zero are lost, so V8
+/// reads `-000000 Jan 1 2025` as if it began at `Jan`.
 fn read_year(tokens: &mut Tokens<'_>) -> Result<i32, Token> {
     let first = tokens.take();
     let Token::Sign(sign) = first else {
@@ -74,10 +74,10 @@ fn read_time_and_zone(tokens: &mut Tokens<'_>, fields: &mut Fields) -> Option<()
     (tokens.peek() == Token::End).then_some(())
 }
 
-/// Reads `HH:mm`, `HH:mm:ss` or `HH:mm:ss.s`.
+/// Parses `HH:mm`, `HH:mm:ss` or `HH:mm:ss.s`.
 ///
-/// That 24 comes with zeros only is checked when the clock is resolved, except for the digits of
-/// the fraction that do not reach the clock.
+/// Hour 24 requires zeros in all other units. That is checked when the clock is resolved, except for the digits of the
+/// fraction that do not reach the clock.
 fn read_time(tokens: &mut Tokens<'_>, clock: &mut Clock) -> Option<()> {
     let hour = read_two_digits(tokens, |hour| is_hour(hour) || hour == 24)?;
     clock.push(hour)?;
@@ -99,7 +99,7 @@ fn read_time(tokens: &mut Tokens<'_>, clock: &mut Clock) -> Option<()> {
     clock.push(fraction.as_milliseconds())
 }
 
-/// Reads `Z`, `+hh:mm` or `+hhmm`, or nothing.
+/// Parses `Z`, `+hh:mm` or `+hhmm`, or nothing.
 fn read_zone(tokens: &mut Tokens<'_>, zone: &mut Zone) -> Option<()> {
     if tokens.skip(Token::Word(Word::Zulu)) {
         zone.set_hours_ahead(0);

@@ -3,9 +3,9 @@
 use super::fields::Fields;
 use super::token::{Number, Sign, Token, Tokens, Word};
 
-/// Reads the rest of the text, beginning with `first`, into the fields.
+/// Parses the rest of the text, starting with `first`, into the fields.
 ///
-/// Gives `None` as soon as a token makes the text invalid.
+/// Returns `None` as soon as a token makes the text invalid.
 pub(super) fn read(first: Token, tokens: &mut Tokens<'_>, fields: &mut Fields) -> Option<()> {
     let number_seen = !fields.day.is_empty();
     let mut reader = Reader { tokens, fields, number_seen };
@@ -20,7 +20,7 @@ pub(super) fn read(first: Token, tokens: &mut Tokens<'_>, fields: &mut Fields) -
 struct Reader<'r, 'a> {
     tokens: &'r mut Tokens<'a>,
     fields: &'r mut Fields,
-    /// Unknown words and stray punctuation pass only before the first number.
+    /// Whether a number was seen. Unknown words and stray punctuation are accepted only before the first number.
     number_seen: bool,
 }
 
@@ -35,14 +35,14 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Decides by the next token and by what is still missing what a number is.
+    /// Decides what a number means, from the next token and the fields still missing.
     fn accept_number(&mut self, number: Number) -> Option<()> {
         self.number_seen = true;
         let value = number.value;
         if self.tokens.skip(Token::Colon) {
             return self.accept_before_colon(value);
         }
-        // The dot is skipped even when the number turns out to be no second.
+        // The dot is skipped even if the number turns out not to be a second.
         if self.tokens.skip(Token::Dot) && self.fields.clock.expects(value) {
             return self.accept_before_fraction(value);
         }
@@ -73,13 +73,13 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    /// A fraction ends the time, whatever unit it is a fraction of.
+    /// A fraction ends the time, whatever its unit.
     fn accept_before_fraction(&mut self, value: i32) -> Option<()> {
         self.fields.clock.push(value)?;
         let Token::Number(fraction) = self.tokens.take() else {
             return None;
         };
-        // After milliseconds there is no room left, and V8 drops the fraction without complaint.
+        // After milliseconds there is no room left, and V8 silently drops the fraction.
         let _ = self.fields.clock.push_last(fraction.as_milliseconds());
         Some(())
     }
@@ -107,13 +107,13 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    /// Such a word must come before every number and touch none.
+    /// An unknown word must come before every number and must not touch one.
     fn accept_unknown_word(&self) -> Option<()> {
         let touches_number = matches!(self.tokens.peek(), Token::Number(_));
         (!self.number_seen && !touches_number).then_some(())
     }
 
-    /// A sign is the sign of an offset after `UTC` or after a time.
+    /// A sign starts an offset after `UTC` or after a time.
     fn offset_may_follow(&self) -> bool {
         self.fields.zone.is_utc() || !self.fields.clock.is_empty()
     }

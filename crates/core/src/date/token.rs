@@ -1,11 +1,11 @@
-//! Cuts a date string into the tokens that both grammars read.
+//! Splits a date string into the tokens that both grammars read.
 
 use std::str::Chars;
 
-/// One piece of a date string.
+/// A token of a date string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// The end of the text, or a NUL character, which V8 takes for the end.
+    /// The end of the text, or a NUL character, which V8 treats as the end.
     End,
     Number(Number),
     Sign(Sign),
@@ -15,7 +15,7 @@ pub(super) enum Token {
     Word(Word),
     /// One white space character.
     Space,
-    /// A comment in parentheses, or a character without a meaning of its own.
+    /// A comment in parentheses, or a character without meaning.
     Other,
 }
 
@@ -32,17 +32,17 @@ impl Token {
 /// A run of decimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Number {
-    /// Made of the first nine digits after leading zeros; later digits are dropped.
+    /// The value of the first nine digits after leading zeros. Later digits are dropped.
     pub(super) value: i32,
-    /// How many digits were written, leading zeros included.
+    /// The number of digits written, including leading zeros.
     pub(super) digits: usize,
 }
 
 impl Number {
-    /// Reads the number as the digits after a decimal point of seconds.
+    /// The milliseconds that the number stands for as a decimal fraction of a second.
     ///
-    /// Past nine written digits the scale is that of nine, even when leading zeros were skipped.
-    /// V8 does the same, so `.0123456789` is 123 milliseconds.
+    /// With more than nine written digits the scale is that of nine, even if leading zeros were skipped. V8 does the
+    /// same, so `.0123456789` is 123 milliseconds.
     pub(super) fn as_milliseconds(self) -> i32 {
         match self.digits {
             0..=1 => self.value * 100,
@@ -52,7 +52,7 @@ impl Number {
     }
 }
 
-/// Nine digits always fit an `i32`.
+/// Nine digits always fit in an `i32`.
 const SIGNIFICANT_DIGITS: usize = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub(super) enum Sign {
 }
 
 impl Sign {
-    /// Gives the sign to a magnitude.
+    /// Applies the sign to a magnitude.
     pub(super) fn apply(self, magnitude: i32) -> i32 {
         match self {
             Self::Plus => magnitude,
@@ -71,7 +71,7 @@ impl Sign {
     }
 }
 
-/// What a run of letters means.
+/// The meaning of a run of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// A month, from 1 to 12.
@@ -80,7 +80,7 @@ pub(super) enum Word {
     HalfDay(i32),
     /// A named zone, as its hours ahead of UTC.
     Zone(i32),
-    /// The letter `Z`, a zone that may also touch the digits of a time.
+    /// The letter `Z`, a zone that may directly follow the digits of a time.
     Zulu,
     /// The letter `T`.
     TimeSeparator,
@@ -104,7 +104,7 @@ impl<'a> Tokens<'a> {
         self.ahead
     }
 
-    /// Takes the next token. After the end of the text this is `Token::End` for ever.
+    /// Takes the next token. At the end of the text this is always `Token::End`.
     pub(super) fn take(&mut self) -> Token {
         let token = self.ahead;
         if token != Token::End {
@@ -113,7 +113,7 @@ impl<'a> Tokens<'a> {
         token
     }
 
-    /// Takes the next token if it is `wanted`, and says whether it was.
+    /// Takes the next token if it is `wanted`, and returns whether it was.
     pub(super) fn skip(&mut self, wanted: Token) -> bool {
         let found = self.ahead == wanted;
         if found {
@@ -149,7 +149,7 @@ fn scan(rest: &mut Chars<'_>) -> Token {
     }
 }
 
-/// The next character, where a NUL counts as the end of the text.
+/// The next character. A NUL counts as the end of the text.
 fn peek_char(rest: &Chars<'_>) -> Option<char> {
     rest.clone().next().filter(|&c| c != '\0')
 }
@@ -187,7 +187,7 @@ fn scan_word(rest: &mut Chars<'_>) -> Word {
     month(prefix).or_else(|| if len <= 3 { short_word(prefix) } else { None }).unwrap_or(Word::Unknown)
 }
 
-/// Months go by their first three letters, whatever follows: `June`, `Junk`.
+/// Months are recognised by their first three letters, whatever follows: `June`, `Junk`.
 fn month(prefix: [char; 3]) -> Option<Word> {
     let number = match prefix {
         ['j', 'a', 'n'] => 1,
@@ -207,7 +207,7 @@ fn month(prefix: [char; 3]) -> Option<Word> {
     Some(Word::Month(number))
 }
 
-/// All other words must match as a whole; shorter ones are padded with NUL.
+/// All other words must match as a whole. Shorter ones are padded with NUL.
 fn short_word(padded: [char; 3]) -> Option<Word> {
     let word = match padded {
         ['a', 'm', '\0'] => Word::HalfDay(0),
@@ -225,7 +225,7 @@ fn short_word(padded: [char; 3]) -> Option<Word> {
     Some(word)
 }
 
-/// Skips a comment with the comments nested in it. An unclosed one runs to the end.
+/// Skips a comment, including nested comments. An unclosed one runs to the end.
 ///
 /// The next character is the opening parenthesis, so the depth never falls below zero.
 fn skip_comment(rest: &mut Chars<'_>) {
@@ -243,18 +243,18 @@ fn skip_comment(rest: &mut Chars<'_>) {
     }
 }
 
-/// Letters, and whatever sorts above `A` without being white space: V8 does not tell them apart.
+/// Letters, and any character from `A` up that is not white space: V8 does not distinguish them.
 fn is_word_char(c: char) -> bool {
     c >= 'A' && !is_wide_space(c)
 }
 
-/// White space as ECMAScript has it, but for U+2028 and U+2029; see [`is_wide_space`].
+/// White space as in ECMAScript, except U+2028 and U+2029; see [`is_wide_space`].
 fn is_white_space(c: char) -> bool {
     matches!(c, '\t'..='\r' | ' ') || is_wide_space(c)
 }
 
-/// The white space above ASCII. U+2028 and U+2029 are not in it: they are line terminators,
-/// which V8 takes for word characters here.
+/// The white space above ASCII. Excludes U+2028 and U+2029: they are line terminators, which V8 treats as word
+/// characters here.
 fn is_wide_space(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}')
 }

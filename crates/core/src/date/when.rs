@@ -1,8 +1,8 @@
-//! Times as people give them on a command line.
+//! Times as users write them on a command line.
 
 use super::{LocalZone, MS_PER_DAY, parse};
 
-/// A time, or the whole day if no more is said.
+/// A time, or a whole day if the text gives only a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
     /// Its first millisecond.
@@ -11,7 +11,7 @@ pub struct When {
     pub to: i64,
 }
 
-/// Reads a time: how long ago (`90s`, `30m`, `2h`, `3d`, `1w`, `6mo`, `1y`), `now`, `today`, `yesterday`, a date
+/// Parses a time: how long ago (`90s`, `30m`, `2h`, `3d`, `1w`, `6mo`, `1y`), `now`, `today`, `yesterday`, a date
 /// (`2026-11-01`, a whole day on the local clock), or a date with a time (`2026-11-01T12:00`, local, or with its zone).
 ///
 /// ```
@@ -36,12 +36,12 @@ pub fn when(text: &str, now_ms: i64, zone: &dyn LocalZone) -> Option<When> {
     if let Some(days) = date(text) {
         return Some(day(days, zone));
     }
-    // JavaScript makes a time of nearly anything; nobody means more than what begins as a date does.
+    // JavaScript accepts nearly anything as a time. Accept only texts that begin with a full date.
     let begins_as_date = text.len() > 10 && text.get(..10).and_then(date).is_some();
     parse(text, zone).filter(|_| begins_as_date).map(moment)
 }
 
-/// A number and a unit, in milliseconds. Months and years are those of a calendar on average.
+/// Parses a number and a unit, in milliseconds. A month is 30 days, and a year is 365 days.
 fn duration(text: &str) -> Option<i64> {
     let unit_at = text.find(|char: char| !char.is_ascii_digit())?;
     let (number, unit) = text.split_at_checked(unit_at)?;
@@ -59,25 +59,25 @@ fn duration(text: &str) -> Option<i64> {
     Some(number.saturating_mul(unit))
 }
 
-/// The days since 1970 of a date and nothing else.
+/// The days since 1970, if the text is a date and nothing else.
 fn date(text: &str) -> Option<i64> {
     let is_date = text.len() == 10
         && text
             .bytes()
             .enumerate()
             .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
-    // As a date JavaScript reads it in UTC, where days are whole.
+    // JavaScript reads a bare date in UTC, where days are whole.
     is_date.then(|| parse(text, &super::Utc)).flatten().map(|ms| ms.div_euclid(MS_PER_DAY))
 }
 
-/// The day that the local clock shows.
+/// The current day on the local clock.
 fn local_day(now_ms: i64, zone: &dyn LocalZone) -> i64 {
     to_local(now_ms, zone).div_euclid(MS_PER_DAY)
 }
 
-/// What the local clock shows at a time, as if it showed UTC.
+/// The time on the local clock at an instant, as if the clock showed UTC.
 pub fn to_local(ms: i64, zone: &dyn LocalZone) -> i64 {
-    // The zone is asked by its own clock, so the first answer may be that of the hours around a change.
+    // The zone takes local times, so the first answer may be wrong in the hours around a change.
     let guess = ms.saturating_add(zone.offset_ms_at_local(ms));
     ms.saturating_add(zone.offset_ms_at_local(guess))
 }
@@ -98,7 +98,7 @@ mod tests {
     use super::super::{Utc, to_iso};
     use super::*;
 
-    /// A clock that is two hours ahead from a day on.
+    /// A clock that is one hour ahead, and two hours ahead from day 100 on.
     struct Ahead;
 
     impl LocalZone for Ahead {

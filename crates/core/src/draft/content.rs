@@ -1,9 +1,9 @@
-//! What a new message says.
+//! The content of a new message.
 
 use super::write::{Write, object};
 use crate::json::Json;
 
-/// What a message says: a text, or blocks.
+/// The content of a message: text, or blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// A plain string.
@@ -13,7 +13,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// The blocks; a text becomes a block of text.
+    /// Returns the blocks. Text becomes one text block.
     pub fn into_blocks(self) -> Vec<Block> {
         match self {
             Self::Text(text) => vec![Block::text(text)],
@@ -55,13 +55,13 @@ impl From<Vec<Block>> for Content {
 /// One block of a message's content.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// A text.
+    /// Text.
     Text(TextBlock),
     /// A picture.
     Image(ImageBlock),
-    /// A thought of the model.
+    /// A thinking block.
     Thinking(ThinkingBlock),
-    /// A model's wish to have a tool run.
+    /// A request from the model to run a tool.
     ToolCall(ToolCall),
 }
 
@@ -71,17 +71,17 @@ impl Block {
         Self::Text(TextBlock { text: text.into(), text_signature: None })
     }
 
-    /// A picture: its bytes in base 64 and what they are, such as `image/png`.
+    /// A picture: its bytes in base64 and its MIME type, such as `image/png`.
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Image(ImageBlock { data: data.into(), mime_type: mime_type.into() })
     }
 
-    /// A thought.
+    /// A thinking block.
     pub fn thinking(thinking: impl Into<String>) -> Self {
         Self::Thinking(ThinkingBlock { thinking: thinking.into(), thinking_signature: None, redacted: None })
     }
 
-    /// A call of a tool. The arguments should be an object.
+    /// A tool call. The arguments should be an object.
     pub fn tool_call(id: impl Into<String>, name: impl Into<String>, arguments: Json) -> Self {
         Self::ToolCall(ToolCall {
             id: id.into(),
@@ -106,37 +106,37 @@ pub struct TextBlock {
 /// A picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageBlock {
-    /// The bytes of the picture in base 64.
+    /// The bytes of the picture in base64.
     pub data: String,
-    /// What the bytes are, such as `image/png`.
+    /// The MIME type, such as `image/png`.
     pub mime_type: String,
 }
 
-/// A thought of the model.
+/// A thinking block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThinkingBlock {
-    /// The thought.
+    /// The text of the model's thinking.
     pub thinking: String,
-    /// The provider's signature of the thought.
+    /// The provider's signature of the thinking.
     pub thinking_signature: Option<String>,
-    /// Whether the provider withheld the thought.
+    /// Whether the provider withheld the thinking.
     pub redacted: Option<bool>,
 }
 
-/// A model's wish to have a tool run.
+/// A request from the model to run a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
-    /// The name of this call, by which its result refers to it.
+    /// The id of this call, to which its result refers.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// What to run it with: an object.
+    /// The arguments: an object.
     pub arguments: Json,
-    /// The provider's signature of the thought behind the call.
+    /// The provider's signature of the thinking that led to the call.
     pub thought_signature: Option<String>,
     /// The group of tools the tool belongs to.
     pub namespace: Option<String>,
-    /// Why the arguments could not be read.
+    /// Why the arguments could not be parsed.
     pub arguments_error: Option<String>,
 }
 

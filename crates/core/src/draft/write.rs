@@ -1,7 +1,7 @@
-//! Values that can stand in an object that is being written.
+//! Values that can be members of an object being written.
 //!
-//! This is not left to serde: its JSON writer has no way to take text such as
-//! `"\ud800"` for a value, and prints numbers unlike JavaScript.
+//! serde is not an option here: its JSON writer cannot take text such as `"\ud800"` as a value, and it prints numbers
+//! differently from JavaScript.
 
 use crate::json::{self, Json, ObjectWriter, number_text};
 
@@ -10,7 +10,7 @@ pub(super) trait Write {
     fn json(&self) -> Option<Json>;
 }
 
-/// An object of these members, in this order.
+/// Builds an object with these members, in this order.
 pub(super) fn object(members: &[(&str, &dyn Write)]) -> Json {
     let mut object = ObjectWriter::new();
     for (key, value) in members {
@@ -19,12 +19,12 @@ pub(super) fn object(members: &[(&str, &dyn Write)]) -> Json {
     object.finish()
 }
 
-/// A list that is left out if there is nothing in it.
+/// Returns `None` for an empty list, so that the member is left out.
 pub(super) fn unless_empty<T>(items: &[T]) -> Option<&[T]> {
     (!items.is_empty()).then_some(items)
 }
 
-/// A value from elsewhere, printed anew: JavaScript would, and a line break in its text would end the entry's line.
+/// A foreign value is re-serialised: JavaScript would, and a line break in its text would end the entry's line.
 impl Write for Json {
     fn json(&self) -> Option<Json> {
         Some(json::print(self.raw()))

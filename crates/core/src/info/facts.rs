@@ -1,35 +1,35 @@
-//! What can be counted in a session without keeping any of it.
+//! Counts over a session that need none of its content in memory.
 
 use crate::head::Role;
 use crate::json::{JsText, Raw};
 
-/// The most models that are told apart; further ones are not noted.
+/// The maximum number of distinct models. Further ones are not recorded.
 pub const MOST_MODELS: usize = 32;
 
-/// Counts and sums over all entries of a session, on whatever branch.
+/// Counts and sums over all entries of a session, on all branches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// Entries: the lines that count, besides the header.
+    /// Entries: the lines that count, except the header.
     pub entries: u64,
     /// Messages by role.
     pub messages: RoleCounts,
     /// Compactions.
     pub compactions: u64,
-    /// The models that answered, in the order in which they first did, at most [`MOST_MODELS`].
+    /// The models that answered, in order of their first answer, at most [`MOST_MODELS`].
     pub models: Vec<ModelName>,
     /// Tokens of answers, tools, summaries and usage entries.
     pub tokens: Tokens,
-    /// What those tokens cost, in dollars, as far as the session says.
+    /// The cost of those tokens in dollars, as far as the session states it.
     pub cost: f64,
-    /// The time of the newest entry in milliseconds, of those written the way pi writes times.
+    /// The newest time of an entry in Unix milliseconds, among times in the format pi writes.
     pub newest_entry: Option<i64>,
-    /// Lines that pi does not see because they are damaged, or too long to be looked into.
+    /// Lines that pi does not see because they are damaged, or too long to be parsed.
     pub unreadable_lines: u64,
-    /// Whether some entry hangs on another one than the one before it: there are branches, or gaps.
+    /// Whether some entry is not a child of the entry before it: there are branches or gaps.
     pub has_branches: bool,
 }
 
-/// A model, by the names its provider and itself go by.
+/// A model, by provider and model name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelName {
     /// The provider; empty if the session does not say.
@@ -41,7 +41,7 @@ pub struct ModelName {
 /// Tokens by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tokens {
-    /// Sent, apart from those of the cache.
+    /// Sent, excluding cache reads and writes.
     pub input: f64,
     /// Received.
     pub output: f64,
@@ -52,7 +52,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Adds others to them.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.input += other.input;
         self.output += other.output;
@@ -60,17 +60,17 @@ impl Tokens {
         self.cache_write += other.cache_write;
     }
 
-    /// All of them.
+    /// The sum of all kinds.
     pub fn total(&self) -> f64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
 }
 
-/// How many messages there are of each role.
+/// The number of messages per role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoleCounts([u64; ROLES.len()]);
 
-/// The roles in the order in which they are counted.
+/// The roles in counting order.
 const ROLES: [Role; 11] = [
     Role::None,
     Role::System,
@@ -86,35 +86,35 @@ const ROLES: [Role; 11] = [
 ];
 
 impl RoleCounts {
-    /// How many roles are told apart.
+    /// Number of distinct roles.
     pub const N_ROLES: usize = ROLES.len();
 
-    /// Messages of one role.
+    /// The number of messages of one role.
     pub fn of(&self, role: Role) -> u64 {
         ROLES.iter().position(|known| *known == role).map_or(0, |place| self.0[place])
     }
 
-    /// Messages of every role.
+    /// The number of messages of all roles.
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The roles that occur, and how often.
+    /// The roles that occur, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (Role, u64)> {
         ROLES.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
     }
 
-    /// The bare numbers, to be kept; [`from_numbers`](Self::from_numbers) takes them back.
+    /// The plain numbers, for storage. [`from_numbers`](Self::from_numbers) restores them.
     pub fn to_numbers(self) -> [u64; Self::N_ROLES] {
         self.0
     }
 
-    /// Takes back what [`to_numbers`](Self::to_numbers) gave.
+    /// Restores the counts from [`to_numbers`](Self::to_numbers).
     pub fn from_numbers(numbers: [u64; Self::N_ROLES]) -> Self {
         Self(numbers)
     }
 
-    /// Counts the messages of others as well.
+    /// Adds other counts.
     pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.0.iter_mut().zip(other.0) {
             *count = count.saturating_add(more);
@@ -130,14 +130,14 @@ impl RoleCounts {
 }
 
 impl Facts {
-    /// Adds what a `usage` says. What is no number, or none that can be counted, counts as nothing.
+    /// Adds a `usage`. Values that are not finite numbers count as zero.
     pub(super) fn add_usage(&mut self, usage: Raw<'_>) {
         let (tokens, cost) = usage_of(usage);
         self.tokens.add(&tokens);
         self.cost += cost;
     }
 
-    /// Notes that a model answered. Asked for every answer, most of which are the same model's.
+    /// Records that a model answered. Called for every answer; most come from the same model.
     pub(super) fn add_model(&mut self, provider: Option<Raw<'_>>, model: Option<Raw<'_>>) {
         let Some(model) = model.and_then(Raw::as_text).filter(|model| !model.is_empty()) else { return };
         let provider = provider.and_then(Raw::as_text).unwrap_or_else(|| JsText::from(""));
@@ -148,12 +148,12 @@ impl Facts {
     }
 }
 
-/// The tokens and the cost that a `usage` tells. What is no number, or none that can be counted, counts as nothing.
+/// The tokens and the cost of a `usage`. Values that are not finite numbers count as zero.
 pub fn usage_of(usage: Raw<'_>) -> (Tokens, f64) {
     usual_usage(usage.as_bytes()).unwrap_or_else(|| any_usage(usage))
 }
 
-/// What a usage says, whatever it looks like.
+/// Reads a usage in any spelling.
 fn any_usage(usage: Raw<'_>) -> (Tokens, f64) {
     let number = |key| usage.get(key).map_or(0.0, countable);
     let tokens = Tokens {
@@ -169,10 +169,10 @@ fn countable(value: Raw<'_>) -> f64 {
     value.as_number().filter(|number| number.is_finite()).unwrap_or_default()
 }
 
-/// What a usage says that is spelled the way pi spells it, as nearly all of them are; none if it is not.
+/// Reads a usage spelled the way pi spells it, as nearly all are. `None` if it is not.
 ///
-/// Every answer has a usage, and looking its numbers up one by one would cost
-/// more than reading the answer. The simple twin is [`any_usage`].
+/// Every answer has a usage, and looking up its numbers one by one would cost more than reading the answer.
+/// [`any_usage`] is the simple reference implementation.
 fn usual_usage(usage: &[u8]) -> Option<(Tokens, f64)> {
     let mut rest = usage;
     let mut next = |before: &str| {
@@ -190,14 +190,14 @@ fn usual_usage(usage: &[u8]) -> Option<(Tokens, f64)> {
     for before in
         [r#","totalTokens":"#, r#","cost":{"input":"#, r#","output":"#, r#","cacheRead":"#, r#","cacheWrite":"#]
     {
-        // Whatever it is, it is a single value and not one of those that count, if the rest is as expected.
+        // If the rest is as expected, this is a single value that is not needed.
         next(before).filter(|value| !value.contains(&b'{'))?;
     }
     let total = next(r#","total":"#)?;
     (rest == b"}}").then_some((tokens, Raw::parse(total).map_or(0.0, countable)))
 }
 
-/// A number made of a few digits and nothing else.
+/// Parses a number of one to nine digits.
 fn digits(text: &[u8]) -> Option<f64> {
     if !(1..=9).contains(&text.len()) || !text.iter().all(u8::is_ascii_digit) {
         return None;
@@ -238,7 +238,7 @@ mod tests {
                 ",\"cost\":{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"total\""];
             let members: Vec<String> = keys.iter().enumerate().map(|(place, key)| format!("{key}:{}", value(place))).collect();
             let text = format!("{}{extra}}}}}", members.concat());
-            // The digits may begin with a zero, which is no JSON.
+            // The digits may begin with a zero, which is not valid JSON.
             prop_assume!(Raw::parse(text.as_bytes()).is_ok());
             if let Some(usual) = usual_usage(text.as_bytes()) {
                 prop_assert_eq!(usual, any_usage(Raw::parse(text.as_bytes()).unwrap()));

@@ -1,4 +1,4 @@
-//! What a list needs of one line, found in the pass that checks it.
+//! Finds what a list needs from one line, in the pass that checks it.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use crate::head::{self, Kind, Parsed, Role};
 use crate::json::{self, JsText, Members, Raw, Shape};
 use crate::line::is_blank;
 
-/// What one line turned out to be.
+/// The result of parsing one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "nearly every line is an object, and none of them is kept")]
 pub(super) enum Read<'a> {
@@ -14,13 +14,13 @@ pub(super) enum Read<'a> {
     Nothing,
     /// Not JSON.
     Malformed,
-    /// A value that is no object.
+    /// A value that is not an object.
     NotObject,
     /// An object.
     Object(Object<'a>),
 }
 
-/// The members of an object that a list asks for, as they are spelled; of duplicates the last.
+/// The members of an object that a list needs, as spelled. The last of duplicates counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Object<'a> {
     pub(super) kind: Option<Raw<'a>>,
@@ -36,7 +36,7 @@ pub(super) struct Object<'a> {
     pub(super) message: Message<'a>,
 }
 
-/// The members of an entry's message; all missing if it is no object.
+/// The members of an entry's message; all missing if it is not an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Message<'a> {
     pub(super) role: Option<Raw<'a>>,
@@ -48,7 +48,7 @@ pub(super) struct Message<'a> {
 }
 
 impl Object<'_> {
-    /// What the line is; all that a list does not care about is unknown to it.
+    /// The type of the line. Types that a list does not need are [`Kind::Unknown`].
     pub(super) fn kind(&self) -> Kind {
         const CARED_FOR: [Kind; 7] = [
             Kind::Message,
@@ -70,7 +70,7 @@ impl Object<'_> {
     }
 }
 
-/// Reads a line, and checks all of it in the same pass.
+/// Parses a line, and checks all of it in the same pass.
 pub(super) fn read(line: &[u8]) -> Read<'_> {
     let mut found = Found { line, object: Object::default(), inner: Message::default() };
     let range = match json::scan(line, &mut found) {
@@ -86,7 +86,7 @@ pub(super) fn read(line: &[u8]) -> Read<'_> {
     }
 }
 
-/// The simple twin of [`read`]: checks first, then looks each value up.
+/// The simple reference implementation of [`read`]: checks first, then looks up each value.
 pub(super) fn read_simple(line: &[u8]) -> Read<'_> {
     match head::read_simple(line) {
         Parsed::Blank | Parsed::Falsy => Read::Nothing,
@@ -171,7 +171,7 @@ impl Members for Found<'_> {
     fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
         let token = &self.line[key];
         let inner = &token[1..token.len() - 1];
-        // A key may be spelled with escapes; hardly any is.
+        // A key may be spelled with escapes, but hardly any is.
         if inner.contains(&b'\\') {
             let text = JsText::decode(token);
             self.take(depth, text.as_wtf8(), value);
@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// Objects full of the keys that matter, in odd places and spellings.
+    /// Objects full of the relevant keys, in odd places and spellings.
     fn lines() -> impl Strategy<Value = String> {
         let words = [
             "\"type\"",

@@ -1,4 +1,4 @@
-//! What JavaScript makes of a value where it wants a string or a number.
+//! JavaScript's conversion of values to strings and numbers.
 
 use super::number_text;
 use super::raw::{Raw, Shape};
@@ -6,7 +6,7 @@ use super::text::JsText;
 use crate::line::js_trim;
 
 impl<'a> Raw<'a> {
-    /// The text `String(value)` gives.
+    /// Returns the text of `String(value)`.
     ///
     /// ```
     /// use sessile_core::json::Raw;
@@ -23,7 +23,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The number `Number(value)` gives; NaN for what is none.
+    /// Returns the number of `Number(value)`; NaN if the value is not a number.
     pub fn to_js_number(self) -> f64 {
         match self.shape() {
             Shape::Null => 0.0,
@@ -35,7 +35,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// The items of an array, those of arrays inside it too, joined by commas; null is nothing.
+/// The items of an array and of nested arrays, joined by commas. `null` is empty.
 fn joined(array: Raw<'_>) -> Vec<u8> {
     let mut text = Vec::new();
     let mut open = vec![(array.items(), false)];
@@ -63,7 +63,7 @@ fn js_number_text(number: f64) -> String {
     number_text(number)
 }
 
-/// Reads a number as JavaScript does outside of JSON: trimmed, empty is zero, other bases by prefix.
+/// Parses a number as JavaScript does outside of JSON: trimmed, with empty text as zero and other bases by prefix.
 fn number_of(text: &str) -> f64 {
     let text = js_trim(text);
     let other_base = [("0x", 16), ("0X", 16), ("0b", 2), ("0B", 2), ("0o", 8), ("0O", 8)];

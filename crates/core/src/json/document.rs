@@ -1,4 +1,4 @@
-//! Printing a whole value as JavaScript would print it.
+//! Prints a whole value as JavaScript would.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,11 @@ use super::scan::skip_space;
 use super::text::JsText;
 use super::write::write_text;
 
-/// The text `JSON.stringify(JSON.parse(text))` gives.
+/// Returns the text of `JSON.stringify(JSON.parse(text))`.
 ///
-/// White space goes, numbers take their shortest form, escapes become plain
-/// where they can, of duplicate keys the last value stays in the first place,
-/// and keys that look like array indices move to the front in ascending order.
+/// White space is removed, numbers take their shortest form, and escapes become plain characters where possible. Of
+/// duplicate keys, the last value takes the first position. Keys that look like array indices move to the front in
+/// ascending order.
 ///
 /// ```
 /// use sessile_core::json::{Raw, print};
@@ -25,12 +25,12 @@ pub fn print(value: Raw<'_>) -> Json {
     if is_printed(value.as_bytes()) { value.to_json() } else { print_anew(value) }
 }
 
-/// The same as [`print()`] for a value that is not needed otherwise: most often it is its own result.
+/// Like [`print()`], for a value that the caller no longer needs: usually it is returned as is.
 pub fn print_owned(value: Json) -> Json {
     if value.is_printed() { value } else { print_anew(value.raw()) }
 }
 
-/// Takes a value apart and prints it: what [`print()`] does if it cannot tell that this changes nothing.
+/// Parses a value and prints it. [`print()`] does this unless it can tell that printing changes nothing.
 pub(super) fn print_anew(value: Raw<'_>) -> Json {
     let nodes = read_nodes(value.as_bytes());
     let mut out = Vec::with_capacity(value.as_bytes().len());
@@ -48,7 +48,7 @@ pub(super) fn print_anew(value: Raw<'_>) -> Json {
     Json::trusted(out)
 }
 
-/// One value of the document; containers link to their children.
+/// One value of the document. Containers link to their children.
 struct Node<'a> {
     shape: Shape,
     key: Option<JsText<'a>>,
@@ -63,7 +63,7 @@ enum Step<'a> {
     Value(usize),
 }
 
-/// Reads all values of a valid text in one pass, the outermost first.
+/// Parses all values of a valid text in one pass, the outermost first.
 fn read_nodes(bytes: &[u8]) -> Vec<Node<'_>> {
     let mut nodes: Vec<Node<'_>> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -143,14 +143,14 @@ fn print_node<'a>(nodes: &[Node<'a>], index: usize, out: &mut Vec<u8>, todo: &mu
     }
 }
 
-/// The members of an object in the order in which JavaScript enumerates them.
+/// The members of an object in JavaScript's enumeration order.
 fn property_order<'a>(nodes: &[Node<'a>], object: &Node<'a>) -> Vec<(JsText<'a>, usize)> {
     let children = object.children.iter();
     in_property_order(children.filter_map(|child| nodes[*child].key.clone().map(|key| (key, *child))))
 }
 
-/// Members as an object of JavaScript has them: each key once, at its first place with its last value, and keys that
-/// look like array indices in ascending order before all others.
+/// Members as in a JavaScript object: each key once, at its first position with its last value. Keys that look like
+/// array indices come first, in ascending order.
 pub(super) fn in_property_order<'a, T>(members: impl Iterator<Item = (JsText<'a>, T)>) -> Vec<(JsText<'a>, T)> {
     let mut order: Vec<(JsText<'a>, T)> = Vec::with_capacity(members.size_hint().0);
     let mut places: HashMap<JsText<'a>, usize> = HashMap::new();
@@ -162,12 +162,12 @@ pub(super) fn in_property_order<'a, T>(members: impl Iterator<Item = (JsText<'a>
             order.push((key, value));
         }
     }
-    // A stable sort leaves all keys that are not indices in their order, after the indices.
+    // A stable sort keeps all other keys in order, after the indices.
     order.sort_by_key(|(key, _)| array_index(key).map_or(u64::MAX, u64::from));
     order
 }
 
-/// The number a key stands for if JavaScript takes it for an array index.
+/// The number of a key that JavaScript treats as an array index.
 pub(crate) fn array_index(key: &JsText<'_>) -> Option<u32> {
     let text = std::str::from_utf8(key.as_wtf8()).ok()?;
     let index: u32 = text.parse().ok()?;
@@ -187,7 +187,7 @@ mod tests {
         printed
     }
 
-    /// Text full of what printing changes.
+    /// Text full of spellings that printing changes.
     fn odd_values() -> impl Strategy<Value = String> {
         let scalars = prop::sample::select(vec![
             "0",

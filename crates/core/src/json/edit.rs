@@ -1,4 +1,4 @@
-//! Changing single members of an object while every other byte stays.
+//! Changes single members of an object and keeps every other byte.
 
 use super::raw::{Json, Raw};
 use super::write_string;
@@ -6,18 +6,17 @@ use super::write_string;
 /// One change to the members of an object.
 #[derive(Clone, Copy, Debug)]
 pub enum Edit<'a> {
-    /// Gives the key this value: in place if the key is there, else as a new last member.
+    /// Sets the value of a key: in place if the key exists, else as a new last member.
     Set(&'a str, Raw<'a>),
-    /// Removes every member of that key.
+    /// Removes every member with that key.
     Remove(&'a str),
 }
 
 impl Raw<'_> {
-    /// The object with some members changed and all other bytes kept.
+    /// Returns the object with some members changed and all other bytes kept.
     ///
-    /// This is what JavaScript's assignment and `delete` would do to the
-    /// members, but untouched values keep their spelling. Anything but an
-    /// object comes back unchanged.
+    /// It has the effect of JavaScript's assignment and `delete`, but untouched values keep their spelling. A value
+    /// that is not an object is returned unchanged.
     pub fn edited(self, edits: &[Edit<'_>]) -> Json {
         let mut object = self.to_json();
         if self.shape() != super::Shape::Object {
@@ -49,10 +48,10 @@ impl<'e> Edit<'e> {
     }
 }
 
-/// Sets members, in one pass over the object. Keys are not repeated.
+/// Sets members in one pass over the object. `sets` must not repeat a key.
 fn set(object: Raw<'_>, sets: &[(&str, Raw<'_>)]) -> Json {
     let bytes = object.as_bytes();
-    // The last of duplicates is the one that counts, so that is the one to replace.
+    // The last of duplicates counts, so replace that one.
     let mut olds: Vec<Option<Raw<'_>>> = vec![None; sets.len()];
     let mut is_empty = true;
     for member in object.members() {
@@ -93,7 +92,7 @@ fn set(object: Raw<'_>, sets: &[(&str, Raw<'_>)]) -> Json {
 fn remove(object: Raw<'_>, key: &str) -> Json {
     let bytes = object.as_bytes();
     let mut text = b"{".to_vec();
-    // White space between kept members goes with the commas; their own bytes stay.
+    // White space between the kept members goes with the commas. Their own bytes stay.
     for member in object.members().filter(|member| !member.is(key)) {
         if text.len() > 1 {
             text.push(b',');
@@ -106,7 +105,7 @@ fn remove(object: Raw<'_>, key: &str) -> Json {
     Json::trusted(text)
 }
 
-/// Where a part borrowed from `whole` begins in it.
+/// The offset in `whole` of a part borrowed from it.
 pub(crate) fn offset_in(whole: Raw<'_>, part: Raw<'_>) -> usize {
     part.as_bytes().as_ptr().addr() - whole.as_bytes().as_ptr().addr()
 }

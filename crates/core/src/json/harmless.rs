@@ -1,12 +1,12 @@
-//! JSON text that does nothing to a terminal.
+//! JSON text without characters that control a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::acting::acts;
 
-/// The same value without any character that acts on a terminal: such a character is escaped, which JSON allows in
-/// every string. Of white space between values, only spaces, tabs and line feeds stay.
+/// Returns the same value without characters that control a terminal. They are escaped, which JSON allows in every
+/// string. Between values, only spaces, tabs and line feeds remain as white space.
 ///
 /// ```
 /// use sessile_core::json::harmless;
@@ -20,7 +20,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     for char in text.chars() {
         match char {
             '\n' | '\t' => out.push(char),
-            // Valid text has this between values only.
+            // Valid text has this only between values.
             '\r' => out.push(' '),
             char if acts(char) => {
                 for unit in char.encode_utf16(&mut [0; 2]) {
@@ -34,7 +34,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character that acts may begin with this byte in UTF-8.
+/// Whether a character that controls a terminal may begin with this byte in UTF-8.
 fn may_begin(byte: u8) -> bool {
     matches!(byte, b'\r' | 0x7f | 0xc2 | 0xd8 | 0xe2 | 0xef | 0xf3)
 }

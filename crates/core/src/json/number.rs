@@ -1,6 +1,6 @@
 //! Numbers as JavaScript prints them.
 
-/// The text `String(number)` gives; `null` for NaN and the infinities, as `JSON.stringify` has it.
+/// Returns the text of `String(number)`; `null` for NaN and the infinities, as in `JSON.stringify`.
 ///
 /// ```
 /// use sessile_core::json::number_text;
@@ -20,8 +20,8 @@ pub fn number_text(number: f64) -> String {
     format!("{sign}{}", place(&digits, point))
 }
 
-/// The shortest digits that read back as `number`, and how many of them stand
-/// before the decimal point: 12.5 is `("125", 2)`.
+/// The shortest digits that parse back to `number`, and how many of them come before the decimal point: 12.5 is
+/// `("125", 2)`.
 fn shortest_digits(number: f64) -> (String, i32) {
     let text = format!("{number:e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -29,7 +29,7 @@ fn shortest_digits(number: f64) -> (String, i32) {
     (mantissa.replace('.', ""), exponent + 1)
 }
 
-/// Lays digits out by the rules of ECMAScript's `Number::toString`.
+/// Formats digits by the rules of ECMAScript's `Number::toString`.
 fn place(digits: &str, point: i32) -> String {
     let n_digits = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or_default());

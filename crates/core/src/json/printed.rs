@@ -1,17 +1,16 @@
-//! Recognising text that printing would not change.
+//! Recognises text that printing would not change.
 //!
-//! Most values that are to be printed were printed before: by our own drafts,
-//! by pi, by any program that uses `JSON.stringify`. One cheap pass finds that
-//! out and saves taking the value apart.
+//! Most values to print were printed before: by Sessile's drafts, by pi, or by any program that uses `JSON.stringify`.
+//! One cheap pass detects this and saves parsing the value.
 
-/// Objects with more members than this are taken apart: comparing each key with all others would cost more.
+/// Objects with more members than this are parsed, because comparing each key with all others would cost more.
 const MAX_KEYS: usize = 32;
-/// A number with so many digits is its own shortest form if it has no needless zero.
+/// A number with at most this many digits is its own shortest form if it has no redundant zeros.
 const MAX_DIGITS: usize = 15;
 
-/// Whether valid JSON text surely is what printing it would give. False if in doubt.
+/// Whether valid JSON text is certainly what printing it would return. False if in doubt.
 pub(super) fn is_printed(bytes: &[u8]) -> bool {
-    // Lone surrogates and damaged text are spelled differently when printed.
+    // Printing spells lone surrogates and invalid UTF-8 differently.
     let mut form = Form { keys: Vec::with_capacity(MAX_KEYS), open: Vec::with_capacity(8) };
     std::str::from_utf8(bytes).is_ok() && form.holds(bytes)
 }
@@ -19,7 +18,7 @@ pub(super) fn is_printed(bytes: &[u8]) -> bool {
 /// The keys of the open objects.
 struct Form<'a> {
     keys: Vec<&'a [u8]>,
-    /// For each open container: where its keys begin, and whether it is an object.
+    /// For each open container: the index of its first key, and whether it is an object.
     open: Vec<(usize, bool)>,
 }
 
@@ -71,11 +70,11 @@ impl<'a> Form<'a> {
         true
     }
 
-    /// Whether a key is the first of its name and stays in its place.
+    /// Whether a key is the first with its name and keeps its position.
     fn is_new(&mut self, key: &'a [u8]) -> bool {
         let from = self.open.last().map_or(0, |(n_keys, _)| *n_keys);
         let others = &self.keys[from..];
-        // What looks like an array index moves to the front.
+        // A key that looks like an array index moves to the front.
         let is_index = key.first().is_some_and(u8::is_ascii_digit);
         if is_index || others.len() >= MAX_KEYS || others.contains(&key) {
             return false;
@@ -85,11 +84,11 @@ impl<'a> Form<'a> {
     }
 }
 
-/// Where a string of valid text ends, if every escape in it is the one that printing chooses.
+/// The end of a string in valid text, if every escape in it is the one that printing chooses.
 fn plain_string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
-        // Valid text has no control characters in strings, so nothing else has to be looked for.
+        // Valid text has no control characters in strings, so only these two bytes matter.
         at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
         if bytes[at] == b'"' {
             return Some(at + 1);
@@ -107,7 +106,7 @@ fn number_length(bytes: &[u8]) -> usize {
     bytes.iter().take_while(is_part).count()
 }
 
-/// Whether a number surely is written as JavaScript writes it.
+/// Whether a number is certainly written as JavaScript writes it.
 fn is_shortest(number: &[u8]) -> bool {
     let digits = number.strip_prefix(b"-").unwrap_or(number);
     let is_negative_zero = digits.len() < number.len() && digits.iter().all(|byte| matches!(byte, b'0' | b'.'));
@@ -116,7 +115,7 @@ fn is_shortest(number: &[u8]) -> bool {
     }
     match digits.iter().position(|byte| *byte == b'.') {
         None => true,
-        // Small fractions are written with an exponent, and none ends in a zero.
+        // Small fractions are written with an exponent, and no fraction ends in a zero.
         Some(point) => !digits.ends_with(b"0") && !digits[point + 1..].starts_with(b"00000"),
     }
 }

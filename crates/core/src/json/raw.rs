@@ -1,4 +1,4 @@
-//! Pieces of valid JSON text, borrowed and owned, with access on demand.
+//! Pieces of valid JSON text, borrowed and owned, decoded on demand.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,14 +17,14 @@ pub struct NotJson {
     pub at: usize,
 }
 
-/// What a JSON value is.
+/// The type of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `null`
     Null,
     /// `true` or `false`
     Bool,
-    /// A number, in whatever spelling.
+    /// A number in any spelling.
     Number,
     /// A string.
     String,
@@ -34,11 +34,10 @@ pub enum Shape {
     Object,
 }
 
-/// A valid JSON value as the bytes it has in a file.
+/// A valid JSON value, as the bytes in a file.
 ///
-/// Nothing is decoded until asked for, and nothing asked for changes the
-/// bytes. Where the text is ambiguous, JavaScript decides: of duplicate keys
-/// the last one counts.
+/// Nothing is decoded until requested, and access never changes the bytes. Where the text is ambiguous, JavaScript
+/// decides: the last of duplicate keys counts.
 ///
 /// ```
 /// use sessile_core::json::Raw;
@@ -50,26 +49,26 @@ pub enum Shape {
 pub struct Raw<'a>(&'a [u8]);
 
 impl<'a> Raw<'a> {
-    /// Checks that `bytes` hold one JSON value; surrounding white space is left out.
+    /// Checks that `bytes` hold one JSON value. Surrounding white space is dropped.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, NotJson> {
         let range = scan(bytes, &mut NoMembers).map_err(|at| NotJson { at })?;
         Ok(Self(&bytes[range]))
     }
 
-    /// The simple twin of [`parse`](Self::parse), which never uses wide instructions. For tests.
+    /// The simple reference implementation of [`parse`](Self::parse), which never uses SIMD instructions. For tests.
     #[doc(hidden)]
     pub fn parse_simple(bytes: &'a [u8]) -> Result<Self, NotJson> {
         let range = scan_simple(bytes).map_err(|at| NotJson { at })?;
         Ok(Self(&bytes[range]))
     }
 
-    /// Takes bytes that are known to be one valid JSON value without white space around it.
+    /// Wraps bytes that are known to be one valid JSON value without surrounding white space.
     pub(crate) fn trusted(bytes: &'a [u8]) -> Self {
         debug_assert_eq!(scan(bytes, &mut NoMembers), Ok(0..bytes.len()));
         Self(bytes)
     }
 
-    /// A value written in our own source.
+    /// Wraps a value written in this crate's source.
     pub(crate) const fn literal(bytes: &'static [u8]) -> Raw<'static> {
         Raw(bytes)
     }
@@ -89,7 +88,7 @@ impl<'a> Raw<'a> {
         Json::spelled(self.0.to_vec(), false)
     }
 
-    /// What kind of value this is.
+    /// The type of this value.
     pub fn shape(self) -> Shape {
         match self.0[0] {
             b'n' => Shape::Null,
@@ -106,7 +105,7 @@ impl<'a> Raw<'a> {
         self.shape() == Shape::Null
     }
 
-    /// The truth value, if this is one.
+    /// The boolean, if this is one.
     pub fn as_bool(self) -> Option<bool> {
         (self.shape() == Shape::Bool).then_some(self.0 == b"true")
     }
@@ -129,7 +128,7 @@ impl<'a> Raw<'a> {
         self.as_text().map(|text| text.to_str().into_owned())
     }
 
-    /// Whether JavaScript takes the value for true: all but `null`, `false`, zero and `""`.
+    /// Whether JavaScript treats the value as true: all but `null`, `false`, zero and `""`.
     pub fn is_truthy(self) -> bool {
         match self.shape() {
             Shape::Null => false,
@@ -140,14 +139,14 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The members of an object in file order, duplicates included; none for other values.
+    /// The members of an object in file order, including duplicates. Empty for other values.
     pub fn members(self) -> impl Iterator<Item = Member<'a>> {
         let inside = if self.shape() == Shape::Object { 1 } else { self.0.len() };
         MemberIter { bytes: self.0, at: inside }
     }
 
-    /// The members of an object as JavaScript enumerates them: each key once, at its first place with its last value,
-    /// and keys that look like array indices before all others. None for other values.
+    /// The members of an object in JavaScript's enumeration order: each key once, at its first position with its last
+    /// value. Keys that look like array indices come before all others. Empty for other values.
     ///
     /// ```
     /// use sessile_core::json::Raw;
@@ -159,12 +158,12 @@ impl<'a> Raw<'a> {
         in_property_order(self.members().map(|member| (JsText::decode(member.key.0), member.value)))
     }
 
-    /// The value of a key, the last one if there are several.
+    /// The value of a key; the last one if there are several.
     pub fn get(self, key: &str) -> Option<Self> {
         self.members().filter(|member| member.is(key)).last().map(|member| member.value)
     }
 
-    /// The items of an array; none for other values.
+    /// The items of an array. Empty for other values.
     pub fn items(self) -> impl Iterator<Item = Self> {
         let inside = if self.shape() == Shape::Array { 1 } else { self.0.len() };
         ItemIter { bytes: self.0, at: inside }
@@ -193,7 +192,7 @@ impl Member<'_> {
     }
 }
 
-/// Whether a key token (quotes included) reads as `name`.
+/// Whether a key token (including quotes) reads as `name`.
 #[inline]
 pub(crate) fn key_is(token: &[u8], name: &str) -> bool {
     let inner = &token[1..token.len() - 1];
@@ -239,7 +238,7 @@ impl<'a> Iterator for ItemIter<'a> {
     }
 }
 
-/// Skips white space, commas and colons: inside valid text they carry no news.
+/// Skips white space, commas and colons, which carry no information in valid text.
 fn skip_separators(bytes: &[u8], mut at: usize) -> usize {
     at = skip_space(bytes, at);
     while matches!(bytes.get(at), Some(b',' | b':')) {
@@ -283,12 +282,12 @@ fn scalar_end(bytes: &[u8], at: usize) -> usize {
 
 /// A valid JSON value, owned.
 ///
-/// Made from a copy of what a file holds ([`Raw::to_json`]), from text
-/// ([`Json::parse`]) or from any serialisable value ([`Json::from_serialize`]).
+/// Made from a copy of a value in a file ([`Raw::to_json`]), from text ([`Json::parse`]) or from any serialisable value
+/// ([`Json::from_serialize`]).
 #[derive(Clone)]
 pub struct Json {
     text: Vec<u8>,
-    /// Whether printing would surely not change it. No part of what the value is.
+    /// Whether printing would certainly not change it. Not part of the value.
     is_printed: bool,
 }
 
@@ -307,7 +306,7 @@ impl Hash for Json {
 }
 
 impl Json {
-    /// Checks and keeps JSON text as it is spelled.
+    /// Validates JSON text and keeps its spelling.
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, NotJson> {
         Raw::parse(text.as_ref()).map(Raw::to_json)
     }
@@ -325,7 +324,7 @@ impl Json {
         Self::spelled(bytes, false)
     }
 
-    /// Text that was made the way JavaScript prints values, so that printing it again can be spared.
+    /// Wraps text in the form that JavaScript prints, so that it need not be printed again.
     pub(crate) fn printed(text: Vec<u8>) -> Self {
         debug_assert_eq!(super::document::print_anew(Raw(&text)).text, text);
         Self::spelled(text, true)

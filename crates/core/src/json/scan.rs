@@ -1,30 +1,28 @@
-//! One pass over a JSON text: is it valid, and where are its outer members?
+//! Validates a JSON text and locates its outer members in one pass.
 //!
-//! The grammar is that of `JSON.parse`. Bytes above 0x7f are accepted anywhere
-//! inside strings and nowhere else, which is what decoding invalid UTF-8 to
-//! U+FFFD first would give: a decoder never swallows an ASCII byte.
+//! The grammar is that of `JSON.parse`. Bytes above 0x7f are accepted anywhere inside strings and nowhere else.
+//! Decoding invalid UTF-8 to U+FFFD first would give the same result, because a decoder never swallows an ASCII byte.
 
 use std::ops::Range;
 
 use super::wide;
 
-/// Hears about the members of the two outermost object levels, and where objects begin and end.
+/// A visitor for the members of the two outermost object levels, and for the starts and ends of objects.
 pub(crate) trait Members {
-    /// A member ended. `depth` is 1 for members of the outermost object, 2 for
-    /// members of an object that is itself a member of it. Inner members are
-    /// told before the member that holds them. `key` spans the quotes.
+    /// A member ended. `depth` is 1 for members of the outermost object, and 2 for members of an object that is itself
+    /// a member of it. Inner members are reported before the member that holds them. `key` includes the quotes.
     fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>);
 
     /// An object begins at this offset, inside `depth - 1` other values.
     #[inline]
     fn opened(&mut self, _depth: usize, _at: usize) {}
 
-    /// The object that began last at this depth has ended before this offset.
+    /// The last object that began at this depth ended before this offset.
     #[inline]
     fn closed(&mut self, _depth: usize, _end: usize) {}
 }
 
-/// Listens to nothing: plain validation.
+/// Ignores all members: plain validation.
 pub(crate) struct NoMembers;
 
 impl Members for NoMembers {
@@ -38,8 +36,8 @@ const REPORTED: usize = 2;
 /// The member being read at each reported depth: its key, and where its value starts.
 type Pending = [(Range<usize>, usize); REPORTED];
 
-/// Checks that `bytes` is one JSON value, possibly surrounded by white space,
-/// and returns where the value lies; or the offset of the first offence.
+/// Checks that `bytes` is one JSON value, possibly surrounded by white space. Returns the range of the value, or the
+/// offset of the first error.
 pub(crate) fn scan<M: Members>(bytes: &[u8], members: &mut M) -> Result<Range<usize>, usize> {
     let start = skip_space(bytes, 0);
     let at = scan_value(bytes, start, members)?;
@@ -47,7 +45,7 @@ pub(crate) fn scan<M: Members>(bytes: &[u8], members: &mut M) -> Result<Range<us
     if end == bytes.len() { Ok(start..at) } else { Err(end) }
 }
 
-/// The simple twin of [`scan`], which never uses wide instructions.
+/// The simple reference implementation of [`scan`], which never uses SIMD instructions.
 pub(super) fn scan_simple(bytes: &[u8]) -> Result<Range<usize>, usize> {
     let start = skip_space(bytes, 0);
     let at = scan_value_with::<Simple, _>(bytes, start, &mut NoMembers)?;
@@ -55,8 +53,7 @@ pub(super) fn scan_simple(bytes: &[u8]) -> Result<Range<usize>, usize> {
     if end == bytes.len() { Ok(start..at) } else { Err(end) }
 }
 
-/// Reads the one value that begins at `start` and returns where it ends,
-/// whatever follows; or the offset of the first offence.
+/// Parses the value that begins at `start` and returns its end, whatever follows; or the offset of the first error.
 #[inline]
 pub(crate) fn scan_value<M: Members>(bytes: &[u8], start: usize, members: &mut M) -> Result<usize, usize> {
     match wide::scan_value(bytes, start, members) {
@@ -65,13 +62,13 @@ pub(crate) fn scan_value<M: Members>(bytes: &[u8], start: usize, members: &mut M
     }
 }
 
-/// How the ends of strings are found, which is most of the work.
+/// A way to find the ends of strings, which is most of the work.
 pub(super) trait Strings {
-    /// The offset just behind the closing quote of the string at `start`, or that of the first offence.
+    /// The offset just after the closing quote of the string at `start`, or that of the first error.
     fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize>;
 }
 
-/// Word by word.
+/// Reads eight bytes at a time.
 struct Simple;
 
 impl Strings for Simple {
@@ -81,7 +78,7 @@ impl Strings for Simple {
     }
 }
 
-/// The one reader of values, compiled for each way to find the ends of strings.
+/// The parser of values, compiled once for each way to find the ends of strings.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it has to be compiled with the instructions of its caller")]
 pub(super) fn scan_value_with<S: Strings, M: Members>(
@@ -122,7 +119,7 @@ pub(super) fn scan_value_with<S: Strings, M: Members>(
             Some(b'-' | b'0'..=b'9') => number_end(bytes, at)?,
             _ => return Err(at),
         };
-        // A value has just ended at `at`; close what it completes.
+        // A value has just ended at `at`. Close the containers it completes.
         loop {
             let Some(in_object) = open.top() else { return Ok(at) };
             if in_object && open.depth <= REPORTED && open.all_objects() {
@@ -155,7 +152,7 @@ pub(super) fn scan_value_with<S: Strings, M: Members>(
     }
 }
 
-/// Reads `"key" :` and returns where the value starts.
+/// Reads `"key" :` and returns the start of the value.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it has to be compiled with the instructions of its caller")]
 fn key<S: Strings>(bytes: &[u8], at: usize, open: &Containers, pending: &mut Pending) -> Result<usize, usize> {
@@ -206,7 +203,7 @@ impl Containers {
         (self.depth > 0).then_some(self.top & 1 == 1)
     }
 
-    /// Whether every open container is an object; asked only at small depths.
+    /// Whether every open container is an object. Called only at small depths.
     #[inline]
     fn all_objects(&self) -> bool {
         self.top.trailing_ones() as usize >= self.depth
@@ -243,14 +240,14 @@ fn number_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     Ok(at)
 }
 
-/// Where a run of digits ends: eight bytes at a time, since the usual number is a time in milliseconds.
+/// The end of a run of digits. Reads eight bytes at a time, because the typical number is a time in milliseconds.
 #[inline]
 fn digits_end(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*word);
-        // The digits are 0x30 to 0x39: their upper half is 3, and still is when 6 is added. What is added can carry
-        // from a byte that is no digit into the next one, so only the lowest mark counts.
+        // Digits are 0x30 to 0x39: their upper half is 3, and still is after adding 6. The addition can carry from a
+        // byte that is not a digit into the next one, so only the lowest mark counts.
         let upper = |word: u64| (word & (ONES * 0xf0)) ^ (ONES * 0x30);
         let other = upper(word) | upper(word.wrapping_add(ONES * 6));
         if other != 0 {
@@ -261,19 +258,20 @@ fn digits_end(bytes: &[u8], mut at: usize) -> usize {
     digits_end_simple(bytes, at)
 }
 
-/// The simple twin of [`digits_end`], also used for the last few bytes.
+/// The simple reference implementation of [`digits_end`], also used for the last few bytes.
 fn digits_end_simple(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     at + rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len())
 }
 
-/// Returns the offset just behind the closing quote of the string at `start`.
+/// Returns the offset just after the closing quote of the string at `start`.
 #[inline]
 pub(super) fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     wide::string_end(bytes, start).unwrap_or_else(|| string_end_simple(bytes, start + 1))
 }
 
-/// The simple twin of [`wide::string_end`], from inside of the string. Also used for what is left behind the last whole block.
+/// The simple reference implementation of [`wide::string_end`], starting inside the string. Also used after the last
+/// whole block.
 pub(super) fn string_end_simple(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
     loop {
         at = plain_run_end(bytes, at);
@@ -297,7 +295,7 @@ fn escape_end(bytes: &[u8], at: usize) -> Result<usize, usize> {
     }
 }
 
-/// How many words are looked at one by one before a run counts as long.
+/// The number of words that are checked one by one before a run counts as long.
 const SHORT_RUN: usize = 4;
 
 /// Finds the next quote, backslash or control character: eight bytes at a time in short runs, faster in long ones.
@@ -316,17 +314,18 @@ pub(super) fn plain_run_end(bytes: &[u8], mut at: usize) -> usize {
     long_run_end(bytes, at)
 }
 
-/// Finds the end of a run that is probably long, with the widest instructions the machine has.
+/// Finds the end of a run that is probably long, with SIMD instructions.
 fn long_run_end(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];
     let run = memchr::memchr2(b'"', b'\\', rest).map_or(rest, |end| &rest[..end]);
-    // Almost never true, so the whole run is looked at without stopping, in a form that compiles to wide instructions.
+    // Almost never true, so the whole run is checked without stopping early, in a form that compiles to SIMD
+    // instructions.
     let has_control = run.iter().map(|byte| u8::from(*byte < 0x20)).max() == Some(1);
     let length = if has_control { run.iter().position(|byte| *byte < 0x20) } else { None };
     at + length.unwrap_or(run.len())
 }
 
-/// The simple twin of [`plain_run_end`], also used for the last few bytes.
+/// The simple reference implementation of [`plain_run_end`], also used for the last few bytes.
 fn plain_run_end_simple(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     let special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
@@ -335,7 +334,7 @@ fn plain_run_end_simple(bytes: &[u8], at: usize) -> usize {
 
 /// Sets the high bit of each byte that is a quote, a backslash or below 0x20.
 ///
-/// Borrows can mark bytes above a true hit as well, so only the lowest mark counts.
+/// Borrows can also mark bytes above a true hit, so only the lowest mark counts.
 #[inline]
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -516,7 +515,7 @@ mod tests {
         fn agrees_with_serde_where_serde_is_able(text in r#"[\[\]{}",:0-9a-e.+\-\\utrn ]{0,24}"#) {
             match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
                 Ok(_) => prop_assert!(valid(&text)),
-                // What serde refuses beyond the grammar, JavaScript takes.
+                // JavaScript accepts what serde rejects beyond the grammar.
                 Err(error) if error.to_string().contains("surrogate") => {}
                 Err(error) if error.to_string().contains("out of range") => {}
                 Err(_) => prop_assert!(!valid(&text), "{}", text),

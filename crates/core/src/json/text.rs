@@ -7,15 +7,14 @@ use crate::line::is_js_space;
 
 /// The content of a JSON string as JavaScript sees it.
 ///
-/// Held as WTF-8: UTF-8 in which a lone surrogate is written like any other
-/// code point. Equality is therefore JavaScript's `===`, also for ids such as
-/// `"\ud800"` and `"\ud801"`, which any lossy decoding would confuse. Bytes
-/// that were not UTF-8 in the file read as U+FFFD, as pi reads them.
+/// Stored as WTF-8: UTF-8 in which a lone surrogate is encoded like any other code point. Equality is therefore
+/// JavaScript's `===`, even for ids such as `"\ud800"` and `"\ud801"`, which a lossy decoding would confuse. Bytes in
+/// the file that are not UTF-8 are read as U+FFFD, as in pi.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JsText<'a>(Cow<'a, [u8]>);
 
 impl<'a> JsText<'a> {
-    /// Decodes a JSON string token, quotes included, that is known to be valid.
+    /// Decodes a JSON string token, including quotes, that is known to be valid.
     pub(crate) fn decode(token: &'a [u8]) -> Self {
         let inner = &token[1..token.len() - 1];
         if is_short_and_plain(inner) {
@@ -50,7 +49,7 @@ impl<'a> JsText<'a> {
         &self.0
     }
 
-    /// Takes WTF-8 bytes that came from [`as_wtf8`](Self::as_wtf8). Others make a text that equals no JavaScript one.
+    /// Wraps WTF-8 bytes from [`as_wtf8`](Self::as_wtf8). Other bytes make a text that equals no JavaScript string.
     pub fn from_wtf8(bytes: impl Into<Cow<'a, [u8]>>) -> Self {
         Self(bytes.into())
     }
@@ -62,12 +61,12 @@ impl<'a> JsText<'a> {
 
     /// The length in UTF-16 units, which is JavaScript's `length`.
     pub fn utf16_len(&self) -> usize {
-        // Every byte that starts a code point counts one unit, four-byte forms two.
+        // Every byte that starts a code point counts as one unit; a four-byte code point counts as two.
         let units = |byte: &u8| usize::from(byte & 0xc0 != 0x80) + usize::from(*byte >= 0xf0);
         self.0.iter().map(units).sum()
     }
 
-    /// The UTF-16 units, one by one: what JavaScript compares and cuts texts by.
+    /// The UTF-16 units, by which JavaScript compares and slices strings.
     pub fn utf16(&self) -> impl Iterator<Item = u16> + '_ {
         let mut at = 0;
         let mut low = None;
@@ -87,7 +86,7 @@ impl<'a> JsText<'a> {
         })
     }
 
-    /// The first `n_units` UTF-16 units, as JavaScript's `slice` cuts: a pair may come apart.
+    /// The first `n_units` UTF-16 units, like JavaScript's `slice`: it may split a pair.
     #[must_use]
     pub fn utf16_prefix(&self, n_units: usize) -> JsText<'_> {
         let (mut at, mut n_taken) = (0, 0);
@@ -103,7 +102,7 @@ impl<'a> JsText<'a> {
         JsText(Cow::Borrowed(&self.0[..at]))
     }
 
-    /// Adds a text behind this one. Two halves of a pair that meet are a pair, as they are in JavaScript.
+    /// Appends a text. Two halves of a pair that meet become a pair, as in JavaScript.
     pub fn push(&mut self, more: &JsText<'_>) {
         let text = self.0.to_mut();
         let high = text.len().checked_sub(3).and_then(|at| surrogate_at(&text[at..]));
@@ -125,14 +124,14 @@ impl<'a> JsText<'a> {
         let first = chunks.next().map_or("", |chunk| chunk.valid());
         let n_leading = first.len() - first.trim_start_matches(is_js_space).len();
         let rest = &self.0[n_leading..];
-        // Text behind the last surrogate, or all of it if there is none; nothing if it ends in one.
+        // The text after the last surrogate, or all of it if there is none; empty if the text ends with a surrogate.
         let last =
             rest.utf8_chunks().last().filter(|chunk| chunk.invalid().is_empty()).map_or("", |chunk| chunk.valid());
         let n_trailing = last.len() - last.trim_end_matches(is_js_space).len();
         JsText(Cow::Borrowed(&rest[..rest.len() - n_trailing]))
     }
 
-    /// The text as [`to_str`](Self::to_str) gives it, without a copy where none is needed.
+    /// The text as returned by [`to_str`](Self::to_str), copied only if needed.
     pub fn into_string(self) -> String {
         match String::from_utf8(self.0.into_owned()) {
             Ok(text) => text,
@@ -146,19 +145,19 @@ impl<'a> JsText<'a> {
     }
 }
 
-/// Bytes as text, with U+FFFD in place of what is not UTF-8, which nearly never is there.
+/// Bytes as text, with U+FFFD in place of bytes that are not UTF-8, which are very rare.
 pub(super) fn mended(bytes: &[u8]) -> Cow<'_, str> {
-    // Asked first because finding out that all is well is several times faster than mending.
+    // Checked first because validating is several times faster than the lossy conversion.
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// Whether bytes are few, ASCII, and the same inside a JSON string as outside of one.
+/// Whether bytes are few, ASCII, and spelled the same inside a JSON string.
 ///
-/// So are ids, keys and times, of which every entry has several.
+/// True for ids, keys and times. Every entry has several of these.
 #[inline]
 pub(super) fn is_short_and_plain(bytes: &[u8]) -> bool {
     let is_odd = |byte: &u8| u8::from(!(0x20..0x80).contains(byte) || *byte == b'"' || *byte == b'\\');
-    // All are looked at without stopping, in a form that compiles to wide instructions.
+    // Checks all bytes without stopping early, in a form that compiles to SIMD instructions.
     bytes.len() <= 32 && bytes.iter().fold(0, |odd, byte| odd | is_odd(byte)) == 0
 }
 
@@ -198,7 +197,7 @@ impl fmt::Display for JsText<'_> {
     }
 }
 
-/// Resolves the escapes of a valid string; pairs of surrogates become one code point.
+/// Resolves the escapes of a valid string. Surrogate pairs become one code point.
 fn unescape(inner: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(inner.len());
     let mut rest = inner;
@@ -227,7 +226,7 @@ fn unescape(inner: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Reads `uXXXX`, or `uXXXX\uXXXX` if the two are a surrogate pair, and says how long it was.
+/// Reads `uXXXX`, or `uXXXX\uXXXX` for a surrogate pair, and returns its length.
 fn code_point(escape: &[u8]) -> (u32, usize) {
     let first = hex4(escape.get(1..5));
     if (0xd800..0xdc00).contains(&first) && escape.get(5..7) == Some(br"\u") {
@@ -254,7 +253,7 @@ fn push_code_point(text: &mut Vec<u8>, code: u32) {
     }
 }
 
-/// The code point that WTF-8 bytes begin with, surrogates included, and how many bytes it takes.
+/// The code point at the start of WTF-8 bytes, including surrogates, and its length in bytes.
 fn code_point_at(bytes: &[u8]) -> Option<(u32, usize)> {
     let first = u32::from(*bytes.first()?);
     let (bits, width) = match first {

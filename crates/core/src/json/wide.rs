@@ -1,14 +1,12 @@
-//! The end of a string, 64 bytes at a time.
+//! Finds the end of a string, 64 bytes at a time.
 //!
-//! Most bytes of a session are inside long strings, and most of what slows a
-//! byte-by-byte reader down are the escapes in them, one every twenty bytes.
-//! Here a block of 64 bytes becomes a few bit masks, from which escapes are
-//! checked all at once. The simple twin is
-//! [`string_end_simple`](super::scan::string_end_simple); a property test and a
-//! fuzz target hold that they agree.
+//! Most bytes of a session are inside long strings. What slows a byte-by-byte reader down most are the escapes in them,
+//! one every twenty bytes. Here a block of 64 bytes becomes a few bit masks, which check all escapes at once. The
+//! simple reference implementation is [`string_end_simple`](super::scan::string_end_simple); a property test and a fuzz
+//! target check that the two agree.
 //!
-//! This is the one module of the crate that may use `unsafe`, for one thing:
-//! calling a function compiled for instructions that were just found to exist.
+//! This is the only module of the crate that may use `unsafe`, for one purpose: to call a function compiled for CPU
+//! instructions that were just detected.
 #![expect(unsafe_code, reason = "instructions of the machine are chosen at run time")]
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -18,7 +16,7 @@ pub(super) use x86::string_ends;
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{scan_value, string_end};
 
-/// Machines for which there are no instructions here: everything is left to the simple twin.
+/// For machines without supported instructions: everything is left to the reference implementation.
 #[cfg(not(target_arch = "x86_64"))]
 mod other {
     use super::super::scan::Members;
@@ -46,18 +44,18 @@ mod x86 {
 
     const BLOCK: usize = 64;
 
-    /// Most strings are keys, ids and words, and end within so many bytes.
+    /// Most strings are keys, ids and words, and end within this many bytes.
     const SHORT: usize = 32;
 
-    /// The offset just behind the closing quote of the string at `start`, or that of the first offence: a
-    /// control character, or the backslash of a wrong escape. None on machines without the instructions.
+    /// The offset just after the closing quote of the string at `start`, or the offset of the first error: a control
+    /// character, or the backslash of an invalid escape. `None` on machines without the instructions.
     #[inline]
     pub(in super::super) fn string_end(bytes: &[u8], start: usize) -> Option<Result<usize, usize>> {
-        // SAFETY: the machine has the instructions this function is compiled for, as was just found out.
+        // SAFETY: the machine was just checked for the instructions that this function is compiled for.
         is_x86_feature_detected!("avx2").then(|| unsafe { string_end_avx2(bytes, start) })
     }
 
-    /// Reads one value. None on machines without the instructions.
+    /// Parses one value. `None` on machines without the instructions.
     #[inline]
     pub(in super::super) fn scan_value<M: Members>(
         bytes: &[u8],
@@ -65,19 +63,19 @@ mod x86 {
         members: &mut M,
     ) -> Option<Result<usize, usize>> {
         if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has the instructions this function is compiled for, as was just found out.
+            // SAFETY: the machine was just checked for the instructions that this function is compiled for.
             return Some(unsafe { scan_value_avx512(bytes, start, members) });
         }
-        // SAFETY: the same.
+        // SAFETY: as above.
         is_x86_feature_detected!("avx2").then(|| unsafe { scan_value_avx2(bytes, start, members) })
     }
 
-    /// The widest way the machine has, and the next, for the test that both agree with the simple one.
+    /// The results of the widest implementations on this machine, for the test that compares them with the simple one.
     #[cfg(test)]
     pub(in super::super) fn string_ends(bytes: &[u8], start: usize) -> Vec<Result<usize, usize>> {
         let mut ends: Vec<_> = string_end(bytes, start).into_iter().collect();
         if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has the instructions this function is compiled for, as was just found out.
+            // SAFETY: the machine was just checked for the instructions that this function is compiled for.
             ends.push(unsafe { long_string_end_avx512(bytes, start + 1) });
         }
         ends
@@ -98,13 +96,13 @@ mod x86 {
         Avx2::string_end(bytes, start)
     }
 
-    /// Strings are read with AVX2. Named by functions that are compiled for it alone.
+    /// Reads strings with AVX2. Only functions compiled for AVX2 may use this type.
     struct Avx2;
 
     impl Strings for Avx2 {
         #[inline(always)]
         fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
-            // SAFETY: nobody but a function that is compiled for these instructions names this type.
+            // SAFETY: only functions compiled for these instructions use this type.
             unsafe {
                 match short_string_end(bytes, start + 1) {
                     Some(end) => Ok(end),
@@ -114,13 +112,13 @@ mod x86 {
         }
     }
 
-    /// Strings are read with AVX-512 as well. Named by functions that are compiled for it alone.
+    /// Reads strings with AVX2 and AVX-512. Only functions compiled for both may use this type.
     struct Avx512;
 
     impl Strings for Avx512 {
         #[inline(always)]
         fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
-            // SAFETY: nobody but a function that is compiled for these instructions names this type.
+            // SAFETY: only functions compiled for these instructions use this type.
             unsafe {
                 match short_string_end(bytes, start + 1) {
                     Some(end) => Ok(end),
@@ -130,7 +128,7 @@ mod x86 {
         }
     }
 
-    /// The end of a string from inside of it, if it is short and plain.
+    /// The end of a string, starting from inside it, if it is short and has no escapes.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn short_string_end(bytes: &[u8], at: usize) -> Option<usize> {
@@ -143,31 +141,31 @@ mod x86 {
     #[inline(never)]
     #[target_feature(enable = "avx2")]
     fn long_string_end_avx2(bytes: &[u8], at: usize) -> Result<usize, usize> {
-        // SAFETY: this function is compiled for the instructions that halves need.
+        // SAFETY: this function is compiled for the instructions that `Halves` needs.
         unsafe { long_string_end::<Halves>(bytes, at) }
     }
 
     #[inline(never)]
     #[target_feature(enable = "avx2,avx512bw")]
     fn long_string_end_avx512(bytes: &[u8], at: usize) -> Result<usize, usize> {
-        // SAFETY: this function is compiled for the instructions that a whole block needs.
+        // SAFETY: this function is compiled for the instructions that `Whole` needs.
         unsafe { long_string_end::<Whole>(bytes, at) }
     }
 
-    /// 64 bytes of a string in registers; answers have a bit for each byte.
+    /// 64 bytes of a string in registers. Results have one bit per byte.
     ///
-    /// Its functions are inlined into ones that are compiled for the instructions they need, as nobody else may
-    /// call them: that is what makes them unsafe.
+    /// The functions are unsafe because they require certain CPU instructions. Only functions compiled for those
+    /// instructions may call them; they are inlined there.
     trait Block: Copy {
         unsafe fn load(bytes: &[u8; BLOCK]) -> Self;
         unsafe fn equal(self, byte: u8) -> u64;
-        /// Which bytes are below a space.
+        /// The bytes below a space.
         unsafe fn controls(self) -> u64;
-        /// Which bytes may stand behind a backslash: `"`, `\`, `/`, `b`, `f`, `n`, `r`, `t` and `u`.
+        /// The bytes that may follow a backslash: `"`, `\`, `/`, `b`, `f`, `n`, `r`, `t` and `u`.
         unsafe fn known_escapes(self) -> u64;
     }
 
-    /// The end of a string that is long or holds escapes, from inside of it.
+    /// The end of a string that is long or has escapes, starting from inside it.
     #[inline(always)]
     unsafe fn long_string_end<B: Block>(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
         let mut is_escape_pending = false;
@@ -181,7 +179,7 @@ mod x86 {
                 if backslashes == 0 && !is_escape_pending { 0 } else { escaped(backslashes, &mut is_escape_pending) };
             let ends = (quotes & !escaped) | controls;
             if escaped != 0 {
-                // Only what stands before the end is part of the string.
+                // Only bytes before the end are part of the string.
                 let inside = ends.wrapping_sub(1) & !ends;
                 let inside = escaped & if ends == 0 { u64::MAX } else { inside };
                 // SAFETY: as above.
@@ -194,7 +192,8 @@ mod x86 {
                 let end = ends.trailing_zeros();
                 let offset = at + end as usize;
                 let is_control = controls >> end & 1 == 1;
-                // A backslash before a control character is the first offence, and then the character is escaped.
+                // If a backslash precedes a control character, the backslash is the first error. Then the character is
+                // escaped.
                 let is_escaped = escaped >> end & 1 == 1;
                 return match (is_control, is_escaped) {
                     (true, true) => Err(offset - 1),
@@ -207,11 +206,11 @@ mod x86 {
         string_end_simple(bytes, at - usize::from(is_escape_pending))
     }
 
-    /// Which bytes that are no backslashes are escaped: those behind a run of backslashes of odd length.
+    /// The bytes other than backslashes that are escaped: those after a run of backslashes of odd length.
     ///
-    /// Adding a run's first bit to it carries to the bit behind its last, all runs
-    /// at once; runs that begin at even places and at odd ones are told apart, and
-    /// the place they end at says whether they are odd.
+    /// Adding a run's first bit to the run carries to the bit after its last one, for all runs at once. Runs that begin
+    /// at even and at odd positions are handled separately, and the position where a run ends tells whether its length
+    /// is odd.
     #[inline]
     fn escaped(backslashes: u64, is_escape_pending: &mut bool) -> u64 {
         const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -219,13 +218,13 @@ mod x86 {
         let runs = backslashes & !first;
         let starts = runs & !(runs << 1);
         let behind_even_starts = runs.wrapping_add(starts & EVEN);
-        // A run up to the end of the block that began at an odd place is an odd one.
+        // A run that began at an odd position and reaches the end of the block has odd length.
         let (behind_odd_starts, is_odd_at_end) = runs.overflowing_add(starts & !EVEN);
         *is_escape_pending = is_odd_at_end;
         ((behind_even_starts & !EVEN) | (behind_odd_starts & EVEN)) & !runs | first
     }
 
-    /// Fails at the first escape that JSON does not know, given those that are wrong and those of four digits.
+    /// Fails at the first invalid escape, given the masks of unknown escapes and of four-digit escapes.
     #[cold]
     fn check_escapes(bytes: &[u8], block: usize, wrong: u64, mut long: u64) -> Result<(), usize> {
         while long != 0 {
@@ -240,12 +239,12 @@ mod x86 {
         if wrong == 0 { Ok(()) } else { Err(block + wrong.trailing_zeros() as usize - 1) }
     }
 
-    /// For the upper half of a byte that may stand behind a backslash, a bit; for its lower half, the bits of all
-    /// upper halves it may go with. Eight bytes each of tables of sixteen.
+    /// `UPPER` maps the upper half of each byte that may follow a backslash to a bit. `LOWER` maps its lower half to
+    /// the bits of all upper halves it may combine with. Each table has two rows of eight bytes.
     const UPPER: [[u8; 8]; 2] = [[0, 0, 1, 0, 0, 2, 4, 8], [0; 8]];
     const LOWER: [[u8; 8]; 2] = [[0, 0, 1 | 4 | 8, 0, 8, 8, 4, 0], [0, 0, 0, 0, 2, 0, 4, 1]];
 
-    /// A block in two registers of AVX2.
+    /// A block in two AVX2 registers.
     #[derive(Clone, Copy)]
     struct Halves(__m256i, __m256i);
 
@@ -255,25 +254,25 @@ mod x86 {
             let mut halves = [[0; SHORT]; 2];
             halves[0].copy_from_slice(&bytes[..SHORT]);
             halves[1].copy_from_slice(&bytes[SHORT..]);
-            // SAFETY: as the trait demands.
+            // SAFETY: as the trait requires.
             unsafe { Self(half(&halves[0]), half(&halves[1])) }
         }
 
         #[inline(always)]
         unsafe fn equal(self, byte: u8) -> u64 {
-            // SAFETY: as the trait demands.
+            // SAFETY: as the trait requires.
             unsafe { together(equal_half(self.0, byte), equal_half(self.1, byte)) }
         }
 
         #[inline(always)]
         unsafe fn controls(self) -> u64 {
-            // SAFETY: as the trait demands.
+            // SAFETY: as the trait requires.
             unsafe { together(controls_half(self.0), controls_half(self.1)) }
         }
 
         #[inline(always)]
         unsafe fn known_escapes(self) -> u64 {
-            // SAFETY: as the trait demands.
+            // SAFETY: as the trait requires.
             unsafe { together(known_escapes_half(self.0), known_escapes_half(self.1)) }
         }
     }
@@ -292,7 +291,7 @@ mod x86 {
         !_mm256_movemask_epi8(unknown).cast_unsigned()
     }
 
-    /// A table of 16 bytes, once for each half of a register, from its lower and upper eight.
+    /// A table of 16 bytes, given as its lower and upper eight, repeated for each half of a register.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn table([lower, upper]: [[u8; 8]; 2]) -> __m256i {
@@ -320,7 +319,7 @@ mod x86 {
         _mm256_set_epi64x(fourth, third, second, first)
     }
 
-    /// A block in one register of AVX-512.
+    /// A block in one AVX-512 register.
     #[derive(Clone, Copy)]
     struct Whole(__m512i);
 
@@ -328,25 +327,25 @@ mod x86 {
         #[inline(always)]
         unsafe fn load(bytes: &[u8; BLOCK]) -> Self {
             let [first, second, third, fourth, fifth, sixth, seventh, eighth] = words(bytes);
-            // SAFETY: as the trait demands.
+            // SAFETY: as the trait requires.
             unsafe { Self(_mm512_set_epi64(eighth, seventh, sixth, fifth, fourth, third, second, first)) }
         }
 
         #[inline(always)]
         unsafe fn equal(self, byte: u8) -> u64 {
-            // SAFETY: as the trait demands.
+            // SAFETY: as the trait requires.
             unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte.cast_signed())) }
         }
 
         #[inline(always)]
         unsafe fn controls(self) -> u64 {
-            // SAFETY: as the trait demands.
+            // SAFETY: as the trait requires.
             unsafe { _mm512_cmplt_epu8_mask(self.0, _mm512_set1_epi8(0x20)) }
         }
 
         #[inline(always)]
         unsafe fn known_escapes(self) -> u64 {
-            // SAFETY: as the trait demands.
+            // SAFETY: as the trait requires.
             unsafe {
                 let low_bits = _mm512_set1_epi8(0x0f);
                 let high = _mm512_and_si512(_mm512_srli_epi16::<4>(self.0), low_bits);
@@ -356,7 +355,7 @@ mod x86 {
         }
     }
 
-    /// A table of 16 bytes, once for each quarter of a register, from its lower and upper eight.
+    /// A table of 16 bytes, given as its lower and upper eight, repeated for each quarter of a register.
     #[inline]
     #[target_feature(enable = "avx512bw")]
     fn wide_table([lower, upper]: [[u8; 8]; 2]) -> __m512i {
@@ -364,7 +363,7 @@ mod x86 {
         _mm512_set_epi64(upper, lower, upper, lower, upper, lower, upper, lower)
     }
 
-    /// Bytes as the words they are, of which the compiler makes one load.
+    /// Bytes as words. The compiler turns this into a single load.
     #[inline(always)]
     fn words<const N_BYTES: usize, const N_WORDS: usize>(bytes: &[u8; N_BYTES]) -> [i64; N_WORDS] {
         std::array::from_fn(|place| {

@@ -1,4 +1,4 @@
-//! Making JSON text the way `JSON.stringify` does.
+//! Writes JSON text as `JSON.stringify` does.
 
 use std::borrow::Borrow;
 
@@ -7,7 +7,7 @@ use super::raw::{Json, Raw};
 use super::scan::plain_run_end;
 use super::text::{JsText, is_short_and_plain, surrogate_at};
 
-/// Appends a JSON string to `out`, escaping what JavaScript escapes and nothing else.
+/// Appends a JSON string to `out`, and escapes exactly what JavaScript escapes.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
     write_text(&JsText::from(text), out);
 }
@@ -22,7 +22,7 @@ pub fn write_text(text: &JsText<'_>, out: &mut Vec<u8>) {
         out.push(b'"');
         return;
     }
-    // Only this byte begins a lone surrogate; without it, whole runs can be copied.
+    // A lone surrogate begins with this byte. Without it, whole runs can be copied.
     let is_unicode = memchr::memchr(0xed, bytes).is_none();
     let mut plain_from = 0;
     let mut at = 0;
@@ -95,12 +95,12 @@ impl Default for ObjectWriter {
 }
 
 impl ObjectWriter {
-    /// An object without members.
+    /// Creates an object without members.
     pub fn new() -> Self {
         Self::with_room(0)
     }
 
-    /// An object without members, with room for so many bytes.
+    /// Creates an object without members and reserves `room` bytes.
     pub fn with_room(room: usize) -> Self {
         Self { text: Vec::with_capacity(room) }
     }
@@ -131,7 +131,7 @@ impl ObjectWriter {
         self
     }
 
-    /// Adds a whole number, digit by digit.
+    /// Adds an integer, with all its digits.
     pub fn integer(&mut self, key: &str, value: i64) -> &mut Self {
         self.key(&key.into()).extend_from_slice(value.to_string().as_bytes());
         self
@@ -154,7 +154,7 @@ impl ObjectWriter {
         self.member(&key.into(), value)
     }
 
-    /// Adds a value byte for byte if there is one, as JavaScript omits what is undefined.
+    /// Adds a value byte for byte if there is one. JavaScript omits undefined members in the same way.
     pub fn optional(&mut self, key: &str, value: Option<Raw<'_>>) -> &mut Self {
         match value {
             Some(value) => self.raw(key, value),
@@ -182,7 +182,7 @@ impl ObjectWriter {
         self
     }
 
-    /// The object.
+    /// Returns the object.
     pub fn finish(&mut self) -> Json {
         let mut text = std::mem::take(&mut self.text);
         if text.is_empty() {

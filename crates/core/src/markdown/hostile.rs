@@ -1,4 +1,4 @@
-//! Texts that mean harm to a reader who renders an exported session, and a renderer that looks for it.
+//! Texts that attack a reader who renders an exported session, and a renderer that detects them.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use super::*;
 use crate::json::Json;
 
-/// Whole attacks.
+/// Complete attacks.
 const ATTACKS: &[&str] = &[
     "<script>alert(1)</script>",
     "\\<script>alert(1)</script>",
@@ -70,7 +70,7 @@ const ATTACKS: &[&str] = &[
     "<script\n\n>alert(1)</script>",
 ];
 
-/// What random texts are made of.
+/// The pieces of random texts.
 const PIECES: &[&str] = &[
     "[",
     "]",
@@ -120,7 +120,7 @@ const PIECES: &[&str] = &[
     "1. ",
 ];
 
-/// A document in which the text stands everywhere.
+/// A document with the text in every position.
 fn document(text: &str) -> String {
     let string = Json::string(text);
     let string = string.raw();
@@ -146,7 +146,7 @@ fn document(text: &str) -> String {
     out
 }
 
-/// What a renderer would make of a document that is not harmless text.
+/// The active content that a renderer would find in a document.
 fn live(document: &str) -> Vec<String> {
     let is_harmless = |target: &str| {
         let target = target.to_ascii_lowercase();

@@ -1,17 +1,15 @@
-//! Text of others inside a Markdown document, without power over it.
+//! Writes foreign text into a Markdown document and makes it harmless.
 //!
-//! What people and models write is mostly Markdown and stays it. But a document
-//! must not run what a session says: no raw HTML, no pictures fetched from
-//! elsewhere, no links that run something, no headings that look like ours, no
-//! fence that swallows what comes next, no control characters. Renderers differ in
-//! what they take for a fence, a code span or an escape, so whatever could be read
-//! in two ways is written as a character reference (`&lt;`), which every renderer
-//! shows as text; backslashes are not, and stay only where nothing depends on them.
+//! The text of users and models is mostly Markdown, and stays Markdown. But a document must not execute what a session
+//! says: no raw HTML, no remote pictures, no links that run something, no headings that look like the document's own,
+//! no fence that swallows the following text, no control characters. Renderers differ in what they recognise as a
+//! fence, a code span or an escape. So everything ambiguous is written as a character reference (`&lt;`), which every
+//! renderer shows as text. Backslashes are not reliable, and stay only where nothing depends on them.
 //!
-//! What eight renderers of npm made of 3,000 hostile documents in November 2026: of the former escapes with backslashes,
-//! showdown and snarkdown ran one in two, marked, markdown-it, commonmark, micromark and markdown one in eight. What is
-//! left (12 documents) are fences: snarkdown ends every one at the first three backticks inside it, however long the
-//! fence is, and markdown knows none, so that it finds links in them.
+//! In November 2026, eight renderers from npm were tested with 3,000 hostile documents. With the former backslash
+//! escapes, showdown and snarkdown ran one in two; marked, markdown-it, commonmark, micromark and markdown ran one in
+//! eight. The remaining failures (12 documents) are fences: snarkdown ends every fence at the first three backticks
+//! inside it, however long the fence is, and markdown does not support fences, so it finds links in them.
 
 mod link;
 
@@ -19,7 +17,7 @@ use std::fmt::Write;
 
 use crate::acting::acts;
 
-/// A text that is Markdown, with its headings below ours and everything harmful made text.
+/// Text that is Markdown, with its headings below the document's own and everything harmful turned into text.
 pub(super) fn flowing(text: &str) -> String {
     let text = visible(text);
     let mut out = String::with_capacity(text.len() + 64);
@@ -35,7 +33,7 @@ pub(super) fn flowing(text: &str) -> String {
             inside.push_str(line);
             inside.push('\n');
         }
-        // Some renderers know a fence only after an empty line.
+        // Some renderers recognise a fence only after an empty line.
         if !out.is_empty() && !out.ends_with("\n\n") {
             out.push('\n');
         }
@@ -47,14 +45,14 @@ pub(super) fn flowing(text: &str) -> String {
     out
 }
 
-/// A text shown as it is, between fences longer than any inside it.
+/// Text shown verbatim, between fences longer than any inside it.
 pub(super) fn fenced(language: &str, text: &str) -> String {
     let text = visible(text);
     let fence = "`".repeat(longest_run(&text).max(2) + 1);
     format!("{fence}{language}\n{}\n{fence}\n", text.trim_end_matches('\n'))
 }
 
-/// A short text as code inside a line.
+/// Short text as inline code.
 pub(super) fn code(text: &str) -> String {
     let text = visible(text).replace('\n', " ");
     let text = text.trim();
@@ -66,14 +64,14 @@ pub(super) fn code(text: &str) -> String {
     format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 
-/// A short text inside a line, in which no character means anything.
+/// Short inline text in which no character has a special meaning.
 pub(super) fn plain(text: &str) -> String {
     let mut out = String::new();
     for char in visible(text).trim().chars() {
         match char {
             '\n' => out.push(' '),
             char if "\\`[]<>&".contains(char) => refer(char, &mut out),
-            // These change the looks of a text and nothing else; the rest means nothing inside a line.
+            // These only change the appearance of text. All others have no meaning inside a line.
             char if "*_#|~{".contains(char) => out.extend(['\\', char]),
             char => out.push(char),
         }
@@ -81,7 +79,7 @@ pub(super) fn plain(text: &str) -> String {
     out
 }
 
-/// Writes a character so that every renderer shows it, and none takes it for anything else.
+/// Writes a character so that every renderer shows it and none interprets it.
 fn refer(char: char, out: &mut String) {
     match char {
         '<' => out.push_str("&lt;"),
@@ -94,7 +92,7 @@ fn refer(char: char, out: &mut String) {
     }
 }
 
-/// A text in which every line stands behind a mark of quotation.
+/// Text with a quotation marker before every line.
 pub(super) fn quoted(text: &str) -> String {
     text.trim_end_matches('\n').split('\n').fold(String::new(), |mut out, line| {
         out.push_str(if line.is_empty() { ">" } else { "> " });
@@ -104,7 +102,7 @@ pub(super) fn quoted(text: &str) -> String {
     })
 }
 
-/// The text without control characters and without what turns its order around. Line ends and tabs stay.
+/// The text without control characters and directional formatting. Line ends and tabs stay.
 fn visible(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let seen = |char: char| match char {
@@ -117,12 +115,12 @@ fn visible(text: &str) -> String {
     text.chars().map(seen).collect()
 }
 
-/// A fence at the margin. Others are not believed in: whether they end, and where, depends on what they stand in.
+/// A fence at the left margin. Indented fences are not trusted: whether and where they end depends on their context.
 #[derive(Clone, Copy)]
 struct Fence<'t> {
     mark: char,
     length: usize,
-    /// What the code is written in, if that is a plain word.
+    /// The language of the code, if it is a plain word.
     language: &'t str,
 }
 
@@ -131,7 +129,7 @@ impl<'t> Fence<'t> {
         let mark = line.chars().next().filter(|char| matches!(char, '`' | '~'))?;
         let rest = line.trim_start_matches(mark);
         let length = line.len() - rest.len();
-        // After a fence of backticks there are none, else it is code inside a line.
+        // If backticks follow a fence of backticks, it is inline code.
         if length < 3 || (mark == '`' && rest.contains('`')) {
             return None;
         }
@@ -147,13 +145,13 @@ impl<'t> Fence<'t> {
     }
 }
 
-/// A line outside of fences.
+/// Escapes a line outside of fences.
 fn escape_line(line: &str, out: &mut String) {
     let body = line.trim_start_matches([' ', '\t']);
     let trimmed = body.trim_end();
     let all_are = |mark: char| !trimmed.is_empty() && trimmed.chars().all(|char| char == mark);
     if all_are('=') || (all_are('-') && trimmed.len() < 3) {
-        // Would make a heading of the line above it.
+        // This would turn the line above into a heading.
         out.push('\\');
     } else if all_are('-') {
         out.push_str("* * *");
@@ -163,7 +161,7 @@ fn escape_line(line: &str, out: &mut String) {
         escape_inline(body, out);
         return;
     } else if let Some(rest) = body.strip_prefix('(') {
-        // Some renderers take it for the target of brackets at the end of the line above.
+        // Some renderers treat it as the target of brackets at the end of the line above.
         out.push_str(line.get(..line.len() - body.len()).unwrap_or_default());
         refer('(', out);
         escape_inline(rest, out);
@@ -177,15 +175,15 @@ fn is_heading(body: &str) -> bool {
     (1..=5).contains(&(body.len() - rest.len())) && (rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
-/// Makes text of what could be HTML, a picture, a link that is not known to be harmless, a fence, or half of a code
-/// span; whole spans stay as they are.
+/// Turns into text anything that could be HTML, a picture, a link not known to be harmless, a fence, or half of a code
+/// span. Whole spans stay unchanged.
 fn escape_inline(line: &str, out: &mut String) {
     let mut rest = line;
     while let Some(char) = rest.chars().next() {
         let behind = rest.get(char.len_utf8()..).unwrap_or_default();
         rest = match char {
             '\\' => {
-                // It stands for itself before anything but punctuation.
+                // A backslash is literal unless punctuation follows.
                 let escaped = behind.chars().next().filter(char::is_ascii_punctuation);
                 refer(escaped.unwrap_or('\\'), out);
                 behind.get(usize::from(escaped.is_some())..).unwrap_or_default()
@@ -224,11 +222,11 @@ fn escape_inline(line: &str, out: &mut String) {
     }
 }
 
-/// Copies a code span that ends on the same line; of one that does not, the backticks become text.
+/// Copies a code span that ends on the same line. If it does not, the backticks become text.
 ///
-/// A bar ends the cell of a table even inside a span, so that what is behind it is not code. A span that holds the end
-/// of a link is not left to renderers that look for links first, nor one that is glued to an address, which they take
-/// for a part of it.
+/// A bar ends a table cell even inside a span, so that the text after it is not code. Some renderers look for links
+/// before spans, or treat a span attached to an address as part of it. So a span that contains the end of a link, or is
+/// attached to an address, also becomes text.
 fn code_span<'t>(rest: &'t str, out: &mut String) -> &'t str {
     let behind = rest.trim_start_matches('`');
     let ticks = rest.len() - behind.len();
@@ -253,7 +251,7 @@ fn code_span<'t>(rest: &'t str, out: &mut String) -> &'t str {
     rest_of_line.get(ticks..).unwrap_or_default()
 }
 
-/// Where a run of exactly so many backticks begins.
+/// The start of a run of exactly `ticks` backticks.
 fn closing(text: &str, ticks: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = text.get(at..)?.find('`') {

@@ -1,4 +1,4 @@
-//! What a message says: a text, or blocks.
+//! The content of a message: text, or blocks.
 
 use super::view::{Field, views};
 use crate::json::{Raw, Shape};
@@ -21,14 +21,14 @@ pub enum Content<'a> {
     Text(String),
     /// An array, item by item.
     Blocks(Vec<Block<'a>>),
-    /// Nothing, or `null`.
+    /// Absent, or `null`.
     Missing,
-    /// A value that is no content: a number, a truth value or an object.
+    /// A value that is not content: a number, a boolean or an object.
     Odd(Raw<'a>),
 }
 
 impl<'a> Content<'a> {
-    /// Reads the value of a `content` key, or that there is none.
+    /// Reads the value of a `content` key; `None` if the key is absent.
     pub fn new(value: Option<Raw<'a>>) -> Self {
         let Some(raw) = value else { return Self::Missing };
         match raw.shape() {
@@ -39,7 +39,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The blocks; none if the content is not made of blocks.
+    /// The blocks; empty if the content does not consist of blocks.
     pub fn blocks(&self) -> &[Block<'a>] {
         match self {
             Self::Blocks(blocks) => blocks,
@@ -47,10 +47,9 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The text as pi lists it: a string as it is, or else the text blocks joined by a space.
+    /// The text as pi lists it: a string unchanged, or else the text blocks joined by a space.
     ///
-    /// Blocks of other types are left out. A text block without a text counts
-    /// as an empty one, as it does in JavaScript.
+    /// Blocks of other types are left out. A text block without text counts as empty, as in JavaScript.
     pub fn text(&self) -> String {
         if let Self::Text(text) = self {
             return text.clone();
@@ -81,12 +80,12 @@ pub enum Block<'a> {
     Thinking(ThinkingBlock<'a>),
     /// `toolCall`
     ToolCall(ToolCall<'a>),
-    /// A block of a type this version does not know, or a value that is no block.
+    /// A block of unknown type, or a value that is not a block.
     Unknown(Raw<'a>),
 }
 
 impl<'a> Block<'a> {
-    /// Looks at an item of a content array.
+    /// Wraps an item of a content array.
     pub fn new(raw: Raw<'a>) -> Self {
         let Some(word) = raw.get("type").and_then(Raw::as_string) else { return Self::Unknown(raw) };
         match word.as_str() {
@@ -121,35 +120,35 @@ views! {
 
     /// A picture.
     ImageBlock<'a> {
-        /// The bytes of the picture in base 64.
+        /// The bytes of the picture in base64.
         data: Option<String> = "data";
-        /// What the bytes are, such as `image/png`.
+        /// The MIME type, such as `image/png`.
         mime_type: Option<String> = "mimeType";
     }
 
-    /// What a model thought before it answered.
+    /// The model's thinking before it answered.
     ThinkingBlock<'a> {
-        /// The thought.
+        /// The text of the thinking.
         thinking: Option<String> = "thinking";
-        /// The provider's signature of the thought.
+        /// The provider's signature of the thinking.
         thinking_signature: Option<String> = "thinkingSignature";
-        /// Whether the provider withheld the thought.
+        /// Whether the provider withheld the thinking.
         redacted: Option<bool> = "redacted";
     }
 
-    /// A model's wish to have a tool run.
+    /// A request from the model to run a tool.
     ToolCall<'a> {
-        /// The name of this call, by which its result refers to it.
+        /// The id of this call, to which its result refers.
         id: Option<String> = "id";
-        /// The tool.
+        /// The name of the tool.
         name: Option<String> = "name";
-        /// What to run it with; an object in all files pi writes.
+        /// The arguments; an object in all files that pi writes.
         arguments: Option<Raw<'a>> = "arguments";
-        /// The provider's signature of the thought behind the call.
+        /// The provider's signature of the thinking that led to the call.
         thought_signature: Option<String> = "thoughtSignature";
         /// The group of tools the tool belongs to.
         namespace: Option<String> = "namespace";
-        /// Why the arguments could not be read.
+        /// Why the arguments could not be parsed.
         arguments_error: Option<String> = "argumentsError";
     }
 }

@@ -4,9 +4,9 @@ use super::view::views;
 use crate::json::Raw;
 
 views! {
-    /// How many tokens an answer took and what they cost.
+    /// The tokens an answer used, and their cost.
     Usage<'a> {
-        /// Tokens sent, apart from those of the cache.
+        /// Tokens sent, excluding cache reads and writes.
         input: Option<f64> = "input";
         /// Tokens received.
         output: Option<f64> = "output";
@@ -14,17 +14,17 @@ views! {
         cache_read: Option<f64> = "cacheRead";
         /// Tokens written to the provider's cache.
         cache_write: Option<f64> = "cacheWrite";
-        /// Those of `cache_write` that the cache keeps for an hour.
+        /// The part of `cache_write` that the cache keeps for an hour.
         cache_write_1h: Option<f64> = "cacheWrite1h";
-        /// Those of `output` spent on thinking.
+        /// The part of `output` spent on thinking.
         reasoning: Option<f64> = "reasoning";
         /// All tokens.
         total_tokens: Option<f64> = "totalTokens";
-        /// What they cost.
+        /// The cost of the tokens.
         cost: Option<Cost<'a>> = "cost";
     }
 
-    /// What the tokens of a [`Usage`] cost, in dollars.
+    /// The cost of the tokens of a [`Usage`], in dollars.
     Cost<'a> {
         /// For tokens sent.
         input: Option<f64> = "input";
@@ -34,9 +34,9 @@ views! {
         cache_read: Option<f64> = "cacheRead";
         /// For tokens written to the cache.
         cache_write: Option<f64> = "cacheWrite";
-        /// All together.
+        /// The total.
         total: Option<f64> = "total";
-        /// Whether the provider named the total, which is otherwise the sum of the parts.
+        /// Whether the provider reported the total. Otherwise it is the sum of the parts.
         total_from_provider: Option<bool> = "totalFromProvider";
     }
 
@@ -44,41 +44,41 @@ views! {
     Tool<'a> {
         /// Its name.
         name: Option<String> = "name";
-        /// What the model is told about it.
+        /// The description shown to the model.
         description: Option<String> = "description";
         /// The schema of its arguments.
         parameters: Option<Raw<'a>> = "parameters";
-        /// How the provider is to hold the model to the schema.
+        /// How the provider should constrain the model to the schema.
         constrained_sampling: Option<Raw<'a>> = "constrainedSampling";
     }
 
     /// An answer that the provider will give later.
     Deferred<'a> {
-        /// Who answers.
+        /// The provider.
         provider: Option<String> = "provider";
         /// The model that answers.
         model_id: Option<String> = "modelId";
-        /// The interface to ask through.
+        /// The API to poll.
         api: Option<String> = "api";
-        /// The provider's name for the answer.
+        /// The provider's id for the answer.
         id: Option<String> = "id";
-        /// When the answer is thrown away, in Unix milliseconds.
+        /// When the answer expires, in Unix milliseconds.
         expires_at: Option<f64> = "expiresAt";
-        /// How many milliseconds to wait before asking.
+        /// The delay before polling, in milliseconds.
         poll_after_ms: Option<f64> = "pollAfterMs";
-        /// Whatever else asking needs.
+        /// Other data needed for polling.
         data: Option<Raw<'a>> = "data";
     }
 
-    /// Something noteworthy that happened on the way to an answer.
+    /// A notable event on the way to an answer.
     AssistantDiagnostic<'a> {
-        /// What sort of thing it was.
+        /// The type of event.
         kind: Option<String> = "type";
-        /// When, in Unix milliseconds.
+        /// Unix milliseconds.
         timestamp: Option<f64> = "timestamp";
-        /// The error, if it was one.
+        /// The error, if the event is one.
         error: Option<DiagnosticError<'a>> = "error";
-        /// Anything more.
+        /// Further details.
         details: Option<Raw<'a>> = "details";
     }
 
@@ -86,37 +86,37 @@ views! {
     DiagnosticError<'a> {
         /// The class of the error.
         name: Option<String> = "name";
-        /// What it says.
+        /// The error message.
         message: Option<String> = "message";
-        /// Where it came from, as JavaScript tells it.
+        /// The stack trace, in JavaScript's format.
         stack: Option<String> = "stack";
         /// Its code, a string or a number.
         code: Option<Raw<'a>> = "code";
     }
 
-    /// The calls that a tool made of other tools.
+    /// The calls that a tool made to other tools.
     NestedCalls<'a> {
         /// The calls in order.
         calls: Vec<NestedCall<'a>> = "calls";
-        /// Whether these are all of them.
+        /// Whether the list is complete.
         complete: Option<bool> = "complete";
     }
 
     /// One call among [`NestedCalls`].
     NestedCall<'a> {
-        /// The name of this call.
+        /// The id of this call.
         id: Option<String> = "id";
         /// The tool.
         name: Option<String> = "name";
-        /// What it was run with.
+        /// The arguments.
         arguments: Option<Raw<'a>> = "arguments";
-        /// The size of the arguments.
+        /// The size of the arguments in bytes.
         arguments_bytes: Option<f64> = "argumentsBytes";
-        /// How it ended: `ok`, `error` or `unfinished`.
+        /// The outcome: `ok`, `error` or `unfinished`.
         status: Option<String> = "status";
         /// How long it took, in milliseconds.
         duration_ms: Option<f64> = "durationMs";
-        /// What went wrong.
+        /// The error.
         error: Option<Raw<'a>> = "error";
     }
 }

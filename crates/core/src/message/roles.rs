@@ -7,57 +7,57 @@ use crate::EntryId;
 use crate::json::Raw;
 
 views! {
-    /// Instructions to the model, and the tools it has from here on.
+    /// Instructions to the model, and the tools it has from this point on.
     SystemMessage<'a> {
         /// The instructions.
         content: Content<'a> = "content";
-        /// Named parts of the instructions: an object from names to texts, with `null` to take a part back.
+        /// Named parts of the instructions: an object from names to texts, with `null` to remove a part.
         sections: Option<Raw<'a>> = "sections";
-        /// Tools the model may call from here on.
+        /// Tools the model may call from this point on.
         tools_added: Vec<Tool<'a>> = "toolsAdded";
-        /// Tools it may no longer call, by their names only.
+        /// Tools it may no longer call, with names only.
         tools_removed: Vec<Tool<'a>> = "toolsRemoved";
-        /// When, in Unix milliseconds.
+        /// Unix milliseconds.
         timestamp: Option<f64> = "timestamp";
     }
 
-    /// What the person said.
+    /// A message from the user.
     UserMessage<'a> {
         /// A text, or text and images.
         content: Content<'a> = "content";
-        /// When, in Unix milliseconds.
+        /// Unix milliseconds.
         timestamp: Option<f64> = "timestamp";
     }
 
-    /// What the model answered.
+    /// An answer from the model.
     AssistantMessage<'a> {
-        /// Texts, thoughts and calls of tools.
+        /// Text, thinking and tool calls.
         content: Content<'a> = "content";
-        /// The interface through which the provider was asked.
+        /// The provider API that was used.
         api: Option<String> = "api";
-        /// Who runs the model.
+        /// The provider of the model.
         provider: Option<String> = "provider";
-        /// The model that was asked.
+        /// The requested model.
         model: Option<String> = "model";
-        /// What the answer took.
+        /// The tokens the answer used.
         usage: Option<Usage<'a>> = "usage";
         /// Why the answer ended: `stop`, `length`, `toolUse`, `error`, `aborted`, `deferred` or `pending`.
         stop_reason: Option<String> = "stopReason";
-        /// What went wrong.
+        /// The error message.
         error_message: Option<String> = "errorMessage";
-        /// When, in Unix milliseconds.
+        /// Unix milliseconds.
         timestamp: Option<f64> = "timestamp";
-        /// The model that the provider says answered.
+        /// The model that answered, according to the provider.
         response_model: Option<String> = "responseModel";
-        /// The provider's name for the answer.
+        /// The provider's id for the answer.
         response_id: Option<String> = "responseId";
-        /// What happened on the way to the answer.
+        /// Events on the way to the answer.
         diagnostics: Vec<AssistantDiagnostic<'a>> = "diagnostics";
         /// The thinking level in the provider's words.
         provider_thinking_level: Option<String> = "providerThinkingLevel";
         /// The thinking level in pi's words.
         thinking_level: Option<String> = "thinkingLevel";
-        /// Where to get the answer, if it is to come later.
+        /// Where to get a deferred answer.
         deferred: Option<Deferred<'a>> = "deferred";
         /// Why the answer ended, in the provider's words.
         raw_stop_reason: Option<String> = "rawStopReason";
@@ -67,79 +67,79 @@ views! {
         duration_ms: Option<f64> = "durationMs";
     }
 
-    /// What came of a call of a tool.
+    /// The result of a tool call.
     ToolResultMessage<'a> {
-        /// The call this answers.
+        /// The id of the call.
         tool_call_id: Option<String> = "toolCallId";
         /// The tool.
         tool_name: Option<String> = "toolName";
-        /// What the model is shown: text and images.
+        /// The content shown to the model: text and images.
         content: Content<'a> = "content";
-        /// What the tool tells programs; its shape is the tool's affair.
+        /// Structured data from the tool, for programs. The tool defines its shape.
         details: Option<Raw<'a>> = "details";
         /// Whether the call failed.
         is_error: Option<bool> = "isError";
-        /// When, in Unix milliseconds.
+        /// Unix milliseconds.
         timestamp: Option<f64> = "timestamp";
-        /// What models asked by the tool took.
+        /// The tokens used by models that the tool called.
         usage: Option<Usage<'a>> = "usage";
-        /// The calls the tool made in turn.
+        /// The calls that the tool itself made.
         nested_calls: Option<NestedCalls<'a>> = "nestedCalls";
         /// How long the tool ran, in milliseconds.
         duration_ms: Option<f64> = "durationMs";
     }
 
-    /// A shell command the person ran.
+    /// A shell command that the user ran.
     BashExecutionMessage<'a> {
         /// The command.
         command: Option<String> = "command";
-        /// What it printed.
+        /// The output of the command.
         output: Option<String> = "output";
-        /// The code it exited with, if it came to that.
+        /// The exit code, if the command exited.
         exit_code: Option<f64> = "exitCode";
-        /// Whether the person stopped it.
+        /// Whether the user stopped it.
         cancelled: Option<bool> = "cancelled";
-        /// Whether `output` is only a part of what it printed.
+        /// Whether `output` is truncated.
         truncated: Option<bool> = "truncated";
-        /// The file with all it printed.
+        /// The file with the full output.
         full_output_path: Option<String> = "fullOutputPath";
-        /// When, in Unix milliseconds.
+        /// Unix milliseconds.
         timestamp: Option<f64> = "timestamp";
-        /// Whether the model is not to see it.
+        /// Whether to hide it from the model.
         exclude_from_context: Option<bool> = "excludeFromContext";
     }
 
-    /// What an extension said.
+    /// A message from an extension.
     CustomMessage<'a> {
         /// The extension's name for this type of message.
         custom_type: Option<String> = "customType";
         /// A text, or text and images.
         content: Content<'a> = "content";
-        /// Whether to show it to the person.
+        /// Whether to show it to the user.
         display: Option<bool> = "display";
-        /// What the extension keeps for itself.
+        /// Private data of the extension.
         details: Option<Raw<'a>> = "details";
-        /// When, in Unix milliseconds.
+        /// Unix milliseconds.
         timestamp: Option<f64> = "timestamp";
     }
 
-    /// A summary of a branch that was left. pi makes these for the model and does not store them.
+    /// A summary of an abandoned branch. pi creates these for the model and does not store them.
     BranchSummaryMessage<'a> {
         /// The summary.
         summary: Option<String> = "summary";
         /// The entry at which the branch was left.
         from_id: Option<EntryId> = "fromId";
-        /// When, in Unix milliseconds.
+        /// Unix milliseconds.
         timestamp: Option<f64> = "timestamp";
     }
 
-    /// A summary of what was said before. pi makes these for the model and does not store them.
+    /// A summary of the earlier conversation. pi creates these for the model and does not store them.
     CompactionSummaryMessage<'a> {
         /// The summary.
         summary: Option<String> = "summary";
-        /// How many tokens the context had before it was made.
+        /// The number of tokens in the context before the summary.
         tokens_before: Option<f64> = "tokensBefore";
-        /// When, in Unix milliseconds.
+        /// Unix milliseconds.
         timestamp: Option<f64> = "timestamp";
     }
 }

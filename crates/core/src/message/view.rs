@@ -1,17 +1,16 @@
-//! How a table of fields becomes a type with accessors.
+//! Generates view types with accessors from tables of fields.
 //!
-//! Files may hold anything under any key, so a view never promises that a
-//! field is there or of the right shape: it looks when asked and says `None`
-//! to a surprise. [`views!`] writes these types from tables that read like
-//! the format's own.
+//! A file may hold anything under any key, so a view never promises that a field exists or has the right shape: an
+//! accessor reads on request and returns `None` for anything unexpected. [`views!`] generates these types from tables
+//! that resemble the format's own.
 
 use crate::EntryId;
 use crate::json::Raw;
 
-/// Makes view types from tables of fields.
+/// Generates view types from tables of fields.
 ///
-/// A table is the name of the type and a row for each field: what it means,
-/// the accessor with what it gives, and the key in the file.
+/// A table gives the name of the type and one row per field: its documentation, the accessor with its return type, and
+/// the key in the file.
 ///
 /// ```text
 /// views! {
@@ -23,9 +22,8 @@ use crate::json::Raw;
 /// }
 /// ```
 ///
-/// This gives a `Copy` type around a [`Raw`] with `new`, `raw`, and
-/// `fn label(self) -> Option<String>`. What an accessor gives is up to the
-/// [`Field`] of its type.
+/// This generates a `Copy` type around a [`Raw`] with `new`, `raw`, and `fn label(self) -> Option<String>`. The
+/// [`Field`] implementation of the return type decides how an accessor reads the value.
 macro_rules! views {
     ($(
         $(#[$about:meta])*
@@ -38,7 +36,7 @@ macro_rules! views {
         pub struct $view<$life>(Raw<$life>);
 
         impl<$life> $view<$life> {
-            /// Looks at a value as one of these, whatever it is. Of what is not there, the accessors give nothing.
+            /// Wraps a value, whatever it is. The accessors return nothing for fields that are not there.
             pub fn new(raw: Raw<$life>) -> Self {
                 Self(raw)
             }
@@ -66,7 +64,7 @@ macro_rules! views {
 
 pub(crate) use views;
 
-/// What an accessor may give: made of the value of its key, or of there being none.
+/// A return type of accessors, made from the value of a key or from its absence.
 pub(crate) trait Field<'a> {
     fn read(value: Option<Raw<'a>>) -> Self;
 }
@@ -78,14 +76,14 @@ impl<'a, T: FromRaw<'a>> Field<'a> for Option<T> {
     }
 }
 
-/// The items of an array that have the right shape. What is no array has none.
+/// The items of an array that have the right shape. Empty if the value is not an array.
 impl<'a, T: FromRaw<'a>> Field<'a> for Vec<T> {
     fn read(value: Option<Raw<'a>>) -> Self {
         value.into_iter().flat_map(Raw::items).filter_map(T::from_raw).collect()
     }
 }
 
-/// What can be made of values of one shape.
+/// A type that can be made from values of one shape.
 pub(crate) trait FromRaw<'a>: Sized {
     fn from_raw(raw: Raw<'a>) -> Option<Self>;
 }
@@ -114,7 +112,7 @@ impl FromRaw<'_> for EntryId {
     }
 }
 
-/// Any value at all, `null` too.
+/// Accepts any value, including `null`.
 impl<'a> FromRaw<'a> for Raw<'a> {
     fn from_raw(raw: Self) -> Option<Self> {
         Some(raw)

@@ -1,4 +1,4 @@
-//! Every id of a session as a small number.
+//! Interns every id of a session as a small number.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -9,10 +9,10 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::id::EntryId;
 use crate::json::JsText;
 
-/// Stands for no row and no id.
+/// Stands for "no row" and "no id".
 pub(super) const NONE: u32 = u32::MAX;
 
-/// An id as it is held: exactly eight lower-case hexadecimal digits, which nearly all are, as the number they spell.
+/// An id as it is stored. Nearly all ids are exactly eight lower-case hexadecimal digits, which are stored as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spelled<'a> {
     Hex(u32),
@@ -25,21 +25,21 @@ impl<'a> Spelled<'a> {
     }
 }
 
-/// Gives each distinct id a number, and remembers which rows carry it.
+/// Assigns each distinct id a key, and records which rows carry it.
 ///
-/// Nothing is allocated per id: numbers lie in one array, all other ids in one arena.
+/// There is no allocation per id: numbers share one array, and all other ids share one arena.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IdTable {
-    /// The number each id spells; 0 for those that spell none.
+    /// The number that each id spells; 0 for ids that do not spell one.
     hexes: Vec<u32>,
-    /// The ids that spell no number, by their key.
+    /// The ids that do not spell a number, by key.
     texts: Vec<TextId>,
     arena: Vec<u8>,
     /// The first row that carries the id.
     first: Vec<u32>,
     /// The last row that carries the id.
     last: Vec<u32>,
-    /// Keys by id. Made when it pays: whoever opens a session to read its end asks for an id or two.
+    /// Keys by id. Built only when it pays off: a caller that opens a session to read its end looks up an id or two.
     table: OnceLock<HashTable<u32>>,
     searches: Searches,
     hasher: DefaultHashBuilder,
@@ -52,10 +52,10 @@ pub(super) struct TextId {
     pub(super) len: u32,
 }
 
-/// After so many searches through all ids a table is made.
+/// Number of linear searches after which the table is built.
 const MAX_SEARCHES: u32 = 16;
 
-/// How often ids were searched for without a table.
+/// Number of searches made without a table.
 #[derive(Debug, Default)]
 struct Searches(AtomicU32);
 
@@ -66,7 +66,7 @@ impl Clone for Searches {
 }
 
 impl IdTable {
-    /// Ids that were saved: what they spell, in the order of their keys. None if that cannot be.
+    /// Restores saved ids: their spellings, in key order. `None` if they are inconsistent.
     pub(super) fn saved(hexes: Vec<u32>, texts: Vec<TextId>, arena: Vec<u8>) -> Option<Self> {
         let n_ids = u32::try_from(hexes.len()).ok().filter(|n_ids| *n_ids < NONE - 2)?;
         let is_sorted = texts.is_sorted_by(|one, next| one.key < next.key);
@@ -79,12 +79,12 @@ impl IdTable {
         Some(Self { first: rows.clone(), last: rows, hexes, texts, arena, ..Self::default() })
     }
 
-    /// What is to be saved: the numbers, the other ids, and the arena those lie in.
+    /// The data to save: the numbers, the other ids, and the arena that holds those.
     pub(super) fn to_save(&self) -> (&[u32], &[TextId], &[u8]) {
         (&self.hexes, &self.texts, &self.arena)
     }
 
-    /// The number of the id, a new one if it was never seen.
+    /// Returns the key of the id, and assigns a new one if the id is new.
     pub(super) fn intern(&mut self, id: Spelled<'_>) -> u32 {
         self.table.get_or_init(|| self.make_table());
         if let Some(known) = self.find(id) {
@@ -111,7 +111,7 @@ impl IdTable {
         key
     }
 
-    /// The number of an id that was seen.
+    /// The key of an id, if it was seen.
     pub(super) fn find(&self, id: Spelled<'_>) -> Option<u32> {
         if self.table.get().is_none() && self.searches.0.fetch_add(1, Ordering::Relaxed) < MAX_SEARCHES {
             return self.search(id);
@@ -120,7 +120,8 @@ impl IdTable {
         table.find(self.hash(id), |key| self.spelled(*key) == id).copied()
     }
 
-    /// The simple twin of [`find`](Self::find), for a few times as fast as a table that has to be made first.
+    /// The simple reference implementation of [`find`](Self::find). For a few lookups it is faster than building a
+    /// table.
     fn search(&self, id: Spelled<'_>) -> Option<u32> {
         match id {
             Spelled::Hex(value) => {
@@ -156,7 +157,7 @@ impl IdTable {
         spelled(&self.hexes, &self.texts, &self.arena, key)
     }
 
-    /// The id itself.
+    /// The id with this key.
     pub(super) fn id(&self, key: u32) -> EntryId {
         match self.spelled(key) {
             Spelled::Hex(value) => EntryId::of_hex(value),
@@ -164,7 +165,7 @@ impl IdTable {
         }
     }
 
-    /// Notes that a row carries the id, and tells whether an earlier one did.
+    /// Records that a row carries the id, and returns whether an earlier row did.
     pub(super) fn carried_by(&mut self, key: u32, row: u32) -> bool {
         let key = key as usize;
         let again = self.last[key] != NONE;
@@ -187,14 +188,14 @@ impl IdTable {
         !self.texts.is_empty() && self.spelled(key) == Spelled::Text(&[])
     }
 
-    /// How many ids were seen, carried by a row or only referred to.
+    /// Number of ids seen, whether a row carries them or only refers to them.
     pub(super) fn len(&self) -> u32 {
         u32::try_from(self.hexes.len()).unwrap_or(NONE - 1)
     }
 }
 
 fn spelled<'a>(hexes: &[u32], texts: &[TextId], arena: &'a [u8], key: u32) -> Spelled<'a> {
-    // Usually there are none.
+    // Usually `texts` is empty.
     match texts.binary_search_by_key(&key, |text| text.key) {
         Ok(place) => Spelled::Text(arena_slice(arena, texts[place])),
         Err(_) => Spelled::Hex(hexes[key as usize]),
@@ -213,7 +214,7 @@ fn hash_of(hasher: &DefaultHashBuilder, id: Spelled<'_>) -> u64 {
     }
 }
 
-/// What each byte is worth as a lower-case hexadecimal digit; 16 if it is none.
+/// The value of each byte as a lower-case hexadecimal digit; 16 if it is not one.
 const DIGITS: [u8; 256] = {
     let mut digits = [16; 256];
     let mut value = 0;
@@ -228,7 +229,7 @@ const DIGITS: [u8; 256] = {
 fn hex(id: &[u8]) -> Option<u32> {
     let digits: &[u8; 8] = id.try_into().ok()?;
     let values = digits.map(|digit| DIGITS[usize::from(digit)]);
-    // Without a branch per digit: which digits an id has cannot be guessed.
+    // No branch per digit: the digits of an id are unpredictable.
     let is_hex = values.iter().fold(0, |all, value| all | value) < 16;
     is_hex.then(|| values.iter().fold(0, |number, value| number << 4 | u32::from(*value)))
 }

@@ -1,4 +1,4 @@
-//! Consecutive lines of a session, read but not yet in their place.
+//! Consecutive lines of a session, parsed but not yet placed.
 
 use super::ids::Spelled;
 use super::{ODD_TIME, Outline};
@@ -9,9 +9,9 @@ use crate::version::FreshIds;
 
 /// What one line means for an outline.
 pub(super) enum ReadLine<'a> {
-    /// It is no row, but there may be something to tell about it.
+    /// Not a row, but possibly worth reporting.
     PassedOver { offset: u64, oddity: Option<Oddity> },
-    /// It is a row.
+    /// A row.
     Kept { bytes: &'a [u8], span: Span, head: Head<'a> },
 }
 
@@ -31,7 +31,7 @@ impl<'a> ReadLine<'a> {
     }
 }
 
-/// What the outline needs of a head.
+/// The parts of a head that the outline needs.
 pub(super) struct Found<'a> {
     pub(super) kind: Kind,
     pub(super) role: Role,
@@ -40,7 +40,7 @@ pub(super) struct Found<'a> {
     pub(super) parent: ParentName<'a>,
 }
 
-/// What a `parentId` says.
+/// The value of a `parentId`.
 #[derive(Clone, Copy)]
 pub(super) enum ParentName<'a> {
     Null,
@@ -66,11 +66,10 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Consecutive lines of a session, read on their own and added to an outline by [`Outline::push_part`].
+/// Consecutive lines of a session, parsed independently and added to an outline by [`Outline::push_part`].
 ///
-/// Reading lines is nearly all the work, and does not depend on the lines
-/// before. So a large file can be cut into parts that are read at the same
-/// time; putting them in order is quick.
+/// Parsing lines is nearly all the work and does not depend on the lines before. So a large file can be split into
+/// parts that are parsed in parallel. Adding them in order is quick.
 #[derive(Debug, Default)]
 pub struct Part {
     items: Vec<Item>,
@@ -96,14 +95,14 @@ enum Item {
         id: Name,
         parent: Name,
     },
-    /// A line that is no row.
+    /// A line that is not a row.
     Gap {
         offset: u64,
         oddity: Option<Oddity>,
     },
 }
 
-/// An id, or what stands in place of one.
+/// An id, or the marker in place of one.
 #[derive(Clone, Copy, Debug)]
 enum Name {
     Null,
@@ -114,12 +113,12 @@ enum Name {
 }
 
 impl Part {
-    /// A part without lines.
+    /// Creates a part without lines.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next line.
+    /// Adds the next line.
     pub fn push(&mut self, line: Line<'_>) {
         self.start.get_or_insert(line.span.offset);
         self.end = line.span.end() + u64::from(line.terminated);
@@ -155,7 +154,7 @@ impl Part {
         match id {
             Spelled::Hex(value) => Name::Hex(value),
             Spelled::Text(text) => {
-                // A part is a few megabytes of lines, or one line, and lines are far below 4 GiB.
+                // A part is a few megabytes of lines, or a single line, and lines are far below 4 GiB.
                 let start = u32::try_from(self.arena.len()).unwrap_or(u32::MAX);
                 self.arena.extend_from_slice(text);
                 Name::Text { start, len: u32::try_from(text.len()).unwrap_or(u32::MAX) }
@@ -174,19 +173,19 @@ impl Part {
         }
     }
 
-    /// Where its first line begins; none if it has no line.
+    /// The offset of its first line; `None` if it has no lines.
     pub fn start(&self) -> Option<u64> {
         self.start
     }
 
-    /// The offset just behind its last line.
+    /// The offset just after its last line.
     pub fn end(&self) -> u64 {
         self.end
     }
 }
 
 impl Outline {
-    /// Takes the next lines of the file all at once. The same as [`push`](Self::push) for each of them.
+    /// Adds the next lines of the file at once. Equivalent to [`push`](Self::push) for each of them.
     pub fn push_part(&mut self, part: &Part, fresh: &mut dyn FreshIds) {
         if part.start.is_none() {
             return;

@@ -1,9 +1,8 @@
 //! An outline as bytes, for a cache.
 //!
-//! Nothing but arrays, one behind the other, so that a million rows are loaded
-//! without a million of anything. Whoever keeps the bytes makes sure that they
-//! are the ones that were made; even so, whatever they hold is checked as far as
-//! needed for an outline that never reaches beyond its own arrays.
+//! The format is a sequence of plain arrays, so loading a million rows needs no allocation or parsing per row. The
+//! cache is responsible for the integrity of the bytes. Loading still checks them far enough that an outline never
+//! indexes outside its arrays.
 
 use super::ids::{IdTable, TextId};
 use super::{NONE, Outline, PARENT_ODD, PassedOver, Row};
@@ -11,11 +10,11 @@ use crate::diagnostic::Oddity;
 use crate::head::{Kind, Role};
 use crate::version::Upgrade;
 
-/// Raised whenever the bytes mean something else than before.
+/// Incremented whenever the meaning of the bytes changes.
 pub const SAVED_VERSION: u32 = 1;
 
 impl Outline {
-    /// The outline as bytes; none while its last line lacks the newline, because that line may still change.
+    /// Serialises the outline. `None` while the last line has no newline, because that line may still change.
     pub fn save(&self) -> Option<Vec<u8>> {
         if self.unterminated {
             return None;
@@ -47,7 +46,7 @@ impl Outline {
                 Oddity::Malformed => (0, 0),
                 Oddity::Empty => (1, 0),
                 Oddity::TooLong { len } => (2, len),
-                // Only these are told of lines that are no rows.
+                // Lines that are not rows have no other oddities.
                 _ => return None,
             };
             out.byte(code);
@@ -58,12 +57,12 @@ impl Outline {
         Some(out.0)
     }
 
-    /// The outline that was saved as these bytes; none if it cannot be one.
+    /// Loads an outline saved as these bytes; `None` if they are not valid.
     pub fn load(mut bytes: &[u8]) -> Option<Self> {
         Self::load_from(&mut bytes)
     }
 
-    /// The same, with bytes that come piece by piece, so that they need not all be held beside the outline.
+    /// Like [`load`](Self::load), from a stream, so that the bytes and the outline need not both be in memory.
     pub fn load_from(saved: &mut dyn SavedBytes) -> Option<Self> {
         let mut from = Reader { saved, piece: vec![0; PIECE] };
         let end = from.number()?;
@@ -102,7 +101,7 @@ impl Outline {
         (from.saved.remaining() == 0 && outline.is_sound()).then(|| outline.carried())
     }
 
-    /// Whether all columns have the same length and every number names something that is there.
+    /// Whether all columns have the same length and every number refers to something that exists.
     fn is_sound(&self) -> bool {
         let n_rows = self.offsets.len();
         let lengths =
@@ -115,7 +114,7 @@ impl Outline {
             && self.gaps.is_sorted()
     }
 
-    /// Fills in what follows from the rows.
+    /// Computes the fields that follow from the rows.
     fn carried(mut self) -> Self {
         for place in 0..self.offsets.len() {
             self.has_conversation |= self.roles[place].is_conversation();
@@ -145,12 +144,12 @@ impl Writer {
     }
 }
 
-/// Bytes that were saved, from the first to the last.
+/// A stream of saved bytes.
 pub trait SavedBytes {
-    /// How many are left.
+    /// The number of bytes left.
     fn remaining(&self) -> u64;
 
-    /// Fills the buffer with the next ones; none if there are not so many, or they cannot be read.
+    /// Fills the buffer with the next bytes; `None` if there are too few, or they cannot be read.
     fn read(&mut self, buffer: &mut [u8]) -> Option<()>;
 }
 
@@ -167,7 +166,7 @@ impl SavedBytes for &[u8] {
     }
 }
 
-/// How much is looked at in one go: a multiple of every number's length that stays in the processor's cache.
+/// Number of bytes read at a time: a multiple of every number's size that fits in the processor's cache.
 const PIECE: usize = 32 << 10;
 
 struct Reader<'b> {
@@ -193,7 +192,7 @@ impl Reader<'_> {
     fn array<T, const N: usize>(&mut self, value: impl Fn([u8; N]) -> T) -> Option<Vec<T>> {
         let n_values = usize::try_from(self.number()?).ok()?;
         let mut n_left = n_values.checked_mul(N)?;
-        // Whatever the number says, no more is asked for than can be there.
+        // Whatever the count says, do not allocate more than the bytes left can fill.
         if n_left as u64 > self.saved.remaining() {
             return None;
         }
@@ -209,7 +208,7 @@ impl Reader<'_> {
     }
 
     fn coded<T: Copy>(&mut self, value: impl Fn(u8) -> Option<T>) -> Option<Vec<T>> {
-        // Looked up once for each code that can be, not once for each row.
+        // Looked up once for each possible code, not once for each row.
         let values: Vec<Option<T>> = (0..=u8::MAX).map(value).collect();
         let codes = self.array(|[code]: [u8; 1]| values[usize::from(code)])?;
         codes.into_iter().collect()

@@ -1,4 +1,4 @@
-//! What an outline promises, and that its short cuts keep the promise.
+//! The contract of the outline, and checks that its fast paths keep it.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::version::StableIds;
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}"#;
 
-/// An outline of entries written as `id<parent`, behind a header.
+/// An outline of entries written as `id<parent`, after a header.
 fn outline(entries: &str) -> Outline {
     let mut text = format!("{HEADER}\n");
     for entry in entries.split_whitespace() {
@@ -114,7 +114,7 @@ fn depth_and_width_are_no_problem() {
     assert_eq!(wide.path(wide.leaf().unwrap()).len(), 2);
 }
 
-/// The parent of every entry, found the slow way: walk, and stop at what was seen.
+/// The path to an entry, found the slow way by following parents.
 fn slow_path(outline: &Outline, start: Row) -> Vec<Row> {
     let mut path = vec![outline.current(start)];
     while let Some(parent) = outline.parent(path[path.len() - 1]) {
@@ -125,7 +125,7 @@ fn slow_path(outline: &Outline, start: Row) -> Vec<Row> {
     path
 }
 
-/// A line of any kind, with ids that meet each other often.
+/// A line of any kind, with ids that often collide.
 fn odd_line() -> impl Strategy<Value = String> {
     let id = || prop_oneof![4 => "[0-3]{8}", 1 => "[a-b]{0,2}", 1 => Just("\\ud800".to_owned())];
     let entry = (id(), id(), "message|custom|label|what", "user|toolResult|hookMessage").prop_map(
@@ -145,7 +145,7 @@ fn odd_line() -> impl Strategy<Value = String> {
     prop_oneof![3 => entry, 1 => odd].prop_map(|line| line + "\n")
 }
 
-/// Everything that can be asked of an outline.
+/// Every value that an outline's methods return.
 fn shown(outline: &Outline) -> String {
     let rows: Vec<_> = outline
         .rows()
@@ -169,7 +169,7 @@ proptest! {
         let outline = outline(&text.join(" "));
         for row in outline.entries() {
             prop_assert_eq!(outline.path(row), slow_path(&outline, row));
-            // Cutting a loop makes exactly one of its members a root, so nothing is out of reach.
+            // Cutting a loop makes exactly one of its members a root, so every entry stays reachable.
             prop_assert!(outline.parent(outline.path(row)[0]).is_none());
         }
     }
@@ -201,7 +201,7 @@ proptest! {
             let forked = pushed.behind_header(header.as_bytes()).unwrap();
             prop_assert_eq!(shown(&forked), shown(&read(text.as_bytes())));
         }
-        // The quick ways to a row are the slow ones.
+        // The fast lookups agree with the slow ones.
         for (index, row) in pushed.rows().enumerate() {
             let begin = pushed.span(row).offset;
             for offset in [begin, begin + 1] {

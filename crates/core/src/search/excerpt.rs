@@ -1,26 +1,26 @@
-//! What to show of a text in which something was found.
+//! Excerpts of texts around a match.
 
 use std::ops::Range;
 
-/// A piece of a text, and where in it something was found.
+/// A piece of a text, and the matches in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The piece, with an ellipsis where the text goes on.
+    /// The piece, with an ellipsis where the text continues.
     pub text: String,
-    /// The bytes of the piece that were looked for, in order and apart.
+    /// The byte ranges of the matches, in order and without overlap.
     pub ranges: Vec<Range<usize>>,
 }
 
-/// About how many bytes are shown before the first place.
+/// The approximate number of bytes shown before the first match.
 const BEFORE: usize = 60;
 
-/// About how many bytes are shown in all.
+/// The approximate total number of bytes shown.
 const IN_ALL: usize = 240;
 
 const ELLIPSIS: &str = "…";
 
 impl Excerpt {
-    /// The surroundings of the first of these places, which are in order.
+    /// The surroundings of the first of these matches, which must be in order.
     pub fn new(text: &str, places: &[Range<usize>]) -> Self {
         let first = places.first().map_or(0, |place| place.start.min(text.len()));
         let start = text.floor_char_boundary(first.saturating_sub(BEFORE));
@@ -45,14 +45,14 @@ impl Excerpt {
         excerpt
     }
 
-    /// The ranges in UTF-16 units, which is how JavaScript counts.
+    /// The ranges in UTF-16 units, as in JavaScript.
     pub fn utf16_ranges(&self) -> Vec<Range<usize>> {
         let units = |to: usize| self.text.get(..to).map_or(0, |text| text.encode_utf16().count());
         self.ranges.iter().map(|range| units(range.start)..units(range.end)).collect()
     }
 }
 
-/// The beginning of the first word behind `from`, unless that is as far away as `to`.
+/// The start of the first word after `from`, if there is one before `to`.
 fn behind_space(text: &str, from: usize, to: usize) -> usize {
     let cut = text.get(from..to).unwrap_or_default();
     let space = cut.char_indices().find(|(_, char)| char.is_whitespace());

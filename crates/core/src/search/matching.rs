@@ -1,6 +1,6 @@
-//! Whether a document is what is looked for, found out by looking at its texts.
+//! Matches documents by reading their texts.
 //!
-//! This is what every index must agree with.
+//! Every index must agree with this.
 
 use std::ops::Range;
 
@@ -11,29 +11,29 @@ use super::query::{Phrase, Query, Term};
 use super::texts::{Document, Texts};
 use super::token::{TokenKind, Tokenizer};
 
-/// How many bytes of text make about one token.
+/// The approximate number of bytes per token.
 const USUAL_TOKEN: usize = 6;
 
-/// Looks at documents one after the other.
+/// Matches documents one after the other.
 #[derive(Debug)]
 pub struct Matcher<'q> {
     query: &'q Query,
     filter: &'q Filter,
     tokenizer: Tokenizer,
-    /// Which slots a term fills. A slot is one term of one phrase.
+    /// The slots that a term fills. A slot is one term of one phrase.
     exact: HashMap<&'q [u8], Vec<usize>>,
-    /// The terms that are parts of words.
+    /// The terms that match parts of words.
     parts: Vec<(&'q Term, usize)>,
-    /// Bytes with which no term that matters begins need no further look.
+    /// Whether a relevant term may begin with each byte. Other tokens are skipped at once.
     begins: [bool; 256],
-    /// How many terms the phrase of each slot has.
+    /// The number of terms in the phrase of each slot.
     n_terms: Vec<usize>,
-    /// Where each slot was found in the document.
+    /// The occurrences of each slot in the document.
     found: Vec<Vec<Occurrence>>,
     document: Seen,
 }
 
-/// What was seen of the current document.
+/// The state of the current document.
 #[derive(Debug, Default)]
 struct Seen {
     n_texts: usize,
@@ -44,7 +44,7 @@ struct Seen {
     patterns: Vec<(usize, Vec<Range<usize>>)>,
 }
 
-/// One place where a term stands.
+/// One occurrence of a term.
 #[derive(Clone, Copy, Debug)]
 struct Occurrence {
     position: u32,
@@ -56,14 +56,14 @@ struct Occurrence {
 /// How a document matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// How often each clause occurs; for a pattern, how often it matches.
+    /// The number of occurrences of each clause; for a pattern, the number of matches.
     pub frequencies: Vec<u32>,
-    /// How many tokens the document has.
+    /// The number of tokens in the document.
     pub n_tokens: usize,
 }
 
 impl<'q> Matcher<'q> {
-    /// Looks for this in documents that pass the filter.
+    /// Creates a matcher for documents that pass the filter.
     pub fn new(query: &'q Query, filter: &'q Filter) -> Self {
         let mut matcher = Self {
             query,
@@ -100,13 +100,13 @@ impl<'q> Matcher<'q> {
         }
     }
 
-    /// Forgets the document before.
+    /// Starts a new document.
     pub fn begin(&mut self) {
         self.document = Seen::default();
         self.found.iter_mut().for_each(Vec::clear);
     }
 
-    /// Whether the document, whose texts have been seen, passes the filter and matches.
+    /// Whether the document passes the filter and matches. Call it after all texts were passed in.
     pub fn finish(&self, document: Document) -> Option<Match> {
         if self.document.n_texts == 0 || !self.filter.admits(document, self.document.has_tool, self.document.has_model)
         {
@@ -132,7 +132,7 @@ impl<'q> Matcher<'q> {
         is_match.then_some(Match { frequencies, n_tokens: self.document.n_tokens })
     }
 
-    /// Where the query matches: in which text, counted from 0, and in which bytes of it.
+    /// The matches of the query: the index of the text, counting from 0, and the byte range.
     pub fn places_found(&self) -> Vec<(usize, Range<usize>)> {
         let mut places: Vec<(usize, Range<usize>)> = Vec::new();
         for (text, ranges) in &self.document.patterns {
@@ -147,7 +147,7 @@ impl<'q> Matcher<'q> {
         places
     }
 
-    /// Where the terms of the slots from `first` on stand side by side.
+    /// The places where the terms of the slots from `first` on are adjacent.
     fn places(&self, first: usize, n_terms: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
         self.found[first].iter().filter_map(move |start| {
             let mut end = start.end;
@@ -180,7 +180,7 @@ impl Texts for Matcher<'_> {
             if !ranges.is_empty() {
                 document.patterns.push((number, ranges));
             }
-            // Nothing is known of it but by looking, so its length need not be that of an index.
+            // A pattern is not answered from an index, so the length need not agree with one.
             document.n_tokens += text.len() / USUAL_TOKEN + 1;
             return;
         }
@@ -195,7 +195,7 @@ impl Texts for Matcher<'_> {
                 return true;
             }
             let occurrence = Occurrence { position, text: number, start: token.start, end: token.end };
-            // A whole has no neighbours.
+            // A whole word has no neighbours.
             let fits = |slot: usize| !is_whole || n_terms[slot] == 1;
             for slot in exact.get(token.term).into_iter().flatten().copied().filter(|slot| fits(*slot)) {
                 found[slot].push(occurrence);
@@ -207,7 +207,7 @@ impl Texts for Matcher<'_> {
             }
             true
         });
-        // No phrase goes from one text into the next.
+        // A phrase never continues from one text into the next.
         document.position += 1;
     }
 
@@ -228,7 +228,7 @@ mod tests {
     fn frequencies(query: &str, texts: &[&str]) -> Option<Vec<u32>> {
         let (query, filter) = (Query::parse(query).unwrap(), Filter::default());
         let mut matcher = Matcher::new(&query, &filter);
-        // What was seen before must not matter.
+        // Earlier documents must not matter.
         matcher.text("something foo bar baz");
         matcher.begin();
         for text in texts {

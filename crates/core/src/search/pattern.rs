@@ -2,17 +2,17 @@
 
 use regex::{Regex, RegexBuilder};
 
-/// More occurrences than this in one document make no difference.
+/// The maximum number of occurrences counted in one document.
 const MOST_COUNTED: usize = 1000;
 
-/// A regular expression that pays no attention to case.
+/// A case-insensitive regular expression.
 ///
-/// The language is that of the `regex` crate: JavaScript's without
-/// look-around and back-references, in exchange for time linear in the text.
+/// The syntax is that of the `regex` crate: JavaScript's without look-around and back-references, in exchange for
+/// linear time.
 #[derive(Clone, Debug)]
 pub struct Pattern(Regex);
 
-/// Why something is no regular expression.
+/// Why a text is not a regular expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct BadPattern {
@@ -20,24 +20,24 @@ pub struct BadPattern {
 }
 
 impl Pattern {
-    /// Reads a regular expression.
+    /// Parses a regular expression.
     pub fn new(pattern: &str) -> Result<Self, BadPattern> {
-        // `^` and `$` are the ends of a text, as in JavaScript without flags.
+        // `^` and `$` match the ends of the text, as in JavaScript without flags.
         let built = RegexBuilder::new(pattern).case_insensitive(true).build();
         built.map(Self).map_err(|error| BadPattern { reason: error.to_string() })
     }
 
-    /// One that finds a text as it is written, but for case.
+    /// A pattern that matches a text literally, except for case.
     pub fn literal(text: &str) -> Result<Self, BadPattern> {
         Self::new(&regex::escape(text))
     }
 
-    /// Whether it matches somewhere.
+    /// Whether it matches anywhere.
     pub fn is_match(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
 
-    /// Where it matches, from the beginning.
+    /// The ranges of the matches, in order.
     pub fn find(&self, text: &str) -> Vec<std::ops::Range<usize>> {
         self.0.find_iter(text).take(MOST_COUNTED).map(|found| found.range()).collect()
     }

@@ -1,33 +1,32 @@
-//! pi's way to find sessions in a list: its query grammar and its scores.
+//! pi's search for sessions in a list: its query grammar and its scores.
 //!
-//! Unlike [`query`](super::query), which looks for entries, this looks at the
-//! rows of a list: name, id, working directory and the texts of all messages.
-//! The lower a score, the better.
+//! Unlike [`query`](super::query), which searches entries, this searches the rows of a list: name, id, working
+//! directory and the text of all messages. Lower scores are better.
 
 use super::pattern::Pattern;
 use super::query::words;
 use crate::line::is_js_space;
 
-/// What a row offers to be found by.
+/// The searchable fields of a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Row<'r> {
-    /// The session's name; empty if it has none.
+    /// The session's name, or empty.
     pub name: &'r str,
     /// Its id.
     pub id: &'r str,
-    /// The texts of its messages.
+    /// The text of its messages.
     pub text: &'r str,
     /// Its working directory.
     pub cwd: &'r str,
 }
 
-/// What was typed into the picker.
+/// A query typed into the picker.
 #[derive(Clone, Debug)]
 pub struct PickerQuery(Asked);
 
 #[derive(Clone, Debug)]
 enum Asked {
-    /// Nothing: every row matches.
+    /// An empty query: every row matches.
     Anything,
     /// An empty or invalid regular expression: no row matches.
     Nothing,
@@ -38,17 +37,17 @@ enum Asked {
 
 #[derive(Clone, Debug)]
 enum Token {
-    /// Somewhere, or its letters in order in the name or the working directory.
+    /// Occurs anywhere, or as a subsequence of the name or the working directory.
     Fuzzy(String),
-    /// As it is, but for white space and case.
+    /// Occurs literally, except for white space and case.
     Phrase(String),
 }
 
-/// How much worse a match in another field is than one in the name.
+/// The penalty of a match in another field than the name.
 const TIER: f64 = 1_000_000.0;
 
 impl PickerQuery {
-    /// Reads what was typed.
+    /// Parses a query.
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         if text.is_empty() {
@@ -65,7 +64,7 @@ impl PickerQuery {
         Self(Asked::Tokens(words(text).into_iter().map(token).collect()))
     }
 
-    /// The score of a row; none if it does not match.
+    /// The score of a row; `None` if it does not match.
     pub fn score(&self, row: &Row<'_>) -> Option<f64> {
         match &self.0 {
             Asked::Anything => Some(0.0),
@@ -122,15 +121,15 @@ impl Token {
     }
 }
 
-/// Lower case, with one space where there was white space.
+/// Lower case, with white space collapsed to single spaces.
 fn normal(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// pi's measure of how well the letters of a query stand in a text; none if they do not stand in it in order.
+/// pi's score of a query as a subsequence of a text; `None` if it is not one.
 ///
-/// Both are compared in lower case. If the query is letters and digits, or
-/// digits and letters, and does not match, it is tried the other way round.
+/// Both are compared in lower case. If the query consists of letters and then digits, or digits and then letters, and
+/// does not match, the two parts are swapped and tried again.
 pub fn fuzzy_score(query: &str, text: &str) -> Option<f64> {
     let (query, text) = (query.to_lowercase(), text.to_lowercase());
     // JavaScript counts UTF-16 units.
@@ -153,7 +152,7 @@ fn score_of(query: &[u16], text: &[u16]) -> Option<f64> {
     Some(if query == text { best - 100.0 } else { best })
 }
 
-/// Where the letters stand if each is taken as early as possible.
+/// The positions of the letters if each is matched as early as possible.
 fn greedy(query: &[u16], text: &[u16]) -> Option<Vec<usize>> {
     let mut at = 0;
     let mut places = Vec::with_capacity(query.len());
@@ -172,7 +171,7 @@ fn score_at(places: &[usize], text: &[u16]) -> f64 {
     for &at in places {
         #[expect(clippy::cast_precision_loss, reason = "lists have no texts of 2^52 characters")]
         let (index, gap) = (at as f64, before.map_or(0, |before| at - before - 1) as f64);
-        // The beginning of the text counts as if something stood before it.
+        // The beginning of the text counts as a continued run.
         if before.map_or(at == 0, |before| before + 1 == at) {
             run += 1.0;
             score -= 5.0 * run;
@@ -193,7 +192,7 @@ fn is_boundary(unit: u16) -> bool {
     char::from_u32(u32::from(unit)).is_some_and(|char| is_js_space(char) || "-_./:".contains(char))
 }
 
-/// `abc12` as `12abc` and the other way round; none for anything else.
+/// Swaps `abc12` to `12abc` and the reverse; `None` for other queries.
 fn swapped(query: &str) -> Option<String> {
     let is_letter = |char: char| char.is_ascii_lowercase();
     let is_digit = |char: char| char.is_ascii_digit();
@@ -231,7 +230,7 @@ mod tests {
             ("sessile", Some(1)),
             ("ftb", Some(2)),
             ("pdsess", Some(2)),
-            // Texts and ids are never fuzzy.
+            // Text and ids never match fuzzily.
             ("wdif", None),
             ("build nothere", None),
             ("build fail", Some(1)),
@@ -243,7 +242,7 @@ mod tests {
             ("re:fail.*42", Some(1)),
             ("re:", None),
             ("re:(", None),
-            // No match goes from one field into the next.
+            // A match never continues from one field into the next.
             ("\"build 019ae047\"", None),
         ] {
             assert_eq!(tier(query), expected, "{query}");
@@ -260,7 +259,7 @@ mod tests {
 
     #[test]
     fn letters_are_weighed() {
-        // What pi 1.5.0 answers.
+        // Results of pi 1.5.0.
         check("abc", "abcd", Some(-39.7));
         check("abc", "abc", Some(-139.7));
         check("ac", "abxc", Some(-10.7));

@@ -1,33 +1,32 @@
-//! What people type to find something.
+//! Search queries.
 //!
-//! Words are separated by white space, and all must occur in one entry, in any
-//! order. `"two words"` must stand side by side. `word*` is the beginning of a
-//! word, `*word` the end, `*word*` any part of a word. `re:` makes the rest a
+//! Words are separated by white space, and all must occur in one entry, in any order. `"two words"` must be adjacent.
+//! `word*` matches the beginning of a word, `*word` the end, `*word*` any part of a word. `re:` makes the rest a
 //! regular expression. Case does not matter.
 //!
-//! A word is cut as texts are: `foo_bar`, `foo.bar` and `fooBar` are the words
-//! `foo bar` side by side, and `fooBar` is also found where it is written `foobar`.
+//! Words are split like texts: `foo_bar`, `foo.bar` and `fooBar` are the adjacent words `foo bar`, and `fooBar` also
+//! matches the spelling `foobar`.
 
 use super::pattern::{BadPattern, Pattern};
 use super::token::{TokenKind, Tokenizer};
 
-/// What to look for.
+/// A parsed query.
 #[derive(Clone, Debug)]
 pub enum Query {
     /// All of these must occur.
     Clauses(Vec<Clause>),
-    /// This must match one of an entry's texts.
+    /// This must match one of the texts of an entry.
     Pattern(Pattern),
 }
 
-/// One thing that must occur, in one of several ways.
+/// A condition that must hold, with one or more alternatives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause {
-    /// The ways; there is at least one.
+    /// The alternatives; at least one.
     pub phrases: Vec<Phrase>,
 }
 
-/// Terms that must stand side by side; there is at least one.
+/// Terms that must be adjacent; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phrase {
     /// The terms.
@@ -37,16 +36,16 @@ pub struct Phrase {
 /// One term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Term {
-    /// What it is, or a part of it.
+    /// The text of the term, or a part of it.
     pub text: Vec<u8>,
-    /// Whether anything may follow.
+    /// Whether more text may follow.
     pub is_prefix: bool,
-    /// Whether anything may come before. Only a phrase of one term has such a term.
+    /// Whether more text may precede. Only single-term phrases have such a term.
     pub is_suffix: bool,
 }
 
 impl Term {
-    /// Whether a token is what is meant.
+    /// Whether a token matches.
     pub fn fits(&self, token: &[u8]) -> bool {
         match (self.is_suffix, self.is_prefix) {
             (false, false) => token == self.text,
@@ -57,20 +56,20 @@ impl Term {
     }
 }
 
-/// Why something cannot be searched for.
+/// Why a query is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadQuery {
-    /// There is nothing in it.
+    /// The query is empty.
     #[error("there is nothing to search for")]
     Empty,
-    /// What follows `re:` is no regular expression.
+    /// The text after `re:` is not a regular expression.
     #[error("not a regular expression")]
     Pattern(#[from] BadPattern),
 }
 
 impl Query {
-    /// Reads what somebody typed.
+    /// Parses a query.
     pub fn parse(text: &str) -> Result<Self, BadQuery> {
         let text = text.trim();
         if text.is_empty() {
@@ -82,21 +81,21 @@ impl Query {
         }
         let clauses: Vec<Clause> = words(text).iter().filter_map(Word::clause).collect();
         if clauses.is_empty() {
-            // Nothing but punctuation: it is looked for as it is.
+            // Only punctuation: search for it literally.
             return Ok(Self::Pattern(Pattern::literal(text.trim_matches('"'))?));
         }
         Ok(Self::Clauses(clauses))
     }
 }
 
-/// One piece of what was typed.
+/// One piece of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
     pub(super) is_quoted: bool,
 }
 
-/// Cuts at white space and around quotes, as pi's picker does. If a quote is not closed, quotes mean nothing.
+/// Splits at white space and around quotes, as in pi's picker. If a quote is not closed, quotes have no meaning.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -126,7 +125,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
 }
 
 impl Word {
-    /// What must occur for this word; none if it has nothing that can be searched for.
+    /// The clause for this word; `None` if it contains nothing searchable.
     fn clause(&self) -> Option<Clause> {
         let (text, is_prefix) = match self.text.strip_suffix('*') {
             Some(beginning) => (beginning, true),
@@ -141,7 +140,7 @@ impl Word {
         let mut n_words = 0;
         Tokenizer::default().run(text, |token| {
             if token.kind == TokenKind::Whole {
-                // It stands for its parts only if there is nothing else.
+                // It can replace its parts only if there is nothing else.
                 n_words += usize::from(token.start > 0 || token.end < text.len());
                 wholes.push(token.term.to_vec());
             } else {
@@ -151,16 +150,16 @@ impl Word {
         });
         let (last, kind) = terms.last_mut()?;
         match kind {
-            // One character may be followed by another one in its pair.
+            // A single character may be the first of a pair.
             TokenKind::Last => last.is_prefix = true,
             TokenKind::Word => last.is_prefix = is_prefix,
             TokenKind::Whole | TokenKind::Pair | TokenKind::Symbol => {}
         }
         if let [.., (_, TokenKind::Pair), (_, TokenKind::Last)] = terms[..] {
-            // The pair before it says the same, and more may follow in the text.
+            // The pair before it already covers this character, and more may follow in the text.
             terms.pop();
         }
-        // Of several terms only the last may be a part of a word: where the first one stands is looked up by its beginning.
+        // Only the last of several terms may match part of a word, because a term is looked up by its beginning.
         if let [(only, TokenKind::Word)] = &mut terms[..] {
             only.is_suffix = is_suffix;
         }
@@ -176,7 +175,7 @@ impl Word {
 mod tests {
     use super::*;
 
-    /// Clauses by `&`, ways by `|`, terms by space.
+    /// Clauses separated by `&`, alternatives by `|`, terms by spaces.
     fn shown(text: &str) -> String {
         let Query::Clauses(clauses) = Query::parse(text).unwrap() else { return "re".to_owned() };
         let star = |is_open: bool| if is_open { "*" } else { "" };

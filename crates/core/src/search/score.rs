@@ -1,29 +1,27 @@
-//! What a match is worth.
+//! Scores of matches.
 //!
-//! As in BM25, each further occurrence of a word adds less, and counts less in
-//! a long document. Unlike there, rare words count as much as frequent ones:
-//! all of them must occur anyway, and so a score depends on the document, the
-//! query and the time alone. An answer is then the same whether it comes from an
-//! index, from reading every file, or from both.
+//! As in BM25, each further occurrence of a word adds less, and counts less in a long document. Unlike in BM25, rare
+//! words count as much as frequent ones: all of them must occur anyway. So a score depends only on the document, the
+//! query and the time, and is the same whether the result comes from an index, from reading every file, or from both.
 
 use super::texts::DocumentKind;
 
-/// A document of this many tokens is neither long nor short.
+/// The length of an average document, in tokens.
 const USUAL_LENGTH: f32 = 150.0;
 
-/// How soon further occurrences stop to count.
+/// How quickly further occurrences stop counting.
 const SATURATION: f32 = 1.2;
 
 /// How much the length of a document counts.
 const LENGTH_WEIGHT: f32 = 0.6;
 
-/// A document of this age in days is worth little more than half of one that is new.
+/// At this age in days, a document is worth a little more than half of a new one.
 const HALF_AGE_DAYS: f32 = 45.0;
 
-/// What age cannot take away.
+/// The share of the score that does not depend on age.
 const TIMELESS: f32 = 0.25;
 
-/// A length in tokens as one byte: exact below 16, then in steps of an eighth.
+/// Encodes a length in tokens as one byte: exact below 16, then in steps of an eighth.
 pub fn length_code(n_tokens: usize) -> u8 {
     let length = u32::try_from(n_tokens).unwrap_or(u32::MAX);
     if length < 16 {
@@ -33,7 +31,7 @@ pub fn length_code(n_tokens: usize) -> u8 {
     u8::try_from(exponent * 8 + (length >> exponent)).unwrap_or(u8::MAX)
 }
 
-/// The smallest length that has this code.
+/// The smallest length with this code.
 pub fn length_of(code: u8) -> u32 {
     let code = u32::from(code);
     if code < 16 {
@@ -43,28 +41,28 @@ pub fn length_of(code: u8) -> u32 {
     (code - exponent * 8).checked_shl(exponent).unwrap_or(u32::MAX)
 }
 
-/// A time in milliseconds as whole seconds, as documents keep it; none is 0.
+/// A time in milliseconds as whole seconds, as stored with documents. `None` becomes 0.
 pub fn seconds(time_ms: Option<i64>) -> u32 {
     time_ms.map_or(0, |time| u32::try_from(time.div_euclid(1000).max(0)).unwrap_or(u32::MAX))
 }
 
-/// Weighs matches at a time.
+/// Scores matches as of a point in time.
 #[derive(Debug)]
 pub struct Scale {
     now: u32,
-    /// What the length of a document adds to the denominator, by its code.
+    /// What a document's length adds to the denominator, by length code.
     lengths: Vec<f32>,
 }
 
 impl Scale {
-    /// Scores as of now.
+    /// Creates a scale as of `now_ms`.
     pub fn new(now_ms: i64) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "lengths need no precision")]
         let add = |code: u8| SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * length_of(code) as f32 / USUAL_LENGTH);
         Self { now: seconds(Some(now_ms)), lengths: (0..=u8::MAX).map(add).collect() }
     }
 
-    /// What one clause of a query adds that occurs so often in a document of this length.
+    /// The score of a query clause with this number of occurrences in a document of this length.
     #[inline]
     #[expect(clippy::cast_precision_loss, reason = "frequencies need no precision")]
     pub fn clause(&self, frequency: u32, length_code: u8) -> f32 {
@@ -72,15 +70,15 @@ impl Scale {
         frequency / (frequency + self.lengths[usize::from(length_code)])
     }
 
-    /// What one clause is worth in a document that is as good as new.
+    /// The score of one clause in a new document.
     #[inline]
     pub fn impact(&self, frequency: u32, length_code: u8, kind: u8) -> f32 {
         self.clause(frequency, length_code) * WEIGHTS.get(usize::from(kind)).copied().unwrap_or(1.0)
     }
 
-    /// No document of this impact or less and of this time or before is worth more.
+    /// An upper bound for documents with at most this impact that are no newer than this time.
     ///
-    /// A little more than it comes to, since a score is computed in another order.
+    /// Slightly larger than the exact value, because a score is computed in a different order.
     pub fn bound(&self, impact: f32, time: u32) -> f32 {
         impact * self.recency(time) * 1.0001
     }
@@ -92,14 +90,14 @@ impl Scale {
         TIMELESS + (1.0 - TIMELESS) / (1.0 + days / HALF_AGE_DAYS)
     }
 
-    /// What the sum of all clauses is worth in a document of this kind and time.
+    /// The score of a document of this kind and time, from the sum of its clauses.
     #[inline]
     pub fn document(&self, sum: f32, kind: u8, time: u32) -> f32 {
         sum * WEIGHTS.get(usize::from(kind)).copied().unwrap_or(1.0) * self.recency(time)
     }
 }
 
-/// What a match is worth by the kind of document it is in: what people wrote to find things again counts most.
+/// The weight of each kind of document. Text that users wrote to find things again weighs most.
 const WEIGHTS: [f32; 10] = weights();
 
 const fn weights() -> [f32; 10] {
@@ -138,7 +136,7 @@ mod tests {
         assert!(scale.document(1.0, 1, now) > scale.document(1.0, 1, now - 86_400));
         assert!(scale.document(1.0, DocumentKind::Name.code(), now) > scale.document(1.0, 2, now));
         assert!(scale.document(1.0, 1, 0) > 0.0);
-        // A time to come is now.
+        // A time in the future counts as now.
         assert!((scale.document(1.0, 1, u32::MAX) - scale.document(1.0, 1, now)).abs() < f32::EPSILON);
     }
 }

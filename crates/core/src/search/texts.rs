@@ -1,23 +1,23 @@
-//! What of a line can be searched.
+//! Extracts the searchable texts of a line.
 
 use crate::head::{self, Head, Kind, Parsed, Role};
 use crate::json::{Raw, Shape};
 
-/// What a document is, which decides what it weighs and whether a filter lets it pass.
+/// The kind of a document, which decides its weight and whether a filter admits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum DocumentKind {
-    /// What the person said.
+    /// A message from the user.
     User,
-    /// What the model said, thought and wanted to have run.
+    /// Text, thinking and tool calls of the model.
     Assistant,
-    /// What a tool answered.
+    /// The result of a tool.
     ToolResult,
-    /// A command that the person ran, and what came of it.
+    /// A command that the user ran, and its output.
     BashExecution,
-    /// What an extension said.
+    /// A message from an extension.
     Custom,
-    /// A summary of a branch, or of what was said before.
+    /// A summary of a branch or of the earlier conversation.
     Summary,
     /// A name for an entry.
     Label,
@@ -25,12 +25,12 @@ pub enum DocumentKind {
     Name,
     /// Instructions to the model.
     System,
-    /// What the model sees instead of something.
+    /// A replacement that the model sees instead of earlier content.
     Edit,
 }
 
 impl DocumentKind {
-    /// All of them, in the order of their numbers.
+    /// All kinds, in the order of their codes.
     pub const ALL: [Self; 10] = [
         Self::User,
         Self::Assistant,
@@ -44,17 +44,17 @@ impl DocumentKind {
         Self::Edit,
     ];
 
-    /// The number it is stored as.
+    /// The code it is stored as.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// The kind that is stored as this number.
+    /// The kind stored as this code.
     pub fn of_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    /// What filters call it; for messages the role that files call it.
+    /// The name used by filters. For messages this is the role in files.
     pub fn word(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -70,7 +70,7 @@ impl DocumentKind {
         }
     }
 
-    /// The kind with this name, however its letters are written; entries of other types go by those as well.
+    /// The kind with this name, in any case. Also accepts the type names of other entries.
     pub fn of_word(word: &str) -> Option<Self> {
         let same = |kind: &&Self| kind.word().eq_ignore_ascii_case(word);
         match word.to_ascii_lowercase().as_str() {
@@ -85,34 +85,34 @@ impl DocumentKind {
     }
 }
 
-/// Takes the texts of a line.
+/// Receives the texts of a line.
 pub trait Texts {
-    /// A text on its own: no phrase goes from one into the next.
+    /// A separate text. A phrase never continues from one text into the next.
     fn text(&mut self, text: &str);
 
-    /// A tool that was called, or that answered.
+    /// A tool that was called, or that returned a result.
     fn tool(&mut self, name: &str);
 
     /// The model that answered, with its provider: `anthropic/claude`.
     fn model(&mut self, name: &str);
 }
 
-/// What a line is besides its texts.
+/// The properties of a line besides its texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// What it is.
+    /// The kind.
     pub kind: DocumentKind,
-    /// When it was written, in milliseconds, if it says so the way pi does.
+    /// The time in Unix milliseconds, if it is in pi's format.
     pub time: Option<i64>,
 }
 
-/// Hands on the texts of a line. None if it is no entry that says anything, or none at all.
+/// Passes on the texts of a line. Returns `None` if it is not an entry with text.
 pub fn read_texts(line: &[u8], out: &mut impl Texts) -> Option<Document> {
     let Parsed::Kept(head) = head::read(line) else { return None };
     texts_of(&head, Raw::trusted(line.trim_ascii()), out)
 }
 
-/// The same for a line whose head is known.
+/// Like [`read_texts`], for a line whose head is known.
 pub fn texts_of(head: &Head<'_>, entry: Raw<'_>, out: &mut impl Texts) -> Option<Document> {
     let kind = match head.kind {
         Kind::Message => message_texts(head.role, entry.get("message")?, out)?,
@@ -191,7 +191,7 @@ fn assistant(message: Raw<'_>, out: &mut impl Texts) {
     string(error, out);
 }
 
-/// A text, or the texts of blocks: what was said and thought, and what tools are called with.
+/// The text, or the texts of blocks: text, thinking and tool arguments.
 fn content(value: Option<Raw<'_>>, out: &mut impl Texts) {
     let Some(value) = value else { return };
     if value.shape() == Shape::String {
@@ -233,7 +233,7 @@ fn string(value: Option<Raw<'_>>, out: &mut impl Texts) {
     }
 }
 
-/// Every string and number inside a value, each as a text of its own; keys are none.
+/// Passes on every string and number inside a value as a separate text, without keys.
 fn scalars(value: Option<Raw<'_>>, out: &mut impl Texts) {
     let Some(value) = value else { return };
     let bytes = value.as_bytes();
@@ -260,7 +260,7 @@ fn scalars(value: Option<Raw<'_>>, out: &mut impl Texts) {
     }
 }
 
-/// Where a string of valid JSON ends, quotes included.
+/// The end of a string in valid JSON, including quotes.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(length) = memchr::memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) {

@@ -1,36 +1,34 @@
-//! Text to tokens: what counts as a word.
+//! Splits text into tokens.
 //!
-//! - A **word** is a run of letters and digits, in lower case. Everything else
-//!   separates, so `path/to/file.rs` and `snake_case` are words in a row.
-//! - A word with **humps** (`camelCase`, `HTTPServer`) is cut into its parts,
-//!   which follow each other; the whole in lower case is a token beside them.
-//!   A letter after a digit begins no part: `E0599`, `utf8` and `sha256` stay whole.
-//! - Scripts written **without spaces** (Chinese, Japanese, Korean, Thai, Lao,
-//!   Khmer, Burmese) are cut into overlapping pairs and, at the end of a run, its
-//!   last character. A word of two characters is one token, a longer one several in a row.
-//! - A **symbol** such as an emoji is a token of its own. What only changes its
-//!   looks (joiners, selectors, skin tones) is left out.
-//! - Of a word of more than [`LONGEST`] bytes only the beginning counts. A run
-//!   of more than [`LONGEST_BLOB`] bytes that could be base 64 is no text: only
-//!   its beginning counts.
+//! - A **word** is a run of letters and digits, in lower case. Everything else separates words, so `path/to/file.rs`
+//!   and `snake_case` are several words in sequence.
+//! - A word with **humps** (`camelCase`, `HTTPServer`) is split into its parts, which are adjacent. The whole word in
+//!   lower case is an additional token. Digits do not split a word: `E0599`, `utf8` and `sha256` stay whole.
+//! - Scripts written **without spaces** (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) are split into
+//!   overlapping pairs, plus the last character of a run. A word of two characters is one token, a longer one several
+//!   in sequence.
+//! - A **symbol** such as an emoji is a separate token. Characters that only change its appearance (joiners, selectors,
+//!   skin tones) are left out.
+//! - Of a word longer than [`LONGEST`] bytes, only the beginning counts. A run of more than [`LONGEST_BLOB`] bytes that
+//!   could be base64 is not text: only its beginning counts.
 
-/// The longest word in bytes; the rest of a longer one is not looked at.
+/// The maximum length of a word in bytes. The rest of a longer one is ignored.
 pub const LONGEST: usize = 64;
 
-/// A run of letters, digits, `+`, `/`, `=`, `-` and `_` longer than this is data, not text.
+/// A longer run of letters, digits, `+`, `/`, `=`, `-` and `_` is data, not text.
 pub const LONGEST_BLOB: usize = 256;
 
-/// A word shorter than this is not taken for the beginning of data.
+/// A shorter word is not checked for being the beginning of data.
 const SUSPICIOUS: usize = 20;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// A word, or a part of one with humps.
     Word,
-    /// A word with humps as a whole. It has no position of its own and no neighbours.
+    /// A whole word with humps. It has no position of its own and no neighbours.
     Whole,
-    /// Two neighbours in a script without spaces.
+    /// Two adjacent characters in a script without spaces.
     Pair,
     /// The last character of a run in such a script.
     Last,
@@ -38,20 +36,20 @@ pub enum TokenKind {
     Symbol,
 }
 
-/// A piece of text that can be searched for.
+/// A searchable piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'t> {
-    /// What is compared: UTF-8, in lower case.
+    /// The text to compare: UTF-8, in lower case.
     pub term: &'t [u8],
-    /// Where it begins in the text, in bytes.
+    /// Its start in the text, in bytes.
     pub start: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
 }
 
-/// Cuts texts into tokens. Kept between texts for its buffers.
+/// Splits texts into tokens. Reuse it between texts for its buffers.
 #[derive(Debug, Default)]
 pub struct Tokenizer {
     lower: Vec<u8>,
@@ -64,7 +62,7 @@ const UPPER: u8 = 2;
 const DIGIT: u8 = 3;
 const BEYOND: u8 = 4;
 
-/// What each byte is.
+/// The class of each byte.
 static CLASSES: [u8; 256] = classes();
 
 const fn classes() -> [u8; 256] {
@@ -90,7 +88,7 @@ fn class(byte: u8) -> u8 {
 }
 
 impl Tokenizer {
-    /// Hands on the tokens of a text in order, a whole behind its parts, until `on_token` answers false.
+    /// Passes on the tokens of a text in order, a whole word after its parts, until `on_token` returns false.
     #[inline]
     pub fn run(&mut self, text: &str, mut on_token: impl FnMut(Token<'_>) -> bool) {
         let bytes = text.as_bytes();
@@ -139,7 +137,7 @@ impl Tokenizer {
         }
     }
 
-    /// A token that begins beyond ASCII, or something that is none. Returns where to go on.
+    /// Handles a character beyond ASCII, which may begin a token. Returns where to continue.
     fn beyond_ascii(&mut self, text: &str, at: usize, on_token: &mut impl FnMut(Token<'_>) -> bool) -> Option<usize> {
         let Some(char) = char_at(text, at) else { return Some(at + 1) };
         if is_paired(char) {
@@ -156,7 +154,7 @@ impl Tokenizer {
         Some(end)
     }
 
-    /// A word that is not all ASCII. Returns where it ends.
+    /// Handles a word that is not all ASCII. Returns its end.
     fn word_beyond_ascii(
         &mut self,
         text: &str,
@@ -170,7 +168,7 @@ impl Tokenizer {
         self.word(text, start, end, on_token).then_some(end)
     }
 
-    /// A word with upper case, beyond ASCII, or long.
+    /// Handles a word that has upper case, is not ASCII, or is long.
     fn word(&mut self, text: &str, start: usize, end: usize, on_token: &mut impl FnMut(Token<'_>) -> bool) -> bool {
         let word = text.get(start..end).unwrap_or_default();
         self.cuts.clear();
@@ -178,7 +176,7 @@ impl Tokenizer {
             find_cuts(word, &mut self.cuts);
         }
         let n_parts = self.cuts.len() + 1;
-        // Random letters have humps everywhere; parts of them say nothing.
+        // Random letters have humps everywhere, and their parts are meaningless.
         if n_parts > 1 && (n_parts <= 3 || word.len() >= 3 * n_parts) {
             let mut from = start;
             for to in self.cuts.iter().map(|cut| start + cut).chain([end]) {
@@ -192,12 +190,12 @@ impl Tokenizer {
             return on_token(Token { term: &self.lower, start, end, kind: TokenKind::Whole });
         }
         lower(word.get(..word.floor_char_boundary(LONGEST)).unwrap_or_default(), &mut self.lower);
-        // A word of nothing but marks, or a capital that has no small letter of its own.
+        // Empty for a word that consists only of marks.
         self.lower.is_empty() || on_token(Token { term: &self.lower, start, end, kind: TokenKind::Word })
     }
 }
 
-/// The pairs of a run in a script without spaces, and its last character. Returns where it ends.
+/// Passes on the pairs of a run in a script without spaces, and its last character. Returns its end.
 fn pairs(text: &str, start: usize, on_token: &mut impl FnMut(Token<'_>) -> bool) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = start;
@@ -216,16 +214,16 @@ fn char_at(text: &str, at: usize) -> Option<char> {
     text.get(at..)?.chars().next()
 }
 
-/// Where a run of what base 64 is made of ends.
+/// The end of a run of base64 characters.
 fn blob_end(bytes: &[u8], from: usize) -> usize {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
     bytes[from..].iter().position(|byte| !is_part(byte)).map_or(bytes.len(), |length| from + length)
 }
 
-/// Where a word's humps begin, the first one excepted.
+/// The starts of a word's humps, except the first.
 ///
-/// A capital begins one if it follows a small letter, or if a small letter
-/// follows it: `camel|Case`, `HTTP|Server`, `base64|Encode`.
+/// A capital begins a hump if it follows a lower-case letter, or if a lower-case letter follows it: `camel|Case`,
+/// `HTTP|Server`, `base64|Encode`.
 fn find_cuts(word: &str, cuts: &mut Vec<usize>) {
     let mut before = None::<char>;
     let mut chars = word.char_indices().peekable();
@@ -245,7 +243,7 @@ fn find_cuts(word: &str, cuts: &mut Vec<usize>) {
     }
 }
 
-/// Puts a word in lower case into `out`, without marks.
+/// Writes a word to `out` in lower case, without marks.
 fn lower(word: &str, out: &mut Vec<u8>) {
     out.clear();
     if word.is_ascii() {
@@ -260,7 +258,7 @@ fn lower(word: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// The ordinary form of a letter or digit that is as wide as a Chinese character.
+/// The ordinary form of a full-width letter or digit.
 fn narrow(char: char) -> char {
     match char {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(char) - 0xfee0).unwrap_or(char),
@@ -273,12 +271,12 @@ fn is_in_word(char: char) -> bool {
     (char.is_alphanumeric() && !is_paired(char)) || is_mark(char)
 }
 
-/// Marks on letters. Whether a letter was typed with its mark or got it afterwards, it ends no word.
+/// Combining marks. They do not end a word, whether or not they are precomposed with their letter.
 fn is_mark(char: char) -> bool {
     matches!(char, '\u{300}'..='\u{36f}')
 }
 
-/// Whether a character belongs to a script that is written without spaces, or with spaces elsewhere than between words.
+/// Whether a character belongs to a script without spaces between words.
 fn is_paired(char: char) -> bool {
     matches!(char,
         // Thai, Lao, Burmese and Khmer.
@@ -294,7 +292,7 @@ fn is_paired(char: char) -> bool {
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
-/// Symbols that people look for. Lines and blocks, of which tables are drawn, are none, nor are skin tones.
+/// Symbols that people search for. Excludes the lines and blocks that tables are drawn with, and skin tones.
 fn is_symbol(char: char) -> bool {
     matches!(char,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{20a0}'..='\u{20bf}' | '\u{2100}'..='\u{214f}'

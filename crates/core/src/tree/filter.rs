@@ -1,28 +1,28 @@
-//! Which entries of a tree are looked at: pi's five filters, and a search.
+//! Filters for the entries of a tree: pi's five filters, and a search.
 
 use crate::entry::{Entry, Payload};
 use crate::head::{Kind, Role};
 use crate::json::Raw;
 use crate::message::{AssistantMessage, Message};
 
-/// Which entries of a tree are shown, in pi's order of narrowing.
+/// Which entries of a tree are shown, in pi's order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Filter {
-    /// What was said and done; no settings, labels and names.
+    /// The conversation, without settings, labels and names.
     #[default]
     Default,
-    /// The same without results of tools.
+    /// Like [`Default`](Self::Default), without tool results.
     NoTools,
-    /// What the person said.
+    /// Messages from the user.
     UserOnly,
     /// Entries with a label.
     LabeledOnly,
-    /// Settings, labels and names as well.
+    /// Everything, including settings, labels and names.
     All,
 }
 
 impl Filter {
-    /// Whether an entry is shown, as far as its head tells: see also [`is_silent`].
+    /// Whether an entry is shown, according to its head. See also [`is_silent`].
     pub fn admits(self, kind: Kind, role: Role, is_labeled: bool) -> bool {
         let is_setting = matches!(
             kind,
@@ -34,7 +34,7 @@ impl Filter {
                 | Kind::SessionInfo
         );
         match self {
-            // Tokens spent outside the conversation are nothing that a person went through.
+            // Tokens spent outside the conversation are not part of what the user saw.
             _ if kind == Kind::Usage => false,
             Self::Default => !is_setting,
             Self::NoTools => !is_setting && role != Role::ToolResult,
@@ -45,32 +45,32 @@ impl Filter {
     }
 }
 
-/// Whether an answer ended well without a word. Such an answer only called tools, whose results are shown, so no
+/// Whether an answer ended normally without any text. Such an answer only called tools, whose results are shown. So no
 /// filter admits it unless it is the leaf.
 pub fn is_silent(answer: AssistantMessage<'_>) -> bool {
     let ended_well = answer.stop_reason().is_none_or(|reason| reason == "stop" || reason == "toolUse");
     ended_well && answer.content().text().trim().is_empty()
 }
 
-/// What is looked for in a tree: words that must all occur, whatever their case.
+/// A search in a tree: words that must all occur, in any case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted(Vec<String>);
 
-/// How much of a text is looked at.
+/// The length of the text that is searched.
 const MOST_TEXT: usize = 200;
 
 impl Wanted {
-    /// The words of a query.
+    /// Splits a query into words.
     pub fn new(query: &str) -> Self {
         Self(query.to_lowercase().split_whitespace().map(str::to_owned).collect())
     }
 
-    /// Whether no word is asked for, so that everything matches.
+    /// Whether there are no words, so that everything matches.
     pub fn is_anything(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether an entry has all the words, in its label, its role or type, and the beginning of its text.
+    /// Whether an entry has all the words, in its label, its role or type, or the beginning of its text.
     pub fn matches(&self, entry: &Entry, label: Option<&str>) -> bool {
         if self.is_anything() {
             return true;
@@ -80,7 +80,7 @@ impl Wanted {
     }
 }
 
-/// The text in which words are looked for.
+/// The text that is searched.
 fn searched(entry: &Entry) -> String {
     let some = Option::<String>::unwrap_or_default;
     match entry.payload() {

@@ -1,35 +1,34 @@
-//! The whole forest of a session in the order pi shows it.
+//! The whole forest of a session in pi's order.
 
 use crate::outline::{Outline, Row};
 
-/// One place in the forest.
+/// One node of the forest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The entry. If several share an id, the one whose content counts.
     pub row: Row,
-    /// How many ancestors it has here.
+    /// The number of ancestors at this position.
     pub depth: usize,
-    /// Whether the entry stands at another place as well, because an earlier
-    /// line carries the same id; the other place is the one that counts.
+    /// Whether the entry also appears elsewhere, because an earlier line carries the same id. The other position is the
+    /// one that counts.
     pub repeated: bool,
 }
 
 /// The forest in pre-order: each entry before its children, siblings by time, roots in file order.
 ///
-/// Siblings without a valid time come last, in file order. `odd_time` gives
-/// the time of rows whose timestamp is not in pi's form.
+/// Siblings without a valid time come last, in file order. `odd_time` returns the time of rows whose timestamp is not
+/// in pi's format.
 ///
-/// pi lists an entry once for each line that carries its id, with all its
-/// children each time, which can grow without bound and need not end. Here
-/// repeated places show the entry again, and its children as long as the
-/// repetitions stay in proportion to the file and never inside themselves.
+/// pi lists an entry once for each line that carries its id, with all its children each time. That can grow without
+/// bound and need not end. Here, repeated nodes show the entry again. They also show its children, as long as the
+/// repetitions stay in proportion to the file and never occur inside themselves.
 pub fn forest<E>(outline: &Outline, odd_time: &mut dyn FnMut(Row) -> Result<Option<i64>, E>) -> Result<Vec<Node>, E> {
     let mut nodes = Vec::with_capacity(outline.n_entries());
     walk(outline, odd_time, |node| nodes.push(node))?;
     Ok(nodes)
 }
 
-/// The [`forest`], one place after the other.
+/// Visits the nodes of the [`forest`] in order.
 pub fn walk<E>(
     outline: &Outline,
     odd_time: &mut dyn FnMut(Row) -> Result<Option<i64>, E>,
@@ -43,7 +42,7 @@ pub fn walk<E>(
     Ok(())
 }
 
-/// The forest of any session. The simple twin of [`Links`], which cannot repeat an entry.
+/// The forest of any session. The simple reference implementation of [`Links`], which cannot repeat an entry.
 fn walk_repeating<E>(
     outline: &Outline,
     odd_time: &mut dyn FnMut(Row) -> Result<Option<i64>, E>,
@@ -77,7 +76,7 @@ fn walk_repeating<E>(
     Ok(walk.nodes)
 }
 
-/// How many repeated places even a small file may show.
+/// The number of repeated nodes that even a small file may show.
 const MAX_REPEATS: usize = 100_000;
 
 enum Visit {
@@ -88,12 +87,12 @@ enum Visit {
 struct Walk {
     nodes: Vec<Node>,
     repeats_left: usize,
-    /// Whether the row is being walked, that is, an ancestor of the current place.
+    /// Whether the row is an ancestor of the current position.
     open: Vec<bool>,
 }
 
 impl Walk {
-    /// Notes a place and says whether to go on to its children.
+    /// Adds a node and returns whether to continue with its children.
     fn enter(&mut self, node: Node) -> bool {
         if self.open[node.row.index()] {
             return false;
@@ -110,7 +109,7 @@ impl Walk {
     }
 }
 
-/// The children of every row in two arrays: one slice after the other, and where each begins.
+/// The children of every row in two arrays: all slices in sequence, and the start of each.
 struct Children {
     starts: Vec<u32>,
     items: Vec<Row>,
@@ -153,15 +152,15 @@ impl Children {
     }
 }
 
-/// The children of every row as chains, for sessions in which every entry stands once and behind its parent.
+/// The children of every row as linked lists, for sessions in which every entry appears once and after its parent.
 struct Links {
-    /// The first child of each row, and behind the last one the first root.
+    /// The first child of each row, followed by the first root.
     first: Vec<u32>,
-    /// The sibling that follows each row.
+    /// The next sibling of each row.
     next: Vec<u32>,
 }
 
-/// The end of a chain.
+/// The end of a list.
 const END: u32 = u32::MAX;
 
 impl Links {
@@ -199,7 +198,7 @@ impl Links {
     }
 
     fn walk(&self, mut visit: impl FnMut(Node)) {
-        // Where to go on once everything below an entry was seen.
+        // Where to continue after the descendants of an entry.
         let mut todo: Vec<(u32, usize)> = Vec::new();
         let mut at = (self.first[self.next.len()], 0);
         loop {
@@ -255,7 +254,7 @@ mod tests {
     use super::*;
     use crate::tree::tests::outline;
 
-    /// The forest as `depth:id`, repeated places marked.
+    /// The forest as `depth:id`, with repeated nodes marked.
     fn drawn(outline: &Outline) -> String {
         let Ok(nodes) = forest(outline, &mut |_| Ok::<_, Infallible>(None));
         let draw = |node: &Node| {
@@ -268,7 +267,7 @@ mod tests {
     #[test]
     fn siblings_are_sorted_by_time_and_roots_are_not() {
         assert_eq!(drawn(&outline("r@09 late<r@30 early<r@10 same<r@10 r2@01")), "0:r 1:early 1:same 1:late 0:r2");
-        // A time that is none comes last.
+        // An invalid time comes last.
         assert_eq!(drawn(&outline("r bad<r@xx a<r@01")), "0:r 1:a 1:bad");
     }
 
@@ -280,15 +279,15 @@ mod tests {
 
     #[test]
     fn a_reused_id_stands_at_each_of_its_places() {
-        // As pi: two roots, the same entry, the same child.
+        // As in pi: two roots, the same entry, the same child.
         assert_eq!(drawn(&outline("a b<a a")), "0:a* 1:b* 0:a 1:b");
-        // Below itself an entry is not shown again.
+        // An entry is not shown again below itself.
         assert_eq!(drawn(&outline("a b<a a<b c<b")), "0:a* 1:b* 2:c* 0:a 1:b 2:c");
     }
 
     #[test]
     fn repetition_is_bounded() {
-        // Each id twice under both places of the one before: pi would print 2^40 entries.
+        // Each id occurs twice under both positions of the one before: pi would print 2^40 entries.
         let chain: Vec<_> = (1..40).map(|n| format!("n{n}<n{} n{n}<n{}", n - 1, n - 1)).collect();
         let outline = outline(&format!("n0 n0 {}", chain.join(" ")));
         let Ok(nodes) = forest(&outline, &mut |_| Ok::<_, Infallible>(None));
@@ -307,7 +306,7 @@ mod tests {
             });
             let outline = outline(&entries.collect::<Vec<_>>().join(" "));
             prop_assert!(!outline.may_loop());
-            // Times beyond the minute are odd ones; some of them mean something.
+            // Seconds from 60 on are invalid. `odd_time` knows some of those times.
             let mut odd_time =
                 |row: Row| Ok::<_, Infallible>(row.number().is_multiple_of(3).then_some(i64::from(row.number())));
             let Ok(chains) = forest(&outline, &mut odd_time);

@@ -1,14 +1,14 @@
-//! The sections of a summary: filled, read back from an earlier one, and written within bounds.
+//! The sections of a summary: filled, parsed from an earlier summary, and written within a size limit.
 
 use super::wording::{block, cost, unmarked};
 
-/// What a section has that has nothing.
+/// The content of an empty section.
 const NOTHING: &str = "(none)";
 
-/// The most that one piece of an earlier summary may take.
+/// The maximum length of one item from an earlier summary.
 const LONGEST_CARRIED: usize = 900;
 
-/// The sections, in the order in which they are written.
+/// The sections, in output order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Goal,
@@ -19,27 +19,27 @@ pub(super) enum Section {
     Decisions,
     Next,
     Context,
-    /// Of the beginning of a turn: what was asked.
+    /// For the start of a turn: what the user asked.
     Request,
-    /// What was done about it.
+    /// For the start of a turn: what was done so far.
     SoFar,
-    /// What one has to know to go on.
+    /// For the start of a turn: what is needed to continue.
     Needed,
 }
 
 use Section::{Blocked, Constraints, Context, Decisions, Done, Goal, InProgress, Needed, Next, Request, SoFar};
 
-/// What a summary of a whole conversation has.
+/// The sections of a summary of a whole conversation.
 pub(super) const WHOLE: &[Section] = &[Goal, Constraints, Done, InProgress, Blocked, Decisions, Next, Context];
-/// What a summary of a branch has.
+/// The sections of a branch summary.
 pub(super) const BRANCH: &[Section] = &[Goal, Constraints, Done, InProgress, Blocked, Decisions, Next];
-/// What a summary of the beginning of a turn has.
+/// The sections of a summary of the start of a turn.
 pub(super) const PREFIX: &[Section] = &[Request, SoFar, Needed];
 
 const N_SECTIONS: usize = 11;
 
 impl Section {
-    /// Its heading, with that of what it belongs to.
+    /// The heading, including the parent heading for the first subsection.
     fn heading(self) -> &'static str {
         match self {
             Goal => "## Goal",
@@ -56,7 +56,7 @@ impl Section {
         }
     }
 
-    /// How much of the room it gets when there is not enough for all.
+    /// The section's share of the space when space is short.
     fn share(self) -> usize {
         match self {
             Done | SoFar => 6,
@@ -66,7 +66,7 @@ impl Section {
         }
     }
 
-    /// The section that a heading of an earlier summary means, whoever wrote it.
+    /// The section that a heading of an earlier summary means, whatever wrote it.
     fn of_heading(heading: &str) -> Option<Self> {
         let heading = heading.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
@@ -84,24 +84,24 @@ impl Section {
     }
 }
 
-/// Something a section says. Its lines after the first belong to it.
+/// An item of a section. Its lines after the first belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) text: String,
-    /// How far behind others of its section it stands when there is not room for all.
+    /// The rank within its section when space is short; lower ranks come first.
     pub(super) rank: usize,
-    /// What it has in common with a text that says the same.
+    /// A normalised form, equal for texts that say the same.
     key: String,
 }
 
-/// A summary in the making.
+/// A summary under construction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Checkpoint {
     sections: [Vec<Item>; N_SECTIONS],
 }
 
 impl Checkpoint {
-    /// Adds something, unless the section says so already.
+    /// Adds an item, unless the section already contains it.
     pub(super) fn add(&mut self, section: Section, rank: usize, text: impl Into<String>) {
         let text = text.into();
         let key = key(&text);
@@ -112,17 +112,17 @@ impl Checkpoint {
         }
     }
 
-    /// What a section says.
+    /// The items of a section.
     pub(super) fn items(&self, section: Section) -> &[Item] {
         &self.sections[section as usize]
     }
 
-    /// Takes out what a section says.
+    /// Removes and returns the items of a section.
     pub(super) fn take(&mut self, section: Section) -> Vec<Item> {
         std::mem::take(&mut self.sections[section as usize])
     }
 
-    /// Reads an earlier summary, of this kind or of a model's. What stands under a heading of its own is context.
+    /// Parses an earlier summary, written by this module or by a model. Text under unknown headings becomes context.
     pub(super) fn read(summary: &str) -> Self {
         let summary = without_file_lists(summary);
         let mut checkpoint = Self::default();
@@ -143,7 +143,7 @@ impl Checkpoint {
         checkpoint
     }
 
-    /// Writes the sections within `room`. What there is no room for is counted.
+    /// Writes the sections within `room`. Items that do not fit are counted.
     pub(super) fn write(&self, sections: &[Section], room: usize) -> String {
         let chosen = self.choose(sections, room);
         let mut out = String::new();
@@ -173,7 +173,7 @@ impl Checkpoint {
         out
     }
 
-    /// Which items there is room for. Sections take turns, those with a larger share more often.
+    /// Chooses the items that fit. Sections take turns; those with a larger share get more turns.
     fn choose(&self, sections: &[Section], room: usize) -> std::collections::BTreeSet<(usize, usize)> {
         let mut queue: Vec<(usize, usize, usize)> = Vec::new();
         for section in sections {
@@ -196,12 +196,12 @@ impl Checkpoint {
     }
 }
 
-/// What two texts that say the same have in common.
+/// A normalised form, equal for texts that say the same.
 fn key(text: &str) -> String {
     text.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// A summary without the lists of files at its end, which are made anew.
+/// The summary without the file lists at its end, which are generated again.
 fn without_file_lists(summary: &str) -> String {
     let mut text = summary.to_owned();
     for tag in ["read-files", "modified-files"] {
@@ -214,11 +214,11 @@ fn without_file_lists(summary: &str) -> String {
     text
 }
 
-/// Reads sections line by line.
+/// Parses sections line by line.
 struct Reader<'s> {
     section: Section,
     lines: Vec<&'s str>,
-    /// Whether what comes is under a heading we do not know, so that it is kept together.
+    /// Whether the current text is under an unknown heading, so that it is kept together.
     is_loose: bool,
 }
 
@@ -227,7 +227,7 @@ impl<'s> Reader<'s> {
         let level = 1 + heading.len() - heading.trim_start_matches('#').len();
         let name = heading.trim_start_matches('#').trim();
         let section = Section::of_heading(name);
-        // A heading inside of a section names what follows, unless it is a section itself.
+        // A heading inside a section names the lines that follow, unless it is a section itself.
         if level >= 3 && section.is_none() && !self.is_loose {
             self.finish_item(checkpoint);
             self.lines.push(name);
@@ -244,7 +244,7 @@ impl<'s> Reader<'s> {
     fn line(&mut self, text: &'s str, checkpoint: &mut Checkpoint) {
         let is_mark = unmarked(text).len() < text.trim().len() && !text.starts_with(' ');
         if !self.is_loose && (is_mark || (text.trim().is_empty() && !self.is_in_code())) {
-            // A named item goes on over its list.
+            // A named item continues over its list.
             let is_named = self.lines.first().is_some_and(|first| unmarked(first).len() == first.trim().len());
             if !is_named || text.trim().is_empty() && self.lines.len() > 1 {
                 self.finish_item(checkpoint);

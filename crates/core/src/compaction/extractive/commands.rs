@@ -1,9 +1,9 @@
-//! Commands that were run: which of them matter, and what came of them.
+//! Commands that were run: which ones matter, and their outcomes.
 
 use super::turns::{Call, Outcome};
 use super::wording::{cost, line};
 
-/// Programs that look and change nothing.
+/// Programs that only inspect and change nothing.
 const LOOKING: &[&str] = &[
     "ls", "cat", "head", "tail", "grep", "rg", "ag", "find", "fd", "sed", "awk", "wc", "pwd", "echo", "printf", "cd",
     "tree", "less", "more", "file", "stat", "which", "type", "du", "df", "env", "sort", "uniq", "cut", "tr", "jq",
@@ -11,19 +11,19 @@ const LOOKING: &[&str] = &[
     "xargs", "bat",
 ];
 
-/// Programs whose work shows in the files, not in what they print.
+/// Programs whose effect shows in the files, not in their output.
 const MOVING: &[&str] =
     &["mv", "rm", "mkdir", "rmdir", "cp", "touch", "chmod", "ln", "git", "kill", "pkill", "export", "source"];
 
-/// What of `git` merely looks.
+/// Subcommands of `git` that only inspect.
 const GIT_LOOKING: &[&str] =
     &["status", "log", "diff", "show", "blame", "rev-parse", "ls-files", "remote", "grep", "fetch"];
 
-/// How a line begins that says what went wrong.
+/// Beginnings of lines that report a failure.
 const FAILING: &[&str] =
     &["error:", "error[", "error ", "fatal:", "panic:", "traceback (most recent call last)", "npm err", "npm error"];
 
-/// What such a line may have in it.
+/// Text inside lines that report a failure.
 const FAILING_INSIDE: &[&str] =
     &["error ts", "error: ", "panicked at", "test result: failed", "exception: ", "command not found"];
 
@@ -32,22 +32,22 @@ const FAILING_INSIDE: &[&str] =
 pub(super) struct Runs {
     /// The command, shortened.
     pub(super) command: String,
-    /// How often it was run.
+    /// The number of runs.
     pub(super) count: usize,
-    /// How often it failed.
+    /// The number of failed runs.
     pub(super) n_failed: usize,
-    /// How the last run went.
+    /// The outcome of the last run.
     pub(super) last: Outcome,
-    /// What the last run said was wrong.
+    /// The error of the last run.
     pub(super) complaint: String,
-    /// Whether the person ran it.
+    /// Whether the user ran it.
     pub(super) by_person: bool,
     /// The turn of its last run.
     pub(super) at_turn: usize,
 }
 
 impl Runs {
-    /// The command and how it went, in a few words.
+    /// The command and its outcome, in a few words.
     pub(super) fn told(&self) -> String {
         let who = if self.by_person { " (run by the user)" } else { "" };
         let times = if self.count > 1 { format!(", {} runs", self.count) } else { String::new() };
@@ -61,7 +61,7 @@ impl Runs {
     }
 }
 
-/// Puts runs of the same command together, in the order of their last run. What only looks is left out.
+/// Groups runs of the same command, in the order of their last run. Commands that only inspect are left out.
 ///
 /// Each call comes with the number of its turn.
 pub(super) fn runs<'c>(calls: impl Iterator<Item = (usize, &'c Call<'c>)>) -> Vec<Runs> {
@@ -88,7 +88,7 @@ pub(super) fn runs<'c>(calls: impl Iterator<Item = (usize, &'c Call<'c>)>) -> Ve
         runs.last = call.outcome;
         runs.complaint = if call.outcome == Outcome::Failed { complaint(call) } else { String::new() };
         all.push(runs);
-        // A session may run a million different commands; the last ones are those that matter.
+        // A session may run a million different commands. Only the last ones matter.
         if all.len() > 400 {
             all.drain(..200);
         }
@@ -96,7 +96,7 @@ pub(super) fn runs<'c>(calls: impl Iterator<Item = (usize, &'c Call<'c>)>) -> Ve
     all
 }
 
-/// The words of a command as a shell would cut them, roughly: quotes hold them together, operators stand alone.
+/// The words of a command, split roughly as a shell would: quotes hold words together, and operators stand alone.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -122,7 +122,7 @@ fn simple_commands(command: &str) -> Vec<Vec<String>> {
     words.split(|word| word == ";").filter(|simple| !simple.is_empty()).map(<[String]>::to_vec).collect()
 }
 
-/// Whether a command line does nothing but look.
+/// Whether a command line only inspects.
 pub(super) fn only_looks(command: &str) -> bool {
     let redirects = command.contains(" > ") || command.contains(" >> ");
     !redirects
@@ -137,7 +137,7 @@ pub(super) fn only_looks(command: &str) -> bool {
         })
 }
 
-/// Whether what a command line says is worth remembering: it checks or builds something.
+/// Whether the output of a command line is worth remembering: it checks or builds something.
 pub(super) fn tells(command: &str) -> bool {
     simple_commands(command).iter().any(|simple| {
         let first = simple.first().map(String::as_str).unwrap_or_default();
@@ -145,7 +145,7 @@ pub(super) fn tells(command: &str) -> bool {
     })
 }
 
-/// The messages of commits a command line makes.
+/// The messages of the commits that a command line makes.
 pub(super) fn commits(command: &str) -> Vec<String> {
     let message = |simple: &Vec<String>| {
         let is_commit = simple.first().is_some_and(|it| it == "git") && simple.iter().any(|it| it == "commit");
@@ -154,14 +154,14 @@ pub(super) fn commits(command: &str) -> Vec<String> {
         };
         let at = simple.iter().position(is_flag)?;
         let text = simple.get(at + 1).filter(|_| is_commit)?;
-        // A message from a here-document has its text below its first line.
+        // The text of a here-document message starts on the second line.
         let text = if text.starts_with("$(") { text.lines().nth(1).unwrap_or(text) } else { text };
         Some(line(text.lines().find(|it| !it.trim().is_empty()).unwrap_or_default(), 140))
     };
     simple_commands(command).iter().filter_map(message).filter(|text| !text.is_empty()).collect()
 }
 
-/// The branch a command line goes to.
+/// The branch that a command line switches to.
 pub(super) fn branch(command: &str) -> Option<String> {
     let target = |simple: &Vec<String>| match simple.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["git", "checkout" | "switch", "-b" | "-c" | "-B" | "-C", name, ..] | ["git", "switch", name] => {
@@ -172,7 +172,7 @@ pub(super) fn branch(command: &str) -> Option<String> {
     simple_commands(command).iter().rev().find_map(target)
 }
 
-/// Where a command line goes before it does anything.
+/// The directory that a command line changes to before anything else.
 pub(super) fn directory(command: &str) -> Option<&str> {
     let rest = command.trim_start().strip_prefix("cd ")?;
     let end = rest.find(['&', ';', '\n'])?;
@@ -180,7 +180,7 @@ pub(super) fn directory(command: &str) -> Option<&str> {
     directory.starts_with('/').then_some(directory)
 }
 
-/// A command line without where it happens and without what merely shortens its output.
+/// A command line without its directory changes and without filters that only shorten the output.
 fn shortened(command: &str) -> String {
     let mut rest = command.trim();
     while let Some((_, after)) = rest.strip_prefix("cd ").and_then(|after| after.split_once(['&', '\n', ';'])) {
@@ -205,7 +205,7 @@ fn shortened(command: &str) -> String {
     shown
 }
 
-/// Whether what a command printed says that it failed, though its exit code may be that of a filter behind it.
+/// Whether the output of a command shows a failure, even if its exit code is that of a filter after it.
 pub(super) fn looks_failed(output: &str, ending: &str) -> bool {
     failing_line(output).or_else(|| failing_line(ending)).is_some()
 }
@@ -213,7 +213,7 @@ pub(super) fn looks_failed(output: &str, ending: &str) -> bool {
 fn failing_line(output: &str) -> Option<&str> {
     output.lines().map(str::trim).find(|text| {
         let lower: String = text.chars().take(300).flat_map(char::to_lowercase).collect();
-        // `0 errors`, `error: 0` and the like are good news.
+        // `0 errors`, `error: 0` and the like are not failures.
         let begins = FAILING.iter().any(|cue| lower.starts_with(cue));
         let has = FAILING_INSIDE.iter().any(|cue| lower.contains(cue))
             && (text.starts_with("thread '") || !text.contains(['"', '\'', '`']));
@@ -221,7 +221,7 @@ fn failing_line(output: &str) -> Option<&str> {
     })
 }
 
-/// What a failed call said was wrong, in one line.
+/// The error of a failed call, in one line.
 pub(super) fn complaint(call: &Call<'_>) -> String {
     let failing = failing_line(call.output).or_else(|| failing_line(call.ending));
     let is_remark =

@@ -1,12 +1,12 @@
-//! Words that tell what a sentence is for, in the languages people talk to agents in.
+//! Words that indicate the purpose of a sentence, in the languages people use with agents.
 //!
-//! They only add weight. Who speaks, in which order, and what tools did is
-//! what a summary rests on, and that needs no language at all.
+//! They only add weight. A summary relies on the speakers, their order and what tools did, which does not depend on the
+//! language.
 
 /// A list of words and phrases in lower case.
 pub(super) type Cues = &'static [&'static str];
 
-/// The speaker lays down a rule.
+/// The speaker sets a rule.
 #[rustfmt::skip]
 pub(super) const RULE: Cues = &[
     "don't", "dont", "do not", "never", "always", "must", "mustn't", "only", "make sure", "shouldn't", "avoid",
@@ -21,7 +21,7 @@ pub(super) const RULE: Cues = &[
     "하지 마", "반드시", "항상", "금지", "절대", "해야 합니다", "해야 해",
 ];
 
-/// The speaker would like it in a certain way.
+/// The speaker states a wish.
 #[rustfmt::skip]
 pub(super) const WISH: Cues = &[
     "should", "prefer", "want", "keep", "without", "instead", "rather", "needs to", "has to", "would like", "please use",
@@ -35,7 +35,7 @@ pub(super) const WISH: Cues = &[
     "말고", "대신", "원해", "주세요",
 ];
 
-/// The speaker takes another direction. Looked for where a message begins.
+/// The speaker changes direction. Matched only at the start of a message.
 #[rustfmt::skip]
 pub(super) const TURN: Cues = &[
     "no", "nope", "actually", "wait", "instead", "rather", "not like that", "stop", "undo", "revert", "different idea",
@@ -44,7 +44,7 @@ pub(super) const TURN: Cues = &[
     "いや", "やっぱり", "違う", "待って", "不", "不对", "不對", "其实", "其實", "等等", "算了", "아니", "잠깐", "사실",
 ];
 
-/// The speaker says why, or what was decided.
+/// The speaker gives a reason or a decision.
 #[rustfmt::skip]
 pub(super) const REASON: Cues = &[
     "root cause", "the problem is", "the issue is", "the fix is", "the cause", "decided", "decision", "because", "so that",
@@ -59,7 +59,7 @@ pub(super) const REASON: Cues = &[
     "원인", "때문", "대신", "결정", "해결",
 ];
 
-/// Something is still to be done.
+/// Something remains to be done.
 #[rustfmt::skip]
 pub(super) const OPEN: Cues = &[
     "next", "todo", "to do", "remaining", "still need", "still needs", "left to do", "not yet", "follow-up", "outstanding",
@@ -69,7 +69,7 @@ pub(super) const OPEN: Cues = &[
     "次に", "次は", "残り", "まだ", "今後", "接下来", "下一步", "还需要", "尚未", "还没", "다음", "남은", "아직",
 ];
 
-/// Words a message that merely agrees is made of.
+/// The words of messages that only agree.
 #[rustfmt::skip]
 const AGREEING: Cues = &[
     "yes", "yep", "yeah", "yup", "ok", "okay", "k", "sure", "do", "it", "go", "ahead", "on", "sounds", "good", "great",
@@ -81,13 +81,13 @@ const AGREEING: Cues = &[
     "好", "好的", "可以", "是的", "继续", "繼續", "谢谢", "謝謝", "네", "예", "좋아", "좋아요", "계속", "감사합니다",
 ];
 
-/// How many of the cues a sentence has.
+/// The number of cues in a sentence.
 pub(super) fn count(sentence: &str, cues: Cues) -> usize {
     let lower = sentence.to_lowercase().replace('’', "'");
     cues.iter().filter(|cue| has(&lower, cue)).count()
 }
 
-/// Whether a text in lower case has a cue: as whole words, or anywhere if its script has no spaces.
+/// Whether a lower-case text contains a cue: as whole words, or anywhere if its script has no spaces.
 fn has(lower: &str, cue: &str) -> bool {
     let is_word = |next: Option<char>| next.is_some_and(|it| it.is_alphanumeric() && !is_spaceless(it));
     let mut from = 0;
@@ -103,12 +103,12 @@ fn has(lower: &str, cue: &str) -> bool {
     false
 }
 
-/// Whether a character belongs to a script that puts no spaces between words.
+/// Whether a character belongs to a script without spaces between words.
 fn is_spaceless(character: char) -> bool {
     matches!(character, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether a message begins by taking another direction.
+/// Whether a message begins with a change of direction.
 pub(super) fn turns(message: &str) -> bool {
     let lower: String = message.trim_start().chars().take(24).flat_map(char::to_lowercase).collect();
     TURN.iter().any(|cue| {
@@ -119,7 +119,7 @@ pub(super) fn turns(message: &str) -> bool {
     })
 }
 
-/// Whether a message merely agrees or greets.
+/// Whether a message only agrees or greets.
 pub(super) fn agrees(message: &str) -> bool {
     let lower = message.to_lowercase();
     let mut words = lower.split(|it: char| !it.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();

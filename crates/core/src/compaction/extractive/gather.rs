@@ -1,4 +1,4 @@
-//! From turns to sections: what of a conversation is worth knowing later.
+//! Turns a conversation into sections: selects what is worth knowing later.
 
 use super::checkpoint::{Checkpoint, Section};
 use super::commands::{self, Runs, branch, commits, directory};
@@ -7,7 +7,7 @@ use super::paths::Paths;
 use super::turns::{Outcome, Step, Turn};
 use super::wording::{block, cost, line, opening, own_words, prose, sentences, statements, unmarked};
 
-/// How items begin that are made anew each time, so that those of an earlier summary can be told and left out.
+/// Prefixes of items that are regenerated each time. A merge recognises the old ones by them and drops them.
 pub(super) const LATEST: &str = "Latest request: ";
 pub(super) const LAST_ANSWER: &str = "Last answer of the assistant:";
 pub(super) const COMMANDS: &str = "Commands run:";
@@ -15,16 +15,16 @@ pub(super) const BRANCH: &str = "Git branch: ";
 pub(super) const DIRECTORY: &str = "Working directory: ";
 pub(super) const ANSWER_NEXT: &str = "Answer the latest request: ";
 
-/// The most turns that are told of one by one.
+/// The maximum number of turns described individually.
 const MOST_TURNS: usize = 150;
 
-/// The most rules and decisions that are considered.
+/// The maximum number of rules and decisions considered.
 const MOST_SENTENCES: usize = 60;
 
-/// How many sentences of one message are looked at. A message with more has something pasted into it.
+/// The number of sentences read per message. A message with more contains pasted text.
 const MOST_READ: usize = 400;
 
-/// All that a whole conversation has to say.
+/// Collects all sections of a whole conversation.
 pub(super) fn gather(turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
     let calls = turns.iter().enumerate().flat_map(|(at, turn)| turn.calls().map(move |call| (at, call)));
     let runs = commands::runs(calls);
@@ -39,7 +39,7 @@ pub(super) fn gather(turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
     checkpoint
 }
 
-/// Whether a request asks for something, beyond agreeing and greeting.
+/// Whether a request asks for something, beyond agreeing or greeting.
 fn is_substantial(request: &str) -> bool {
     cost(request.trim()) >= 16 && !agrees(request)
 }
@@ -63,12 +63,12 @@ fn add_goal(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     checkpoint.add(Section::Goal, 1, format!("{LATEST}{}", line(&own_words(latest), 500)));
 }
 
-/// How much a person wrote.
+/// How much the user wrote.
 fn weight_of_words(request: &str) -> usize {
     cost(&own_words(request)).min(1200)
 }
 
-/// What the person laid down: rules before wishes when there is not room for all.
+/// The user's rules and wishes. Rules come first when space is short.
 fn add_rules(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     let mut found: Vec<(usize, usize, String)> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
@@ -94,7 +94,7 @@ fn add_rules(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
         .for_each(|(_, rank, text)| checkpoint.add(Section::Constraints, rank, text));
 }
 
-/// What was asked and what came of it, turn by turn.
+/// What the user asked and the result, turn by turn.
 fn add_turns(checkpoint: &mut Checkpoint, turns: &[Turn<'_>], paths: &Paths) {
     let n_turns = turns.len();
     let mut found: Vec<(usize, usize)> =
@@ -112,11 +112,11 @@ fn add_turns(checkpoint: &mut Checkpoint, turns: &[Turn<'_>], paths: &Paths) {
     }
 }
 
-/// How much a turn matters. Those at the end matter more.
+/// The importance of a turn. Turns near the end matter more.
 fn importance(turn: &Turn<'_>, n_from_end: usize) -> usize {
     let n_commits: usize = turn.calls().filter_map(|call| call.command.as_deref()).map(|it| commits(it).len()).sum();
     let asked = usize::from(is_substantial(turn.request)) * (2 + usize::from(cost(turn.request) > 120));
-    // An answer whose question is not here is all there is to tell of its turn, however short.
+    // An answer without its question is all there is to report about its turn, however short.
     let is_alone = turn.request.trim().is_empty();
     let answered = usize::from(turn.answer().is_some_and(|answer| is_alone || cost(answer) > 80));
     let done = 2 * turn.changed().len().min(4) + 3 * n_commits.min(3);
@@ -157,7 +157,7 @@ fn told(turn: &Turn<'_>, paths: &Paths, is_open: bool) -> String {
 
 /// Commands whose last run failed.
 fn add_blocked(checkpoint: &mut Checkpoint, runs: &[Runs], n_turns: usize) {
-    // What failed long ago and was not tried again was most likely given up.
+    // A command that failed long ago and was not retried was most likely abandoned.
     let is_recent = |runs: &&Runs| runs.at_turn + if runs.count > 1 { 12 } else { 4 } >= n_turns;
     let failed = runs.iter().rev().filter(|runs| runs.last == Outcome::Failed).filter(is_recent);
     for (rank, runs) in failed.take(3).enumerate() {
@@ -165,7 +165,7 @@ fn add_blocked(checkpoint: &mut Checkpoint, runs: &[Runs], n_turns: usize) {
     }
 }
 
-/// What the person decided by going another way or agreeing, and what the model gave as a reason.
+/// What the user decided by changing direction or agreeing, and the reasons the model gave.
 fn add_decisions(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     let mut found: Vec<(usize, usize, String)> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
@@ -200,7 +200,7 @@ fn add_decisions(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
         .for_each(|(_, rank, text)| checkpoint.add(Section::Decisions, rank, text));
 }
 
-/// What is left to do: the request nobody answered, what the model said is next, what it asked.
+/// The remaining work: the unanswered request, the next steps the model named, and its question.
 fn add_next(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     let Some(last) = turns.last() else { return };
     if last.answer().is_none() && is_substantial(last.request) {
@@ -219,7 +219,7 @@ fn add_next(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     }
 }
 
-/// Open points of a text: boxes without a tick, lists under a heading that says so, sentences that do.
+/// The open points of a text: unticked boxes, lists under a heading that announces them, and sentences that say so.
 fn open_points(text: &str) -> Vec<String> {
     let mut points = Vec::new();
     let mut is_listing = false;
@@ -244,7 +244,7 @@ fn open_points(text: &str) -> Vec<String> {
     points
 }
 
-/// Where it happens, what was run, what others said, and the last answer.
+/// The location, the commands run, notes and summaries from others, and the last answer.
 fn add_context(checkpoint: &mut Checkpoint, turns: &[Turn<'_>], runs: &[Runs], paths: &Paths) {
     let commands = || {
         turns
@@ -272,13 +272,13 @@ fn add_context(checkpoint: &mut Checkpoint, turns: &[Turn<'_>], runs: &[Runs], p
     }
 }
 
-/// Commands that check or build, the last ones first; those that are blocked are told elsewhere.
+/// Commands that check or build, the last ones first. Blocked ones are reported elsewhere.
 fn worth_telling(runs: &[Runs]) -> impl Iterator<Item = &Runs> {
     let fine = runs.iter().rev().filter(|runs| runs.last != Outcome::Failed);
     fine.filter(|runs| runs.by_person || commands::tells(&runs.command)).take(10)
 }
 
-/// What extensions said, and summaries of other branches.
+/// Notes from extensions, and summaries of other branches.
 fn add_voices(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     let steps = || turns.iter().rev().flat_map(|turn| turn.steps.iter().rev());
     let summaries = steps().filter_map(|step| if let Step::Summary(text) = step { Some(*text) } else { None });
@@ -291,7 +291,7 @@ fn add_voices(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     }
 }
 
-/// A text of several lines, marked as quoted.
+/// A text of several lines, marked as a quotation.
 pub(super) fn quotation(label: &str, text: &str, room: usize) -> String {
     let quoted: Vec<String> = block(text, room).lines().map(|line| format!("> {line}").trim_end().to_owned()).collect();
     format!("{label}\n{}", quoted.join("\n"))

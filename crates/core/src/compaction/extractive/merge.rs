@@ -1,22 +1,23 @@
-//! An earlier summary and what happened since, as one.
+//! Merges an earlier summary with what happened since.
 
 use super::checkpoint::{Checkpoint, Section, WHOLE};
 use super::gather::{ANSWER_NEXT, BRANCH, COMMANDS, DIRECTORY, LAST_ANSWER, LATEST};
 use super::wording::opening;
 
-/// What is no longer certain to hold carries a mark, and goes with the next summary.
+/// Marks items that may no longer hold. The next summary drops them.
 const EARLIER: &str = "(before) ";
 
-/// How much of what was under way is told once it is past.
+/// The length to which work in progress is shortened once it is past.
 const ROOM_FOR_PAST: usize = 300;
 
-/// Brings an earlier summary up to date: facts stay, what was under way or open is marked as being from before.
+/// Updates an earlier summary. Facts stay; work in progress moves to done, and open or blocked items are marked as
+/// earlier.
 pub(super) fn merge(mut previous: Checkpoint, mut recent: Checkpoint) -> Checkpoint {
     if WHOLE.iter().all(|section| recent.items(*section).is_empty()) {
         return previous;
     }
     let mut merged = Checkpoint::default();
-    // What is next now stands before what was next then.
+    // Current next steps come before earlier ones.
     for section in [Section::Blocked, Section::Next] {
         recent.take(section).into_iter().for_each(|item| merged.add(section, 2 * item.rank, item.text));
     }
@@ -33,7 +34,7 @@ pub(super) fn merge(mut previous: Checkpoint, mut recent: Checkpoint) -> Checkpo
         let has_latest = items.iter().any(|item| item.text.starts_with(LATEST));
         for item in items {
             match section {
-                // The first request since is not what it is all about.
+                // The first request since then is not the overall goal.
                 Section::Goal if has_goal && item.rank == 0 && has_latest => merged.add(*section, 9, item.text),
                 Section::Goal if has_goal && item.rank == 0 => {
                     merged.add(*section, 1, format!("{LATEST}{}", item.text));
@@ -45,7 +46,7 @@ pub(super) fn merge(mut previous: Checkpoint, mut recent: Checkpoint) -> Checkpo
     merged
 }
 
-/// Where something of an earlier summary goes, and in which words; nowhere if it was true for that moment only.
+/// The section and text of an item from an earlier summary; `None` if it held only at that moment.
 fn carried(section: Section, text: String) -> Option<(Section, String)> {
     let is_of_the_moment =
         [LATEST, LAST_ANSWER, COMMANDS, BRANCH, DIRECTORY, ANSWER_NEXT].iter().any(|mark| text.starts_with(mark));
@@ -58,7 +59,7 @@ fn carried(section: Section, text: String) -> Option<(Section, String)> {
     }
 }
 
-/// Old and new take turns, except that what is next and what is blocked is told of the present first.
+/// Old and new items alternate, except that current next steps and blockers come first.
 fn carried_rank(section: Section, rank: usize) -> usize {
     match section {
         Section::Next | Section::Blocked => 2 * rank + 41,

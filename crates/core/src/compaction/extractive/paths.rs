@@ -1,4 +1,4 @@
-//! Paths, shown without what they have in common.
+//! Paths, shown without their common root.
 
 use super::turns::Turn;
 use super::wording::line;
@@ -6,12 +6,12 @@ use super::wording::line;
 /// The directory that holds the files of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
-    /// With a slash at its end; empty if there is none worth leaving out.
+    /// Ends with a slash; empty if there is no root worth leaving out.
     root: String,
 }
 
 impl Paths {
-    /// Finds out what the files have in common.
+    /// Finds the common root of the files.
     pub(super) fn of(turns: &[Turn<'_>]) -> Self {
         let mut paths = turns
             .iter()
@@ -25,17 +25,17 @@ impl Paths {
                 root = directory_of(root.trim_end_matches('/'));
             }
         }
-        // A root that says nothing is not worth a line.
+        // A short root is not worth a line.
         let root = if root.matches('/').count() >= 3 { root } else { "" };
         Self { root: root.to_owned() }
     }
 
-    /// The directory.
+    /// The common root, if any.
     pub(super) fn root(&self) -> Option<&str> {
         Some(self.root.trim_end_matches('/')).filter(|root| !root.is_empty())
     }
 
-    /// Some paths, and how many more there are.
+    /// The first `most` paths, and the number of the others.
     pub(super) fn list(&self, paths: &[&str], most: usize) -> String {
         let shown = paths.iter().take(most).map(|path| {
             let path = path.strip_prefix(self.root.as_str()).filter(|rest| !rest.is_empty()).unwrap_or(path);
@@ -49,7 +49,7 @@ impl Paths {
     }
 }
 
-/// A path up to and with its last slash.
+/// A path up to and including its last slash.
 fn directory_of(path: &str) -> &str {
     path.rfind('/').and_then(|at| path.get(..=at)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The beginning of a turn whose end stays as it is.
+//! Summarises the start of a turn whose end is kept.
 
 use std::collections::HashSet;
 
@@ -9,10 +9,10 @@ use super::paths::Paths;
 use super::turns::{Call, Outcome, Step, Turn};
 use super::wording::{line, opening};
 
-/// The most steps that are told of one by one.
+/// The maximum number of steps described individually.
 const MOST_STEPS: usize = 120;
 
-/// What was asked, what was done about it so far, and what one has to know to go on.
+/// Collects what the user asked, what was done so far, and what is needed to continue.
 pub(super) fn gather(turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
     let mut checkpoint = Checkpoint::default();
     for (rank, turn) in turns.iter().filter(|turn| !turn.request.trim().is_empty()).enumerate() {
@@ -54,7 +54,7 @@ fn calls<'a, 'c>(steps: &'a [&'a Step<'c>]) -> impl Iterator<Item = &'a Call<'c>
     })
 }
 
-/// One step in one line; none if it only looked.
+/// One step in one line; `None` if it only inspected.
 fn told(step: &Step<'_>, paths: &Paths) -> Option<String> {
     match step {
         Step::Text(text) if text.trim().is_empty() => None,

@@ -1,4 +1,4 @@
-//! Summaries as a whole.
+//! Tests of whole summaries.
 
 use proptest::prelude::*;
 
@@ -151,7 +151,7 @@ fn an_update_keeps_what_still_matters() {
     );
     assert!(!third.contains("(before) `cargo clippy`"), "{third}");
     assert!(third.contains("an hour early") && third.contains("time zone column"), "{third}");
-    // Nothing happened, nothing is lost.
+    // If nothing happened, nothing is lost.
     assert_eq!(summary_of(Purpose::Update, &[], Some(&first)), first);
 }
 
@@ -298,7 +298,7 @@ proptest! {
             Purpose::Branch => checkpoint::BRANCH,
             Purpose::History | Purpose::Update => checkpoint::WHOLE,
         };
-        // Only our own headings begin a line, each once, and nothing opens or closes what a summary travels in.
+        // Only generated headings begin a line with `#`, each once. Nothing opens or closes the tags around a summary.
         let headings = text.lines().filter(|line| line.starts_with('#')).count();
         prop_assert_eq!(headings, sections.len() + usize::from(purpose != Purpose::TurnPrefix));
         for line in text.lines() {

@@ -1,65 +1,65 @@
-//! A conversation as turns: what was asked, and what was said and done about it.
+//! Splits a conversation into turns: a request, and what was said and done about it.
 
 use std::collections::{HashMap, HashSet};
 
 use super::commands::looks_failed;
 use crate::compaction::conversation::{Conversation, Part, Speaker};
 
-/// What the text of a message begins with that stands for a command of the person's shell.
+/// The prefix of a message that stands for a command in the user's shell.
 const SHELL_OPENING: &str = "Ran `";
 
-/// A request and what came of it.
+/// A request and its results.
 #[derive(Debug, Default)]
 pub(super) struct Turn<'c> {
-    /// What the person wrote; empty for what came before the first request.
+    /// The text of the user; empty for the part before the first request.
     pub(super) request: &'c str,
     /// What was said and done, in order.
     pub(super) steps: Vec<Step<'c>>,
 }
 
-/// Something said or done.
+/// A step of a turn.
 #[derive(Debug)]
 pub(super) enum Step<'c> {
-    /// The model said something.
+    /// Text from the model.
     Text(&'c str),
-    /// The model had a tool run, or the person a command.
+    /// A tool call by the model, or a shell command by the user.
     Call(Call<'c>),
-    /// An extension said something.
+    /// A note from an extension.
     Note(&'c str),
     /// A summary of something else.
     Summary(&'c str),
 }
 
-/// A tool at work.
+/// A tool call or shell command.
 #[derive(Debug)]
 pub(super) struct Call<'c> {
-    /// The tool's name; none for the person's own shell.
+    /// The tool's name; `None` for the user's own shell.
     pub(super) tool: Option<&'c str>,
     /// The command it ran, if it is a shell.
     pub(super) command: Option<String>,
-    /// The file it was about.
+    /// The file it worked on.
     pub(super) path: Option<String>,
-    /// How it went.
+    /// The outcome.
     pub(super) outcome: Outcome,
-    /// What it printed, from the beginning.
+    /// The beginning of its output.
     pub(super) output: &'c str,
-    /// What it printed last.
+    /// The end of its output.
     pub(super) ending: &'c str,
 }
 
-/// How something went.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Nobody said.
+    /// Not known.
     Unknown,
-    /// Well.
+    /// Success.
     Fine,
-    /// Not well.
+    /// Failure.
     Failed,
 }
 
 impl<'c> Turn<'c> {
-    /// What the tools did.
+    /// The calls.
     pub(super) fn calls(&self) -> impl Iterator<Item = &Call<'c>> {
         self.steps.iter().filter_map(|step| match step {
             Step::Call(call) => Some(call),
@@ -67,7 +67,7 @@ impl<'c> Turn<'c> {
         })
     }
 
-    /// What the model said.
+    /// The texts from the model.
     pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = &'c str> {
         self.steps.iter().filter_map(|step| match step {
             Step::Text(text) if !text.trim().is_empty() => Some(*text),
@@ -75,7 +75,7 @@ impl<'c> Turn<'c> {
         })
     }
 
-    /// What the model said when it was done: text with no tool after it.
+    /// The final text from the model, with no tool call after it.
     pub(super) fn answer(&self) -> Option<&'c str> {
         match self.steps.iter().rev().find(|step| !matches!(step, Step::Note(_)))? {
             Step::Text(text) if !text.trim().is_empty() => Some(text),
@@ -83,7 +83,7 @@ impl<'c> Turn<'c> {
         }
     }
 
-    /// Files that were written or edited, each once, in the order in which that first happened.
+    /// Files that were written or edited, each once, in order of the first change.
     pub(super) fn changed(&self) -> Vec<&str> {
         let mut seen = HashSet::new();
         let changing = self.calls().filter(|call| call.changes_file());
@@ -92,13 +92,13 @@ impl<'c> Turn<'c> {
 }
 
 impl Call<'_> {
-    /// Whether it wrote a file, as far as one can tell.
+    /// Whether it apparently wrote a file.
     pub(super) fn changes_file(&self) -> bool {
         self.outcome != Outcome::Failed && matches!(self.tool, Some("write" | "edit"))
     }
 }
 
-/// The turns of a conversation, oldest first. What was said before the first request is a turn without one.
+/// The turns of a conversation, oldest first. Text before the first request forms a turn without a request.
 pub(super) fn turns(conversation: &Conversation) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::new();
     let mut pending = Pending::default();
@@ -136,7 +136,7 @@ pub(super) fn turns(conversation: &Conversation) -> Vec<Turn<'_>> {
     turns
 }
 
-/// Calls whose results are still to come.
+/// Calls whose results have not arrived yet.
 #[derive(Default)]
 struct Pending<'c> {
     by_id: HashMap<&'c str, (usize, usize)>,
@@ -154,7 +154,7 @@ impl<'c> Pending<'c> {
         }
     }
 
-    /// Where the call is to which this is the result.
+    /// The position of the call that this result belongs to.
     fn take(&mut self, part: &Part) -> Option<(usize, usize)> {
         if let Some(id) = part.call_id.as_deref() {
             return self.by_id.remove(id);
@@ -181,7 +181,7 @@ fn tool_call<'c>(conversation: &'c Conversation, part: &'c Part) -> Call<'c> {
     }
 }
 
-/// A command of the person's shell, taken out of the sentence in which the model is told of it.
+/// A shell command by the user, extracted from the text in which the model sees it.
 fn shell_call<'c>(part: &'c Part, text: &'c str) -> Call<'c> {
     let rest = text.strip_prefix(SHELL_OPENING).unwrap_or(text);
     let (command, output) = rest.split_once("`\n").unwrap_or((rest, ""));
@@ -196,7 +196,7 @@ fn shell_call<'c>(part: &'c Part, text: &'c str) -> Call<'c> {
 }
 
 fn outcome(result: &Part, call: &Call<'_>) -> Outcome {
-    // Somebody stopped it, which says nothing about how it would have gone.
+    // It was stopped, so its outcome is unknown.
     if call.ending.trim_end().ends_with("aborted") {
         return Outcome::Unknown;
     }
@@ -204,7 +204,7 @@ fn outcome(result: &Part, call: &Call<'_>) -> Outcome {
     if has_failed { Outcome::Failed } else { Outcome::Fine }
 }
 
-/// A summary without the sentence it is handed to the model in.
+/// A summary without the text around it.
 fn unwrapped(text: &str) -> &str {
     let inner = text.split_once("<summary>\n").map_or(text, |(_, inner)| inner);
     inner.trim_end().trim_end_matches("</summary>").trim_end()

@@ -1,22 +1,22 @@
-//! Pieces of what others said, made short, one line each, and harmless.
+//! Quotes pieces of foreign text: shortened, on one line each, and safe to print.
 
-/// Names that stand in angle brackets where summaries are handed on. Quoted text must not close or open one.
+/// Tag names used around summaries. Quoted text must not open or close them.
 const TAGS: &[&str] = &["summary", "previous-summary", "conversation", "read-files", "modified-files"];
 
-/// A run of ASCII without a space that is longer than this is data rather than a word.
+/// A longer run of ASCII without a space is data, not a word.
 const LONGEST_WORD: usize = 160;
 
-/// How much room a text takes: roughly one for each quarter of a token.
+/// The space a text takes, roughly in quarters of a token.
 pub(super) fn cost(text: &str) -> usize {
     text.chars().map(char_cost).sum()
 }
 
-/// Scripts without spaces say more with a character, and take more tokens for it.
+/// In scripts without spaces a character carries more meaning and takes more tokens.
 fn char_cost(character: char) -> usize {
     if character < '\u{1100}' { 1 } else { 2 }
 }
 
-/// A text as one line that costs no more than `room`; where it was cut there is an ellipsis.
+/// A text as one line that costs at most `room`. An ellipsis marks a cut.
 pub(super) fn line(text: &str, room: usize) -> String {
     let mut out = String::new();
     let mut left = room;
@@ -49,7 +49,7 @@ pub(super) fn line(text: &str, room: usize) -> String {
     without_tags(&out)
 }
 
-/// Ends a line that did not fit after its last whole word, unless that is far away.
+/// Cuts a line after its last whole word, unless that is far back, and adds an ellipsis.
 fn cut(mut line: String) -> String {
     let far = line.len().saturating_sub(24);
     if let Some(at) = line.rfind(' ').filter(|at| *at >= far) {
@@ -62,7 +62,7 @@ fn cut(mut line: String) -> String {
     line
 }
 
-/// The characters of a text without those that steer a terminal or turn text around.
+/// The characters of a text, without those that control a terminal or change the text direction.
 fn visible(text: &str) -> impl Iterator<Item = char> {
     let mut characters = text.chars().peekable();
     std::iter::from_fn(move || {
@@ -77,7 +77,7 @@ fn visible(text: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// Passes over the rest of an escape sequence, as far as it is a short one of the usual form.
+/// Skips the rest of an escape sequence, if it is a short one of the usual form.
 fn skip_escape(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     if characters.next_if_eq(&'[').is_none() {
         return;
@@ -97,7 +97,7 @@ fn is_steering(character: char) -> bool {
         || ('\u{e0000}'..='\u{e007f}').contains(&character)
 }
 
-/// Makes tags of the envelope a summary travels in unlike themselves.
+/// Defuses the tags used around summaries.
 pub(super) fn without_tags(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -115,7 +115,7 @@ pub(super) fn without_tags(text: &str) -> String {
     out
 }
 
-/// Lines of a text that a person would read as prose or as a list: no code, no tables, no rules.
+/// The lines of a text that are prose or lists: not code, tables or rules.
 pub(super) fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut is_code = false;
     text.lines().map(str::trim).filter(move |line| {
@@ -127,8 +127,8 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a person wrote by hand, as far as one can tell: without lines that are mostly signs and digits, as data, logs
-/// and traces are.
+/// The text that the user apparently wrote by hand: without lines that are mostly symbols and digits, such as data,
+/// logs and traces.
 pub(super) fn own_words(text: &str) -> String {
     let is_own = |line: &&str| {
         let n_letters = line.chars().take(400).filter(|it| it.is_alphabetic() || it.is_whitespace()).count();
@@ -139,12 +139,12 @@ pub(super) fn own_words(text: &str) -> String {
     if own.iter().map(|line| line.len()).sum::<usize>() < 12 { text.to_owned() } else { own.join("\n") }
 }
 
-/// The sentences of a text, without what marks lists, headings and quotations.
+/// The sentences of a text, without list, heading and quotation markers.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| Sentences(unmarked(line)))
 }
 
-/// The sentences of a text that state something: those of headings name what follows.
+/// The sentences of a text that make a statement. Headings are left out.
 pub(super) fn statements(text: &str) -> impl Iterator<Item = &str> {
     prose(text).filter(|line| !line.starts_with('#')).flat_map(|line| Sentences(unmarked(line)))
 }
@@ -181,7 +181,7 @@ impl<'t> Iterator for Sentences<'t> {
     }
 }
 
-/// Where the first sentence of a line ends.
+/// The end of the first sentence of a line.
 fn sentence_end(text: &str) -> usize {
     let mut characters = text.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
@@ -200,14 +200,14 @@ fn sentence_end(text: &str) -> usize {
     text.len()
 }
 
-/// Whether a dot after this belongs to a shortened word (`e.g`, `z. B`) or a number.
+/// Whether a dot after this text belongs to an abbreviation (`e.g`, `z. B`) or a number.
 fn is_abbreviated(before: &str) -> bool {
     let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
     let n_letters = word.chars().count();
     n_letters <= 1 || (word.contains('.') && n_letters <= 4 && word.chars().all(|it| it == '.' || it.is_alphabetic()))
 }
 
-/// How a text begins: as many whole sentences as there is room for, the first one in any case.
+/// The beginning of a text: as many whole sentences as fit, but at least the first.
 pub(super) fn opening(text: &str, room: usize) -> String {
     let mut out = String::new();
     for sentence in sentences(text) {
@@ -228,7 +228,7 @@ pub(super) fn opening(text: &str, room: usize) -> String {
     if out.is_empty() { line(text, room) } else { out }
 }
 
-/// A text of several lines, each of them harmless, as long as there is room; blank lines in a row are one.
+/// A text of several lines within `room`, each safe to print. Consecutive blank lines become one.
 pub(super) fn block(text: &str, room: usize) -> String {
     let mut out = String::new();
     let mut left = room;

@@ -1,10 +1,10 @@
-//! Which links lead somewhere harmless.
+//! Decides which links are harmless.
 
-/// What a link may lead to, besides places relative to the document.
+/// The allowed schemes of links, besides relative targets.
 const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
-/// Looks at what stands after a closing bracket: how much of it is the target of a link or of a definition that is
-/// harmless, or none if it might be one that is not. Nothing at all is harmless.
+/// Examines the text after a closing bracket. Returns the length of a harmless link target or definition, 0 if there is
+/// neither, and `None` if there might be a harmful one.
 pub(super) fn harmless(behind: &str) -> Option<usize> {
     if let Some(inside) = behind.strip_prefix('(') {
         let target = inside.get(..target_length(inside))?;
@@ -13,7 +13,7 @@ pub(super) fn harmless(behind: &str) -> Option<usize> {
         return (is_allowed(target) && after.get(title..)?.starts_with(')')).then_some(1 + target.len() + title + 1);
     }
     if let Some(after) = behind.strip_prefix(':') {
-        // The definition of what a reference leads to, on one line.
+        // A reference definition, on one line.
         let space = after.len() - after.trim_start_matches(' ').len();
         let target = after.get(space..).and_then(|rest| rest.get(..target_length(rest)))?;
         let rest = after.get(space + target.len()..)?;
@@ -21,12 +21,12 @@ pub(super) fn harmless(behind: &str) -> Option<usize> {
         let is_whole = rest.get(title..)?.trim_matches([' ', '\t']).is_empty();
         return (is_whole && !target.is_empty() && is_allowed(target)).then_some(1 + space + target.len() + title);
     }
-    // Some renderers let a space come between.
+    // Some renderers allow a space in between.
     if behind.trim_start_matches([' ', '\t']).starts_with(['(', ':']) { None } else { Some(0) }
 }
 
-/// How much of a text is the target of a link in its plainest form: no spaces, quotes, brackets or backslashes, and
-/// parentheses in pairs.
+/// The length of a link target in its plainest form: no spaces, quotes, brackets or backslashes, and balanced
+/// parentheses.
 fn target_length(text: &str) -> usize {
     let mut depth = 0usize;
     let mut length = 0;
@@ -36,7 +36,7 @@ fn target_length(text: &str) -> usize {
             ')' if depth == 0 => break,
             ')' => depth -= 1,
             char if char.is_ascii_alphanumeric() || "-._~:/?#@!$&'*+,;=%".contains(char) => {}
-            // Letters of other scripts mean nothing to any renderer.
+            // Letters of other scripts have no meaning to any renderer.
             char if char.is_alphanumeric() && !char.is_ascii() => {}
             _ => break,
         }
@@ -45,7 +45,7 @@ fn target_length(text: &str) -> usize {
     length
 }
 
-/// How much of a text is a space and a title in its plainest form.
+/// The length of a space and a title in its plainest form.
 fn title_length(text: &str) -> usize {
     let Some(inside) = text.strip_prefix(" \"") else { return 0 };
     let is_plain = |char: char| !"\"<>[]`\\&!".contains(char);
@@ -55,7 +55,8 @@ fn title_length(text: &str) -> usize {
 
 /// Whether a target has an allowed scheme, or none at all.
 fn is_allowed(target: &str) -> bool {
-    // A reference (`&colon;`) could stand for what begins a scheme, and a percent sign for a letter of it.
+    // A character reference (`&colon;`) could stand for the start of a scheme, and a percent sign for one of its
+    // letters.
     let scheme = target.split(['/', '?', '#']).next().unwrap_or_default();
     match scheme.split_once(':') {
         Some((scheme, _)) => SCHEMES.iter().any(|allowed| allowed.eq_ignore_ascii_case(scheme)),

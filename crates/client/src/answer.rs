@@ -101,7 +101,8 @@ answers! {
 
     /// The result of a fork or a clone.
     Forked {
-        /// The file of the new session, if the source is not the client's current session.
+        /// The file of the new session, if the command named its source with `sessionPath`; the client then stays where
+        /// it is.
         new_session_path: Option<String> = |data| Some(text(data, "newSessionPath")),
         /// The text of the message that was left out.
         text: Option<String> = |data| Some(text(data, "text")),

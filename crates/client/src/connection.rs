@@ -19,7 +19,7 @@ const MAX_TOLD: usize = 1024;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The server refused.
+    /// The server refused the command.
     #[error("{message}")]
     Refused {
         /// The kind of failure, such as `NOT_FOUND`.

@@ -88,7 +88,7 @@ impl Command {
         Self { is_about_session: true, writes: true, data: Some(Named("Written")), ..self }
     }
 
-    /// Like [`writes`](Self::writes), but with pi's answer.
+    /// Like [`writes`](Self::writes()), but with the answer of pi.
     const fn guarded(self) -> Self {
         Self { is_about_session: true, writes: true, ..self }
     }

@@ -39,7 +39,7 @@ pub(crate) type GlanceKey = (usize, Option<EntryId>, bool);
 #[derive(Default)]
 struct Work {
     running: Option<Cancel>,
-    /// How many callers have stopped it and wait for its end.
+    /// How many callers have stopped it and are not answered yet.
     n_stopping: usize,
 }
 

@@ -13,7 +13,7 @@ pub enum Shape {
     Text,
     /// A number.
     Number,
-    /// A whole number from 0 on.
+    /// A non-negative whole number.
     Count,
     /// `true` or `false`.
     Flag,
@@ -97,7 +97,7 @@ impl Shape {
                 check(fields, value).err().map(|fault| format!("{place}.{fault}"))
             }
             (Self::Named(name), _) => named(name).and_then(|shape| shape.fault(place, value)),
-            // The first nested shape that reports a fault explains it.
+            // The first shape is the one that all values must have, so its fault is reported.
             (Self::OneOf(shapes), json::Shape::Array | json::Shape::Object) => {
                 let is_nested = |shape: &&Self| matches!(shape, Self::List(_) | Self::Object(_) | Self::Named(_));
                 shapes.iter().filter(is_nested).find_map(|shape| shape.fault(place, value))

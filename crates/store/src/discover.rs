@@ -1,4 +1,4 @@
-//! Finding session files.
+//! Finds session files.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -45,13 +45,13 @@ pub enum StoreError {
     /// The file is no longer there.
     #[error("{} is no longer there: it was deleted or moved", path.display())]
     Gone {
-        /// Where it was.
+        /// Its former path.
         path: PathBuf,
     },
     /// Another file has taken the place of the one that was opened.
     #[error("{} was replaced by another file while it was open", path.display())]
     Replaced {
-        /// Where it was.
+        /// The path.
         path: PathBuf,
     },
     /// The file is shorter than what was already read.
@@ -157,7 +157,7 @@ impl StoreError {
             || self.io_error().is_some_and(|error| forbidden.contains(&error.kind()))
     }
 
-    /// Whether the file is not there.
+    /// Whether the file does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Gone { .. })
             || self.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)

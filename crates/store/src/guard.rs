@@ -176,7 +176,7 @@ impl Guard {
     pub(crate) fn open(os: &Arc<dyn Os>, session: &Path) -> Result<Self, StoreError> {
         let path = guard_path(session);
         let file = open_sidecar(os.as_ref(), &path)?;
-        // Marks the session as in use. No process waits for this lock, and nothing depends on it.
+        // Marks the session as in use: another process removes the guard only if it gets this lock exclusively.
         drop(file.try_lock(Lock::Shared));
         let mut guard = Self {
             os: Arc::clone(os),

@@ -1,4 +1,4 @@
-//! Reading files line by line, in memory bounded by the longest line.
+//! Reads files line by line, in memory bounded by the longest line.
 
 use std::cell::Cell;
 use std::io;
@@ -9,7 +9,7 @@ use sessile_core::line::{Line, LineSplitter};
 use crate::error::StoreError;
 use crate::os::{OsFile, is_zero, read_some};
 
-/// How much is read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
+/// How many bytes are read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
 pub(crate) const CHUNK: usize = 256 << 10;
 
 /// Reads the lines of several files with one shared buffer.

@@ -76,7 +76,7 @@ impl Busy {
     }
 }
 
-/// How a log writes.
+/// Options for writing to a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteOptions {
     /// When an entry counts as written.

@@ -81,7 +81,7 @@ pub enum Mode {
     Sidecar,
 }
 
-/// The two strengths of a lock.
+/// The two kinds of lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
     /// Several holders at once.

@@ -36,7 +36,7 @@ use secret::Secret;
 /// How often a wait checks for cancellation.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Room reserved for the instructions and the frame around the conversation, in characters.
+/// Room reserved for the instructions and the frame around the conversation, in bytes.
 const ROOM_FOR_WORDS: u64 = 12_000;
 
 /// The name that stands for the model the session last used.
@@ -154,7 +154,7 @@ impl Model {
         }
     }
 
-    /// Returns how many characters of a conversation fit, at three characters per token.
+    /// Returns how many bytes of a conversation fit, at three bytes per token.
     fn room(&self, request: &SummaryRequest<'_>) -> usize {
         let answer = self.max_output.unwrap_or(protocol::USUAL_OUTPUT).min(self.context_window / 2);
         let previous = request.previous_summary.map_or(0, str::len) as u64;

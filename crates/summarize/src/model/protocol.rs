@@ -61,7 +61,7 @@ pub(super) fn add_event(protocol: Protocol, event: Raw<'_>, answer: &mut Answer)
     }
 }
 
-/// An object of string members.
+/// Builds an object of string members.
 pub(super) fn strings(members: &[(&str, &str)]) -> Json {
     let mut json = ObjectWriter::new();
     for (key, value) in members {

@@ -1,11 +1,11 @@
-//! What commands answer.
+//! Typed answers to commands.
 
 use sessile::EntryId;
 use sessile::json::{Json, Raw};
 
-/// Something that can be read from the data of an answer.
+/// A type that can be read from the data of an answer.
 pub trait Answer: Sized {
-    /// Reads it; none if the data makes no sense.
+    /// Reads the value; none if the data does not have the expected form.
     fn read(data: Option<&Json>) -> Option<Self>;
 }
 
@@ -15,7 +15,7 @@ impl Answer for () {
     }
 }
 
-/// The data as it is.
+/// Returns the data unchanged.
 impl Answer for Json {
     fn read(data: Option<&Json>) -> Option<Self> {
         data.cloned()
@@ -34,7 +34,7 @@ fn flag(data: Raw<'_>, key: &str) -> Option<bool> {
     data.get(key).and_then(Raw::as_bool)
 }
 
-/// Makes a structure whose members are read from the members of an object.
+/// Defines structures whose fields are read from the members of an object.
 macro_rules! answers {
     ($($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident : $kind:ty = $read:expr,)* })*) => {
         $(
@@ -57,13 +57,13 @@ macro_rules! answers {
 }
 
 answers! {
-    /// What there is to know about a session at a glance.
+    /// A short overview of a session.
     State {
-        /// The provider and the id of the model.
+        /// The provider and the model's id.
         model: Option<(String, String)> = |data| Some(data.get("model").and_then(|model| text(model, "provider").zip(text(model, "id")))),
         /// The thinking level.
         thinking_level: String = |data| text(data, "thinkingLevel"),
-        /// Whether a compaction or a summary is under way.
+        /// Whether a compaction or a branch summary is in progress.
         is_compacting: bool = |data| flag(data, "isCompacting"),
         /// The session's file.
         session_file: Option<String> = |data| Some(text(data, "sessionFile")),
@@ -71,63 +71,64 @@ answers! {
         session_id: String = |data| text(data, "sessionId"),
         /// The session's name.
         session_name: Option<String> = |data| Some(text(data, "sessionName")),
-        /// Whether the session should be compacted by itself.
+        /// Whether automatic compaction is enabled.
         auto_compaction_enabled: bool = |data| flag(data, "autoCompactionEnabled"),
         /// How many messages the context has.
         message_count: f64 = |data| data.get("messageCount").and_then(Raw::as_number),
     }
 
-    /// What was written.
+    /// The result of a write.
     Written {
-        /// The entry.
+        /// The entry that was written.
         entry_id: EntryId = |data| id(data, "entryId"),
-        /// Where the session goes on.
+        /// The current leaf.
         leaf_id: Option<EntryId> = |data| Some(id(data, "leafId")),
         /// What the entry survives: `memory`, `page-cache` or `disk`.
         durable: String = |data| text(data, "durable"),
     }
 
-    /// Where the session goes on.
+    /// The current leaf.
     Leaf {
-        /// The entry; none before all entries.
+        /// The entry; none before the first entry.
         leaf_id: Option<EntryId> = |data| Some(id(data, "leafId")),
     }
 
-    /// Whether a hook did not want it.
+    /// Whether a hook cancelled the command.
     Cancelled {
-        /// Whether it did not.
+        /// True if a hook cancelled it.
         cancelled: bool = |data| flag(data, "cancelled"),
     }
 
-    /// What came of a fork or a clone.
+    /// The result of a fork or a clone.
     Forked {
-        /// Where it is, if it was made of a session that the client is not at.
+        /// The file of the new session, if the command named its source with `sessionPath`; the client then stays where
+        /// it is.
         new_session_path: Option<String> = |data| Some(text(data, "newSessionPath")),
         /// The text of the message that was left out.
         text: Option<String> = |data| Some(text(data, "text")),
-        /// Whether a hook did not want it.
+        /// Whether a hook cancelled it.
         cancelled: bool = |data| flag(data, "cancelled"),
     }
 
-    /// Where one has gone in the tree.
+    /// The result of a move in the tree.
     Navigated {
-        /// Whether a hook did not want it, or somebody stopped it.
+        /// Whether a hook or an `abort` cancelled it.
         cancelled: bool = |data| flag(data, "cancelled"),
-        /// The text of the message one went back to.
+        /// The text of the user message that was selected.
         editor_text: Option<String> = |data| Some(text(data, "editorText")),
         /// The summary that was written.
         summary_entry: Option<Json> = |data| Some(data.get("summaryEntry").map(Raw::to_json)),
-        /// Where the session goes on.
+        /// The current leaf.
         leaf_id: Option<EntryId> = |data| Some(id(data, "leafId")),
     }
 
-    /// A session that was made.
+    /// A new session.
     Made {
         /// Its file.
         session_path: Option<String> = |data| Some(text(data, "sessionPath")),
         /// Its id.
         session_id: String = |data| text(data, "sessionId"),
-        /// Where it goes on.
+        /// Its leaf.
         leaf_id: Option<EntryId> = |data| Some(id(data, "leafId")),
     }
 
@@ -137,7 +138,7 @@ answers! {
         summary: String = |data| text(data, "summary"),
         /// The first entry that is kept.
         first_kept_entry_id: Option<EntryId> = |data| Some(id(data, "firstKeptEntryId")),
-        /// The tokens of the context before.
+        /// The tokens of the context before the compaction.
         tokens_before: f64 = |data| data.get("tokensBefore").and_then(Raw::as_number),
     }
 
@@ -145,13 +146,13 @@ answers! {
     Subscription {
         /// Its name.
         subscription: String = |data| text(data, "subscription"),
-        /// What to give back to go on from here.
+        /// The cursor from which a later subscription can resume.
         cursor: String = |data| text(data, "cursor"),
     }
 
-    /// What a search found.
+    /// The result of a search.
     Hits {
-        /// The hits, the best first.
+        /// The hits, best first.
         hits: Vec<Json> = |data| Some(data.get("hits")?.items().map(Raw::to_json).collect()),
     }
 }

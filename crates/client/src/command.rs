@@ -7,7 +7,7 @@ use crate::answer::{
 };
 use crate::connection::{Client, ClientError};
 
-/// A session that commands are about.
+/// The session that commands apply to.
 #[derive(Clone, Copy)]
 pub struct Target<'c> {
     client: &'c Client,
@@ -15,11 +15,11 @@ pub struct Target<'c> {
     expected_leaf: Option<OrNull<'c>>,
 }
 
-/// The name of something, or `null` for none.
+/// A name, or `null` for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrNull<'n>(pub Option<&'n str>);
 
-/// A value that is sent.
+/// A parameter value.
 trait Parameter {
     fn put(&self, key: &str, parameters: &mut ObjectWriter);
 }
@@ -83,7 +83,7 @@ impl<'c> Target<'c> {
         Self { client, session_path, expected_leaf: None }
     }
 
-    /// The same session, written to only if this is its leaf; none for a session without entries.
+    /// Makes writes conditional on this leaf; `None` expects a session without entries.
     #[must_use]
     pub fn expecting(self, leaf: Option<&'c str>) -> Self {
         Self { expected_leaf: Some(OrNull(leaf)), ..self }
@@ -100,7 +100,7 @@ impl<'c> Target<'c> {
     }
 }
 
-/// Makes a method of every command.
+/// Defines a method for every command.
 macro_rules! commands {
     ($($(#[$doc:meta])* $name:ident = $command:literal ($($parameter:ident : $kind:ty = $key:literal),*) -> $answer:ty;)*) => {
         impl Target<'_> {
@@ -124,65 +124,65 @@ macro_rules! commands {
 }
 
 commands! {
-    /// What there is to know about the session at a glance.
+    /// Returns a short overview of the session.
     get_state = "get_state"() -> State;
-    /// The messages of the context.
+    /// Returns the messages of the context.
     get_messages = "get_messages"() -> Json;
-    /// The entries of all branches, or those behind one.
+    /// Returns the entries of all branches, or those after `since`.
     get_entries = "get_entries"(since: Option<&str> = "since") -> Json;
-    /// The whole tree.
+    /// Returns the whole tree.
     get_tree = "get_tree"() -> Json;
-    /// What the session took.
+    /// Returns statistics of the session: messages, tokens, cost.
     get_session_stats = "get_session_stats"() -> Json;
-    /// The messages at which one can fork.
+    /// Returns the messages at which the session can be forked.
     get_fork_messages = "get_fork_messages"() -> Json;
-    /// What the last answer says.
+    /// Returns the text of the last answer.
     get_last_assistant_text = "get_last_assistant_text"() -> Json;
     /// Names the session.
     set_session_name = "set_session_name"(name: &str = "name") -> ();
-    /// Leaves the session for a new one.
+    /// Switches to a new session.
     new_session = "new_session"(parent_session: Option<&str> = "parentSession", cwd: Option<&str> = "cwd") -> Cancelled;
-    /// Leaves the session for another one.
+    /// Switches to another session.
     switch_session = "switch_session"(session_path: &str = "sessionPath") -> Cancelled;
-    /// Leaves the session for a copy that ends before a message of the user.
+    /// Switches to a copy that ends before a user message.
     fork = "fork"(entry_id: &str = "entryId") -> Forked;
-    /// Leaves the session for a copy of the path to its leaf.
+    /// Switches to a copy of the path to the leaf.
     clone_session = "clone"() -> Forked;
-    /// Puts a summary in the place of what is old.
+    /// Replaces old entries with a summary.
     compact = "compact"(custom_instructions: Option<&str> = "customInstructions") -> CompactionResult;
-    /// Says whether the session should be compacted by itself.
+    /// Enables or disables automatic compaction.
     set_auto_compaction = "set_auto_compaction"(enabled: bool = "enabled") -> ();
     /// Stops compactions and summaries.
     abort = "abort"() -> ();
-    /// Notes which model is used.
+    /// Records which model is used.
     set_model = "set_model"(provider: &str = "provider", model_id: &str = "modelId") -> Json;
-    /// Notes how much the model thinks.
+    /// Records the thinking level.
     set_thinking_level = "set_thinking_level"(level: &str = "level") -> ();
-    /// How messages that steer would be taken.
+    /// Sets how steering messages are delivered.
     set_steering_mode = "set_steering_mode"(mode: &str = "mode") -> ();
-    /// How messages that follow would be taken.
+    /// Sets how follow-up messages are delivered.
     set_follow_up_mode = "set_follow_up_mode"(mode: &str = "mode") -> ();
     /// Empties the queues.
     clear_queue = "clear_queue"() -> Json;
-    /// Accepted.
+    /// Accepted without effect.
     set_auto_retry = "set_auto_retry"(enabled: bool = "enabled") -> ();
-    /// Accepted.
+    /// Accepted without effect.
     abort_retry = "abort_retry"() -> ();
-    /// Accepted.
+    /// Accepted without effect.
     abort_bash = "abort_bash"() -> ();
-    /// The commands of extensions.
+    /// Returns the commands of extensions.
     get_commands = "get_commands"() -> Json;
     /// Adds a message.
     append_message = "append_message"(message: &Json = "message") -> Written;
-    /// Notes that the thinking level changed.
+    /// Records a change of the thinking level.
     append_thinking_level_change = "append_thinking_level_change"(level: &str = "thinkingLevel") -> Written;
-    /// Notes that the model changed.
+    /// Records a change of the model.
     append_model_change = "append_model_change"(provider: &str = "provider", model_id: &str = "modelId") -> Written;
-    /// Notes a cost that belongs to no message.
+    /// Records a cost that does not belong to a message.
     append_usage = "append_usage"(kind: &str = "kind", provider: &str = "provider", model: &str = "model", usage: &Json = "usage", note: Option<&str> = "note") -> Written;
     /// Adds a compaction.
     append_compaction = "append_compaction"(summary: &str = "summary", first_kept: OrNull<'_> = "firstKeptEntryId", tokens_before: f64 = "tokensBefore", details: Option<&Json> = "details", from_hook: Option<bool> = "fromHook", usage: Option<&Json> = "usage") -> Written;
-    /// Keeps a program's own data.
+    /// Stores a program's own data.
     append_custom_entry = "append_custom_entry"(custom_type: &str = "customType", data: Option<&Json> = "data") -> Written;
     /// Adds a program's own message.
     append_custom_message_entry = "append_custom_message_entry"(custom_type: &str = "customType", content: &Json = "content", display: bool = "display", details: Option<&Json> = "details") -> Written;
@@ -192,58 +192,58 @@ commands! {
     append_label_change = "append_label_change"(target_id: &str = "targetId", label: Option<&str> = "label") -> Written;
     /// Changes what the model sees of an entry.
     append_context_edit = "append_context_edit"(target_id: &str = "targetId", replacement: &Json = "replacement") -> Written;
-    /// Goes to an entry and notes there what happened on the branch left.
+    /// Goes to an entry and adds a summary of the branch that was left.
     branch_with_summary = "branch_with_summary"(entry_id: OrNull<'_> = "entryId", summary: &str = "summary", details: Option<&Json> = "details", from_hook: Option<bool> = "fromHook", usage: Option<&Json> = "usage") -> Written;
     /// Labels an entry.
     set_label = "set_label"(entry_id: &str = "entryId", label: Option<&str> = "label") -> Written;
     /// Names a session.
     rename_session = "rename_session"(session_path: &str = "sessionPath", name: &str = "name") -> Written;
-    /// Archives a session, or a branch of it; or takes that back.
+    /// Archives or unarchives a session or one of its branches.
     archive_session = "archive_session"(entry_id: Option<&str> = "entryId", archived: Option<bool> = "archived") -> Written;
     /// Goes to an entry.
     branch = "branch"(entry_id: &str = "entryId") -> Leaf;
-    /// Goes to before all entries.
+    /// Goes to the position before the first entry.
     reset_leaf = "reset_leaf"() -> Leaf;
     /// Goes to the last entry of the file.
     follow_leaf = "follow_leaf"() -> Leaf;
-    /// Goes elsewhere in the tree.
+    /// Goes to another place in the tree.
     navigate_tree = "navigate_tree"(entry_id: &str = "entryId", summarize: Option<bool> = "summarize", custom_instructions: Option<&str> = "customInstructions", replace_instructions: Option<bool> = "replaceInstructions", label: Option<&str> = "label") -> Navigated;
-    /// Leaves the session for a copy of the path to an entry.
+    /// Switches to a copy of the path to an entry.
     create_branched_session = "create_branched_session"(entry_id: &str = "entryId") -> Made;
-    /// The entries from the root to an entry.
+    /// Returns the entries from the root to an entry.
     get_branch = "get_branch"(entry_id: Option<&str> = "entryId") -> Json;
-    /// The entries below an entry.
+    /// Returns the children of an entry.
     get_children = "get_children"(parent_id: OrNull<'_> = "parentId") -> Json;
-    /// One entry.
+    /// Returns one entry.
     get_entry = "get_entry"(entry_id: &str = "entryId") -> Json;
-    /// The label of an entry.
+    /// Returns the label of an entry.
     get_label = "get_label"(entry_id: &str = "entryId") -> Json;
-    /// The header of the session.
+    /// Returns the header of the session.
     get_header = "get_header"() -> Json;
-    /// What a model would see.
+    /// Returns the context that a model would see.
     build_session_context = "build_session_context"(leaf_id: Option<OrNull<'_>> = "leafId") -> Json;
-    /// The entries that the context is made of.
+    /// Returns the entries that make up the context.
     build_context_entries = "build_context_entries"(leaf_id: Option<OrNull<'_>> = "leafId") -> Json;
-    /// What compacting would summarise and keep.
+    /// Returns what a compaction would summarise and keep.
     prepare_compaction = "prepare_compaction"(keep_recent_tokens: Option<u64> = "keepRecentTokens") -> Json;
     /// Lists sessions.
     list_sessions = "list_sessions"(scope: Option<&str> = "scope", cwd: Option<&str> = "cwd", limit: Option<u64> = "limit", named: Option<bool> = "named", children: Option<&str> = "children", archived: Option<&str> = "archived") -> Json;
-    /// Finds what was said.
+    /// Searches the text of sessions.
     search = "search"(query: &str = "query", scope: Option<&str> = "scope", limit: Option<u64> = "limit", filters: Option<&Json> = "filters", archived: Option<&str> = "archived") -> Hits;
-    /// Whom a session was forked from, and what was forked from it.
+    /// Returns the session's parent and its forks.
     family = "family"() -> Json;
     /// Moves a session to the trash.
     delete_session = "delete_session"(session_path: &str = "sessionPath") -> Json;
-    /// Brings a session back from the trash.
+    /// Restores a session from the trash.
     restore_session = "restore_session"(session_path: &str = "sessionPath") -> Json;
-    /// Looks for damage.
+    /// Checks the session for damage.
     verify = "verify"() -> Json;
-    /// Asks to be told what happens.
+    /// Subscribes to events.
     subscribe = "subscribe"(events: Option<&[&str]> = "events", cursor: Option<&str> = "cursor", scope: Option<&str> = "scope") -> Subscription;
     /// Ends a subscription.
     unsubscribe = "unsubscribe"(subscription: &str = "subscription") -> ();
-    /// Asks to be asked before things happen.
+    /// Registers hooks, which the server calls before things happen.
     hook_register = "hook_register"(events: &[&str] = "events", timeout_ms: Option<u64> = "timeoutMs") -> ();
-    /// Answers what was asked.
+    /// Answers a hook request.
     hook_response = "hook_response"(request_id: &str = "requestId", result: Option<&Json> = "result", error: Option<&str> = "error") -> ();
 }

@@ -1,4 +1,4 @@
-//! Streams to and from a server.
+//! The connection to a server.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,21 +12,21 @@ use sessile::json::{Json, ObjectWriter, Raw};
 
 use crate::command::Target;
 
-/// How many records that nobody asked for wait to be taken. A server that is ahead of that waits.
+/// Upper bound for queued event records. A server that is further ahead has to wait.
 const MAX_TOLD: usize = 1024;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The server refused.
+    /// The server refused the command.
     #[error("{message}")]
     Refused {
-        /// The sort of failure, such as `NOT_FOUND`.
+        /// The kind of failure, such as `NOT_FOUND`.
         code: String,
-        /// What is wrong.
+        /// The error message.
         message: String,
-        /// The last entry of the session, if it is not the one that was expected.
+        /// The actual leaf of the session, if it is not the expected one.
         leaf_id: Option<EntryId>,
     },
     /// The server could not be started or reached.
@@ -35,17 +35,17 @@ pub enum ClientError {
     /// The server is gone.
     #[error("the server has ended")]
     Ended,
-    /// The server answered something that makes no sense.
+    /// The server's answer does not have the expected form.
     #[error("{command} was answered with {answer}")]
     Unexpected {
-        /// What was asked.
+        /// The command that was sent.
         command: &'static str,
         /// The answer.
         answer: String,
     },
 }
 
-/// A record that came without being asked for.
+/// A record that is not an answer to a command.
 pub type Told = Json;
 
 /// A connection to a server.
@@ -56,7 +56,7 @@ pub struct Client {
     child: Mutex<Option<Child>>,
 }
 
-/// Those who wait for answers.
+/// The callers that wait for answers.
 #[derive(Default)]
 struct Waiting {
     by_number: HashMap<u64, Sender<Json>>,
@@ -65,14 +65,14 @@ struct Waiting {
 }
 
 impl Client {
-    /// Starts a program with these arguments behind `rpc`.
+    /// Starts a program as `PROGRAM rpc ARGS`.
     pub fn start(program: impl AsRef<std::ffi::OsStr>, args: &[&str]) -> Result<Self, ClientError> {
         let mut command = Command::new(program);
         command.arg("rpc").args(args);
         Self::start_by(command)
     }
 
-    /// Starts a program as the command says; its streams are ours.
+    /// Starts a command and takes over its standard input and output.
     pub fn start_by(mut command: Command) -> Result<Self, ClientError> {
         let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = started.map_err(ClientError::Unreachable)?;
@@ -84,7 +84,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Connects to a server that listens at a Unix socket.
+    /// Connects to a server that listens on a Unix socket.
     #[cfg(unix)]
     pub fn connect(path: impl AsRef<std::path::Path>) -> Result<Self, ClientError> {
         let stream = std::os::unix::net::UnixStream::connect(path).map_err(ClientError::Unreachable)?;
@@ -92,7 +92,7 @@ impl Client {
         Self::over(reading, SocketEnd(stream))
     }
 
-    /// Speaks over two streams.
+    /// Uses two streams.
     pub fn over(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Result<Self, ClientError> {
         let waiting: Arc<Mutex<Waiting>> = Arc::default();
         let (tell, told) = sync_channel(MAX_TOLD);
@@ -101,7 +101,7 @@ impl Client {
             for record in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
                 let Ok(record) = Json::parse(&record) else { continue };
                 if record.raw().get("type").and_then(Raw::as_text).is_none_or(|kind| kind != "response") {
-                    // Nobody wants to know any more.
+                    // The client is gone.
                     if tell.send(record).is_err() {
                         break;
                     }
@@ -116,7 +116,7 @@ impl Client {
             }
             let mut answers = lock(&answers);
             answers.has_ended = true;
-            // Whoever still waits learns that nothing comes.
+            // Wakes the remaining callers with an error.
             answers.by_number.clear();
         };
         std::thread::Builder::new().spawn(listen).map_err(ClientError::Unreachable)?;
@@ -124,12 +124,12 @@ impl Client {
         Ok(Self { writer: Mutex::new(Some(writer)), waiting, told: Mutex::new(told), child: Mutex::new(None) })
     }
 
-    /// The session that the server is at for us.
+    /// Targets the server's current session for this client.
     pub fn current(&self) -> Target<'_> {
         Target::new(self, None)
     }
 
-    /// The session of a file.
+    /// Targets the session in a file.
     pub fn at<'c>(&'c self, session_path: &'c str) -> Target<'c> {
         Target::new(self, Some(session_path))
     }
@@ -170,7 +170,7 @@ impl Client {
         Ok(answer.raw().get("data").map(Raw::to_json))
     }
 
-    /// The next record that came without being asked for; none if none comes in time.
+    /// Waits for the next record that is not an answer; none if the timeout passes.
     pub fn next_told(&self, timeout: Duration) -> Result<Option<Told>, ClientError> {
         match lock(&self.told).recv_timeout(timeout) {
             Ok(told) => Ok(Some(told)),
@@ -179,7 +179,7 @@ impl Client {
         }
     }
 
-    /// Says that nothing more will be asked, and waits for a program that was started. Returns its exit code.
+    /// Closes the input and waits for the program, if this client started one. Returns its exit code.
     pub fn close(self) -> Option<i32> {
         drop(lock(&self.writer).take());
         let mut child = lock(&self.child).take()?;
@@ -191,7 +191,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The writing half of a socket, which says so when it ends.
+/// The writing half of a socket; dropping it signals the end of input.
 #[cfg(unix)]
 struct SocketEnd(std::os::unix::net::UnixStream);
 
@@ -209,7 +209,7 @@ impl Write for SocketEnd {
 #[cfg(unix)]
 impl Drop for SocketEnd {
     fn drop(&mut self) {
-        // If the other side is gone the message has no reader.
+        // If the peer is gone, the signal has no reader.
         drop(self.0.shutdown(std::net::Shutdown::Write));
     }
 }

@@ -1,8 +1,8 @@
 //! A client of `sessile rpc` for Rust programs.
 //!
-//! [`Client`] starts the program, connects to its socket, or speaks over any two streams. Every command is a method of
-//! [`Target`], which says which session is meant: [`Client::current`], or [`Client::at`] another one. Answers are
-//! waited for; any number of threads may ask at once. What happens without being asked for comes through
+//! [`Client`] starts the program, connects to its socket, or uses any two streams. Every command is a method of
+//! [`Target`], which selects the session: [`Client::current`], or [`Client::at`] for another one. Methods wait for the
+//! answer; any number of threads may call them at once. Events and other unsolicited records arrive through
 //! [`Client::next_told`].
 //!
 //! ```no_run

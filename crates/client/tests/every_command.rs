@@ -15,7 +15,7 @@ use sessile_rpc::catalogue::{COMMANDS, Origin};
 use sessile_rpc::{Engine, Options, Start};
 use tempfile::TempDir;
 
-/// A server with its sessions in a directory of its own, and the clients it has.
+/// A server with its sessions in a temporary directory of its own.
 struct World {
     engine: Arc<Engine>,
     dir: TempDir,
@@ -138,7 +138,7 @@ fn the_tree_is_walked_and_compacted() {
     let second = here.append_message(&user("new")).unwrap().entry_id.to_string();
     let last = here.append_message(&answer("newest")).unwrap().entry_id.to_string();
     assert_eq!(here.branch(&first).unwrap().leaf_id.unwrap(), first.as_str());
-    // Where one has gone on purpose is what is expected from then on.
+    // After a deliberate move, the target is the expected leaf.
     let side = here.expecting(Some(&first)).append_message(&answer("another")).unwrap().entry_id.to_string();
     assert_eq!(here.reset_leaf().unwrap().leaf_id, None);
     assert_eq!(here.follow_leaf().unwrap().leaf_id.unwrap(), side.as_str());
@@ -200,7 +200,7 @@ fn sessions_are_left_and_found_again() {
     assert_eq!(code(client.at("/no/such.jsonl").get_state()), "NOT_FOUND");
     let copy = made.session_path.unwrap();
     let trashed = world.dir.path().join("trash");
-    // The trash is where the user has it, so only what cannot be there is deleted in a test.
+    // Deleting would use the user's own trash, so the test deletes and restores only missing sessions.
     assert_eq!(code(here.delete_session(&world.path("missing.jsonl"))), "NOT_FOUND");
     assert_eq!(code(here.restore_session(&copy)), "NOT_FOUND");
     drop(trashed);
@@ -225,7 +225,7 @@ fn settings_and_what_needs_an_agent() {
     assert_eq!((state.thinking_level.as_str(), state.auto_compaction_enabled), ("low", false));
     assert_eq!(state.session_file, None);
     assert_eq!(n(&here.get_entries(None).unwrap(), "entries"), 2);
-    // What is set already is not noted again.
+    // Setting the current value again adds no entry.
     here.set_model("acme", "acme-1").unwrap();
     here.set_thinking_level("low").unwrap();
     assert_eq!(n(&here.get_entries(None).unwrap(), "entries"), 2);
@@ -236,7 +236,7 @@ fn settings_and_what_needs_an_agent() {
     assert_eq!(client.close(), None);
 }
 
-/// The next record of a type, passing over others.
+/// Returns the next record of a type and skips others.
 fn told(client: &Client, kind: &str) -> Json {
     loop {
         let told = client.next_told(Duration::from_secs(20)).unwrap().unwrap_or_else(|| panic!("no {kind} came"));
@@ -267,7 +267,7 @@ fn a_subscription_goes_on_where_it_was_left() {
     here.append_message(&user("while away")).unwrap();
     let path = here.get_state().unwrap().session_file.unwrap();
     drop(client);
-    // Another client, later: it gets exactly what it missed.
+    // A later client gets exactly what it missed.
     for (n_seen, cursor) in cursors.iter().enumerate() {
         let client = world.client();
         client.at(&path).subscribe(Some(&["entry_appended"]), Some(cursor), None).unwrap();
@@ -293,7 +293,7 @@ fn entries_without_an_id_are_told_once() {
     here.append_message(&user("before")).unwrap();
     here.subscribe(Some(&["entry_appended"]), None, None).unwrap();
     here.subscribe(Some(&["entry_appended"]), None, Some("store")).unwrap();
-    // Another program adds what has no id, and what has one.
+    // Another program appends an entry without an id.
     let path = here.get_state().unwrap().session_file.unwrap();
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(b"{\"type\":\"custom\",\"customType\":\"odd\",\"parentId\":null}\n").unwrap();
@@ -321,7 +321,7 @@ fn a_whole_store_is_told() {
     let first = here.get_state().unwrap().session_file.unwrap();
     let events = ["entry_appended", "session_deleted"];
     let subscribed = here.subscribe(Some(&events), None, Some("store")).unwrap();
-    // Another program starts a session of its own.
+    // Another program creates a session.
     let sessions = Sessions::default().caching(None);
     let dir = world.dir.path().join("sessions");
     let mut other = sessions.create(world.dir.path(), Some(&dir), NewSession::default()).unwrap();
@@ -334,7 +334,7 @@ fn a_whole_store_is_told() {
     assert_eq!(text(&told_of(&told(&client, "event")), "sessionPath"), first);
     here.unsubscribe(&subscribed.subscription).unwrap();
     other.append_message(draft::UserMessage::new("theirs 1", 1)).unwrap();
-    // Whoever comes back with a cursor gets what was missed, of every session.
+    // A client that returns with a cursor gets what it missed, for every session.
     let back = world.client();
     back.current().subscribe(Some(&events), Some(&cursor), Some("store")).unwrap();
     let mut missed: Vec<String> = (0..2).map(|_| told_of(&told(&back, "event")).to_text().into_owned()).collect();
@@ -362,7 +362,7 @@ fn who_was_too_late_learns_where_the_session_is() {
         panic!("not refused")
     };
     assert_eq!((refused.as_str(), leaf_id.as_ref()), ("LEAF_MOVED", Some(&theirs)));
-    // With the leaf that was told it works, and goes on behind it.
+    // With the reported leaf the append succeeds, and continues after it.
     let written = here.expecting(Some(&theirs.to_string())).append_message(&user("behind")).unwrap();
     let entry = here.get_entry(&written.entry_id.to_string()).unwrap();
     assert_eq!(text(&entry.raw().get("entry").unwrap().to_json(), "parentId"), theirs.to_string());
@@ -416,13 +416,13 @@ fn sessions_are_named_by_id_and_forked_from_afar() {
     for (made, n_entries) in [(forked.new_session_path, 2), (cloned.new_session_path, 3)] {
         assert_eq!(n(&client.at(&made.unwrap()).get_entries(None).unwrap(), "entries"), n_entries);
     }
-    // One's own session is no exception.
+    // The same holds for the client's own session.
     let own = client.at(mine.as_deref().unwrap());
     assert!(own.clone_session().unwrap().new_session_path.is_some());
     let leaf = text(&own.get_entries(None).unwrap(), "leafId");
     own.create_branched_session(&leaf).unwrap();
     assert_eq!(here.get_state().unwrap().session_file, mine);
-    // What names nothing is no name for a file.
+    // A reference that matches no session must not create a file.
     assert_eq!(code(here.switch_session("nonsense")), "NOT_FOUND");
     assert!(!world.dir.path().join("nonsense").exists());
     here.switch_session(&first.session_id).unwrap();
@@ -439,7 +439,7 @@ fn what_goes_on_in_another_session_is_stopped_there() {
     here.append_message(&user("new")).unwrap();
     let path = here.get_state().unwrap().session_file.unwrap();
     here.new_session(None, None).unwrap();
-    // A compaction that waits for a hook that takes its time.
+    // A compaction that waits for a slow hook.
     guard.current().hook_register(&["session_before_compact"], Some(60_000)).unwrap();
     let compacting = {
         let (client, path) = (world.client(), path.clone());
@@ -447,7 +447,7 @@ fn what_goes_on_in_another_session_is_stopped_there() {
     };
     told(&guard, "hook_request");
     assert!(client.at(&path).get_state().unwrap().is_compacting);
-    // That nothing goes on here is no reason to let it go on there.
+    // An abort in this session does not stop work in the other one.
     here.abort().unwrap();
     assert!(client.at(&path).get_state().unwrap().is_compacting);
     client.at(&path).abort().unwrap();
@@ -540,7 +540,8 @@ fn a_cursor_knows_sessions_that_were_away() {
     let aside = world.dir.path().join("aside.jsonl");
     std::fs::rename(&path, &aside).unwrap();
     let after = text(&told(&client, "event"), "cursor");
-    // Whoever comes while it is away, having heard of that or not, hears what is new when it is back, and no more.
+    // A client that subscribes while the session is away, whether or not it saw the deletion, gets only what is new
+    // once the session is back.
     let late: Vec<Client> = [cursor, after]
         .iter()
         .map(|cursor| {
@@ -602,7 +603,7 @@ fn who_is_too_slow_for_events_learns_how_many_are_lost() {
         here.branch(&first).unwrap();
         here.branch(&second).unwrap();
     }
-    // Large entries that are not asked for do not hide how much was lost.
+    // Large entries that were not subscribed to do not hide how many events were lost.
     for place in 0..2_500 {
         here.append_message(&user(&format!("{place} {}", "x".repeat(500)))).unwrap();
         here.branch(&first).unwrap();
@@ -636,7 +637,7 @@ fn what_another_program_writes_is_told_in_the_order_of_the_file() {
         assert_eq!(event.get("own").and_then(Raw::as_bool), Some(false));
         assert!(event.to_text().contains(&format!("theirs {place}\"")), "{} is not {place}", event.to_text());
     }
-    // Our leaf stayed, so that ours is beside theirs, and told so behind its entry.
+    // Our leaf stayed, so our entry diverges from theirs; the divergence is reported after the entry.
     here.append_message(&user("beside")).unwrap();
     let kinds: Vec<String> =
         (0..2).map(|_| text(&told(&client, "event").raw().get("event").unwrap().to_json(), "type")).collect();
@@ -665,7 +666,7 @@ fn a_client_can_say_no_and_supply_summaries() {
             r#"{"summary":{"summary":"LEFT"},"label":"from the hook"}"#,
         ] {
             let request = told(&guard, "hook_request");
-            // Whoever is asked may look at the session meanwhile.
+            // A hook client may read the session while it is being asked.
             guard.current().get_messages().unwrap();
             guard.current().hook_response(&text(&request, "requestId"), Some(&json(result)), None).unwrap();
         }
@@ -681,7 +682,7 @@ fn a_client_can_say_no_and_supply_summaries() {
     let guard = guarding.join().unwrap();
     assert_eq!(code(guard.current().hook_response("h99", None, None)), "NOT_FOUND");
     drop(guard);
-    // Who is gone is not asked any more.
+    // A client that has disconnected is not asked any more.
     assert!(!here.new_session(None, None).unwrap().cancelled);
 }
 
@@ -732,7 +733,7 @@ fn many_clients_lose_nothing() {
     }
     let entries = first.current().get_entries(None).unwrap();
     assert_eq!(n(&entries, "entries"), 401);
-    // They are one chain: nobody's entry is beside another's.
+    // The entries form one chain, without branches.
     assert_eq!(n(&first.current().get_branch(None).unwrap(), "entries"), 401);
     let path = first.current().get_state().unwrap().session_file.unwrap();
     let session = SessionManager::open(Path::new(&path), None, None).unwrap();

@@ -1,4 +1,4 @@
-//! Files that hold derived data: framed, checksummed, swapped in whole.
+//! Files with derived data: framed, checksummed, and replaced as a whole.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -8,28 +8,28 @@ use sessile_core::outline::SavedBytes;
 use sessile_store::os::{Mode, Os, OsFile};
 use sessile_store::{StoreError, create_directory, read_whole, swap_in};
 
-/// What every cache file begins with.
+/// The first bytes of every cache file.
 const MAGIC: [u8; 8] = *b"sessile\x1a";
 
-/// Tells a file that was written in another byte order, or by something that thought it knew better.
+/// Detects a file that was written or converted in another byte order.
 const BYTE_ORDER: u32 = 0x0a0b_0c0d;
 
-/// The longest cache that is read whole. A longer one is as good as none, and made again.
+/// Upper bound for a cache that is read as a whole, in bytes. A longer one is ignored and rebuilt.
 const MOST: u64 = 1 << 30;
 
-/// Magic, kind, version, byte order, length of the body and checksum.
+/// Magic, kind, version, byte order, length of the body, checksum.
 const HEAD: usize = 8 + 4 + 4 + 4 + 8 + 4;
 
-/// One kind of cache file: the directory it lies in, its tag and the version of its format.
+/// A kind of cache file: its directory, its tag and its format version.
 ///
-/// A file of another version is as good as none: it is made anew, never migrated.
+/// A file of another version is ignored and rebuilt, never migrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// The directory below the caches' root.
+    /// The directory below the root of the caches.
     pub directory: &'static str,
     /// Four letters in every file.
     pub tag: [u8; 4],
-    /// Raised whenever the body means something else than before.
+    /// Incremented whenever the meaning of the body changes.
     pub version: u32,
 }
 
@@ -41,34 +41,34 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// Caches below a directory, which is made when first needed.
+    /// Creates caches below a directory, which is created when first needed.
     pub fn new(os: Arc<dyn Os>, root: impl Into<PathBuf>) -> Self {
         Self { os, root: root.into() }
     }
 
-    /// The operating system they are kept on.
+    /// Returns the operating system interface they use.
     pub fn os(&self) -> &Arc<dyn Os> {
         &self.os
     }
 
-    /// The directory of all caches.
+    /// Returns the directory of all caches.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where a file of this kind and name lies.
+    /// Returns the path of a file of this kind and name.
     pub fn path(&self, kind: Kind, name: &str) -> PathBuf {
         self.root.join(kind.directory).join(name)
     }
 
-    /// What a cache file holds; none if there is none, or none that can be believed.
+    /// Reads a cache file; none if it is missing or invalid.
     pub fn read(&self, kind: Kind, name: &str) -> Option<Cached> {
         let bytes = read_whole(self.os.as_ref(), &self.path(kind, name), MOST).ok()?;
         check(kind, &bytes)?;
         Some(Cached(bytes))
     }
 
-    /// The body of a cache file, to be read piece by piece. Whether it can be believed is known in the end.
+    /// Opens the body of a cache file for reading in pieces. Only at the end is it known to be valid.
     pub(crate) fn reader(&self, kind: Kind, name: &str) -> Option<BodyReader> {
         let file = self.os.open(&self.path(kind, name), Mode::Read).ok()?;
         let length = file.stat().ok()?.length;
@@ -91,19 +91,19 @@ impl Caches {
         (before == head_before_checksum(kind, body)).then_some(reader)
     }
 
-    /// Puts a body in place of whatever a cache file held. It need not survive power loss.
+    /// Replaces the body of a cache file. It need not survive power loss.
     pub fn write(&self, kind: Kind, name: &str, body: &[u8]) -> Result<(), StoreError> {
         create_directory(self.os.as_ref(), &self.root.join(kind.directory), false)?;
         let mut bytes = head(kind, body);
         bytes.extend_from_slice(body);
         let path = self.path(kind, name);
-        // A file system that is to replace one file by another waits for the disk first, which no cache is worth. Whoever
-        // looks in between finds no cache, as at the first time.
+        // Replacing an existing file makes some file systems wait for the disk first, which a cache is not worth. A
+        // process that looks in between finds no cache, as on first use.
         drop(self.os.remove(&path));
         swap_in(self.os.as_ref(), &path, &bytes)
     }
 
-    /// Takes a cache file away. That it was not there is as good.
+    /// Removes a cache file. It may be missing.
     pub fn remove(&self, kind: Kind, name: &str) {
         drop(self.os.remove(&self.path(kind, name)));
     }
@@ -114,7 +114,7 @@ impl Caches {
 pub struct Cached(Vec<u8>);
 
 impl Cached {
-    /// The checksum of the file; none if there is no file.
+    /// Returns the checksum of the file; none if there is no file.
     pub fn checksum(&self) -> Option<u32> {
         let bytes = self.0.get(HEAD - 4..HEAD)?;
         Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
@@ -129,10 +129,11 @@ impl Deref for Cached {
     }
 }
 
-/// How much of a file is read at once: enough that few calls are needed, little enough to stay in the processor's cache.
+/// How much of a file is read at once: enough that few calls are needed, little enough to stay in the processor's
+/// cache.
 const BUFFER: u64 = 64 << 10;
 
-/// The body of a cache file while it is read.
+/// The body of a cache file while it is being read.
 #[derive(Debug)]
 pub(crate) struct BodyReader {
     file: Box<dyn OsFile>,
@@ -146,7 +147,7 @@ pub(crate) struct BodyReader {
 }
 
 impl BodyReader {
-    /// Whether all of it was read and is what was written.
+    /// Whether the whole body was read and its checksum is right.
     pub(crate) fn is_sound(&self) -> bool {
         self.remaining() == 0 && self.checksum.clone().finalize() == self.expected
     }
@@ -206,7 +207,7 @@ fn head(kind: Kind, body: &[u8]) -> Vec<u8> {
     head
 }
 
-/// Some if the bytes are a whole file of this kind.
+/// Returns some if the bytes are a complete file of this kind.
 fn check(kind: Kind, bytes: &[u8]) -> Option<()> {
     let (found, body) = bytes.split_at_checked(HEAD)?;
     (found == head(kind, body)).then_some(())

@@ -1,14 +1,11 @@
-//! What a list shows of every session of a directory, kept between runs.
+//! The list data of every session in a directory, kept between runs.
 //!
-//! There is one file for each directory that holds sessions, so that a list of
-//! one working directory reads one small file. A row says what was collected
-//! from a prefix of a session, and its [`Mark`] which prefix of which file that
-//! was. A file that looks the same is not even opened; one that has grown is
-//! read from where the row ends. Files that are no sessions have rows as well,
-//! so that they are not read again and again.
+//! There is one file for each directory that holds sessions, so that a list of one working directory reads one small
+//! file. A row holds what was collected from a prefix of a session, and its [`Mark`] identifies that prefix and the
+//! file. A file that looks unchanged is not even opened; one that has grown is read from where the row ends. Files that
+//! are not sessions have rows as well, so that they are not read again and again.
 //!
-//! Several processes may write the same file: the last one wins, and the rows
-//! it did not know are collected again.
+//! Several processes may write the same file: the last one wins, and the rows it did not know are collected again.
 
 mod bytes;
 mod reading;
@@ -29,18 +26,18 @@ use crate::mark::Mark;
 use bytes::{Reader, Writer};
 pub use reading::{Gathered, Gatherer};
 
-/// The files of this module.
+/// The cache files of this module.
 pub const CATALOGUE: Kind = Kind { directory: "catalogue", tag: *b"CTLG", version: 2 };
 
-/// The rows of one directory as they were kept.
+/// The saved rows of one directory.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     body: Cached,
-    /// By name.
+    /// Sorted by name.
     places: Vec<Place>,
 }
 
-/// Where a row lies in the body.
+/// The position of a row in the body.
 #[derive(Debug)]
 struct Place {
     name: Range<usize>,
@@ -48,14 +45,14 @@ struct Place {
     state: Range<usize>,
 }
 
-/// What is kept of one file.
+/// A new row, for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRow {
     mark: Mark,
     state: Vec<u8>,
 }
 
-/// What was kept of one file.
+/// A saved row, of one file.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'c> {
     mark: Mark,
@@ -63,14 +60,14 @@ pub struct Row<'c> {
 }
 
 impl Catalogue {
-    /// What was kept for a directory; nothing if nothing was, or nothing that can be believed.
+    /// Loads the rows of a directory; empty if there are none or they are invalid.
     pub fn load(caches: &Caches, directory: &Path) -> Self {
         let body = caches.read(CATALOGUE, &file_name(directory)).unwrap_or_default();
         let places = places(&body, directory).unwrap_or_default();
         Self { body, places }
     }
 
-    /// The row of a file of the directory.
+    /// Returns the row of a file in the directory.
     pub fn row(&self, name: &OsStr) -> Option<Row<'_>> {
         let found = self.places.binary_search_by(|place| self.body[place.name.clone()].cmp(name.as_bytes()));
         found.ok().map(|index| self.row_at(&self.places[index]))
@@ -80,7 +77,7 @@ impl Catalogue {
         Row { mark: place.mark, state: &self.body[place.state.clone()] }
     }
 
-    /// The directories of which something is kept.
+    /// Returns the directories that have saved rows.
     pub(crate) fn directories(caches: &Caches) -> Vec<PathBuf> {
         let directory = |path: &PathBuf| {
             let body = caches.read(CATALOGUE, path.file_name()?.to_str()?)?;
@@ -89,18 +86,18 @@ impl Catalogue {
         caches.files(CATALOGUE).iter().filter_map(directory).collect()
     }
 
-    /// Takes away what is kept of a directory.
+    /// Removes the saved rows of a directory.
     pub(crate) fn drop_all(caches: &Caches, directory: &Path) {
         caches.remove(CATALOGUE, &file_name(directory));
     }
 
-    /// The files that have rows, with their rows.
+    /// Returns the files that have rows, with their rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&OsStr, Row<'_>)> {
         let name = |place: &Place| OsStr::from_bytes(&self.body[place.name.clone()]);
         self.places.iter().map(move |place| (name(place), self.row_at(place)))
     }
 
-    /// How many files have rows.
+    /// Returns the number of files that have rows.
     pub fn len(&self) -> usize {
         self.places.len()
     }
@@ -110,10 +107,9 @@ impl Catalogue {
         self.places.is_empty()
     }
 
-    /// Keeps new rows instead of those their files had, and drops the rows of files that are not `present`.
+    /// Saves new rows in place of the old rows of their files, and drops the rows of files that are not `present`.
     ///
-    /// `present` must be in the order of names. Nothing is written if that
-    /// changes nothing, and not being able to write is no failure: then the
+    /// `present` must be sorted by name. Nothing is written if nothing changes. A failed write is not an error: the
     /// next list collects again.
     pub fn update(&self, caches: &Caches, directory: &Path, present: &[&OsStr], new: &HashMap<&OsStr, NewRow>) {
         let mut rows = Vec::with_capacity(present.len());
@@ -125,25 +121,26 @@ impl Catalogue {
             rows.extend(renewed.or(old).map(|row| (*name, row)));
         }
         if is_changed || rows.len() != self.places.len() {
-            // A cache that cannot be written is as good as none.
+            // If the cache cannot be written, the next list works without it.
             drop(caches.write(CATALOGUE, &file_name(directory), &body(directory, &rows)));
         }
     }
 }
 
 impl Row<'_> {
-    /// Whether the row says all there is to say about a file that looks like this, so that it need not be opened.
+    /// Whether the row is complete for a file with this metadata, so that it need not be opened.
     pub fn is_current(&self, stat: &Stat) -> bool {
         let is_hopeless = self.state.first() == Some(&state::NO_HEADER);
         self.mark.is_same(stat) && (is_hopeless || self.mark.is_whole())
     }
 
-    /// What was collected.
+    /// Returns what was collected.
     pub fn collected(&self) -> Option<Collected> {
         state::decode(self.state)
     }
 
-    /// The header of a file that looks like this, if the row knows: the inner `None` is for a file that is no session.
+    /// Returns the header of a file with this metadata, if the row knows it: the inner `None` means that the file is
+    /// not a session.
     pub fn header(&self, stat: &Stat) -> Option<Option<HeaderInfo>> {
         if !self.mark.is_same(stat) {
             return None;
@@ -151,12 +148,12 @@ impl Row<'_> {
         match state::decode_first(&mut Reader::new(self.state))? {
             FirstValue::Header(header) => Some(Some(header)),
             FirstValue::NoHeader => Some(None),
-            // A header may stand in a last line without an end, which no row covers.
+            // A header may be in a last line without newline, which no row covers.
             FirstValue::NotYetSeen => self.mark.is_whole().then_some(None),
         }
     }
 
-    /// A copy that needs no catalogue.
+    /// Returns a copy that is independent of the catalogue.
     pub fn to_new(&self) -> NewRow {
         NewRow { mark: self.mark, state: self.state.to_vec() }
     }
@@ -171,13 +168,13 @@ impl NewRow {
         Self { mark, state: state::encode(collected) }
     }
 
-    /// The row, as a catalogue would give it.
+    /// Borrows the row, as a catalogue would return it.
     pub fn borrow(&self) -> Row<'_> {
         Row { mark: self.mark, state: &self.state }
     }
 }
 
-/// The name of a directory's file. Two directories may share one; the body says which it is about.
+/// Returns the name of a directory's cache file. Two directories may share one; the body identifies the directory.
 fn file_name(directory: &Path) -> String {
     format!("{:016x}", fingerprint(directory.as_os_str().as_bytes()))
 }
@@ -194,7 +191,7 @@ fn body(directory: &Path, rows: &[(&OsStr, Row<'_>)]) -> Vec<u8> {
     out.0
 }
 
-/// Where the rows of a body lie; none if it is another directory's, or no body.
+/// Returns the positions of the rows in a body; none if it belongs to another directory or is invalid.
 fn places(body: &[u8], directory: &Path) -> Option<Vec<Place>> {
     let mut from = Reader::new(body);
     if from.bytes()? != directory.as_os_str().as_bytes() {
@@ -211,7 +208,7 @@ fn places(body: &[u8], directory: &Path) -> Option<Vec<Place>> {
     (from.is_at_end() && is_ordered).then_some(places)
 }
 
-/// Where the bytes lie that come next.
+/// Returns the range of the bytes that come next.
 fn span(from: &mut Reader<'_>) -> Option<Range<usize>> {
     let length = from.bytes()?.len();
     Some(from.position() - length..from.position())

@@ -1,4 +1,4 @@
-//! Comparing caches with the sessions they are about, every byte of them.
+//! Compares caches with the complete content of their sessions.
 
 use std::path::{Path, PathBuf};
 
@@ -16,18 +16,18 @@ use crate::text::TextIndex;
 /// A cache that was dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// Which cache: `outline`, `catalogue` or `text`.
+    /// The cache: `outline`, `catalogue` or `text`.
     pub cache: &'static str,
-    /// The session that it was about.
+    /// The session that it belongs to.
     pub path: PathBuf,
-    /// Whether it was wrong. Otherwise only making it again could tell.
+    /// Whether it was wrong. If false, only rebuilding it could prove it right or wrong.
     pub is_wrong: bool,
 }
 
 impl Caches {
-    /// Compares all caches with their sessions and drops those that are wrong. None if the text index is being updated.
+    /// Compares all caches with their sessions and drops the wrong ones. None if the text index is being updated.
     ///
-    /// What a cache says of a session that is gone, or that was rewritten, is not believed by anybody and left alone.
+    /// Cached data of sessions that are gone or were rewritten is never used, and stays untouched.
     pub fn check(&self, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Vec<Dropped>>, StoreError> {
         let mut dropped = Vec::new();
         for path in self.outlined().into_iter().take_while(|_| !is_cancelled()) {
@@ -38,7 +38,7 @@ impl Caches {
         let mut gatherer = Gatherer::new(self.os().as_ref(), Utc);
         for directory in Catalogue::directories(self).into_iter().take_while(|_| !is_cancelled()) {
             let catalogue = Catalogue::load(self, &directory);
-            // What cannot be read now is not shown either.
+            // Sessions that cannot be read now are not shown either.
             let mut is_wrong = |path: &Path, row| !gatherer.is_right(path, row).unwrap_or(true);
             let wrong = catalogue.rows().map(|(name, row)| (directory.join(name), row));
             let wrong: Vec<PathBuf> = wrong.filter(|(path, row)| is_wrong(path, *row)).map(|(path, _)| path).collect();
@@ -55,7 +55,7 @@ impl Caches {
         Ok(Some(dropped))
     }
 
-    /// Compares the saved outline of a session with the session, if it is believed. A wrong one is dropped, and false.
+    /// Compares the saved outline of a session, if it is in use, with the session. Drops a wrong one and returns false.
     pub fn check_outline(&self, path: &Path) -> bool {
         let Ok(file) = self.os().open(path, Mode::Read) else { return true };
         let Ok(stat) = file.stat() else { return true };
@@ -72,7 +72,7 @@ impl Caches {
         if !is_right {
             self.drop_outline(path);
         } else if is_doubtful && scanned.is_ok() && read.end() == stat.length {
-            // Now it is known, and the next one need not doubt it.
+            // It has now been verified, so it is saved again without doubt.
             drop(self.save_outline(path, file.as_ref(), &stat, &read, false));
         }
         is_right

@@ -1,9 +1,8 @@
-//! Caches over session files: what would otherwise have to be read again.
+//! Caches over session files, to avoid reading them again.
 //!
-//! Everything here is derived and may be deleted, truncated or overwritten at
-//! any moment: a cache file is believed only if its checksum is right and its
-//! [`Mark`] still fits the session it is about, and otherwise made anew. The
-//! caches may say less than the sessions, never more.
+//! Everything here is derived and may be deleted, truncated or overwritten at any moment. A cache file is used only if
+//! its checksum is right and its [`Mark`] still fits its session; otherwise it is rebuilt. The caches may hold less
+//! than the sessions, never more.
 
 mod cache;
 mod catalogue;

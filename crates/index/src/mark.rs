@@ -1,51 +1,51 @@
-//! Which file a cache is about, how far, and whether that still holds.
+//! Identifies the file and prefix that a cache covers, and checks whether they are unchanged.
 
 use std::ops::Range;
 
 use sessile_store::os::{Identity, OsFile, Stat, read_fully};
 
-/// How much of a file is hashed at one place.
+/// The size of a hashed block.
 const BLOCK: u64 = 4 << 10;
 
 /// Files up to this length are hashed as a whole, which takes a millisecond or two.
 const SMALL: u64 = 4 << 20;
 
-/// In larger files so many blocks between the first and the last are hashed.
+/// Number of blocks between the first and the last that are hashed in larger files.
 const N_SAMPLES: u64 = 14;
 
-/// A file changed less than this before it was read may change again without its time showing it.
+/// A file changed less than this before it was read may change again without a change of its time.
 const RACY_NS: i64 = 2_000_000_000;
 
-/// A prefix of a file as it was when somebody read it.
+/// A prefix of a file at the time it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     identity: Identity,
-    /// The length of the prefix: behind the last line that was taken in.
+    /// The length of the prefix: after the last line that was processed.
     end: u64,
     /// The length of the file.
     length: u64,
     changed_ns: i64,
     /// Whether the file was so new that its time proves nothing.
     is_racy: bool,
-    /// Whether a part of the prefix was believed and not read.
+    /// Whether a part of the prefix was assumed to be unchanged and not read.
     is_doubted: bool,
-    /// Of the prefix: of all of it, or of a few blocks.
+    /// The checksum of the whole prefix, or of a few blocks of it.
     checksum: u32,
 }
 
-/// What has become of a file since its mark was made.
+/// How a file has changed since its mark was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
-    /// Nothing: the whole file is what it was.
+    /// The whole file is unchanged.
     Same,
-    /// The prefix is there, and something may have been added behind it.
+    /// The prefix is unchanged, and something may have been added after it.
     Grown,
-    /// It is another file, or nobody can tell.
+    /// It is another file, or that cannot be ruled out.
     Other,
 }
 
 impl Mark {
-    /// Marks the first `end` bytes of a file, which `stat` must describe as it was before they were read.
+    /// Marks the first `end` bytes of a file. `stat` must describe the file before they were read.
     ///
     /// None if they cannot be read any more.
     pub fn of(file: &dyn OsFile, stat: &Stat, end: u64, now_ms: i64) -> Option<Self> {
@@ -60,30 +60,30 @@ impl Mark {
         })
     }
 
-    /// The same mark of a prefix of which a part was believed, because of what was known before, and not read again.
+    /// Marks the prefix as partly assumed: some of it was known before and not read again.
     #[must_use]
     pub fn doubted_if(self, is_doubted: bool) -> Self {
         Self { is_doubted: is_doubted && self.end > SMALL, ..self }
     }
 
-    /// Whether a file that was found to be as fresh as this may have been changed within the prefix all the same.
+    /// Whether a file with this freshness may nevertheless have been changed within the prefix.
     ///
-    /// A large file that was added to is compared at a few places only, and so what is between them is believed.
+    /// A large file that has grown is compared at a few places only; the parts in between are assumed to be unchanged.
     pub fn is_doubtful(&self, freshness: Freshness) -> bool {
         self.is_doubted || (freshness == Freshness::Grown && self.end > SMALL)
     }
 
-    /// How many bytes of the file are marked.
+    /// Returns the number of marked bytes.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Whether all of the file was marked, as long as it then was.
+    /// Whether the whole file was marked, at its length at that time.
     pub fn is_whole(&self) -> bool {
         self.end == self.length
     }
 
-    /// Whether a file that looks like this need not even be opened: nothing has changed.
+    /// Whether a file with this metadata need not be opened, because nothing has changed.
     pub fn is_same(&self, stat: &Stat) -> bool {
         !self.is_racy && self.looks_same(stat)
     }
@@ -92,12 +92,10 @@ impl Mark {
         (stat.identity, stat.length, stat.changed_ns) == (self.identity, self.length, self.changed_ns)
     }
 
-    /// What has become of the file.
+    /// Determines how the file has changed.
     ///
-    /// A file that has grown is believed to have its old prefix if a number of
-    /// blocks spread over it are as they were; a small one is compared as a
-    /// whole. One that was changed without growing is not believed, unless it
-    /// is small.
+    /// A file that has grown is assumed to have its old prefix if a number of blocks spread over it are unchanged; a
+    /// small one is compared as a whole. A file that changed without growing counts as another one, unless it is small.
     pub fn freshness(&self, file: &dyn OsFile, stat: &Stat) -> Freshness {
         if self.is_same(stat) {
             return Freshness::Same;
@@ -110,7 +108,7 @@ impl Mark {
         Freshness::Grown
     }
 
-    /// The mark as bytes of a fixed length.
+    /// Encodes the mark in a fixed number of bytes.
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         let changed = u64::from_le_bytes(self.changed_ns.to_le_bytes());
@@ -123,10 +121,10 @@ impl Mark {
         bytes
     }
 
-    /// How many bytes a mark has.
+    /// The number of bytes of an encoded mark.
     pub const LEN: usize = 45;
 
-    /// The mark in these bytes.
+    /// Decodes a mark.
     pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
         let field = |place: usize| {
             let mut field = [0; 8];
@@ -147,12 +145,12 @@ impl Mark {
     }
 }
 
-/// Whether something is so new that it may change again without its time showing it.
+/// Whether a file is so new that it may change again without a change of its time.
 pub(crate) fn is_racy(stat: &Stat, now_ms: i64) -> bool {
     now_ms.saturating_mul(1_000_000).saturating_sub(stat.changed_ns) < RACY_NS
 }
 
-/// The checksum of a prefix: of the whole if it is small, else of its first and last block and a few between.
+/// Returns the checksum of a prefix: of the whole if it is small, else of its first and last block and a few between.
 fn checksum(file: &dyn OsFile, end: u64) -> Option<u32> {
     let mut checksum = crc32fast::Hasher::new();
     let mut buffer = Vec::new();
@@ -166,7 +164,7 @@ fn checksum(file: &dyn OsFile, end: u64) -> Option<u32> {
     Some(checksum.finalize())
 }
 
-/// The parts of a prefix that are hashed.
+/// Returns the parts of a prefix that are hashed.
 fn hashed(end: u64) -> Vec<Range<u64>> {
     if end <= SMALL {
         return std::iter::once(0..end).collect();
@@ -238,7 +236,7 @@ mod tests {
         let path = directory.path().join("a");
         std::fs::write(&path, vec![b'x'; 10 << 20]).unwrap();
         let known = mark(&path, 10_000);
-        // Between two of the blocks that are looked at.
+        // Between two of the compared blocks.
         overwrite(&path, 300_000, b'y');
         assert_eq!(freshness(&known, &path), Freshness::Other);
     }

@@ -1,4 +1,4 @@
-//! Saved outlines: what would otherwise take reading a whole session.
+//! Saved outlines, which avoid reading whole sessions.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -14,24 +14,23 @@ use crate::mark::{Freshness, Mark};
 
 pub(crate) const OUTLINES: Kind = Kind { directory: "outlines", tag: *b"OUTL", version: SAVED_VERSION };
 
-/// No path is as long as this.
+/// Longer than any path.
 const LONGEST_PATH: usize = 1 << 20;
 
-/// An outline as it was saved.
+/// A saved outline.
 #[derive(Debug)]
 pub struct SavedOutline {
     /// The outline.
     pub outline: Outline,
-    /// Whether the file may have been changed since, at a place that was not looked at.
+    /// Whether the file may have been changed since, at a place that was not compared.
     pub is_doubtful: bool,
 }
 
 impl Caches {
-    /// The outline of a session as it was saved, if what it is about is still there.
+    /// Loads the saved outline of a session, if the file still has the prefix that it covers.
     ///
-    /// It reaches to [`Outline::end`]; what stands behind that in the file is
-    /// for the caller to add. `stat` describes the file as it is. If it is
-    /// doubtful, each line has to be compared with its row when it is read.
+    /// It extends to [`Outline::end`]; the caller adds what follows in the file. `stat` describes the current file. If
+    /// the outline is doubtful, compare each line with its row when reading it.
     pub fn outline(&self, path: &Path, file: &dyn OsFile, stat: &Stat) -> Option<SavedOutline> {
         let mut saved = self.reader(OUTLINES, &name(path))?;
         let mut mark = [0; Mark::LEN];
@@ -43,7 +42,7 @@ impl Caches {
         if found != expected {
             return None;
         }
-        // Cheaper than the checksum of a prefix, and enough to throw most away.
+        // Cheaper than the checksum of a prefix, and enough to reject most stale ones.
         let freshness = if stat.length < mark.end() { Freshness::Other } else { mark.freshness(file, stat) };
         if freshness == Freshness::Other {
             return None;
@@ -53,12 +52,12 @@ impl Caches {
         is_whole.then(|| SavedOutline { outline, is_doubtful: mark.is_doubtful(freshness) })
     }
 
-    /// Takes the saved outline of a session away.
+    /// Removes the saved outline of a session.
     pub fn drop_outline(&self, path: &Path) {
         self.remove(OUTLINES, &name(path));
     }
 
-    /// The sessions whose outlines are saved.
+    /// Returns the sessions that have saved outlines.
     pub(crate) fn outlined(&self) -> Vec<PathBuf> {
         let path = |saved: &PathBuf| {
             let mut saved = self.reader(OUTLINES, saved.file_name()?.to_str()?)?;
@@ -73,10 +72,10 @@ impl Caches {
         self.files(OUTLINES).iter().filter_map(path).collect()
     }
 
-    /// Saves an outline for the next time. `stat` describes the file as it was before it was read.
+    /// Saves an outline for the next time. `stat` describes the file before it was read.
     ///
-    /// Doubtful is one that was itself made of a doubtful one.
-    /// An outline whose last line is not complete, or whose ids are not in the file, is not saved.
+    /// An outline is doubtful if it was made from a doubtful one. An outline whose last line is incomplete, or whose
+    /// ids are not in the file, is not saved.
     pub fn save_outline(
         &self,
         path: &Path,
@@ -100,7 +99,7 @@ fn name(path: &Path) -> String {
     format!("{:016x}", fingerprint(path.as_os_str().as_encoded_bytes()))
 }
 
-/// The path with its length before it, so that two paths of one fingerprint are told apart.
+/// Encodes the path with its length, to distinguish paths with the same fingerprint.
 fn of_path(path: &Path) -> Vec<u8> {
     let path = path.as_os_str().as_encoded_bytes();
     [&(path.len() as u64).to_le_bytes(), path].concat()

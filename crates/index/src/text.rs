@@ -1,10 +1,9 @@
 //! Full text: which words occur in which entries of which sessions.
 //!
-//! The index is a number of immutable segments and a manifest that names them
-//! and says which prefix of which session they cover. Everything is derived,
-//! and everything that is read is checked: a manifest as a whole, a segment
-//! page by page. What is not covered, or not believed, is read from the
-//! sessions themselves, so that an answer never depends on the index.
+//! The index consists of immutable segments and a manifest, which names them and records which prefix of which session
+//! they cover. Everything is derived, and everything is verified when it is read: a manifest as a whole, a segment page
+//! by page. Data that is not covered or not valid is read from the sessions themselves, so a result never depends on
+//! the index.
 
 mod builder;
 mod codec;
@@ -43,32 +42,32 @@ pub(crate) use manifest::{KIND as TEXT, NAME as MANIFEST};
 pub(crate) use note::KIND as SURVEY;
 use segment::SegmentInfo;
 
-/// The index of all texts, as it was when it was opened.
+/// The index of all texts at the time it was opened.
 #[derive(Debug)]
 pub struct TextIndex {
     caches: Caches,
     manifest: Manifest,
-    /// Segments that cannot be believed, by their names.
+    /// The names of invalid segments.
     damaged: HashSet<String>,
-    /// Sessions that are in one of them.
+    /// The sessions that are in one of them.
     distrusted: HashSet<u32>,
-    /// How far it covers the files that were asked about last.
+    /// The coverage of the files of the last query.
     covered: Option<Vec<find::Coverage>>,
 }
 
 impl TextIndex {
-    /// Opens the index, or an empty one if there is none that can be believed.
+    /// Opens the index, or an empty one if there is no valid one.
     pub fn open(caches: Caches) -> Self {
         let manifest = Manifest::read(&caches);
         Self { caches, manifest, damaged: HashSet::new(), distrusted: HashSet::new(), covered: None }
     }
 
-    /// No index: everything is read.
+    /// Creates an empty index: everything is read.
     pub fn none(os: Arc<dyn Os>) -> Self {
         Self::unread(Caches::new(os, PathBuf::new()))
     }
 
-    /// An index that is only to be updated: an update reads it anyway.
+    /// Creates an index that is only updated: an update reads it anyway.
     pub fn unread(caches: Caches) -> Self {
         Self {
             caches,
@@ -79,23 +78,23 @@ impl TextIndex {
         }
     }
 
-    /// Does not believe any more what the index says of a session.
+    /// Stops using what the index holds for a session.
     pub fn doubt(&mut self, path: &Path) {
         let known = self.manifest.find(path).map(|place| self.manifest.records[place].number);
         self.distrusted.extend(known);
     }
 
-    /// How many bytes the index takes on disk, its manifest not counted.
+    /// Returns the size of the index on disk in bytes, without its manifest.
     pub fn size(&self) -> u64 {
         self.manifest.segments.iter().map(SegmentInfo::file_length).sum()
     }
 
-    /// How many entries are in it, those of sessions that are gone included until they are swept out.
+    /// Returns the number of entries, including those of deleted sessions until they are swept out.
     pub fn n_entries(&self) -> u64 {
         self.manifest.segments.iter().map(|segment| u64::from(segment.n_documents())).sum()
     }
 
-    /// How many segments it has.
+    /// Returns the number of segments.
     pub fn n_segments(&self) -> usize {
         self.manifest.segments.len()
     }
@@ -104,13 +103,13 @@ impl TextIndex {
         self.caches.path(KIND, name)
     }
 
-    /// Gives up a segment that cannot be believed, and what is covered by it.
+    /// Gives up an invalid segment and its coverage.
     fn distrust(&mut self, place: usize) {
         let name = self.manifest.segments[place].name.clone();
-        // Whoever updates the index next finds it missing and does without it.
+        // The next update finds it missing and continues without it.
         self.caches.remove(KIND, &name);
         self.damaged.insert(name);
-        // Somebody may have brought the index up to date meanwhile, and removed what it no longer needs.
+        // Another process may have updated the index meanwhile and removed segments that it no longer needs.
         self.manifest = Manifest::read(&self.caches);
         let (damaged, whole) =
             std::mem::take(&mut self.manifest.segments).into_iter().partition(|it| self.damaged.contains(&it.name));

@@ -1,4 +1,4 @@
-//! What the caches take, and taking them away.
+//! Reports the size of the caches, and removes them.
 
 use std::path::PathBuf;
 
@@ -13,21 +13,21 @@ use crate::text;
 /// All kinds of cache files.
 const KINDS: [Kind; 4] = [CATALOGUE, OUTLINES, text::TEXT, text::SURVEY];
 
-/// What the files of one kind take.
+/// The disk usage of one kind of file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// The directory they lie in, below the root of all caches.
+    /// Their directory, below the root of all caches.
     pub directory: &'static str,
-    /// How many there are.
+    /// The number of files.
     pub n_files: usize,
-    /// How many bytes they have.
+    /// Their total size in bytes.
     pub n_bytes: u64,
     /// When the newest of them was written, in milliseconds.
     pub newest_ms: Option<i64>,
 }
 
 impl Caches {
-    /// What each kind of cache takes on disk.
+    /// Returns the disk usage of each kind of cache.
     pub fn usage(&self) -> Vec<Usage> {
         KINDS.iter().map(|kind| self.usage_of(*kind)).collect()
     }
@@ -44,11 +44,11 @@ impl Caches {
         usage
     }
 
-    /// Removes all caches and nothing else; false if somebody is writing the text index now.
+    /// Removes all caches and nothing else; false if another process is writing the text index now.
     ///
-    /// What cannot be removed stays, and is as good as any cache.
+    /// Files that cannot be removed stay, and remain valid caches.
     pub fn clear(&self) -> Result<bool, StoreError> {
-        // Held until all is removed. Where it cannot be opened, nobody can be updating either.
+        // Held until everything is removed. Where it cannot be opened, no process can be updating either.
         let path = self.path(text::TEXT, text::LOCK);
         let lock = self.os().open(&path, Mode::Sidecar).ok();
         if let Some(lock) = &lock
@@ -63,7 +63,7 @@ impl Caches {
         Ok(true)
     }
 
-    /// The files of a kind. Whatever else somebody has put beside them is not ours to count or remove.
+    /// Returns the files of a kind. Other files beside them are not ours to count or remove.
     pub(crate) fn files(&self, kind: Kind) -> Vec<PathBuf> {
         let there = self.os().list(&self.root().join(kind.directory)).unwrap_or_default();
         let is_own = |path: &PathBuf| {
@@ -75,7 +75,7 @@ impl Caches {
     }
 }
 
-/// Whether a file is called as caches are: a fingerprint, a part of the text index, or something half-written.
+/// Whether a file is named like a cache: a fingerprint, a part of the text index, or a temporary file.
 fn is_own_name(name: &str) -> bool {
     let is_fingerprint = name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_fingerprint || name == text::MANIFEST || name.ends_with(".segment") || name.contains(".sessile-tmp-")

@@ -1,4 +1,4 @@
-//! What the index answers is what reading every file answers, whatever happened to either.
+//! The index returns the same results as reading every file, whatever happened to either.
 #![expect(clippy::disallowed_methods, reason = "tests play the other programs")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -14,7 +14,7 @@ use sessile_index::Caches;
 use sessile_index::text::{Findings, Hit, Request, Surveyed, TextIndex, Updated, Updating, survey};
 use sessile_store::os::RealOs;
 
-/// Few words, so that they meet.
+/// Few words, so that they coincide.
 const WORDS: [&str; 16] = [
     "foo",
     "bar",
@@ -100,7 +100,7 @@ impl Store {
         found
     }
 
-    /// Asks the index and the files, and expects the same.
+    /// Compares the results of the index with those of reading the files.
     #[track_caller]
     fn check(&self, why: &str) {
         let files = self.files();
@@ -149,14 +149,14 @@ fn find(
     hits
 }
 
-/// What somebody may do to a store.
+/// An action of a user or program on a store.
 #[derive(Clone, Debug)]
 enum Act {
     Append(usize, Vec<String>),
-    /// A line that is not finished.
+    /// An unfinished line.
     Tear(usize, String),
     Rewrite(usize, Vec<String>),
-    /// Another byte in the middle, and the length stays.
+    /// Changes a byte in the middle; the length stays.
     Edit(usize, Index),
     Delete(usize),
     Rename(usize, usize),
@@ -278,14 +278,14 @@ proptest! {
             perform(&store, act);
         }
         store.check("at the end");
-        // Having been asked changes nothing, and an update mends everything.
+        // A query changes nothing, and an update repairs everything.
         store.check("once more");
         store.update(2000, false);
         store.check("up to date");
     }
 }
 
-/// A store of a few sessions whose index has several segments.
+/// Creates a store of a few sessions whose index has several segments.
 fn filled() -> Store {
     let store = Store::new();
     for number in 0..4 {
@@ -445,7 +445,7 @@ fn a_cancelled_update_keeps_what_was_done() {
     store.check("in the end");
 }
 
-/// Enough entries that only the most promising of them are looked at.
+/// Enough entries that only the most promising of them are checked.
 #[test]
 fn the_best_of_many_are_the_same_with_and_without_an_index() {
     let store = Store::new();

@@ -1,4 +1,5 @@
-//! Every command with its parameters and answers, and every event. All else that describes the protocol is made of this.
+//! Every command with its parameters and answers, and every event. All descriptions of the protocol are generated from
+//! this.
 
 mod event;
 mod named;
@@ -12,19 +13,19 @@ use crate::command::{Run, agent, append, compact, hooks, look, navigate, replace
 use crate::shape::Field;
 use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Words};
 
-/// All shapes that have a name, and what they are.
+/// Returns all named shapes with their descriptions.
 pub fn named_shapes() -> impl Iterator<Item = &'static (&'static str, Shape, &'static str)> {
     STORED.iter().chain(NAMED)
 }
 
-/// Where a command comes from.
+/// The origin of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// pi has it, and it answers as in pi.
+    /// A command of pi, which answers like pi.
     Pi,
-    /// pi has it, but it needs an agent, which there is none of here.
+    /// A command of pi that needs an agent, which this server does not have.
     Agent,
-    /// Only this server has it.
+    /// A command of this server only.
     Sessile,
 }
 
@@ -33,19 +34,19 @@ pub enum Origin {
 pub struct Command {
     /// Its name: the request's `type`.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// A description in one line.
     pub what: &'static str,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
-    /// What it takes, besides `id` and `type`.
+    /// The parameters, besides `id` and `type`.
     pub parameters: &'static [Field],
-    /// What it answers; none if it answers without data.
+    /// The data of the answer; none if it has no data.
     pub data: Option<Shape>,
-    /// Whether it is about a session, and so takes a `sessionPath`.
+    /// Whether it refers to a session, and so takes a `sessionPath`.
     pub is_about_session: bool,
     /// Whether it adds an entry, and so takes an `expectedLeaf`.
     pub writes: bool,
-    /// Whether it may take long, and so lets others pass.
+    /// Whether it may take long, so that others may overtake it.
     pub takes_long: bool,
     pub(crate) run: Run,
 }
@@ -87,7 +88,7 @@ impl Command {
         Self { is_about_session: true, writes: true, data: Some(Named("Written")), ..self }
     }
 
-    /// It adds to the session as well, but answers as in pi.
+    /// Like [`writes`](Self::writes()), but with the answer of pi.
     const fn guarded(self) -> Self {
         Self { is_about_session: true, writes: true, ..self }
     }
@@ -96,12 +97,12 @@ impl Command {
         Self { takes_long: true, ..self }
     }
 
-    /// The command of this name.
+    /// Returns the command of this name.
     pub fn of(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.name == name)
     }
 
-    /// All parameters, those that many commands share included.
+    /// Returns all parameters, including those that many commands share.
     pub fn all_parameters(&self) -> impl Iterator<Item = &'static Field> {
         let of_session = if self.is_about_session { SESSION_PATH } else { NO_FIELDS };
         let of_write = if self.writes { EXPECTED_LEAF } else { NO_FIELDS };
@@ -111,11 +112,11 @@ impl Command {
     }
 }
 
-/// Which session a command is about.
+/// The session that a command refers to.
 pub const SESSION_PATH: &[Field] =
     &[Field::optional("sessionPath", Text).about("the session; the current one if absent")];
 
-/// What a write expects.
+/// The leaf that a write expects.
 pub const EXPECTED_LEAF: &[Field] = &[Field::optional("expectedLeaf", ENTRY_OR_NULL)
     .about("refuse with LEAF_MOVED unless this is the leaf; null for a session without entries")];
 
@@ -136,7 +137,7 @@ const QUEUE_MODE: &[Field] = &[Field::new("mode", Words(&["all", "one-at-a-time"
 
 /// All commands.
 pub const COMMANDS: &[Command] = &[
-    // pi's, about sessions.
+    // pi's commands for sessions.
     command("get_state", "What there is to know about the session at a glance", state::get_state)
         .of_pi()
         .of_session()
@@ -231,7 +232,7 @@ pub const COMMANDS: &[Command] = &[
     command("get_commands", "The commands of extensions, of which there are none", agent::get_commands)
         .of_pi()
         .gives(Object(&[Field::new("commands", List(&Any))])),
-    // pi's, which need an agent.
+    // pi's commands that need an agent.
     without_agent("export_html"),
     without_agent("prompt"),
     without_agent("steer"),
@@ -357,7 +358,7 @@ pub const COMMANDS: &[Command] = &[
         Field::new("sessionId", Text),
         Field::new("leafId", ENTRY_OR_NULL),
     ])),
-    // Ours: looking.
+    // Ours: reading.
     command("get_branch", "The entries from the root to an entry, or to the leaf", look::get_branch)
         .of_session()
         .takes(&[Field::optional("entryId", Text)])

@@ -1,4 +1,4 @@
-//! What the commands do.
+//! Implements the commands.
 
 pub(crate) mod agent;
 pub(crate) mod append;
@@ -23,18 +23,18 @@ use crate::envelope::Request;
 use crate::failure::Failure;
 use crate::session::{Expected, OpenSession, Stopping};
 
-/// What came of a command.
+/// The result of a command.
 pub(crate) type Outcome = Result<Reply, Failure>;
 
-/// A command in work: its parameters have the shapes that the catalogue says.
+/// The implementation of a command. Its parameters have been checked against the catalogue.
 pub(crate) type Run = fn(&Call<'_>) -> Outcome;
 
-/// What a command answers.
+/// The answer to a command.
 #[derive(Default)]
 pub(crate) struct Reply {
     /// The data, as JSON text.
     pub(crate) data: Option<Vec<u8>>,
-    /// Somebody who goes on once this is answered.
+    /// Held until this is answered; a stopped command waits for it.
     pub(crate) held: Option<Stopping>,
 }
 
@@ -50,13 +50,13 @@ impl From<Json> for Reply {
     }
 }
 
-/// An answer without data.
+/// Answers without data.
 #[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
 pub(crate) fn done() -> Outcome {
     Ok(Reply::default())
 }
 
-/// An answer with the data of an object.
+/// Answers with an object.
 #[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
 pub(crate) fn object(write: impl FnOnce(&mut ObjectWriter)) -> Outcome {
     let mut data = ObjectWriter::new();
@@ -64,7 +64,7 @@ pub(crate) fn object(write: impl FnOnce(&mut ObjectWriter)) -> Outcome {
     Ok(data.finish().into())
 }
 
-/// A request, and who asks.
+/// A request and the connection it came from.
 pub(crate) struct Call<'c> {
     pub(crate) connection: &'c Connection,
     pub(crate) request: &'c Request,
@@ -75,7 +75,7 @@ impl Call<'_> {
         &self.connection.engine
     }
 
-    /// The session that is meant: the one at `sessionPath`, else the current one.
+    /// Returns the session that the call refers to: the one at `sessionPath`, else the current one.
     pub(crate) fn session(&self) -> Result<Arc<OpenSession>, Failure> {
         let current = self.connection.current();
         match self.session_path()? {
@@ -84,7 +84,7 @@ impl Call<'_> {
         }
     }
 
-    /// The file that `sessionPath` means: a path, or a word that names a session as it does for the command.
+    /// Returns the file that `sessionPath` refers to: a path, or a word that names a session like on the command line.
     pub(crate) fn session_path(&self) -> Result<Option<PathBuf>, Failure> {
         let Some(given) = self.path("sessionPath") else { return Ok(None) };
         let path = self.engine().absolute(&given);
@@ -99,22 +99,22 @@ impl Call<'_> {
         Ok(Some(options.sessions.find_session(&given, cwd, options.session_dir.as_deref())?))
     }
 
-    /// A parameter.
+    /// Returns a parameter.
     pub(crate) fn get(&self, name: &str) -> Option<Raw<'_>> {
         self.request.parameter(name)
     }
 
-    /// A parameter, owned.
+    /// Returns a parameter, owned.
     pub(crate) fn json(&self, name: &str) -> Option<Json> {
         self.get(name).map(Raw::to_json)
     }
 
-    /// A parameter that is text; none if it is absent or null.
+    /// Returns a text parameter; none if it is absent or null.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.get(name).and_then(Raw::as_string)
     }
 
-    /// A parameter that is text and was checked to be there.
+    /// Returns a text parameter that is required.
     pub(crate) fn required(&self, name: &str) -> Result<String, Failure> {
         self.text(name).ok_or_else(|| Failure::invalid(format!("{name} is missing")))
     }
@@ -123,12 +123,12 @@ impl Call<'_> {
         self.text(name).map(PathBuf::from)
     }
 
-    /// A parameter that names an entry; none if it is absent or null.
+    /// Returns a parameter that names an entry; none if it is absent or null.
     pub(crate) fn entry(&self, name: &str) -> Option<EntryId> {
         self.get(name).and_then(Raw::as_text).map(EntryId::from)
     }
 
-    /// A parameter that names an entry and was checked to be there.
+    /// Returns a required parameter that names an entry.
     pub(crate) fn required_entry(&self, name: &str) -> Result<EntryId, Failure> {
         self.entry(name).ok_or_else(|| Failure::invalid(format!("{name} is missing")))
     }
@@ -137,7 +137,7 @@ impl Call<'_> {
         self.get(name).and_then(Raw::as_bool)
     }
 
-    /// A parameter that counts something.
+    /// Returns a count parameter.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -147,7 +147,7 @@ impl Call<'_> {
         self.get(name).and_then(Raw::as_number).map(|number| number as u64)
     }
 
-    /// What a write expects of the leaf, if anything.
+    /// Returns what a write expects of the leaf, if anything.
     pub(crate) fn expected_leaf(&self) -> Expected {
         match self.get("expectedLeaf") {
             None => Expected::Anything,

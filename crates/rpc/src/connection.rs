@@ -1,4 +1,4 @@
-//! One client: its requests in, answers and events out.
+//! One client: reads its requests, sends answers and events.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{Read, Write};
@@ -22,16 +22,16 @@ use crate::outbox::Outbox;
 use crate::session::OpenSession;
 use crate::shape;
 
-/// How many requests wait to be handled, at most.
+/// Upper bound for queued requests.
 const MAX_WAITING: usize = 256;
 
-/// How many bytes of requests wait to be handled, at most. One request may be larger than that.
+/// Upper bound for the bytes of queued requests. A single request may be larger.
 const MAX_WAITING_BYTES: usize = 16 << 20;
 
-/// How many commands that take long a client may have under way. The next one waits.
+/// How many long-running commands a client may have in flight. The next one waits.
 const MAX_ASIDE: usize = 8;
 
-/// How many events of other clients wait to be told.
+/// Upper bound for queued events caused by other clients.
 const MAX_LATER: usize = 256;
 
 /// One client.
@@ -49,20 +49,20 @@ pub(crate) struct Connection {
     has_ended: AtomicBool,
     pub(crate) subscriptions: Mutex<HashMap<String, Subscription>>,
     pub(crate) hooks: Hooks,
-    /// Itself, to be handed to threads of its own.
+    /// A reference to itself, for its own threads.
     me: Weak<Self>,
 }
 
-/// Requests that were read and are not handled yet.
+/// Requests that were read but not handled yet.
 #[derive(Default)]
 struct Waiting {
     requests: VecDeque<(Result<Request, NotARequest>, usize)>,
     n_bytes: usize,
-    /// Whether no more will come.
+    /// Whether the client has sent its last request.
     is_complete: bool,
 }
 
-/// Events that other clients have brought about.
+/// Events caused by other clients.
 #[derive(Default)]
 struct Later {
     events: VecDeque<Json>,
@@ -89,11 +89,11 @@ impl Connection {
         })
     }
 
-    /// Takes requests until there are no more, and waits until all are answered.
+    /// Handles requests until there are no more, and waits until all are answered.
     pub(crate) fn run(self: &Arc<Self>, input: impl Read) {
         std::thread::scope(|scope| match threads::spawn_in(scope, || self.handle_all()) {
             Ok(_) => self.read_all(input),
-            // The client learns why it is not served, and the others are served on.
+            // This client learns why it is not served; the others are still served.
             Err(error) => self.outbox.send(&[unserved(&Failure::no_thread(&error)).raw().as_bytes()]),
         });
         let mut n_aside = lock(&self.n_aside);
@@ -101,14 +101,14 @@ impl Connection {
             n_aside = self.aside_ended.wait(n_aside).unwrap_or_else(PoisonError::into_inner);
         }
         drop(n_aside);
-        // Whoever has nothing more to say may still listen.
+        // A client that sends nothing more may still be reading.
         self.leave(None);
         self.outbox.flush();
     }
 
-    /// Ends what goes on for this client without being asked again: subscriptions, hooks and events of others.
+    /// Ends the client's subscriptions, hooks and events of others.
     ///
-    /// What happened until now is told, as long as the client takes it, but not for longer than patience lasts.
+    /// What happened until now is sent as long as the client reads, but at most until the timeout.
     pub(crate) fn leave(&self, patience: Option<Duration>) {
         if self.is_leaving.swap(true, Ordering::Relaxed) {
             return;
@@ -124,27 +124,27 @@ impl Connection {
         self.later_changed.notify_all();
     }
 
-    /// Whether nothing more is to be told.
+    /// Whether nothing more is to be sent.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed) || self.outbox.is_gone()
     }
 
-    /// Whether it is about to go, or gone.
+    /// Whether the client is leaving or gone.
     pub(crate) fn is_leaving(&self) -> bool {
         self.is_leaving.load(Ordering::Relaxed) || self.has_ended()
     }
 
-    /// The session this client is at.
+    /// Returns the client's current session.
     pub(crate) fn current(&self) -> Arc<OpenSession> {
         Arc::clone(&lock(&self.current))
     }
 
-    /// Goes to another session.
+    /// Moves the client to another session.
     pub(crate) fn go_to(&self, session: &Arc<OpenSession>) {
         *lock(&self.current) = Arc::clone(session);
     }
 
-    /// Itself, for a thread of its own.
+    /// Returns a shared reference to itself, for a thread.
     pub(crate) fn shared(&self) -> Option<Arc<Self>> {
         self.me.upgrade()
     }
@@ -152,13 +152,13 @@ impl Connection {
     fn read_all(&self, input: impl Read) {
         let max_record = self.engine.options.max_record;
         let mut records = Records::new(input, max_record);
-        // What cannot be read on has ended.
+        // A read error counts as the end.
         while let Ok(Some(record)) = records.read() {
             let request = Request::read(record, max_record);
             if let Ok(request) = &request
                 && request.command.as_deref() == Some("hook_response")
             {
-                // Whoever waits for it may be the one who handles requests.
+                // The thread that handles requests may itself be waiting for this response.
                 self.handle(request);
                 self.outbox.flush();
                 continue;
@@ -169,7 +169,7 @@ impl Connection {
         self.waiting_changed.notify_all();
     }
 
-    /// Puts a request behind those that wait, once there is room for it.
+    /// Queues a request once there is room for it.
     fn enqueue(&self, request: Result<Request, NotARequest>) {
         let n_bytes = request.as_ref().map_or(0, |request| request.body.raw().as_bytes().len());
         let mut waiting = lock(&self.waiting);
@@ -193,7 +193,7 @@ impl Connection {
                 let mut waiting = lock(&self.waiting);
                 if waiting.requests.is_empty() {
                     drop(waiting);
-                    // Nobody has asked for more, so what was answered should be seen.
+                    // No further request is waiting, so the answers are flushed.
                     self.outbox.flush();
                     waiting = lock(&self.waiting);
                 }
@@ -221,11 +221,11 @@ impl Connection {
         }
     }
 
-    /// Handles a request, here or, if it takes long, on a thread of its own.
+    /// Handles a request here or, if it may take long, on its own thread.
     fn handle(&self, request: &Request) {
         let known = request.command.as_deref().and_then(Command::of);
         let Some(command) = known else {
-            // What pi's clients answer to dialogs of extensions has no answer.
+            // pi's clients send these for dialogs of extensions; they have no answer.
             if request.command.as_deref() != Some("extension_ui_response") {
                 self.refuse(request, &request.unknown());
             }
@@ -266,7 +266,7 @@ impl Connection {
             .try_for_each(|field| shape::check(std::slice::from_ref(&field), request.body.raw()));
         let outcome: Outcome = match checked {
             Ok(()) => match self.run_guarded(command, &call) {
-                // Nothing was done yet, and what was wrong is read again.
+                // Nothing was done yet, and the stale data is read again.
                 Err(failure) if failure.is_stale => {
                     self.engine.sessions().iter().for_each(|session| drop(session.lock_fresh()));
                     self.run_guarded(command, &call)
@@ -278,14 +278,14 @@ impl Connection {
         match outcome {
             Ok(reply) => {
                 self.answer(request, reply.data.as_deref());
-                // Whoever waits for this answer goes on.
+                // Releases the stopped command, which waits for this answer.
                 drop(reply.held);
             }
             Err(failure) => self.refuse(request, &failure),
         }
     }
 
-    /// Runs a command. Whatever goes wrong in it, the others are answered.
+    /// Runs a command. If it panics, only this command fails.
     fn run_guarded(&self, command: &'static Command, call: &Call<'_>) -> Outcome {
         catch_unwind(AssertUnwindSafe(|| (command.run)(call))).unwrap_or_else(|_| {
             self.engine.sessions().iter().for_each(|session| session.clear_up());
@@ -294,7 +294,7 @@ impl Connection {
     }
 
     fn answer(&self, request: &Request, data: Option<&[u8]>) {
-        // Files may hold bytes that are not UTF-8; records must not.
+        // Files may contain bytes that are not UTF-8; records must not.
         let mended = data.filter(|data| std::str::from_utf8(data).is_err()).map(String::from_utf8_lossy);
         let data = mended.as_ref().map(|mended| mended.as_bytes()).or(data);
         let (beginning, data, end) = request.answer(data);
@@ -305,23 +305,24 @@ impl Connection {
         self.outbox.send(&[request.refusal(failure).raw().as_bytes()]);
     }
 
-    /// Tells an event of pi's now, if it is about the session this client is at.
+    /// Sends one of pi's events now, if it concerns the client's current session.
     pub(crate) fn tell_if_current(&self, session: &Arc<OpenSession>, event: &Json) {
         if Arc::ptr_eq(&lock(&self.current), session) {
             self.outbox.send(&[event.to_text().as_bytes()]);
         }
     }
 
-    /// Tells an event of pi's that another client has brought about, without waiting for this one.
+    /// Queues one of pi's events that another client caused, without waiting for this client.
     ///
-    /// If it does not read, the oldest events are dropped; a subscription drops none.
+    /// If the client does not read, the oldest events are dropped. A subscription never drops entries, and reports how
+    /// many other events it lost.
     pub(crate) fn tell_later(&self, session: &Arc<OpenSession>, event: &Json) {
         if Arc::ptr_eq(&lock(&self.current), session) {
             self.tell_anyway(event);
         }
     }
 
-    /// The same, whatever session this client is at.
+    /// Like [`tell_later`](Self::tell_later), whatever the client's current session is.
     pub(crate) fn tell_anyway(&self, event: &Json) {
         let mut later = lock(&self.later);
         if later.events.len() >= MAX_LATER {
@@ -351,7 +352,7 @@ impl Connection {
     }
 }
 
-/// What a client is told that is not served at all.
+/// Returns the record for a client that cannot be served at all.
 pub(crate) fn unserved(failure: &Failure) -> Json {
     let mut answer = ObjectWriter::new();
     answer.string("type", "response").string("command", "connect").bool("success", false);
@@ -359,7 +360,7 @@ pub(crate) fn unserved(failure: &Failure) -> Json {
     answer.finish()
 }
 
-/// A command on a thread of its own, counted until it is done, also if it panics.
+/// A command on its own thread, counted until it is done, even if it panics.
 struct Aside<'c>(&'c Connection);
 
 impl Drop for Aside<'_> {

@@ -1,4 +1,4 @@
-//! The catalogue in forms for others: JSON Schema, TypeScript, and the tables of docs/rpc.md.
+//! Generates documents from the catalogue: JSON Schema, TypeScript, and the tables of docs/rpc.md.
 
 mod schema;
 mod tables;
@@ -16,7 +16,7 @@ fn quoted(text: &str) -> String {
     Json::string(text).to_text().into_owned()
 }
 
-/// `get_state` and `Request` as `GetStateRequest`.
+/// Turns `get_state` and `Request` into `GetStateRequest`.
 fn type_name(name: &str, suffix: &str) -> String {
     let words = name.split('_').map(|word| {
         let mut letters = word.chars();
@@ -25,7 +25,7 @@ fn type_name(name: &str, suffix: &str) -> String {
     words.collect::<String>() + suffix
 }
 
-/// The records that are sent without being asked for, besides pi's events.
+/// The records that are sent without a request, besides pi's events.
 const PUSHED: &[(&str, &[Field])] = &[
     (
         "SubscriptionEvent",

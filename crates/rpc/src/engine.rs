@@ -1,4 +1,4 @@
-//! What all clients of a server share: the sessions that are open, and what is set for all.
+//! The state that all clients of a server share: open sessions and common settings.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
@@ -19,45 +19,45 @@ use crate::frame::MAX_RECORD;
 use crate::news::Happened;
 use crate::session::OpenSession;
 
-/// How many sessions that nobody has as the current one stay open, so that asking again is quick.
+/// How many sessions that are not current for any client stay open, so that later requests are fast.
 const MAX_KEPT: usize = 16;
 
-/// How long a client that is told of the end is waited for.
+/// How long to wait for a client at shutdown.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// A summarizer that several threads may ask.
+/// A summarizer that several threads may use.
 pub type AnySummarizer = Arc<dyn Summarizer + Send + Sync>;
 
-/// What is decided about a server before it starts.
+/// Options of a server.
 #[derive(Clone)]
 pub struct Options {
-    /// The way to the sessions.
+    /// Access to the sessions.
     pub sessions: Sessions,
     /// The working directory.
     pub cwd: PathBuf,
-    /// Where sessions are, if not where pi keeps them.
+    /// The directory of sessions, if it is not pi's.
     pub session_dir: Option<PathBuf>,
-    /// The tokens of the model's context window, if that is known.
+    /// The context window of the model in tokens, if known.
     pub context_window: Option<u64>,
     /// When to compact, and how much to keep.
     pub compaction: CompactionSettings,
-    /// The same for sessions of a model, if that makes a difference.
+    /// Overrides `compaction` depending on the session's model.
     pub compaction_of: Option<CompactionOf>,
-    /// How branches are summarised.
+    /// Settings for branch summaries.
     pub branch_summary: BranchSummarySettings,
-    /// Who writes summaries.
+    /// The summarizer.
     pub summarizer: AnySummarizer,
     /// The model of sessions that name none, as provider and id.
     pub model: Option<(String, String)>,
-    /// The longest record that is taken.
+    /// The longest accepted record, in bytes.
     pub max_record: usize,
 }
 
-/// When to compact a session that last used a model (`provider/model`), and how much to keep.
+/// Returns when to compact a session that last used a model (`provider/model`), and how much to keep.
 pub type CompactionOf = Arc<dyn Fn(&str) -> Result<CompactionSettings, SettingsError> + Send + Sync>;
 
 impl Options {
-    /// When to compact a session, and how much to keep.
+    /// Returns when to compact a session, and how much to keep.
     pub(crate) fn compaction_for(&self, session: &SessionManager) -> Result<CompactionSettings, Failure> {
         let Some(of_model) = &self.compaction_of else { return Ok(self.compaction) };
         let started_with = || self.model.as_ref().map(|(provider, id)| format!("{provider}/{id}"));
@@ -67,7 +67,7 @@ impl Options {
         }
     }
 
-    /// What is usual.
+    /// Returns the default options.
     pub fn new(sessions: Sessions) -> Self {
         Self {
             cwd: sessions.environment().current_dir(),
@@ -84,30 +84,30 @@ impl Options {
     }
 }
 
-/// Which session a server starts with: what pi's flags say.
+/// The session that a server starts with, as selected by pi's flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Start {
-    /// A new one, whose file comes with the first message.
+    /// A new session, whose file is created with the first message.
     #[default]
     New,
-    /// The one with this id if the working directory has it, else a new one with this id.
+    /// The session with this id if the working directory has it, else a new one with this id.
     WithId(String),
     /// This file, which need not exist yet.
     Open(PathBuf),
-    /// The one of the working directory that was written last, or a new one.
+    /// The most recently written session of the working directory, or a new one.
     Continue,
-    /// A copy of this file, with all branches, and perhaps with an id of its own.
+    /// A copy of this file with all branches, optionally with a given id.
     Fork {
         /// The file.
         source: PathBuf,
         /// The copy's id.
         id: Option<String>,
     },
-    /// A new one without a file.
+    /// A new session without a file.
     Memory,
 }
 
-/// What all clients share.
+/// The state that all clients share.
 pub struct Engine {
     pub(crate) options: Options,
     pub(crate) auto_compacts: AtomicBool,
@@ -117,33 +117,33 @@ pub struct Engine {
     clients: Mutex<Vec<Weak<Connection>>>,
     next_number: AtomicU64,
     is_noting: AtomicBool,
-    /// What happened to sessions that are not open here.
+    /// Events of sessions that are not open here.
     pub(crate) elsewhere: Mutex<Happened>,
-    /// The sessions that were brought back from the trash through this server.
+    /// The sessions that were restored from the trash through this server.
     pub(crate) restored: Mutex<HashSet<PathBuf>>,
 }
 
-/// How an agent would take messages that come while it works. Only remembered.
+/// How an agent would deliver messages that arrive while it works. Only stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueModes {
     pub(crate) steering: &'static str,
     pub(crate) follow_up: &'static str,
 }
 
-/// The sessions that are open.
+/// The open sessions.
 #[derive(Default)]
 struct Opened {
     by_path: HashMap<PathBuf, Weak<OpenSession>>,
-    /// All of them, those without a file too.
+    /// All of them, including those without a file.
     all: Vec<Weak<OpenSession>>,
-    /// Those that were asked for last, the newest at the end.
+    /// The most recently requested ones, the newest at the end.
     kept: Vec<Arc<OpenSession>>,
 }
 
 impl Engine {
     /// Opens the first session.
     pub fn start(mut options: Options, start: &Start, name: Option<&str>) -> Result<Arc<Self>, Failure> {
-        // pi goes on at the last entry of a file, wherever somebody was before.
+        // pi continues at the last entry of a file, whatever leaf was current before.
         options.sessions = options.sessions.forgetting_leaves().noting_new_files_as(OperationKind::Fork);
         let sessions = &options.sessions;
         let (cwd, dir) = (&options.cwd, options.session_dir.as_deref());
@@ -191,11 +191,11 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Serves one client until it has nothing more to say and everything is answered.
+    /// Serves one client until it has closed its input and everything is answered.
     pub fn serve(self: &Arc<Self>, input: impl Read, output: impl Write + Send + 'static) {
         let connection = Connection::new(Arc::clone(self), Arc::clone(&self.first), Box::new(output));
         {
-            // Those who have gone need no place any more.
+            // Drops the entries of clients that are gone.
             let mut clients = lock(&self.clients);
             clients.retain(|client| client.strong_count() > 0);
             clients.push(Arc::downgrade(&connection));
@@ -204,29 +204,29 @@ impl Engine {
         connection.run(input);
     }
 
-    /// Stops what is under way, and tells that the program ends.
+    /// Stops work in progress, and notifies clients that the program ends.
     pub fn stop(&self) {
         self.sessions().iter().for_each(|session| session.stop());
         self.clients().iter().for_each(|client| client.leave(Some(FAREWELL)));
     }
 
-    /// Whether a client other than this one is at a session.
+    /// Whether a client other than this one has a session as its current one.
     pub(crate) fn others_are_at(&self, session: &Arc<OpenSession>, client: &Connection) -> bool {
         let is_other = |other: &Arc<Connection>| !std::ptr::eq(Arc::as_ptr(other), client) && !other.is_leaving();
         self.clients().iter().any(|other| is_other(other) && Arc::ptr_eq(&other.current(), session))
     }
 
-    /// The sessions that are open.
+    /// Returns the open sessions.
     pub(crate) fn sessions(&self) -> Vec<Arc<OpenSession>> {
         lock(&self.open).all.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Who is asked before something happens and told afterwards.
+    /// Returns the handlers, which are asked before events and notified afterwards.
     pub(crate) fn handlers(&self) -> &Handlers {
         self.options.sessions.handlers()
     }
 
-    /// Begins to note what happens, for those who subscribe. Once is enough.
+    /// Starts recording events for subscriptions. Does nothing if it has already started.
     pub(crate) fn note_what_happens(self: &Arc<Self>) {
         if self.is_noting.swap(true, Ordering::Relaxed) {
             return;
@@ -240,13 +240,13 @@ impl Engine {
         });
     }
 
-    /// How many clients there are.
+    /// Returns the number of clients.
     #[cfg(unix)]
     pub(crate) fn n_clients(&self) -> usize {
         lock(&self.clients).iter().filter(|client| client.strong_count() > 0).count()
     }
 
-    /// A number that no other call gets.
+    /// Returns a number that no other call gets.
     pub(crate) fn next_number(&self) -> u64 {
         self.next_number.fetch_add(1, Ordering::Relaxed)
     }
@@ -255,7 +255,7 @@ impl Engine {
         lock(&self.clients).iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// The session of a file that exists: the one that is open already, or opened now.
+    /// Returns the session of an existing file, opening it if necessary.
     pub(crate) fn session_at(&self, path: &Path) -> Result<Arc<OpenSession>, Failure> {
         let path = self.absolute(path);
         if let Some(session) = self.opened(&path) {
@@ -268,7 +268,7 @@ impl Engine {
         Ok(self.enter(SessionHost::new(self.options.sessions.clone(), manager)))
     }
 
-    /// A session that somebody still has, though its file went away: it has come back.
+    /// Returns a session that a client still has open although its file had disappeared: the file is back.
     fn returned(&self, host: &SessionHost) -> Option<Arc<OpenSession>> {
         let (path, id) = (host.session().session_file()?, host.session().session_id());
         let session = self.sessions().into_iter().find(|known| known.path() == Some(path) && known.id() == id)?;
@@ -278,7 +278,7 @@ impl Engine {
         Some(session)
     }
 
-    /// A session that was opened by this path and still is.
+    /// Returns a session that was opened by this path and is still open.
     pub(crate) fn opened(&self, path: &Path) -> Option<Arc<OpenSession>> {
         let mut open = lock(&self.open);
         let session = open.by_path.get(path).and_then(Weak::upgrade)?;
@@ -286,14 +286,14 @@ impl Engine {
         Some(session)
     }
 
-    /// Opens what is at a path as pi's `switch_session` does: a session, or a name for a new one.
+    /// Opens a path like pi's `switch_session`: an existing session, or the name of a new one.
     pub(crate) fn open_at(&self, path: &Path, cwd: &Path) -> Result<SessionManager, Failure> {
         open_at(&self.options, &self.absolute(path), cwd)
     }
 
-    /// Makes a session known to all.
+    /// Registers a session for all clients.
     ///
-    /// If somebody else has opened it meanwhile, that one counts, so that nobody's entries go unseen.
+    /// If another client has opened it meanwhile, that instance is used, so that no entries go unseen.
     pub(crate) fn enter(&self, host: SessionHost) -> Arc<OpenSession> {
         if let Some(session) = host.session().session_file().and_then(|path| self.opened(path)) {
             return session;
@@ -317,24 +317,25 @@ impl Engine {
         }
     }
 
-    /// Forgets a session whose file went away, so that the next one at its place is read anew.
+    /// Forgets a session whose file has disappeared, so that the next file at its path is read from scratch.
     pub(crate) fn forget(&self, path: &Path) {
         let mut open = lock(&self.open);
         open.by_path.remove(path);
         open.kept.retain(|session| session.path() != Some(path));
     }
 
-    /// A path as seen from the working directory.
+    /// Returns an absolute path, relative to the working directory.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         let path = match path.strip_prefix("~") {
             Ok(rest) => self.options.sessions.environment().home().join(rest),
             Err(_) => self.options.cwd.join(path),
         };
-        // Without what a path means as much without, so that one session has one path.
+        // Normalised, so that one session has one path.
         path.components().collect()
     }
 
-    /// Tells an event of pi's to all whose current session it is about, to the one who asked before it is answered.
+    /// Sends one of pi's events to all clients whose current session it concerns; to the asking client before its
+    /// answer.
     pub(crate) fn tell(&self, session: &Arc<OpenSession>, event: &Json, asker: &Connection) {
         asker.tell_if_current(session, event);
         for client in self.clients() {
@@ -358,7 +359,7 @@ impl Opened {
 fn open_at(options: &Options, path: &Path, cwd: &Path) -> Result<SessionManager, Failure> {
     let manager = options.sessions.open(path, options.session_dir.as_deref(), None).map_err(in_pi_words)?;
     if !manager.is_stored() {
-        // A session that is yet to be written runs where we are.
+        // A session that is yet to be written uses the current directory.
         return Ok(options.sessions.open(path, options.session_dir.as_deref(), Some(cwd))?);
     }
     let stored = manager.header().cwd().unwrap_or_default();
@@ -374,6 +375,6 @@ fn open_at(options: &Options, path: &Path, cwd: &Path) -> Result<SessionManager,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whoever panicked while holding it has left whole values behind.
+    // A thread that panicked while holding the lock has left consistent values.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

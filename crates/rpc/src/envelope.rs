@@ -1,4 +1,4 @@
-//! Requests and responses around what they carry.
+//! The envelopes of requests and responses.
 
 use sessile::json::{JsText, Json, ObjectWriter, Raw, Shape};
 
@@ -6,21 +6,21 @@ use crate::failure::Failure;
 use crate::frame::Record;
 use crate::session::id_or_null;
 
-/// A request as it came in.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The whole of it.
+    /// The whole request.
     pub body: Json,
-    /// What it asks for, if it says so in a string.
+    /// The requested command, if `type` is a string.
     pub command: Option<String>,
 }
 
-/// A record that is no request, and what to answer.
+/// A record that is not a request, and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotARequest(pub Json);
 
 impl Request {
-    /// Reads a record.
+    /// Parses a record.
     pub fn read(record: Record, max_record: usize) -> Result<Self, NotARequest> {
         let bytes = match record {
             Record::Whole(bytes) => bytes,
@@ -39,17 +39,17 @@ impl Request {
         Ok(Self { body, command })
     }
 
-    /// The id that the answer is to carry, as it was spelled.
+    /// Returns the id for the answer, exactly as it was sent.
     pub fn id(&self) -> Option<Raw<'_>> {
         self.body.raw().get("id")
     }
 
-    /// A parameter; none if it is absent.
+    /// Returns a parameter; none if it is absent.
     pub fn parameter(&self, name: &str) -> Option<Raw<'_>> {
         self.body.raw().get(name)
     }
 
-    /// How the answer begins, up to the word whether it worked.
+    /// Begins the answer, up to `success`.
     fn beginning(&self) -> ObjectWriter {
         let mut answer = ObjectWriter::new();
         answer.optional("id", self.id()).string("type", "response");
@@ -57,7 +57,7 @@ impl Request {
         answer
     }
 
-    /// The answer to a request that worked, in three parts: what stands before the data, the data, and what is behind.
+    /// Returns a successful answer in three parts: the text before the data, the data, and the text after it.
     pub(crate) fn answer<'d>(&self, data: Option<&'d [u8]>) -> (Vec<u8>, &'d [u8], &'static [u8]) {
         let mut beginning = self.beginning();
         let mut text = beginning.bool("success", true).finish().into_bytes();
@@ -71,7 +71,7 @@ impl Request {
         }
     }
 
-    /// The answer to a request that did not work.
+    /// Returns the answer to a failed request.
     pub(crate) fn refusal(&self, failure: &Failure) -> Json {
         let mut answer = self.beginning();
         answer.bool("success", false).string("error", &failure.message).string("code", failure.code.word());
@@ -81,7 +81,7 @@ impl Request {
         answer.finish()
     }
 
-    /// Why there is no such command.
+    /// Returns the failure for an unknown command.
     pub(crate) fn unknown(&self) -> Failure {
         let asked = match self.body.raw().get("type") {
             Some(kind) => kind.to_js_string(),
@@ -90,7 +90,7 @@ impl Request {
         Failure::invalid(format!("Unknown command: {asked}"))
     }
 
-    /// Whether it is an object, as every request should be.
+    /// Whether the request is an object, as it should be.
     pub fn is_object(&self) -> bool {
         self.body.raw().shape() == Shape::Object
     }

@@ -1,4 +1,4 @@
-//! Why a command failed, in a word for programs and a sentence for people.
+//! Failures of commands: a code for programs and a message for people.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -6,29 +6,29 @@ use std::io::ErrorKind;
 use sessile::settings::SettingsError;
 use sessile::{EntryId, ReferenceError, SessionError, StoreError};
 
-/// The sort of a failure.
+/// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// A session, an entry or something else that was named is not there.
+    /// A session, an entry or another named object does not exist.
     NotFound,
-    /// The request makes no sense.
+    /// The request is invalid.
     InvalidArgument,
-    /// This server cannot do that.
+    /// This server does not support the command.
     NotSupported,
-    /// Somebody else is at work on the session.
+    /// Another process or client is working on the session.
     SessionBusy,
     /// The leaf is not the one that was expected.
     LeafMoved,
-    /// The session is not written to.
+    /// The session is read-only.
     ReadOnly,
-    /// Somebody said no.
+    /// A hook or a client cancelled the command.
     Cancelled,
-    /// Something could not be read or written.
+    /// An I/O operation failed.
     Io,
 }
 
 impl Code {
-    /// All of them.
+    /// All codes.
     pub const ALL: [Self; 8] = [
         Self::NotFound,
         Self::InvalidArgument,
@@ -40,7 +40,7 @@ impl Code {
         Self::Io,
     ];
 
-    /// The word that clients see.
+    /// Returns the word that clients see.
     pub fn word(self) -> &'static str {
         match self {
             Self::NotFound => "NOT_FOUND",
@@ -59,13 +59,13 @@ impl Code {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// What sort of failure it is.
+    /// The kind of failure.
     pub code: Code,
-    /// What went wrong.
+    /// The error message.
     pub message: String,
-    /// The last entry of the session, if that is not the one that was expected; none in it for no entry at all.
+    /// The actual leaf, if it is not the expected one; the inner none means no entry.
     pub leaf: Option<Option<EntryId>>,
-    /// Whether what was kept of a session is wrong, and was dropped, so that asking again helps.
+    /// Whether cached data of a session was stale and has been dropped, so that a retry helps.
     pub(crate) is_stale: bool,
 }
 
@@ -86,12 +86,12 @@ impl Failure {
         Self::new(Code::NotSupported, message)
     }
 
-    /// The system gives this process no more threads.
+    /// The system provides no more threads.
     pub(crate) fn no_thread(error: &std::io::Error) -> Self {
         Self::new(Code::Io, format!("no thread could be started: {error}"))
     }
 
-    /// The same failure in other words: those that pi's clients know.
+    /// Replaces the message with one that pi's clients know.
     pub(crate) fn in_words(self, message: impl Into<String>) -> Self {
         Self { message: message.into(), ..self }
     }
@@ -147,7 +147,7 @@ fn store_code(error: &StoreError) -> Code {
     }
 }
 
-/// An error and what led to it, in one line.
+/// Formats an error and its causes on one line.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,48 +1,48 @@
-//! Records on a stream of bytes: what ends at a line feed, and nowhere else.
+//! Splits a stream of bytes into records, which end at a line feed and nowhere else.
 
 use std::io::{self, Read};
 
-/// The longest record that is taken. A longer one is passed over, so that no client can fill our memory.
+/// The longest accepted record, in bytes. Longer ones are skipped, so that no client can fill our memory.
 pub const MAX_RECORD: usize = 64 << 20;
 
-/// How much is read at once.
+/// How many bytes are read at once.
 const CHUNK: usize = 64 << 10;
 
-/// A record, or what is left of it.
+/// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     /// The bytes without the line feed, and without one carriage return before it.
     Whole(Vec<u8>),
-    /// It was longer than allowed, and so many bytes of it were passed over.
+    /// The record was too long; this many bytes were skipped.
     TooLong(u64),
 }
 
-/// Cuts a stream into records. At the end, a rest without line feed is a record unless it is empty.
+/// Splits a stream into records. At the end, a rest without line feed is a record unless it is empty.
 pub struct Records<R> {
     source: R,
     max_record: usize,
     chunk: Vec<u8>,
-    /// Where the part of the chunk begins that was not handed on yet.
+    /// Where the unprocessed part of the chunk begins.
     at: usize,
-    /// The beginning of the record that the chunk goes on with.
+    /// The beginning of the current record, from earlier chunks.
     begun: Vec<u8>,
-    /// How much of the current record was passed over.
+    /// How many bytes of the current record were skipped.
     n_passed: u64,
     has_ended: bool,
 }
 
 impl<R: Read> Records<R> {
-    /// Records of at most so many bytes.
+    /// Creates a splitter for records of at most `max_record` bytes.
     pub fn new(source: R, max_record: usize) -> Self {
         Self { source, max_record, chunk: Vec::new(), at: 0, begun: Vec::new(), n_passed: 0, has_ended: false }
     }
 
-    /// Whether a whole record is there already, so that asking for it does not wait.
+    /// Whether a whole record is buffered, so that reading it does not block.
     pub fn is_ready(&self) -> bool {
         memchr::memchr(b'\n', &self.chunk[self.at..]).is_some()
     }
 
-    /// The next record, waiting for it; none at the end of the stream.
+    /// Waits for the next record; none at the end of the stream.
     pub fn read(&mut self) -> io::Result<Option<Record>> {
         loop {
             if let Some(length) = memchr::memchr(b'\n', &self.chunk[self.at..]) {
@@ -62,7 +62,7 @@ impl<R: Read> Records<R> {
     fn take(&mut self, length: usize) {
         let part = &self.chunk[self.at..self.at + length];
         self.at += length;
-        // A carriage return before the line feed is not counted, so one byte more may be kept.
+        // A carriage return before the line feed does not count, so one more byte may be kept.
         if self.n_passed > 0 || self.begun.len() + part.len() > self.max_record + 1 {
             self.n_passed += (std::mem::take(&mut self.begun).len() + part.len()) as u64;
         } else {
@@ -82,7 +82,7 @@ impl<R: Read> Records<R> {
         if bytes.len() > self.max_record { Record::TooLong(bytes.len() as u64) } else { Record::Whole(bytes) }
     }
 
-    /// Reads on. False at the end of the stream.
+    /// Reads the next chunk. False at the end of the stream.
     fn fill(&mut self) -> io::Result<bool> {
         self.chunk.resize(CHUNK, 0);
         self.at = 0;
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// A stream that hands out a few bytes at a time.
+    /// A stream that returns a few bytes at a time.
     struct Drops<'d>(&'d [u8], usize);
 
     impl Read for Drops<'_> {
@@ -122,7 +122,7 @@ mod tests {
         std::iter::from_fn(|| records.read().unwrap()).collect()
     }
 
-    /// The same by splitting what is there as a whole.
+    /// A simple counterpart that splits the whole input at once.
     fn split(bytes: &[u8], max_record: usize) -> Vec<Record> {
         let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
         if lines.last().is_some_and(|line| line.is_empty()) {

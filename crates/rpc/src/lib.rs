@@ -1,8 +1,8 @@
 //! Sessions for programs in any language: commands, answers and events as JSON lines.
 //!
-//! An [`Engine`] holds the sessions, and serves any number of clients at once, each over a stream of bytes of its own
-//! ([`Engine::serve`]). Requests, answers and events are one JSON value per line. Commands that pi's RPC mode has answer
-//! as pi does; all others are Sessile's own. [`catalogue`] has all of them, with their parameters and answers.
+//! An [`Engine`] holds the sessions and serves any number of clients at once, each over its own stream of bytes
+//! ([`Engine::serve`]). Requests, answers and events are one JSON value per line. Commands of pi's RPC mode answer like
+//! pi; all others are Sessile's own. [`catalogue`] lists all of them, with their parameters and answers.
 //!
 //! ```
 //! use sessile_rpc::{Engine, Options, Start};

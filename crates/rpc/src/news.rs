@@ -1,4 +1,4 @@
-//! What happened, kept for those who are told of it in their own time.
+//! Recent events, kept for subscriptions that read them at their own pace.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -7,47 +7,47 @@ use sessile::{EntryId, EventContext, EventKind, SessionEvent};
 
 use crate::engine::{Engine, lock};
 
-/// How much is kept besides entries, which are in their files. Who is further behind misses the oldest.
+/// How many events are kept besides entries, which are in their files. A subscription further behind misses the oldest.
 const MAX_KEPT: usize = 1000;
 
-/// What happened in a session besides entries.
+/// The events of a session besides entries.
 #[derive(Default)]
 pub(crate) struct Happened {
     news: VecDeque<Item>,
-    /// The number of the first one that is kept.
+    /// The number of the first event that is kept.
     first: u64,
-    /// The entry that was told last.
+    /// The last entry that was recorded.
     last_entry: Option<EntryId>,
     own: HashSet<EntryId>,
 }
 
-/// Something that happened.
+/// A recorded event.
 #[derive(Clone)]
 pub(crate) struct Item {
     pub(crate) kind: EventKind,
     pub(crate) event: Json,
-    /// The entry that it comes behind.
+    /// The entry that it came after.
     pub(crate) after: Option<EntryId>,
 }
 
 impl Happened {
-    /// The number of what happens next.
+    /// Returns the number of the next event.
     pub(crate) fn end(&self) -> u64 {
         self.first + self.news.len() as u64
     }
 
-    /// What happened from a number on.
+    /// Returns the events from a number on.
     pub(crate) fn since(&self, number: u64) -> impl Iterator<Item = &Item> {
         let n_skipped = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
         self.news.iter().skip(n_skipped)
     }
 
-    /// How much of what happened from a number on is not kept any more.
+    /// Returns how many events from a number on are no longer kept.
     pub(crate) fn n_lost(&self, number: u64) -> u64 {
         self.first.saturating_sub(number)
     }
 
-    /// Whether an entry was written through this server since somebody wanted to know.
+    /// Whether an entry was written through this server since recording started.
     pub(crate) fn is_own(&self, id: &EntryId) -> bool {
         self.own.contains(id)
     }
@@ -62,7 +62,7 @@ impl Happened {
 }
 
 impl Engine {
-    /// Takes note of an event. Called by whoever has the session, so the session itself is not asked anything.
+    /// Records an event. The caller has the session locked, so this must not lock it.
     pub(crate) fn note(&self, event: &SessionEvent, context: &EventContext) {
         let session = self.sessions().into_iter().find(|session| session.id() == context.session_id);
         let happened = session.as_ref().map_or(&self.elsewhere, |session| &session.happened);

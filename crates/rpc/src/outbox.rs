@@ -1,19 +1,19 @@
-//! What a client is sent, record by record.
+//! Sends records to a client.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How much is gathered before it is written.
+/// How many bytes are buffered before they are written.
 const GATHERED: usize = 64 << 10;
 
-/// Where records for one client go.
+/// The output stream of one client.
 ///
-/// Whoever sends waits until the client has taken what was sent before. Nothing
-/// piles up: a client that never reads stops those who work for it, and them alone.
+/// A sender waits until the client has read what was sent before. Nothing piles up: a client that never reads blocks
+/// only the threads that work for it.
 pub(crate) struct Outbox {
     stream: Mutex<Stream>,
-    /// Whether the client is gone. What is for it is dropped from then on. Known without waiting for those who write.
+    /// Whether the client is gone; further records are dropped. Can be checked without waiting for a writer.
     is_gone: Arc<AtomicBool>,
 }
 
@@ -30,7 +30,7 @@ impl Outbox {
         Self { stream: Mutex::new(stream), is_gone }
     }
 
-    /// Sends one record, made of these parts; the line feed is added. It may wait to be flushed.
+    /// Sends one record, made of these parts; adds the line feed. The record may stay in the buffer until a flush.
     pub(crate) fn send(&self, parts: &[&[u8]]) {
         let mut stream = self.lock();
         let n_bytes: usize = parts.iter().map(|part| part.len()).sum();
@@ -48,18 +48,18 @@ impl Outbox {
         stream.write(b"\n");
     }
 
-    /// Sends one record and everything before it now.
+    /// Sends one record and everything before it immediately.
     pub(crate) fn send_now(&self, parts: &[&[u8]]) {
         self.send(parts);
         self.flush();
     }
 
-    /// Has everything written that was gathered.
+    /// Writes the buffered records.
     pub(crate) fn flush(&self) {
         self.lock().flush();
     }
 
-    /// Whether nobody takes records any more.
+    /// Whether the client no longer accepts records.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_gone.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! A session that is open, shared by all clients that are at it.
+//! An open session, shared by its clients.
 
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
@@ -13,33 +13,33 @@ use crate::engine::lock;
 use crate::failure::{Code, Failure};
 use crate::news::Happened;
 
-/// A session that is open.
+/// An open session.
 pub(crate) struct OpenSession {
     host: Mutex<SessionHost>,
     path: Option<PathBuf>,
     id: String,
-    /// Whether the leaf was moved on purpose, so that what others write is not what was expected to be behind it.
+    /// Whether the leaf was moved on purpose; then the expected leaf is this one, not the last entry of the file.
     is_elsewhere: AtomicBool,
-    /// What is under way that can be stopped.
+    /// Work in progress that can be stopped.
     work: Mutex<Work>,
     work_ended: Condvar,
-    /// Counts up whenever there may be something to tell.
+    /// Incremented whenever there may be something to send.
     news: Mutex<u64>,
     has_news: Condvar,
-    /// What happened besides entries.
+    /// Events besides entries.
     pub(crate) happened: Mutex<Happened>,
-    /// The last answer to `get_state`, and what it was made of.
+    /// The cached part of `get_state`, and the key it was made for.
     pub(crate) glance: Mutex<Option<(GlanceKey, Vec<u8>)>>,
 }
 
-/// What the part of `get_state` that is read from the session depends on.
+/// The state that the cached part of `get_state` depends on.
 pub(crate) type GlanceKey = (usize, Option<EntryId>, bool);
 
-/// Compactions and summaries that are under way.
+/// A compaction or summary in progress.
 #[derive(Default)]
 struct Work {
     running: Option<Cancel>,
-    /// How many wait for it to end because they stopped it.
+    /// How many callers have stopped it and are not answered yet.
     n_stopping: usize,
 }
 
@@ -47,11 +47,11 @@ struct Work {
 pub(crate) enum Expected {
     /// Nothing.
     Anything,
-    /// To be this entry; none in a session without entries.
+    /// The leaf is this entry; none in a session without entries.
     Leaf(Option<EntryId>),
 }
 
-/// What was written.
+/// The result of a write.
 pub(crate) struct Written<T> {
     pub(crate) value: T,
     pub(crate) leaf: Option<EntryId>,
@@ -74,35 +74,37 @@ impl OpenSession {
         }
     }
 
-    /// The session's file, also while it does not exist yet; none in memory.
+    /// Returns the session's file, even if it does not exist yet; none in memory.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The session's id.
+    /// Returns the session's id.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    /// The session, for this thread alone while the guard lives. Nobody waits for a client while holding it.
+    /// Locks the session for this thread. The holder must not wait for a client.
     pub(crate) fn lock(&self) -> HostGuard<'_> {
         let mut host = lock(&self.host);
         if self.host.is_poisoned() {
-            // The command that panicked had the session. It must not keep other programs out, and is read again.
+            // The command that panicked had the session locked. Its turn ends, so that other programs can write, and
+            // the session is read again.
             host.session_mut().abandon();
             self.host.clear_poison();
         }
         HostGuard(host)
     }
 
-    /// Gives back what a command that panicked has left behind, if it was at work on this session.
+    /// Releases what a panicked command has left, if it was working on this session.
     pub(crate) fn clear_up(&self) {
         if self.host.is_poisoned() {
             drop(self.lock());
         }
     }
 
-    /// The session with what other programs have added. A file that cannot be read right now is as it was.
+    /// Locks the session after reading what other programs have added. A file that cannot be read now keeps its old
+    /// state.
     pub(crate) fn lock_fresh(&self) -> HostGuard<'_> {
         let mut manager = self.lock();
         if manager.is_stored() {
@@ -115,8 +117,8 @@ impl OpenSession {
         manager
     }
 
-    /// Adds to the session, if the leaf is the one that is expected, and waits until what was added survives what the
-    /// session promises.
+    /// Writes to the session if the leaf is the expected one, and waits until the entries are as durable as the session
+    /// promises.
     pub(crate) fn write<T>(
         &self,
         expected: &Expected,
@@ -143,7 +145,7 @@ impl OpenSession {
         Ok(Written { value, leaf, durable })
     }
 
-    /// Refuses if the leaf is not the one that is expected, for what takes long and writes in the end.
+    /// Fails if the leaf is not the expected one, for commands that take long and write at the end.
     pub(crate) fn check_leaf(&self, expected: &Expected) -> Result<(), Failure> {
         let Expected::Leaf(expected) = expected else { return Ok(()) };
         let manager = self.lock_fresh();
@@ -158,19 +160,19 @@ impl OpenSession {
         Err(SessionError::LeafMoved { expected: expected.clone(), actual }.into())
     }
 
-    /// Notes that the leaf was moved on purpose, or is at the end again.
+    /// Records that the leaf was moved on purpose, or is at the end again.
     pub(crate) fn set_elsewhere(&self, is_elsewhere: bool) {
         self.is_elsewhere.store(is_elsewhere, Ordering::Relaxed);
         self.note_news();
     }
 
-    /// Wakes those who tell what happens.
+    /// Wakes the threads that send events.
     pub(crate) fn note_news(&self) {
         *lock(&self.news) += 1;
         self.has_news.notify_all();
     }
 
-    /// Waits until there may be something to tell that was not there at this count. Returns the count now.
+    /// Waits until there may be something new to send since the count `seen`. Returns the current count.
     pub(crate) fn wait_for_news(&self, seen: u64, timeout: Duration) -> u64 {
         let news = lock(&self.news);
         let waited = self.has_news.wait_timeout_while(news, timeout, |news| *news == seen);
@@ -178,12 +180,12 @@ impl OpenSession {
         *news
     }
 
-    /// Whether a compaction or a summary is under way.
+    /// Whether a compaction or a summary is in progress.
     pub(crate) fn is_working(&self) -> bool {
         lock(&self.work).running.is_some()
     }
 
-    /// Begins a compaction or a summary; none if one is under way.
+    /// Begins a compaction or a summary; none if one is in progress.
     pub(crate) fn begin_work(self: &Arc<Self>) -> Option<Working> {
         let mut work = lock(&self.work);
         if work.running.is_some() {
@@ -194,7 +196,7 @@ impl OpenSession {
         Some(Working { session: Arc::clone(self), cancel })
     }
 
-    /// Stops what is under way.
+    /// Stops the work in progress.
     pub(crate) fn stop(&self) {
         if let Some(running) = &lock(&self.work).running {
             running.cancel();
@@ -202,7 +204,7 @@ impl OpenSession {
         self.note_news();
     }
 
-    /// Stops what is under way and waits until it has stopped. Whoever did it is answered once the guard is gone.
+    /// Stops the work in progress and waits for its end. The stopped command is answered once the guard is dropped.
     pub(crate) fn stop_and_wait(self: &Arc<Self>) -> Stopping {
         let mut work = lock(&self.work);
         work.n_stopping += 1;
@@ -216,18 +218,18 @@ impl OpenSession {
     }
 }
 
-/// Refuses what expects another leaf than the one that somebody has gone to on purpose.
+/// Returns the failure for a write that expects another leaf than the one that was moved to on purpose.
 fn is_elsewhere(expected: Option<&EntryId>, actual: Option<EntryId>) -> Failure {
     let shown = |id: Option<&EntryId>| id.map_or_else(|| "the beginning".to_owned(), ToString::to_string);
     let words = format!("the session goes on from {}, not from {}", shown(actual.as_ref()), shown(expected));
     Failure::from(SessionError::LeafMoved { expected: expected.cloned(), actual }).in_words(words)
 }
 
-/// A session that this thread alone has.
+/// A session that is locked by this thread.
 pub(crate) struct HostGuard<'g>(MutexGuard<'g, SessionHost>);
 
 impl HostGuard<'_> {
-    /// The host of the session.
+    /// Returns the host of the session.
     pub(crate) fn host(&mut self) -> &mut SessionHost {
         &mut self.0
     }
@@ -247,14 +249,14 @@ impl DerefMut for HostGuard<'_> {
     }
 }
 
-/// A compaction or a summary that is under way.
+/// A compaction or a summary in progress.
 pub(crate) struct Working {
     session: Arc<OpenSession>,
     pub(crate) cancel: Cancel,
 }
 
 impl Working {
-    /// Ends it. Those who stopped it are answered before this returns.
+    /// Ends the work. The callers that stopped it are answered before this returns.
     pub(crate) fn end(self) {
         let session = Arc::clone(&self.session);
         drop(self);
@@ -272,7 +274,7 @@ impl Drop for Working {
     }
 }
 
-/// Somebody who has stopped something and was not answered yet.
+/// A caller that has stopped work and is not answered yet.
 pub(crate) struct Stopping(Arc<OpenSession>);
 
 impl Drop for Stopping {
@@ -283,7 +285,7 @@ impl Drop for Stopping {
 }
 
 impl Written<EntryId> {
-    /// The answer to a write.
+    /// Returns the answer to a write.
     pub(crate) fn to_json(&self) -> Json {
         let mut written = ObjectWriter::new();
         written
@@ -294,12 +296,12 @@ impl Written<EntryId> {
     }
 }
 
-/// An id, or null for none.
+/// Returns an id, or null for none.
 pub(crate) fn id_or_null(id: Option<&EntryId>) -> Json {
     id.map_or_else(Json::null, EntryId::to_json)
 }
 
-/// What an error of a session is when somebody is already at work.
+/// Returns the failure for a session on which work is already in progress.
 pub(crate) fn busy() -> Failure {
     Failure::new(Code::SessionBusy, "a compaction or a summary of a branch is under way")
 }

@@ -1,8 +1,8 @@
-//! What values look like: one description for checks, for JSON Schema and for TypeScript.
+//! The shapes of values: one description for checks, for JSON Schema and for TypeScript.
 
 use sessile::json::{self, Raw};
 
-/// What a value may be.
+/// The possible values.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// Anything.
@@ -13,7 +13,7 @@ pub enum Shape {
     Text,
     /// A number.
     Number,
-    /// A whole number from 0 on.
+    /// A non-negative whole number.
     Count,
     /// `true` or `false`.
     Flag,
@@ -25,9 +25,9 @@ pub enum Shape {
     List(&'static Self),
     /// An object with these members, and perhaps others.
     Object(&'static [Field]),
-    /// One of these.
+    /// One of these shapes.
     OneOf(&'static [Self]),
-    /// Something that has a name: see [`named_shapes`](crate::catalogue::named_shapes).
+    /// A named shape: see [`named_shapes`](crate::catalogue::named_shapes).
     Named(&'static str),
 }
 
@@ -36,26 +36,26 @@ pub enum Shape {
 pub struct Field {
     /// Its name.
     pub name: &'static str,
-    /// What it may be.
+    /// The shape of its value.
     pub shape: Shape,
     /// Whether it may be absent.
     pub is_optional: bool,
-    /// What it is about; empty if the name says it all.
+    /// A description; empty if the name is enough.
     pub what: &'static str,
 }
 
 impl Field {
-    /// A member that must be there.
+    /// Creates a required member.
     pub const fn new(name: &'static str, shape: Shape) -> Self {
         Self { name, shape, is_optional: false, what: "" }
     }
 
-    /// A member that may be absent.
+    /// Creates an optional member.
     pub const fn optional(name: &'static str, shape: Shape) -> Self {
         Self { name, shape, is_optional: true, what: "" }
     }
 
-    /// The same with a remark.
+    /// Adds a description.
     #[must_use]
     pub const fn about(self, what: &'static str) -> Self {
         Self { what, ..self }
@@ -65,7 +65,7 @@ impl Field {
 impl Shape {
     /// Whether a value has this shape.
     ///
-    /// What is nested deeper than descriptions are is anything, so this never goes deeper than they do.
+    /// Values nested deeper than the description may be anything, so the recursion is bounded by the description.
     pub fn admits(&self, value: Raw<'_>) -> bool {
         match self {
             Self::Any => true,
@@ -83,7 +83,7 @@ impl Shape {
         }
     }
 
-    /// What is wrong with a value at a place, in words; none if it has this shape.
+    /// Describes what is wrong with a value at a place; none if it has this shape.
     fn fault(&self, place: &str, value: Raw<'_>) -> Option<String> {
         if self.admits(value) {
             return None;
@@ -97,7 +97,7 @@ impl Shape {
                 check(fields, value).err().map(|fault| format!("{place}.{fault}"))
             }
             (Self::Named(name), _) => named(name).and_then(|shape| shape.fault(place, value)),
-            // The first is the one that all have to be.
+            // The first shape is the one that all values must have, so its fault is reported.
             (Self::OneOf(shapes), json::Shape::Array | json::Shape::Object) => {
                 let is_nested = |shape: &&Self| matches!(shape, Self::List(_) | Self::Object(_) | Self::Named(_));
                 shapes.iter().filter(is_nested).find_map(|shape| shape.fault(place, value))
@@ -107,7 +107,7 @@ impl Shape {
         Some(within.unwrap_or_else(|| format!("{place} must be {}", self.words())))
     }
 
-    /// The shape in words.
+    /// Describes the shape in words.
     fn words(&self) -> String {
         match self {
             Self::Any => "anything".to_owned(),
@@ -138,7 +138,7 @@ fn named(name: &str) -> Option<&'static Shape> {
     crate::catalogue::named_shapes().find(|(known, _, _)| *known == name).map(|(_, shape, _)| shape)
 }
 
-/// Whether an object has the members it should have; what is wrong, in words.
+/// Checks that an object has the required members. The error says what is wrong.
 pub fn check(fields: &[Field], object: Raw<'_>) -> Result<(), String> {
     for field in fields {
         match object.get(field.name) {

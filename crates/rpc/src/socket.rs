@@ -1,4 +1,4 @@
-//! A Unix socket that several clients connect to.
+//! A Unix socket for several clients.
 
 use std::fs::{self, Permissions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -19,27 +19,28 @@ use crate::failure::{Code, Failure};
 /// How many clients may be connected at once.
 const MAX_CLIENTS: usize = 256;
 
-/// The first and the longest pause after a client could not be taken, as at the limit on open files.
+/// The first and the longest pause after a client could not be accepted, as at the limit on open files.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// What the directories are called in which sockets are made.
+/// The prefix of the directories in which sockets are created.
 const HIDDEN: &str = ".sessile-socket-";
 
-/// A directory in which a socket is made is there for less than this, unless its process was killed.
+/// A directory for creating a socket exists for less than this, unless its process was killed.
 const LEFT_OVER: Duration = Duration::from_mins(1);
 
 /// A socket in the file system that only its owner can connect to.
 pub struct Socket {
     listener: Arc<UnixListener>,
     path: PathBuf,
-    /// Which file it is, so that nobody else's is removed in the end.
+    /// The socket's inode, so that another process's socket is not removed at the end.
     inode: u64,
 }
 
 impl Socket {
-    /// Makes the socket. A socket that nobody listens at any more is replaced; anything else at its place is refused.
+    /// Creates the socket. A stale socket, at which no process listens, is replaced; anything else at the path is
+    /// refused.
     ///
-    /// It is made under another name and moved into place once nobody else can reach it.
+    /// It is created under another name and moved into place once no other user can connect to it.
     pub fn bind(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -55,8 +56,8 @@ impl Socket {
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         remove_left_overs(directory);
-        // In a directory of its own, which other users cannot look into, it is never open to others. Its name is new each
-        // time: in a container every start has the same process id.
+        // In its own directory, which other users cannot enter, the socket is never open to others. The directory's
+        // name is random, because in a container every start has the same process id.
         let hidden = directory.join(format!("{HIDDEN}{:016x}", RandomState::new().build_hasher().finish()));
         fs::create_dir(&hidden)?;
         let bound = bind_in(&hidden, path);
@@ -65,16 +66,17 @@ impl Socket {
         Ok(Self { listener: Arc::new(listener), path: path.to_path_buf(), inode })
     }
 
-    /// Takes clients on threads of their own, until the process ends. Fails if there is no thread to take them on.
+    /// Accepts clients on threads of their own, until the process ends. Fails if there is no thread to accept them on.
     ///
-    /// A client that cannot be served is told why, and the others are served on.
+    /// A client that cannot be served is told why, and the others are still served.
     pub fn serve(&self, engine: &Arc<Engine>) -> io::Result<()> {
         let (listener, engine) = (Arc::clone(&self.listener), Arc::clone(engine));
         let accept = move || {
             let mut pause = PAUSES.0;
             for stream in listener.incoming() {
                 let Ok(stream) = stream else {
-                    // At the limit on open files the client stays in the queue, and the next try fails at once as well.
+                    // At the limit on open files, the client stays in the queue and the next attempt fails immediately,
+                    // too.
                     thread::sleep(pause);
                     pause = (pause * 2).min(PAUSES.1);
                     continue;
@@ -86,7 +88,7 @@ impl Socket {
         threads::spawn("accept", accept).map(drop)
     }
 
-    /// Takes the socket away, unless another one is at its place by now.
+    /// Removes the socket, unless another one is at its path by now.
     pub fn close(&self) {
         if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
             drop(fs::remove_file(&self.path));
@@ -94,7 +96,7 @@ impl Socket {
     }
 }
 
-/// Serves a client on a thread of its own, or tells it why it is not served.
+/// Serves a client on its own thread, or tells it why it is not served.
 fn take(engine: &Arc<Engine>, stream: UnixStream) {
     if engine.n_clients() >= MAX_CLIENTS {
         return refuse(&stream, &Failure::new(Code::Io, format!("there are {MAX_CLIENTS} clients already")));
@@ -113,7 +115,7 @@ fn take(engine: &Arc<Engine>, stream: UnixStream) {
     }
 }
 
-/// Tells a client why it is not served. It is not waited for.
+/// Tells a client why it is not served, without blocking.
 fn refuse(stream: &UnixStream, failure: &Failure) {
     let mut line = unserved(failure).into_bytes();
     line.push(b'\n');
@@ -134,7 +136,7 @@ impl Write for Shared {
     }
 }
 
-/// Removes what killed processes have left of making their sockets: directories of ours in which no process listens.
+/// Removes directories that killed processes left while creating their sockets, if no process listens in them.
 fn remove_left_overs(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let is_name = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with(HIDDEN));
@@ -149,7 +151,7 @@ fn remove_left_overs(directory: &Path) {
         if is_socket && UnixStream::connect(&made).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
             drop(fs::remove_file(&made));
         }
-        // Only if it is empty: what else lies there is not ours.
+        // Only if it is empty: other content is not ours.
         drop(fs::remove_dir(&hidden));
     }
 }

@@ -1,4 +1,4 @@
-//! What is written about the protocol is made from it, and what docs/rpc.md shows is what happens.
+//! The documents are generated from the protocol, and the transcripts in docs/rpc.md are real.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files, and stops if it cannot go on")]
 
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
-/// Compares a file with what it should be, or makes it so if that is wanted.
+/// Compares a file with its expected content, or updates it if requested.
 fn check(name: &str, made: &str) {
     if std::env::var_os("SESSILE_UPDATE_DOCS").is_some() {
         std::fs::write(file(name), made).unwrap();
@@ -29,7 +29,7 @@ fn check(name: &str, made: &str) {
 fn the_schema_is_current() {
     let schema = json_schema();
     let parsed: serde_json::Value = serde_json::from_str(&schema).unwrap();
-    // Whatever is referred to is there.
+    // Every referenced definition exists.
     for reference in schema.split("#/$defs/").skip(1) {
         let name = reference.split('"').next().unwrap();
         assert!(parsed["$defs"].get(name).is_some(), "{name} is nowhere");
@@ -67,7 +67,7 @@ fn the_page_is_current() {
     );
 }
 
-/// A world in which every entry is a second after the one before, and ids count up.
+/// An environment in which the clock advances a second per call and ids count up.
 struct Still {
     now_ms: AtomicI64,
     next: AtomicU32,
@@ -104,13 +104,13 @@ impl Environment for Still {
     }
 }
 
-/// The page with the answers that a server gives to the requests in its transcripts.
+/// Returns the page with the answers of a real server to the requests in its transcripts.
 fn with_answers(page: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let home = directory.path().canonicalize().unwrap();
     let world = Still { now_ms: AtomicI64::new(1_763_164_800_000), next: AtomicU32::new(1), home: home.clone() };
     let mut options = Options::new(Sessions::new(world));
-    // Its length is in every position, so it is not that of a temporary directory.
+    // A fixed path, because its length affects every offset.
     options.cwd = PathBuf::from("/home/u/tidepool");
     options.session_dir = Some(home.join("sessions"));
     let engine = Engine::start(options, &Start::New, None).unwrap();
@@ -132,7 +132,7 @@ fn with_answers(page: &str) -> String {
             client.write_all(format!("{request}\n").as_bytes()).unwrap();
             let n_shown = lines[place + 1..].iter().take_while(|line| line.starts_with('←')).count();
             let mut told = answers(&mut client, n_shown);
-            // What a subscription tells comes in its own time.
+            // Events of a subscription arrive at their own pace.
             told.sort_by_key(|record| record.starts_with("{\"type\":\"event\""));
             for record in told {
                 text.extend(["← ", &record.replace(home.to_str().unwrap(), "/home/u"), "\n"]);
@@ -142,7 +142,7 @@ fn with_answers(page: &str) -> String {
     text
 }
 
-/// So many records; or, if the page is written anew, all that come until nothing comes any more.
+/// Reads this many records; when updating the page, all that arrive until the stream is quiet.
 fn answers(client: &mut UnixStream, n_shown: usize) -> Vec<String> {
     let is_update = std::env::var_os("SESSILE_UPDATE_DOCS").is_some();
     client.set_read_timeout(Some(Duration::from_millis(if is_update { 700 } else { 30_000 }))).unwrap();

@@ -1,4 +1,4 @@
-//! What the system refuses and what panics ends a request, never the server.
+//! If the system refuses something or a command panics, only that request fails, never the server.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -19,7 +19,7 @@ use sessile_rpc::{Engine, Options, Socket, Start};
 use sessile_store::planted::refuse_threads;
 use tempfile::TempDir;
 
-/// Whether threads are refused is said for the whole process, so that one test runs at a time.
+/// Refusing threads affects the whole process, so only one test runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn options(dir: &TempDir, sessions: Sessions) -> Options {
@@ -29,7 +29,7 @@ fn options(dir: &TempDir, sessions: Sessions) -> Options {
     options
 }
 
-/// A client that asks and waits for the answer.
+/// A client that sends a request and waits for the answer.
 struct Client {
     stream: UnixStream,
     answers: BufReader<UnixStream>,
@@ -98,7 +98,7 @@ fn without_threads_requests_are_refused_and_later_ones_are_served() {
     socket.close();
 }
 
-/// Panics at the next look at a file, once it is told to.
+/// Panics at the next metadata read, once armed.
 #[derive(Debug, Default)]
 struct Trap(AtomicBool);
 
@@ -131,7 +131,7 @@ fn a_command_that_panics_lets_go_of_the_session() {
     }
 }
 
-/// Another process writes to the session, and does not wait for anybody who has it.
+/// Another process writes to the session, and waits only briefly for the lock.
 fn append_elsewhere(path: &Path) {
     let writing = WriteOptions { busy: Busy::Fail(Duration::from_millis(200)), ..WriteOptions::default() };
     let mut session = Sessions::default().caching(None).writing(writing).open(path, None, None).unwrap();
@@ -141,7 +141,7 @@ fn append_elsewhere(path: &Path) {
 #[test]
 fn a_socket_is_made_beside_what_was_left_of_others() {
     let dir = tempfile::tempdir().unwrap();
-    // What an older version of the same process id has left behind.
+    // Left by an older version with the same process id.
     std::fs::create_dir(dir.path().join(format!(".sessile-{}", std::process::id()))).unwrap();
     let left = dir.path().join(".sessile-socket-0123456789abcdef");
     std::fs::create_dir(&left).unwrap();

@@ -1,4 +1,4 @@
-//! One write of whole lines, and the look at what came of it.
+//! Writes whole lines with one call and checks the result.
 
 use std::io;
 use std::path::Path;
@@ -8,26 +8,25 @@ use crate::log::Appended;
 use crate::os::OsFile;
 use crate::planted::{self, Bug};
 
-/// How often lines are written again because something was glued to them.
+/// How often lines are written again because they were glued to a torn line.
 const MAX_ATTEMPTS: usize = 16;
 
-/// What was seen of the end of a file before it is written to.
+/// The end of a file as it was seen before a write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    /// Where it was, if its last byte was looked at.
+    /// The length at that time, if the last byte was read.
     pub(crate) length: Option<u64>,
     /// Whether that byte ended a line.
     pub(crate) is_sealed: bool,
 }
 
-/// Writes lines behind the last one, and makes sure that nothing was glued to them.
+/// Appends lines and makes sure that they were not glued to a torn line.
 ///
-/// `seen` says whether the file was seen to end with a newline. If another
-/// program dies in the middle of a line between that look and this write, its
-/// torn line and our first one become a single broken line; so the byte before
-/// ours is looked at, and if it is no newline ours is written once more. That
-/// works against programs that take no lock. Lines that went exactly where the
-/// file was seen to end follow the newline that was seen there.
+/// `seen` says whether the file ended with a newline. If another program dies in the middle of a line between that
+/// check and this write, its torn line and our first line become one broken line. So this function reads the byte
+/// before our lines and writes them again if it is not a newline. This also protects against programs that take no
+/// lock. Lines written exactly at the length that was seen follow the newline that was seen there, so they need no
+/// check.
 pub(crate) fn append_lines(file: &dyn OsFile, path: &Path, lines: &[u8], seen: Seen) -> Result<Appended, StoreError> {
     let mut is_sealed = seen.is_sealed;
     for _ in 0..MAX_ATTEMPTS {
@@ -36,7 +35,7 @@ pub(crate) fn append_lines(file: &dyn OsFile, path: &Path, lines: &[u8], seen: S
         } else {
             write_once(file, &[b"\n", lines].concat(), path)?;
         }
-        // The position after a write at the end tells where the bytes really went.
+        // After an append, the file position shows where the bytes really went.
         let end = file.position().map_err(StoreError::io("look at", path))?;
         let offset = end.saturating_sub(lines.len() as u64);
         let is_checked = !is_sealed || seen.length == Some(offset);
@@ -49,13 +48,13 @@ pub(crate) fn append_lines(file: &dyn OsFile, path: &Path, lines: &[u8], seen: S
     Err(StoreError::Rewritten { path: path.to_path_buf() })
 }
 
-/// Whether the byte before a written line belongs to another, unfinished one.
+/// Whether the byte before a written line belongs to another, unfinished line.
 fn is_glued(file: &dyn OsFile, path: &Path, offset: u64) -> Result<bool, StoreError> {
     let Some(before) = offset.checked_sub(1) else { return Ok(false) };
     let mut byte = [b'\n'];
     loop {
         return match file.read_at(&mut byte, before) {
-            // Nothing there at all means that the file was cut since; the guard has the line then.
+            // No byte means that the file has been truncated since; the guard has the line then.
             Ok(_) => Ok(byte != [b'\n']),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => Err(StoreError::io("read", path)(error)),
@@ -75,10 +74,10 @@ fn write_once(file: &dyn OsFile, text: &[u8], path: &Path) -> Result<(), StoreEr
     if written == text.len() || planted::has(Bug::ShortWriteCounts) {
         return Ok(());
     }
-    // The seal is a courtesy to other writers; the next append looks for itself.
+    // This seal is a courtesy to other writers; the next append checks the end itself.
     let source = match file.append(b"\n") {
         Err(error) => error,
-        // All that was missing was the newline: the seal has completed the line, so it is written.
+        // Only the newline was missing: the seal has completed the line.
         Ok(1) if written + 1 == text.len() => return Ok(()),
         Ok(_) => io::ErrorKind::WriteZero.into(),
     };

@@ -1,10 +1,8 @@
-//! Telling the disk: one sync for all who wait.
+//! Group commit: one sync for all waiting writers.
 //!
-//! Whoever wants its lines on disk waits here. The first one to find no sync
-//! under way runs the next one, for itself and for everybody whose lines were
-//! written before it began; the others sleep until a sync that covers them has
-//! ended. So the number of syncs follows the speed of the disk, not the number
-//! of entries.
+//! Writers that need their lines on disk wait here. The first writer that finds no sync in progress runs the next one,
+//! for itself and for all lines written before it began. The others sleep until a sync that covers them has ended. The
+//! number of syncs therefore follows the speed of the disk, not the number of entries.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,42 +12,42 @@ use crate::error::StoreError;
 use crate::os::OsFile;
 use crate::planted::{self, Bug};
 
-/// The longest the leader of a group waits for others to join.
+/// The longest time the leader of a group waits for others to join.
 const MAX_GATHERING: Duration = Duration::from_millis(5);
-/// Waiting for less than this takes longer than it should, because of how clocks tick.
+/// Shorter waits take longer than requested, because of timer resolution.
 const MIN_GATHERING: Duration = Duration::from_micros(200);
-/// So many waiting lines are worth a sync at once.
+/// With this many appends waiting, the sync starts at once.
 const FULL_GROUP: u64 = 64;
 
 /// A file whose appended lines are made durable in groups.
 #[derive(Debug)]
 pub(crate) struct Committer {
     file: Arc<dyn OsFile>,
-    /// Whether the leader gives others the time to join.
+    /// Whether the leader gives others time to join.
     gathers: bool,
     state: Mutex<State>,
-    /// Somebody has written. Only the leader waits for that.
+    /// Signals a write. Only the leader waits for it.
     written: Condvar,
-    /// A sync has ended. Everybody else waits for that.
+    /// Signals the end of a sync. All other writers wait for it.
     synced: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many appends were written.
+    /// Number of appends written.
     n_written: u64,
-    /// How many of them a sync has covered.
+    /// Number of appends that a sync has covered.
     n_synced: u64,
     is_syncing: bool,
-    /// A sync failed: what was written since the last good one may be lost, whatever later syncs say.
+    /// A sync failed: what was written since the last successful one may be lost, whatever later syncs report.
     has_failed: bool,
-    /// How long the last sync took, to know how long gathering pays.
+    /// Duration of the last sync, which limits how long gathering pays off.
     last_sync: Duration,
-    /// How many appends it covered, to know whether anybody is likely to join.
+    /// Number of appends in the last sync, which shows whether others are likely to join.
     last_group: u64,
 }
 
-/// A sync did not happen, so nothing can be said about what it would have covered.
+/// A sync failed, so the state of what it would have covered is unknown.
 #[derive(Debug)]
 pub(crate) struct NotSynced(pub(crate) Option<std::io::Error>);
 
@@ -58,7 +56,7 @@ impl Committer {
         Self { file, gathers, state: Mutex::default(), written: Condvar::new(), synced: Condvar::new() }
     }
 
-    /// Notes that an append was written, and returns its number.
+    /// Records that an append was written, and returns its number.
     pub(crate) fn written(&self) -> u64 {
         let mut state = self.lock();
         state.n_written += 1;
@@ -71,17 +69,17 @@ impl Committer {
         self.lock().has_failed && !planted::has(Bug::NoPoison)
     }
 
-    /// Lets nothing more be acknowledged through this file.
+    /// Prevents further acknowledgements through this file.
     pub(crate) fn fail(&self) {
         self.lock().has_failed = true;
     }
 
-    /// The number of the last append that a sync has covered.
+    /// Returns the number of the last append that a sync has covered.
     pub(crate) fn n_synced(&self) -> u64 {
         self.lock().n_synced
     }
 
-    /// Whether something was written that no sync has covered.
+    /// Whether an append was written that no sync has covered.
     pub(crate) fn is_behind(&self) -> bool {
         let state = self.lock();
         state.n_synced < state.n_written
@@ -134,7 +132,7 @@ impl Committer {
         synced.map(|()| state).map_err(|error| NotSynced(Some(error)))
     }
 
-    /// Lets others join, as long as they keep coming and it costs little compared with the sync itself.
+    /// Lets others join, as long as they keep coming and the wait is short compared with the sync itself.
     fn gather<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         let patience = (state.last_sync / 8).min(MAX_GATHERING);
         if patience < MIN_GATHERING || state.last_group < 2 {
@@ -157,12 +155,12 @@ impl Committer {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in here panics half way through a change.
+        // No code panics while it holds a half-made change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An append that was written, and of which the disk will hear.
+/// A written append whose sync can be waited for.
 #[derive(Debug)]
 #[must_use = "an append is only acknowledged by waiting for it"]
 pub struct Ticket {
@@ -177,12 +175,12 @@ impl Ticket {
         Self { committer, number, path: path.to_path_buf() }
     }
 
-    /// Its place in the order of appends through one open log.
+    /// Returns its position in the order of appends through one open log.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Waits until the disk has it.
+    /// Waits until the append is on disk.
     pub fn wait(self) -> Result<(), StoreError> {
         self.committer.wait(self.number).map_err(|NotSynced(source)| match source {
             Some(source) => StoreError::SyncFailed { path: self.path, source },

@@ -1,4 +1,4 @@
-//! Finding session files.
+//! Finds session files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,16 @@ use crate::os::{FileKind, Mode, Os, Stat};
 /// A file that may be a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// What it looked like.
+    /// The file's metadata.
     pub stat: Stat,
 }
 
-/// The regular files directly in a directory whose names end in `.jsonl`, by name.
+/// Finds the regular files directly in a directory whose names end in `.jsonl`, sorted by name.
 ///
-/// Symbolic links to files count; those that lead nowhere, directories, pipes
-/// and whatever cannot be looked at are passed over. A directory that is not
-/// there holds nothing.
+/// Symbolic links to files count. Broken links, directories, pipes and files that cannot be examined are skipped. A
+/// missing directory yields an empty list.
 pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<Found>, StoreError> {
     let listed = match os.list_stats(directory, &is_session_file_name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -32,12 +31,12 @@ pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<Found>, StoreE
     let is_file = |stat: &Stat| stat.kind == FileKind::Regular;
     let found = |(path, stat): (PathBuf, Option<Stat>)| Some(Found { path, stat: stat.filter(is_file)? });
     let mut found: Vec<Found> = listed.into_iter().filter_map(found).collect();
-    // They differ in their last part alone, so a path compares as its name does, without being taken apart.
+    // The paths differ only in their last component, so comparing whole paths orders them by name.
     found.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
     Ok(found)
 }
 
-/// The directories directly in a directory, symbolic links to directories included, by name.
+/// Finds the directories directly in a directory, including symbolic links to directories, sorted by name.
 pub fn subdirectories(os: &dyn Os, directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let is_directory = |path: &PathBuf| os.stat(path).is_ok_and(|stat| stat.kind == FileKind::Directory);
     let mut found: Vec<PathBuf> = entries(os, directory)?.into_iter().filter(is_directory).collect();
@@ -53,7 +52,7 @@ fn entries(os: &dyn Os, directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
     }
 }
 
-/// Hands on the lines of a file until `on_line` answers false, without keeping the file open.
+/// Passes on the lines of a file until `on_line` returns false, and closes the file.
 pub fn read_head(os: &dyn Os, path: &Path, on_line: &mut dyn FnMut(Line<'_>) -> bool) -> Result<(), StoreError> {
     let file = os.open(path, Mode::Read).map_err(StoreError::io("open", path))?;
     scan_file(file.as_ref(), path, 0, on_line).map(drop)

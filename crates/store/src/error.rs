@@ -1,4 +1,4 @@
-//! What can go wrong with files.
+//! Errors of the store.
 
 use std::error::Error;
 use std::io;
@@ -13,55 +13,55 @@ pub enum StoreError {
     /// The operating system refused.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A new file cannot take a name that is taken.
+    /// The name of a new file is already taken.
     #[error("{} exists already", path.display())]
     Exists {
         /// The name.
         path: PathBuf,
     },
-    /// The file is a directory, a device, a pipe, or a symbolic link, none of which are written to.
+    /// The file is a directory, a device, a pipe or a symbolic link. Writing to these is refused.
     #[error("{} is not a regular file", path.display())]
     NotRegular {
         /// The file.
         path: PathBuf,
     },
-    /// The file is larger than anything of its kind can be, so it is not read.
+    /// The file is larger than any file of its kind can be, so it is not read.
     #[error("{} has {length} bytes, and a file of its kind has at most {limit}", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// How long it is.
+        /// Its length.
         length: u64,
-        /// How long it may be.
+        /// The upper bound.
         limit: u64,
     },
     /// The file is no longer there.
     #[error("{} is no longer there: it was deleted or moved", path.display())]
     Gone {
-        /// Where it was.
+        /// Its former path.
         path: PathBuf,
     },
     /// Another file has taken the place of the one that was opened.
     #[error("{} was replaced by another file while it was open", path.display())]
     Replaced {
-        /// Where it was.
+        /// The path.
         path: PathBuf,
     },
-    /// The file is shorter than what was already read of it.
+    /// The file is shorter than what was already read.
     #[error("{} was cut to {actual} bytes while it was open; {expected} were known", path.display())]
     Truncated {
         /// The file.
         path: PathBuf,
-        /// How much of it was known.
+        /// The length that was known.
         expected: u64,
-        /// How long it is now.
+        /// The length now.
         actual: u64,
     },
     /// The file is longer than the caller knew: another program has written to it.
@@ -69,40 +69,40 @@ pub enum StoreError {
     Grown {
         /// The file.
         path: PathBuf,
-        /// How much of it was known.
+        /// The length that was known.
         expected: u64,
-        /// How long it is now.
+        /// The length now.
         actual: u64,
     },
-    /// What was known of the file is no longer in its place: another program has written the file anew.
+    /// Known bytes are no longer in place: another program has rewritten the file.
     #[error("{} was rewritten by another program while it was open", path.display())]
     Rewritten {
         /// The file.
         path: PathBuf,
     },
-    /// Another process of ours is at work on the session.
+    /// Another process of ours is writing to the session.
     #[error("{} is in use{}", path.display(), by(holder.as_ref()))]
     Busy {
         /// The lock.
         path: PathBuf,
-        /// Who holds it, if that is known.
+        /// The lock holder, if known.
         holder: Option<Holder>,
     },
-    /// The disk could not be brought up to date, so nobody knows what it holds. The log has to be opened anew.
+    /// A sync failed, so it is unknown what is on disk. The log has to be opened again.
     #[error("{} could not be synced, so what was written last may be lost", path.display())]
     SyncFailed {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// An earlier sync failed, and the log was not opened anew since.
+    /// An earlier sync failed, and the log has not been opened again since.
     #[error("{} could not be synced before; open it again to go on", path.display())]
     Poisoned {
         /// The file.
         path: PathBuf,
     },
-    /// On a file system that other machines may write to, a lock is needed and cannot be had.
+    /// The file system may be shared with other machines, which requires a lock, and no lock is available.
     #[error("{} is on a network file system that offers no locks, so writing is not safe", path.display())]
     SharedFileSystem {
         /// The file.
@@ -110,33 +110,33 @@ pub enum StoreError {
         /// Why there is no lock.
         source: Box<Self>,
     },
-    /// Only a part could be written, most often because the disk is full.
-    /// What was written is sealed as a line of its own and counts for nothing.
+    /// Only a part could be written, usually because the disk is full. The written part is sealed as a line of its own
+    /// and does not count.
     #[error("only {written} of {wanted} bytes could be written to {}", path.display())]
     ShortWrite {
         /// The file.
         path: PathBuf,
-        /// How much was written.
+        /// Number of bytes written.
         written: usize,
-        /// How much there was to write.
+        /// Number of bytes to write.
         wanted: usize,
-        /// What the system said when asked for more.
+        /// The system's error when asked to write more.
         source: io::Error,
     },
 }
 
 impl StoreError {
-    /// Wraps what the system said, for `map_err`.
+    /// Wraps an I/O error, for `map_err`.
     pub fn io<'p>(action: &'static str, path: &'p Path) -> impl Fn(io::Error) -> Self + 'p {
         move |source| Self::io_at(action, path, source)
     }
 
-    /// What the system said when something was tried on a file.
+    /// Wraps an I/O error of an operation on a file.
     pub fn io_at(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_path_buf(), source }
     }
 
-    /// The system's own error, if it was the system that refused.
+    /// Returns the underlying I/O error, if there is one.
     pub fn io_error(&self) -> Option<&io::Error> {
         match self {
             Self::Io { source, .. } | Self::ShortWrite { source, .. } | Self::SyncFailed { source, .. } => Some(source),
@@ -144,32 +144,32 @@ impl StoreError {
         }
     }
 
-    /// Whether the disk, or the user's share of it, is full.
+    /// Whether the disk or the user's quota is full.
     pub fn is_disk_full(&self) -> bool {
         let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
         self.io_error().is_some_and(|error| full.contains(&error.kind()))
     }
 
-    /// Whether no file of ours can be made beside the session, though the session itself may be writable.
+    /// Whether sidecar files cannot be created, although the session itself may be writable.
     pub(crate) fn forbids_sidecars(&self) -> bool {
         let forbidden = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
         matches!(self, Self::NotRegular { .. })
             || self.io_error().is_some_and(|error| forbidden.contains(&error.kind()))
     }
 
-    /// Whether the file is not there.
+    /// Whether the file does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Gone { .. })
             || self.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 }
 
-/// Who holds a lock, for a sentence.
+/// Formats a lock holder for a message.
 fn by(holder: Option<&Holder>) -> String {
     holder.map(|Holder { pid, host, .. }| format!(" by process {pid} on {host}")).unwrap_or_default()
 }
 
-/// An error and its causes in one line.
+/// Formats an error and its causes on one line.
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! A log that is a file.
+//! A log backed by a file.
 
 mod guarding;
 mod known;
@@ -30,20 +30,20 @@ use crate::rewrite::is_being_replaced;
 use crate::sentinel::{Flusher, Sentinel};
 use crate::space::Space;
 
-/// What is at a path.
+/// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileState {
     /// Nothing.
     Missing,
-    /// A regular file without a byte.
+    /// An empty regular file.
     Empty,
-    /// A regular file.
+    /// A regular file with content.
     File,
-    /// Something that is no file.
+    /// Not a regular file.
     Other,
 }
 
-/// Looks what is at a path, following symbolic links.
+/// Examines a path, following symbolic links.
 pub fn file_state(os: &dyn Os, path: &Path) -> Result<FileState, StoreError> {
     match os.stat(path) {
         Ok(stat) if stat.kind != FileKind::Regular => Ok(FileState::Other),
@@ -54,12 +54,11 @@ pub fn file_state(os: &dyn Os, path: &Path) -> Result<FileState, StoreError> {
     }
 }
 
-/// A session file. Opened for reading; opened for appending when something is appended.
+/// A session file. It is opened for reading, and reopened for appending at the first append.
 ///
-/// An append takes the session's lock, makes sure that the file is the one we
-/// know and ends where we think, writes once, looks at what stands before the
-/// written line, and puts the line into the guard. What is in the guard is
-/// looked after by a thread until it is safe.
+/// An append takes the session's lock, checks that the file is the known one and ends at the known place, writes once,
+/// checks the byte before the written lines, and adds the lines to the guard. A thread looks after the lines in the
+/// guard until they are safe.
 pub struct FileLog {
     os: Arc<dyn Os>,
     path: PathBuf,
@@ -68,21 +67,21 @@ pub struct FileLog {
     is_writable: bool,
     options: WriteOptions,
     known_path: Cell<Option<KnownPath>>,
-    /// The last bytes we have seen, to notice that somebody has rewritten the file.
+    /// The last bytes seen, to detect that another program has rewritten the file.
     tail: RefCell<Tail>,
     committer: Arc<Committer>,
     turn: TurnState,
     guard: Option<Guard>,
     guarding: Guarding,
     space: Space,
-    /// Whether the disk may lack the newline that the file seems to end with.
+    /// Whether the final newline may be missing on disk although it can be read.
     distrusts_end: bool,
     notices: Arc<Mutex<Vec<Notice>>>,
     sentinel: Option<Sentinel>,
     flusher: Option<Flusher>,
 }
 
-/// Whether and how it is our turn.
+/// The state of the current turn.
 #[derive(Debug, Default)]
 struct TurnState {
     lock: Option<TurnLock>,
@@ -100,9 +99,9 @@ impl FileLog {
         Self::new(os, path, file, false, options)
     }
 
-    /// Makes a new file of mode 0600 that holds these bytes. A name that is taken is refused.
+    /// Creates a file of mode 0600 with these bytes. Fails if the name is taken.
     ///
-    /// The file has its name only once it is whole.
+    /// The file gets its name only once it is complete.
     pub fn create(
         os: &Arc<dyn Os>,
         path: impl Into<PathBuf>,
@@ -154,17 +153,17 @@ impl FileLog {
         })
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the open file is now.
+    /// Returns the current metadata of the open file.
     pub fn stat(&self) -> Result<Stat, StoreError> {
         self.file.stat().map_err(StoreError::io("look at", &self.path))
     }
 
-    /// Opens the file for appending, which must be the one that was read.
+    /// Opens the file for appending. Fails if it is not the file that was read.
     fn open_for_appending(&mut self) -> Result<(), StoreError> {
         if self.is_writable {
             return Ok(());
@@ -174,12 +173,13 @@ impl FileLog {
         if stat.identity != self.identity {
             return Err(StoreError::Replaced { path: self.path.clone() });
         }
-        // A second name that somebody else gave to somebody else's file is a trap.
+        // A second hard link to a file that belongs to another user may be a trap.
         if stat.kind != FileKind::Regular || (stat.n_links > 1 && !stat.is_own) {
             return Err(StoreError::NotRegular { path: self.path.clone() });
         }
         if self.options.durability.is_on_disk() {
-            // Whoever made the file may not have done so, and an entry is worth nothing without its file's name.
+            // The creator of the file may not have synced the directory, and an entry is worthless without its file's
+            // name.
             sync_parent(self.os.as_ref(), &self.path)?;
         }
         self.use_file(Arc::from(file));
@@ -198,7 +198,7 @@ impl FileLog {
             return Err(StoreError::Poisoned { path: self.path.clone() });
         }
         self.open_for_appending()?;
-        // Asked once: a clock costs as much as a small system call.
+        // Read once: a clock costs as much as a small system call.
         let boot_ms = self.os.boot_ms();
         let length = match expect {
             Expect::Length(stale) if planted::has(Bug::StaleLength) => stale,
@@ -206,7 +206,7 @@ impl FileLog {
         };
         check_expectation(&self.path, length, expect)?;
         if self.ready_guard() {
-            // Whoever swaps the session's file swaps its guard as well.
+            // A process that swaps the session's file swaps its guard as well.
             self.check_path()?;
         }
         let is_sealed = (self.ends_line(length)? && !self.distrusts_end) || planted::has(Bug::NoSeal);
@@ -217,7 +217,7 @@ impl FileLog {
         let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
         self.distrusts_end = false;
         if self.turn.current == Some(Turn::Unlocked) {
-            // Whoever has the lock may have swapped the file meanwhile, and then ours went to the old one.
+            // The lock holder may have swapped the file meanwhile; then our lines went to the old one.
             self.check_path()?;
         }
         self.know_tail(appended.end, lines);
@@ -232,11 +232,11 @@ impl FileLog {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
     }
 
-    /// Takes the lock as the file system and the caller's wishes demand.
+    /// Takes the lock as the file system and the caller's options require.
     fn take_lock(&mut self) -> Result<Turn, StoreError> {
         let is_kept = *self.turn.is_kept.get_or_insert_with(|| self.os.is_shared(&self.path).unwrap_or(false));
         let busy = match self.options.busy {
-            // Where several machines write, only the lock keeps bytes apart.
+            // Where several machines write, only the lock keeps their bytes apart.
             Busy::Continue(patience) if is_kept => Busy::Fail(patience),
             busy => busy,
         };
@@ -260,7 +260,7 @@ impl FileLog {
             Ok(false) => {
                 let holder = lock.holder();
                 if is_being_replaced(self.os.as_ref(), &self.path) {
-                    // What is written now would go with the file, to wherever that is going.
+                    // Lines written now would end up in the old file and follow it wherever it is moved.
                     return Err(StoreError::Busy { path: self.path.clone(), holder });
                 }
                 self.notify(Notice::WithoutLock { holder });
@@ -273,7 +273,7 @@ impl FileLog {
         }
     }
 
-    /// Opens what the path leads to now.
+    /// Opens the file that the path leads to now.
     fn reopen(&mut self) -> Result<(), StoreError> {
         let file = self.os.open(&self.path, Mode::Read).map_err(|error| {
             if error.kind() == io::ErrorKind::NotFound {
@@ -288,7 +288,7 @@ impl FileLog {
         let has_failed = self.committer.has_failed();
         self.use_file(Arc::from(file));
         if has_failed {
-            // Another look at the file does not make a failed sync good.
+            // Reopening does not repair a failed sync.
             self.committer.fail();
         }
         self.identity = stat.identity;
@@ -443,16 +443,16 @@ impl fmt::Debug for FileLog {
     }
 }
 
-/// What it means that a file cannot be opened.
+/// Converts an error from opening a file.
 fn opening(path: &Path, error: io::Error) -> StoreError {
-    // What a socket, or a device without a driver, answers.
+    // The error for a socket or a device without a driver.
     if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) {
         return StoreError::NotRegular { path: path.to_path_buf() };
     }
     StoreError::io("open", path)(error)
 }
 
-/// What it means that a file cannot be opened for writing.
+/// Converts an error from opening a file for writing.
 fn opening_for_writing(path: &Path, error: io::Error) -> StoreError {
     if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
         return StoreError::NotRegular { path: path.to_path_buf() };
@@ -473,7 +473,7 @@ fn check_expectation(path: &Path, actual: u64, expect: Expect) -> Result<(), Sto
     }
 }
 
-/// A bug on purpose: takes the unfinished last line away.
+/// A planted bug: cuts off the unfinished last line.
 fn cut_torn_line(file: &dyn OsFile, length: u64) {
     if let Ok(bytes) = read_upto(file, 0, length) {
         let kept = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

@@ -1,23 +1,17 @@
-//! The guard: what we acknowledged, kept beside the session until it is safe.
+//! The guard: a copy of acknowledged lines beside the session, kept until they are safe.
 //!
-//! Programs that rewrite a session in place write what they read before, and
-//! so destroy what we have appended since. Therefore every appended line is
-//! also put into `.<name>.sessile-guard`, and stays there until it has been in
-//! the session, unchanged and in its place, for [`CONFIRMED_AFTER_MS`]. Lines
-//! that have vanished before are put back by the next process of ours that
-//! writes to the session, within [`RESTORED_WITHIN_MS`] of their
-//! acknowledgement. After that they are dropped: by then their absence is more
-//! likely somebody's wish than an accident.
+//! A program that rewrites a session in place writes back what it read before and so destroys lines appended since.
+//! Every appended line therefore also goes into `.<name>.sessile-guard`. It stays there until it has been in the
+//! session, unchanged and in place, for [`CONFIRMED_AFTER_MS`]. If a line vanishes before that, the next process of
+//! ours that writes to the session restores it, within [`RESTORED_WITHIN_MS`] of its acknowledgement. Later it is
+//! dropped: by then it is more likely that a user removed it on purpose.
 //!
-//! The file is a head and then records, each with a checksum, written one after
-//! another under the session's lock. A torn record at the end was never
-//! acknowledged. Deleting the file loses protection, never data.
+//! The file is a head followed by records with checksums, written one after another under the session's lock. A torn
+//! record at the end was never acknowledged. Deleting the file loses protection, never data.
 //!
-//! Before each record stands a note: a record without lines, whose time and
-//! place hold when the record was made by the clock of the boot. Processes of
-//! earlier releases, which may share the file, see nothing in a note but a
-//! record that is in its place; what they write has none, and then the wall
-//! clock counts.
+//! Each record follows a note: a record without lines, whose time and offset fields hold the record's time by the boot
+//! clock. Processes of earlier releases, which may share the file, treat a note as a record that is in place. They
+//! write no notes; for their records the wall clock counts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,33 +24,33 @@ use crate::os::{Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read
 use crate::place::{beside, read_limited};
 use crate::planted::{self, Bug};
 
-/// How long a line must have stayed in its place to be safe.
+/// How long a line must have stayed in place to be safe.
 ///
-/// A program that rewrites a session reads it first; what it will overwrite is
-/// what was appended in between. Reading and rewriting takes less than this.
+/// A program that rewrites a session reads it first, and overwrites what was appended in between. Reading and rewriting
+/// takes less time than this.
 pub(crate) const CONFIRMED_AFTER_MS: i64 = 5000;
 
-/// How long after its acknowledgement a line that has vanished is put back.
+/// How long after its acknowledgement a vanished line is restored.
 pub(crate) const RESTORED_WITHIN_MS: i64 = 60 * 60 * 1000;
 
-/// The guard's file starts with these, and its version.
+/// The first bytes of a guard file, including its version.
 const MAGIC: [u8; 8] = *b"sessile\x02";
-/// Magic, generation, whose guard it is, checksum.
+/// Magic, generation, owner, checksum.
 const HEAD_LENGTH: usize = 8 + 8 + 8 + 4;
 const HEAD: u64 = HEAD_LENGTH as u64;
-/// Every record starts with these.
+/// The first bytes of every record.
 const RECORD: [u8; 4] = *b"\nrec";
-/// Marker, length, time, place, device, inode, then checksum.
+/// Marker, length, time, offset, device, inode, then checksum.
 const RECORD_HEAD: usize = 4 + 4 + 8 + 8 + 8 + 8 + 4;
-/// So much of what is confirmed may lie around before the guard is written anew without it.
+/// Upper bound for confirmed records in the file, in bytes; beyond it the guard is rewritten without them.
 const MAX_CONFIRMED: u64 = 4 << 20;
 
-/// A moment, by the wall clock, which can be set, and by the clock of the boot, which cannot.
+/// A moment, by the wall clock, which can be set, and by the boot clock, which cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     /// In milliseconds since 1970.
     wall_ms: i64,
-    /// By the clock of the boot, unless an earlier release wrote it down.
+    /// By the boot clock; none in records of earlier releases.
     boot: Option<Boot>,
 }
 
@@ -72,17 +66,16 @@ impl Moment {
         Self::at(os, os.boot_ms())
     }
 
-    /// This moment, whose time by the clock of the boot was asked for already.
+    /// Returns the current moment, with a boot time that the caller has already read.
     pub(crate) fn at(os: &dyn Os, boot_ms: i64) -> Self {
         Self { wall_ms: os.now_ms(), boot: Some(Boot { id: os.boot_id(), ms: boot_ms }) }
     }
 
-    /// How long ago that was, in milliseconds.
+    /// Returns the age in milliseconds.
     ///
-    /// Within a boot its clock counts. Across boots, and machines, there is
-    /// only the wall clock: a little in the future is now, since two machines
-    /// never agree, and far in the future is a clock that was wrong, so that
-    /// the moment may be as old as anything.
+    /// Within one boot, the boot clock counts. Across boots and machines, only the wall clock is available. A moment
+    /// slightly in the future counts as now, since the clocks of two machines never agree. A moment far in the future
+    /// comes from a wrong clock and may be arbitrarily old.
     fn age(self, now: Self) -> i64 {
         if let Some((then, now)) = self.boot.zip(now.boot)
             && then.id == now.id
@@ -100,49 +93,49 @@ impl Moment {
 /// When and where lines were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// When they were put there.
+    /// When they were written there.
     pub(crate) moment: Moment,
-    /// How long before that they were acknowledged, in milliseconds: lines that were put back are older than their place.
+    /// How long before that they were acknowledged, in milliseconds. Restored lines are older than their place.
     pub(crate) known_for_ms: u32,
-    /// Where their first byte went.
+    /// The offset of their first byte.
     pub(crate) offset: u64,
-    /// Into which file.
+    /// The file.
     pub(crate) identity: Identity,
 }
 
-/// The longest guard that is read: far more than anybody appends in five seconds.
+/// Upper bound for the size of a guard: far more than is appended in five seconds.
 const MOST: u64 = 1 << 30;
 
-/// The smallest and the largest piece by which the file grows.
+/// The smallest and the largest step by which the file grows.
 const PIECES: (u64, u64) = (32 << 10, 1 << 20);
 
-/// How much is read at first to see what others have added.
+/// How much is read at first when looking for records that others have added.
 const FIRST_LOOK: u64 = 16 << 10;
 
-/// What a piece consists of.
+/// The content of a growth step.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
-/// Lines that were acknowledged, and where they went.
+/// Acknowledged lines and where they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// Where to.
+    /// Where they were written.
     pub(crate) place: Place,
     /// Whole lines.
     pub(crate) lines: Vec<u8>,
 }
 
 impl Record {
-    /// Whether it has been there long enough.
+    /// Whether its lines have been in place long enough to be confirmed.
     pub(crate) fn is_due(&self, now: Moment) -> bool {
         self.place.moment.age(now) >= CONFIRMED_AFTER_MS || planted::has(Bug::GuardForgets)
     }
 
-    /// How long ago its lines were acknowledged, in milliseconds.
+    /// Returns how long ago its lines were acknowledged, in milliseconds.
     pub(crate) fn acknowledged_ms_ago(&self, now: Moment) -> i64 {
         self.place.moment.age(now).saturating_add(i64::from(self.place.known_for_ms))
     }
 
-    /// Whether its lines were acknowledged so long ago that they are not put back any more.
+    /// Whether its lines are too old to be restored.
     pub(crate) fn is_expired(&self, now: Moment) -> bool {
         self.acknowledged_ms_ago(now) > RESTORED_WITHIN_MS
     }
@@ -153,37 +146,37 @@ impl Record {
         self.place.identity == identity && there().is_ok_and(|bytes| bytes == self.lines)
     }
 
-    /// How many bytes it takes.
+    /// Returns its size in the file, including its note.
     fn len(&self) -> u64 {
         let note = if self.place.moment.boot.is_some() { RECORD_HEAD } else { 0 };
         (note + RECORD_HEAD + self.lines.len()) as u64
     }
 }
 
-/// The guard of one session, as one handle. Every method needs the session's lock.
+/// An open handle on a session's guard. Every method requires the session's lock.
 #[derive(Debug)]
 pub(crate) struct Guard {
     os: Arc<dyn Os>,
     path: PathBuf,
     file: Box<dyn OsFile>,
-    /// How often the session's file was swapped by one of us.
+    /// How often a process of ours has swapped the session's file.
     generation: u64,
-    /// Which session the lines belong to: see [`owner_of`].
+    /// The session that the lines belong to: see [`owner_of`].
     owner: u64,
-    /// Where the next record goes: behind the last whole one.
+    /// Where the next record goes: after the last whole record.
     end: u64,
-    /// How long the file is. Between the end and this there are only zeros.
+    /// The length of the file. It contains only zeros after `end`.
     allocated: u64,
-    /// Records on their way to the file. Those that could not be written wait here for the next chance.
+    /// Records to be written. Records whose write failed stay here until the next attempt.
     buffer: Vec<u8>,
 }
 
 impl Guard {
-    /// Opens the guard of a session, or makes one.
+    /// Opens the guard of a session, creating it if necessary.
     pub(crate) fn open(os: &Arc<dyn Os>, session: &Path) -> Result<Self, StoreError> {
         let path = guard_path(session);
         let file = open_sidecar(os.as_ref(), &path)?;
-        // Says that the session has a user. Nobody waits for it, and nothing depends on it.
+        // Marks the session as in use: another process removes the guard only if it gets this lock exclusively.
         drop(file.try_lock(Lock::Shared));
         let mut guard = Self {
             os: Arc::clone(os),
@@ -199,12 +192,12 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Which session the lines belong to, if that is known.
+    /// Returns the session that the lines belong to, if known.
     pub(crate) fn owner(&self) -> Option<u64> {
         (self.owner != 0).then_some(self.owner)
     }
 
-    /// Says which session the lines belong to, unless that is known.
+    /// Sets the session that the lines belong to, unless it is known.
     pub(crate) fn set_owner(&mut self, owner: u64) -> Result<(), StoreError> {
         if self.owner != 0 {
             return Ok(());
@@ -217,16 +210,15 @@ impl Guard {
         self.generation
     }
 
-    /// The length of the records.
+    /// Returns the total length of the records.
     pub(crate) fn len(&self) -> u64 {
         self.end - HEAD
     }
 
-    /// Makes sure that what we know of the file is true: others may have added to it, replaced or removed it.
+    /// Updates the known state of the file: others may have added records, or replaced or removed the file.
     ///
-    /// Records are only ever added behind the last one, and taken out by
-    /// replacing the file, so its links and the bytes at our end tell. Returns
-    /// whether the guard is another file now.
+    /// Records are only ever added at the end and removed by replacing the file, so the link count and the bytes at our
+    /// end show all changes. Returns whether the guard is a different file now.
     pub(crate) fn catch_up(&mut self, session: &Path) -> Result<bool, StoreError> {
         let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
         if stat.n_links == 0 {
@@ -243,7 +235,7 @@ impl Guard {
         Ok(false)
     }
 
-    /// Remembers lines that were just written. If that fails, they are written with the next ones.
+    /// Adds lines that were just written. If that fails, they are written with the next ones.
     pub(crate) fn remember(&mut self, place: Place, lines: &[u8]) -> Result<(), StoreError> {
         if planted::has(Bug::GuardOff) {
             return Ok(());
@@ -252,14 +244,14 @@ impl Guard {
         self.flush()
     }
 
-    /// Writes the records that could not be written before.
+    /// Writes the buffered records.
     pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
         if self.buffer.is_empty() {
             return Ok(());
         }
         self.make_room(self.buffer.len() as u64);
         if let Err(error) = write_fully(self.file.as_ref(), &self.buffer, self.end) {
-            // A part of a record must not stay where the next one begins.
+            // Part of a record must not remain where the next one begins.
             drop(self.file.set_length(self.end));
             self.allocated = self.end;
             return Err(StoreError::io_at("write", &self.path, error));
@@ -270,30 +262,31 @@ impl Guard {
         Ok(())
     }
 
-    /// Lets the file grow by a large piece now and then, because growing costs more than writing.
+    /// Grows the file in large steps, because growing costs more than writing.
     fn make_room(&mut self, wanted: u64) {
         if self.end + wanted <= self.allocated {
             return;
         }
         let piece = self.allocated.clamp(PIECES.0, PIECES.1);
         let zeros = &ZEROS[..usize::try_from(piece).unwrap_or(usize::MAX).min(ZEROS.len())];
-        // Without room the record itself lets the file grow, or finds out that there is none.
+        // If this fails, writing the record grows the file, or reports that there is no space.
         if let Ok(n_written) = self.file.write_at(zeros, self.allocated) {
             self.allocated += n_written as u64;
         }
     }
 
-    /// All records, oldest first.
+    /// Returns all records, oldest first.
     pub(crate) fn records(&self) -> Result<Vec<Record>, StoreError> {
         Ok(decode(&self.read_from(HEAD)?).0)
     }
 
     /// Forgets all records but these.
     ///
-    /// If all or many are forgotten, or some `must` be, the file is written again. A few are left for later.
+    /// Rewrites the file if all or many records are forgotten, or if `must` is set. Otherwise the forgotten records
+    /// stay until later.
     pub(crate) fn keep(&mut self, kept: &[Record], must: bool) -> Result<(), StoreError> {
         let n_forgotten = self.len().saturating_sub(kept.iter().map(Record::len).sum());
-        // Never cut: others, who know where they wrote last, would write behind the end.
+        // The file is never truncated in place: others remember their end and would write past the new one.
         let is_worth_it = kept.is_empty() && self.end > HEAD;
         if must || is_worth_it || n_forgotten > MAX_CONFIRMED {
             self.replace(self.generation, kept)?;
@@ -301,12 +294,12 @@ impl Guard {
         Ok(())
     }
 
-    /// What time it is for the records.
+    /// Returns the current moment, for comparison with records.
     pub(crate) fn now(&self) -> Moment {
         Moment::now(self.os.as_ref())
     }
 
-    /// Writes the guard anew. At every moment there is a whole one.
+    /// Rewrites the guard. A complete guard exists at every moment.
     pub(crate) fn replace(&mut self, generation: u64, records: &[Record]) -> Result<(), StoreError> {
         let temporary = self.path.with_extension("sessile-guard-new");
         let failed = |error| StoreError::io_at("write", &temporary, error);
@@ -314,7 +307,7 @@ impl Guard {
         for record in records {
             encode(record.place, &record.lines, &mut bytes);
         }
-        // One that a crash has left behind is ours, since we hold the lock.
+        // A file left by a crash is ours to remove, since we hold the lock.
         drop(self.os.remove(&temporary));
         let file = self.os.open(&temporary, Mode::New).map_err(failed)?;
         let written = append_fully(file.as_ref(), &bytes).and_then(|()| self.os.rename(&temporary, &self.path));
@@ -322,7 +315,7 @@ impl Guard {
             drop(self.os.remove(&temporary));
             return Err(failed(error));
         }
-        // Opened anew, because a handle for appending cannot write at a place.
+        // Reopened, because an append handle cannot write at an offset.
         self.file = open_sidecar(self.os.as_ref(), &self.path)?;
         drop(self.file.try_lock(Lock::Shared));
         self.generation = generation;
@@ -330,17 +323,17 @@ impl Guard {
         Ok(())
     }
 
-    /// Whether nobody else has said that they use the session.
+    /// Whether no other process has marked the session as in use.
     pub(crate) fn is_ours_alone(&self) -> bool {
         self.file.try_lock(Lock::Exclusive).unwrap_or(false)
     }
 
-    /// Removes the guard if it holds nothing and nobody else uses the session.
+    /// Removes the guard if it is empty and no other process uses the session.
     pub(crate) fn remove_if_unused(&self) -> bool {
         self.end == HEAD && self.is_ours_alone() && self.os.remove(&self.path).is_ok()
     }
 
-    /// Finds out what is in the file. What is no guard of ours is started anew.
+    /// Reads the head and the records. A file that is not a valid guard is reset.
     fn read_head(&mut self) -> Result<(), StoreError> {
         let mut bytes = [0; HEAD_LENGTH];
         let n_read = read_fully(self.file.as_ref(), &mut bytes, 0).map_err(StoreError::io("read", &self.path))?;
@@ -356,7 +349,7 @@ impl Guard {
         write_fully(self.file.as_ref(), &head(self.generation, self.owner), 0).map_err(failed)
     }
 
-    /// Moves our end behind the records that others have added, reading little more than those.
+    /// Moves our end past the records that others have added, reading little more than those.
     fn take_in_new(&mut self) -> Result<(), StoreError> {
         let mut wanted = FIRST_LOOK;
         loop {
@@ -368,7 +361,7 @@ impl Guard {
                 return Ok(());
             }
             if whole == 0 && (bytes.len() as u64) < wanted {
-                // A torn record: the look at everything knows what to do.
+                // A torn record: `take_in` handles it.
                 return self.take_in();
             }
             if whole == 0 {
@@ -377,13 +370,13 @@ impl Guard {
         }
     }
 
-    /// Moves our end behind the records that follow it, and makes sure that nothing else does.
+    /// Moves our end past the following records, and cuts off anything else.
     fn take_in(&mut self) -> Result<(), StoreError> {
         let bytes = self.read_from(self.end)?;
         let whole = decode(&bytes).1;
         self.allocated = self.end + bytes.len() as u64;
         self.end += whole as u64;
-        // Nothing but zeros may follow, or it could be taken for a record once something stands before it.
+        // Only zeros may follow; other bytes could be taken for a record once something is written before them.
         if bytes[whole..].iter().any(|byte| *byte != 0) {
             self.file.set_length(self.end).map_err(StoreError::io("shorten", &self.path))?;
             self.allocated = self.end;
@@ -396,7 +389,7 @@ impl Guard {
     }
 }
 
-/// The records a guard's file holds, without opening it for writing. For looking only.
+/// Returns the records of a guard file, opening it read-only.
 pub(crate) fn peek(os: &dyn Os, session: &Path) -> Result<Vec<Record>, StoreError> {
     let path = guard_path(session);
     let file = match os.open(&path, Mode::Read) {
@@ -407,12 +400,12 @@ pub(crate) fn peek(os: &dyn Os, session: &Path) -> Result<Vec<Record>, StoreErro
     Ok(decode(&read_limited(file.as_ref(), &path, HEAD, MOST)?).0)
 }
 
-/// Whether a session has entries that its guard still answers for.
+/// Whether a session's guard holds entries.
 pub fn has_guard(os: &dyn Os, session: &Path) -> bool {
     peek(os, session).is_ok_and(|records| !records.is_empty())
 }
 
-/// Where a session's guard is.
+/// Returns the path of a session's guard.
 pub(crate) fn guard_path(session: &Path) -> PathBuf {
     beside(session, ".", ".sessile-guard")
 }
@@ -425,12 +418,12 @@ fn head(generation: u64, owner: u64) -> Vec<u8> {
     bytes
 }
 
-/// A number that stands for the session with this id. Zero stands for none.
+/// Returns a number that stands for the session with this id. Zero stands for none.
 pub(crate) fn owner_of(session_id: &[u8]) -> u64 {
     fingerprint(session_id)
 }
 
-/// Adds a record, and before it the note that says when it was made by the clock of the boot.
+/// Encodes a record and, before it, the note with its time by the boot clock.
 fn encode(place: Place, lines: &[u8], out: &mut Vec<u8>) {
     let Place { moment, known_for_ms, offset, identity } = place;
     if let Some(boot) = moment.boot {
@@ -443,7 +436,7 @@ fn encode(place: Place, lines: &[u8], out: &mut Vec<u8>) {
 fn encode_one(time: i64, offset: u64, identity: Identity, lines: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend(RECORD);
-    // A record holds what one append wrote, which the line cap keeps far below this.
+    // A record holds one append, which the line cap keeps far below this limit.
     out.extend(u32::try_from(lines.len()).unwrap_or(u32::MAX).to_le_bytes());
     out.extend(time.to_le_bytes());
     for field in [offset, identity.device, identity.inode] {
@@ -456,7 +449,8 @@ fn encode_one(time: i64, offset: u64, identity: Identity, lines: &[u8], out: &mu
     out.extend_from_slice(lines);
 }
 
-/// The whole records at the start of these bytes, and how many bytes they and their notes are.
+/// Decodes the whole records at the start of these bytes, and returns the number of bytes that they and their notes
+/// take.
 fn decode(bytes: &[u8]) -> (Vec<Record>, usize) {
     let mut records = Vec::new();
     let mut rest = bytes;
@@ -478,7 +472,7 @@ fn decode(bytes: &[u8]) -> (Vec<Record>, usize) {
     (records, bytes.len() - rest.len())
 }
 
-/// One half of a number, which has been shifted or cut to that length.
+/// Converts half of a number that was already shifted or masked.
 fn half(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -531,7 +525,7 @@ mod tests {
         let first = bytes.len();
         encode(two.place, &two.lines, &mut bytes);
         assert_eq!(decode(&bytes), (vec![one.clone(), two], bytes.len()));
-        // The second one's note is whole before its record is.
+        // The second note is whole before its record is.
         let whole = |at| if at < first + RECORD_HEAD { first } else { first + RECORD_HEAD };
         for cut in first..bytes.len() {
             assert_eq!(decode(&bytes[..cut]), (vec![one.clone()], whole(cut)));
@@ -564,7 +558,7 @@ mod tests {
         assert!(old.is_due(now) && !old.is_expired(now), "by the wall clock");
     }
 
-    /// For the last release a note is a record that is in its place, whatever it says.
+    /// The last release treats a note as a record that is in place, whatever it says.
     #[test]
     fn a_note_is_a_record_without_lines_in_the_same_file() {
         let mut bytes = Vec::new();

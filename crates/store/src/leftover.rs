@@ -1,4 +1,4 @@
-//! What interrupted programs and rewrites leave beside sessions, by its name.
+//! Files that interrupted programs and rewrites leave beside sessions, recognised by name.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -8,12 +8,12 @@ use crate::guard::has_guard;
 use crate::lock::current_writer;
 use crate::os::{FileKind, Lock, Mode, Os, Stat};
 
-/// The kinds of files that are left over.
+/// The kinds of leftover files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftoverKind {
     /// A file that was being written when its writer ended.
     Temporary,
-    /// What a session was before it was rewritten.
+    /// The version of a session before it was rewritten.
     Original,
     /// The lock of a session.
     Lock,
@@ -22,7 +22,7 @@ pub enum LeftoverKind {
 }
 
 impl LeftoverKind {
-    /// Its name.
+    /// Returns its name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Temporary => "temporary",
@@ -33,16 +33,16 @@ impl LeftoverKind {
     }
 }
 
-/// A shape of name: what stands before the name of the file it is about, and what after it.
+/// A name pattern: prefix and suffix around the name of the file that it belongs to.
 struct Shape {
     kind: LeftoverKind,
     before: &'static [u8],
     after: &'static [u8],
-    /// Whether something of its own, as a time or a process, follows.
+    /// Whether a stamp, such as a time or a process id, follows.
     has_stamp: bool,
 }
 
-/// All names that are left over. Whatever makes a file of such a kind has its name here.
+/// All names of leftover files. Code that creates such a file must list its name pattern here.
 const SHAPES: [Shape; 5] = [
     Shape { kind: LeftoverKind::Temporary, before: b".", after: b".sessile-tmp-", has_stamp: true },
     Shape { kind: LeftoverKind::Temporary, before: b".", after: b".sessile-guard-new", has_stamp: false },
@@ -51,24 +51,24 @@ const SHAPES: [Shape; 5] = [
     Shape { kind: LeftoverKind::Guard, before: b".", after: b".sessile-guard", has_stamp: false },
 ];
 
-/// A file that is left over, going by its name.
+/// A leftover file, recognised by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// What it is.
+    /// The kind of file.
     pub kind: LeftoverKind,
     /// The file it was made for.
     pub of: PathBuf,
-    /// What its name says besides: when or by whom it was made.
+    /// The rest of its name: when or by which process it was made.
     stamp: String,
-    /// What it looks like.
+    /// The file's metadata.
     pub stat: Stat,
 }
 
-/// The files in a directory whose names say that they are left over, by name. Links are not followed.
+/// Finds leftover files in a directory, sorted by name. Links are not followed.
 ///
-/// A directory that cannot be listed holds nothing.
+/// A directory that cannot be listed yields an empty list.
 pub fn find_leftovers(os: &dyn Os, directory: &Path) -> Vec<Leftover> {
     let mut found: Vec<Leftover> = os
         .list(directory)
@@ -101,15 +101,15 @@ fn read_name(name: &OsStr) -> Option<(LeftoverKind, OsString, String)> {
 }
 
 impl Leftover {
-    /// Whether some process may still need it, as far as can be told: the one that makes it runs, another writes to the
-    /// session, or there is a session whose lock or guard it is.
+    /// Whether a process may still need it, as far as can be determined: its writer is running, another process is
+    /// writing to the session, or it is the lock or guard of an existing session.
     pub fn is_in_use(&self, os: &dyn Os) -> bool {
         match self.kind {
             LeftoverKind::Temporary => {
                 self.writer().is_some_and(|pid| os.is_running(pid)) || current_writer(os, &self.of).is_some()
             }
             LeftoverKind::Original => current_writer(os, &self.of).is_some(),
-            // A name that cannot be looked at may be there.
+            // A name that cannot be examined may exist.
             LeftoverKind::Lock | LeftoverKind::Guard => {
                 let is_gone = os.link_stat(&self.of).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
                 !is_gone || current_writer(os, &self.of).is_some()
@@ -117,7 +117,7 @@ impl Leftover {
         }
     }
 
-    /// Whether it holds lines of a session that may be nowhere else.
+    /// Whether it holds lines of a session that may exist nowhere else.
     pub fn has_lines(&self, os: &dyn Os) -> bool {
         match self.kind {
             LeftoverKind::Original => true,
@@ -126,7 +126,7 @@ impl Leftover {
         }
     }
 
-    /// Removes it, unless it was changed since it was found, or is a lock that another process has by now.
+    /// Removes it, unless it has changed since it was found or a process uses it by now.
     pub fn remove(&self, os: &dyn Os) -> std::io::Result<bool> {
         let now = os.link_stat(&self.path)?;
         let is_same = now.identity == self.stat.identity && now.modified_ms == self.stat.modified_ms;
@@ -138,7 +138,7 @@ impl Leftover {
             if !file.try_lock(Lock::Exclusive)? {
                 return Ok(false);
             }
-            // A process that opens it now waits for this lock, and then sees that its name is gone.
+            // A process that opens it now waits for this lock, and then sees that the name is gone.
             os.remove(&self.path)?;
             return Ok(true);
         }
@@ -146,7 +146,7 @@ impl Leftover {
         Ok(true)
     }
 
-    /// The process that its name says has made it: the first number that can be one.
+    /// Returns the process id in its name: the first number that can be one.
     fn writer(&self) -> Option<u32> {
         const LARGEST: u32 = 1 << 22;
         let numbers = self.stamp.split('-').filter_map(|part| part.parse::<u32>().ok());

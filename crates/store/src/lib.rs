@@ -1,20 +1,16 @@
 //! Session files on disk, and nothing else.
 //!
-//! This crate does all file I/O of Sessile. It moves bytes and lines; what a
-//! line means it leaves to `sessile-core`. Its centre is [`Log`]: one open
-//! session as bytes that can be read by span, scanned by line and extended by
-//! whole lines. [`FileLog`] is a file, [`MemoryLog`] is memory with the same
-//! manners.
+//! This crate does all file I/O of Sessile. It moves bytes and lines; `sessile-core` interprets them. The central trait
+//! is [`Log`]: an open session as bytes that can be read by span, scanned by line and extended by whole lines.
+//! [`FileLog`] is backed by a file; [`MemoryLog`] behaves the same in memory.
 //!
-//! An append takes the session's lock, writes once, looks at what came of it,
-//! and puts the lines into a guard beside the session, from which they are put
-//! back if another program destroys them. How much an acknowledged line
-//! survives is chosen by [`WriteOptions`].
+//! An append takes the session's lock, writes once, checks the result, and adds the lines to a guard beside the
+//! session. If another program destroys them, they are restored from the guard. [`WriteOptions`] selects how durable an
+//! acknowledged line is.
 //!
-//! What it promises: session files are only ever extended, except by
-//! [`replace`], which swaps a complete new file in and keeps the old one. New
-//! files are readable by their owner only. A write that fails acknowledges
-//! nothing, and the next one seals whatever it left behind.
+//! Guarantees: session files are only ever extended, except by [`replace`], which swaps in a complete new file and
+//! keeps the old one. New files are readable by their owner only. A write that fails acknowledges nothing, and the next
+//! one seals what it left.
 
 mod append;
 mod commit;

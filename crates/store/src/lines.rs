@@ -1,4 +1,4 @@
-//! Reading files line by line, in memory bounded by the longest line.
+//! Reads files line by line, in memory bounded by the longest line.
 
 use std::cell::Cell;
 use std::io;
@@ -9,19 +9,19 @@ use sessile_core::line::{Line, LineSplitter};
 use crate::error::StoreError;
 use crate::os::{OsFile, is_zero, read_some};
 
-/// How much is read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
+/// How many bytes are read at a time. Measured best among 64 KiB, 256 KiB and 1 MiB, and as fast as a memory map.
 pub(crate) const CHUNK: usize = 256 << 10;
 
-/// Reads the lines of one file after the other, with one buffer for all of them.
+/// Reads the lines of several files with one shared buffer.
 #[derive(Debug, Default)]
 pub struct LineReader {
     buffer: Vec<u8>,
 }
 
 impl LineReader {
-    /// Hands on the lines of a file from an offset, where one must begin, until `on_line` answers false.
+    /// Passes on the lines of a file until `on_line` returns false. `from` must be the start of a line.
     ///
-    /// The last line is handed on also if it lacks its newline. Returns where it stopped reading.
+    /// The last line is passed on even if it lacks its newline. Returns the offset where reading stopped.
     pub fn read(
         &mut self,
         file: &dyn OsFile,
@@ -50,10 +50,10 @@ impl LineReader {
     }
 }
 
-/// Where to read on after these bytes, which end at an offset: there, or behind the hole that they lie in.
+/// Returns where to continue after these bytes, which end at an offset: there, or after the hole that they lie in.
 ///
 /// A file of a few bytes may have a length of terabytes, all zeros, which would take hours to read. The system is asked
-/// only after nothing but zeros was read, so that other files cost nothing.
+/// only after a read returned nothing but zeros, so other files cost nothing.
 pub fn behind_hole(file: &dyn OsFile, read: &[u8], offset: u64) -> io::Result<u64> {
     if !is_zero(read) {
         return Ok(offset);
@@ -64,7 +64,7 @@ pub fn behind_hole(file: &dyn OsFile, read: &[u8], offset: u64) -> io::Result<u6
     }
 }
 
-/// The same for one file.
+/// Like [`LineReader::read`], with a buffer of its own.
 pub(crate) fn scan_file(
     file: &dyn OsFile,
     path: &Path,

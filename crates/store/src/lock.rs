@@ -1,17 +1,14 @@
-//! Whose turn it is to write: a kernel lock on the session's file itself.
+//! Turns at writing: a kernel lock on the session file itself.
 //!
-//! The lock belongs to the file, not to a name, so a session has one lock even
-//! while it has two names. After taking it, the writer checks that the name
-//! still leads to the locked file; if another file has the name by now, that
-//! one is locked instead. The kernel releases the lock when its holder dies.
-//! It orders what our own processes do. Programs that do not know it are
-//! caught by the checks around each append.
+//! The lock belongs to the file, not to a name, so a session has one lock even while it has two names. After taking it,
+//! the writer checks that the name still leads to the locked file; if the name leads to another file by now, the writer
+//! locks that one instead. The kernel releases the lock when its holder dies. It orders only our own processes. The
+//! checks around each append detect other programs.
 //!
-//! The file `.<name>.sessile-lock` beside the session holds no turn. Holders
-//! sign it, which shows the next one whether another process had a turn in
-//! between. Every process that has the session open for writing shares a lock
-//! on it. That shows who uses a session, and it excludes writers of release
-//! 0.1, which want that lock for themselves.
+//! The file `.<name>.sessile-lock` beside the session does not grant turns. Lock holders sign it, so the next holder
+//! can see whether another process had a turn in between. Every process that has the session open for writing holds a
+//! shared lock on it. This shows which processes use a session, and excludes writers of release 0.1, which take an
+//! exclusive lock on it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,33 +21,33 @@ use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile};
 use crate::place::beside;
 use crate::planted::{self, Bug};
 
-/// The first and the longest pause between two looks at a lock that is taken.
+/// The first and the longest pause between two attempts to take a lock.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
 
-/// Signatures grow by a byte each up to this length, and start over.
+/// Each signature is one byte longer than the last, up to this length; then they start over.
 const MAX_SIGNATURE: usize = 512;
 
-/// Who holds, or last held, a lock. For people, never for decisions.
+/// The current or last holder of a lock. For display, never for decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// The process.
     pub pid: u32,
     /// The machine.
     pub host: String,
-    /// Since when it writes to the session, in milliseconds since 1970.
+    /// When it began to write to the session, in milliseconds since 1970.
     pub since_ms: i64,
 }
 
-/// The lock of one session, as one handle.
+/// A handle on the lock of one session.
 #[derive(Debug)]
 pub(crate) struct TurnLock {
     os: Arc<dyn Os>,
     session: PathBuf,
-    /// The file that is locked, or was last.
+    /// The file that is locked, or was locked last.
     file: Option<Lockable>,
     is_held: bool,
     sidecar: Sidecar,
-    /// Whether another process of ours has had the lock since this one last took in what they did.
+    /// Whether another process of ours has had the lock since this one last caught up.
     was_elsewhere: bool,
 }
 
@@ -66,21 +63,21 @@ struct Lockable {
 struct Sidecar {
     path: PathBuf,
     file: Option<Box<dyn OsFile>>,
-    /// Its length and time after this process signed it; anything else is from others.
+    /// Its length and modification time after this process signed it; other values mean that another process signed.
     signed: Option<(u64, i64)>,
     since_ms: Option<i64>,
-    /// Why there cannot be one.
+    /// Why it cannot exist.
     refusal: Option<StoreError>,
-    /// Whether there is to be none.
+    /// Whether it must not be created.
     is_unwanted: bool,
 }
 
-/// The turn at a file that is not open for writing, such as one in the trash. Dropping it ends the turn.
+/// A turn at a file that is not open for writing, such as one in the trash. Dropping it ends the turn.
 #[derive(Debug)]
 pub struct HeldTurn(#[expect(dead_code, reason = "held for its lock")] TurnLock);
 
 impl HeldTurn {
-    /// Takes the turn at a file, and leaves nothing beside it.
+    /// Takes the turn at a file, without a sidecar.
     pub fn take(os: &Arc<dyn Os>, path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let mut lock = TurnLock::new(Arc::clone(os), path);
         lock.sidecar.is_unwanted = true;
@@ -89,7 +86,7 @@ impl HeldTurn {
     }
 }
 
-/// What a look at a held lock found.
+/// The result of checking a held lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Look {
     /// It is the lock of the file that has the name.
@@ -117,15 +114,15 @@ impl TurnLock {
         self.is_held
     }
 
-    /// The file that is locked, or was last.
+    /// Returns the file that is locked, or was locked last.
     pub(crate) fn identity(&self) -> Option<Identity> {
         self.file.as_ref().map(|lockable| lockable.identity)
     }
 
-    /// Takes the lock, waiting as the caller wishes. False if it goes on without.
+    /// Takes the lock, waiting as `busy` says. Returns false if the caller is to continue without it.
     ///
-    /// `known` is the file that the caller takes for the session. The lock of another one is taken if that has the
-    /// name by now.
+    /// `known` is the file that the caller takes for the session. If another file has the name by now, that one is
+    /// locked.
     pub(crate) fn take(&mut self, busy: Busy, known: Option<Identity>) -> Result<bool, StoreError> {
         let mut waited = Duration::ZERO;
         let mut pause = PAUSES.0;
@@ -171,15 +168,15 @@ impl TurnLock {
         }
     }
 
-    /// Whether the lock that is held still is the lock of the file that has the session's name.
+    /// Whether the held lock still is the lock of the file that has the session's name.
     pub(crate) fn is_right_one(&mut self, known: Identity) -> Result<bool, StoreError> {
         Ok(self.is_held && self.look(Some(known))? == Look::Right)
     }
 
-    /// Looks whether the held lock is the right one, and signs it if the last signature is from another process.
+    /// Checks whether the held lock is the right one, and signs it if the last signature is from another process.
     ///
-    /// Processes of ours change names only while they hold the lock, so the name is looked up only if another one
-    /// has held it since, or the caller knows another file.
+    /// Our processes change names only while they hold the lock. So the name is looked up only if another process has
+    /// held the lock since, or if the caller knows a different file.
     fn look(&mut self, known: Option<Identity>) -> Result<Look, StoreError> {
         let stayed = self.sidecar.is_as_signed(self.was_elsewhere)?;
         let identity = self.identity();
@@ -204,13 +201,13 @@ impl TurnLock {
         if let Some(Lockable { file, .. }) = self.file.as_ref().filter(|_| self.is_held)
             && file.unlock().is_err()
         {
-            // Closing gives it back as well.
+            // Closing the file releases the lock, too.
             self.file = None;
         }
         self.is_held = false;
     }
 
-    /// Removes the signed file if no other process shares it, and gives the lock back.
+    /// Removes the signed file if no other process shares it, and releases the lock.
     pub(crate) fn remove(mut self) {
         let is_alone = |file: &dyn OsFile| file.try_lock(Lock::Exclusive).unwrap_or(false);
         if self.is_held && self.sidecar.file.as_deref().is_some_and(is_alone) {
@@ -219,7 +216,7 @@ impl TurnLock {
         self.release();
     }
 
-    /// Removes the signed file of a session that has lost this name, and gives the lock back.
+    /// Removes the signed file of a session that has lost this name, and releases the lock.
     pub(crate) fn retire(mut self) {
         if self.is_held && self.sidecar.file.is_some() {
             drop(self.os.remove(&self.sidecar.path));
@@ -239,7 +236,7 @@ impl TurnLock {
 
     fn open(&self) -> Result<Lockable, StoreError> {
         let path = &self.session;
-        // Some file systems lock only what was opened for writing.
+        // Some file systems lock only files that were opened for writing.
         let file = match self.os.open(path, Mode::Append) {
             Err(error) if is_forbidden(&error) => self.os.open(path, Mode::Read),
             opened => opened,
@@ -261,17 +258,17 @@ impl TurnLock {
         !self.was_elsewhere
     }
 
-    /// Notes that everything others did while they had the lock was taken in.
+    /// Records that this process has caught up with everything others did while they had the lock.
     pub(crate) fn caught_up(&mut self) {
         self.was_elsewhere = false;
     }
 
-    /// Why there cannot be files of ours beside the session.
+    /// Returns why there cannot be sidecars beside the session.
     pub(crate) fn refusal(&self) -> Option<&StoreError> {
         self.sidecar.refusal.as_ref()
     }
 
-    /// Who last signed the lock.
+    /// Returns the process that last signed the lock.
     pub(crate) fn holder(&self) -> Option<Holder> {
         match self.sidecar.file.as_deref() {
             Some(file) => signature(file),
@@ -286,16 +283,16 @@ impl Sidecar {
         let Some(file) = &self.file else { return Ok(false) };
         let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
         if stat.n_links == 0 {
-            // Another process has removed it, and the next one signs its successor.
+            // Another process has removed it; the next signature goes into a new file.
             (self.file, self.signed) = (None, None);
             return Ok(false);
         }
         Ok(self.signed == Some((stat.length, stat.modified_ms)) && !was_elsewhere)
     }
 
-    /// Opens the file if need be and leaves our signature in it. False while a writer of release 0.1 has its turn.
+    /// Opens the file if necessary and signs it. Returns false while a writer of release 0.1 has its turn.
     ///
-    /// A session in a directory that we may not write to has none.
+    /// There is no such file if we may not write to the session's directory.
     fn sign(&mut self, os: &dyn Os) -> Result<bool, StoreError> {
         self.refusal = None;
         while !self.is_unwanted && self.file.is_none() {
@@ -318,10 +315,10 @@ impl Sidecar {
         Ok(true)
     }
 
-    /// Writes who we are. A process that cannot do so writes to the session all the same.
+    /// Writes our signature. If that fails, writing to the session continues.
     ///
-    /// Each signature has another length than the one before, so that no process
-    /// takes it for its own, however fast they follow each other.
+    /// Each signature has a different length than the one before, so that no process mistakes it for its own, however
+    /// quickly they follow each other.
     fn write_signature(&mut self, os: &dyn Os) {
         let Some(file) = &self.file else { return };
         let since_ms = *self.since_ms.get_or_insert_with(|| os.now_ms());
@@ -345,7 +342,7 @@ fn is_forbidden(error: &io::Error) -> bool {
     [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem].contains(&error.kind())
 }
 
-/// What the last holder left in the lock's file.
+/// Reads the signature of the last holder.
 fn signature(file: &dyn OsFile) -> Option<Holder> {
     let mut details = [0; MAX_SIGNATURE];
     let n_read = file.read_at(&mut details, 0).ok()?;
@@ -355,9 +352,9 @@ fn signature(file: &dyn OsFile) -> Option<Holder> {
     Some(Holder { pid, since_ms, host: fields.next()?.to_owned() })
 }
 
-/// The process of ours that is writing to a session at this moment, if there is one. Leaves no trace.
+/// Returns the process of ours that is writing to a session at this moment, if there is one. Leaves no trace.
 ///
-/// Asks for a share of the lock for a moment, which only makes a writer wait that long.
+/// It requests a shared lock for a moment, which delays a writer only that long.
 pub fn current_writer(os: &dyn Os, session: &Path) -> Option<Holder> {
     let is_free = |file: &dyn OsFile| file.try_lock(Lock::Shared).unwrap_or(true);
     if is_free(os.open(session, Mode::Read).ok()?.as_ref()) {
@@ -366,7 +363,7 @@ pub fn current_writer(os: &dyn Os, session: &Path) -> Option<Holder> {
     signature(os.open(&lock_path(session), Mode::Read).ok()?.as_ref())
 }
 
-/// The process of ours that signed last, if one has the session open for writing. Leaves no trace.
+/// Returns the process of ours that signed last, if a process has the session open for writing. Leaves no trace.
 pub(crate) fn open_for_writing(os: &dyn Os, session: &Path) -> Option<Holder> {
     let file = os.open(&lock_path(session), Mode::Read).ok()?;
     if file.try_lock(Lock::Exclusive).unwrap_or(true) {
@@ -381,18 +378,18 @@ impl Drop for TurnLock {
     }
 }
 
-/// The file whose lock says whose turn it is.
+/// Returns the path of the file that lock holders sign.
 pub(crate) fn lock_path(session: &Path) -> PathBuf {
     beside(session, ".", ".sessile-lock")
 }
 
-/// Opens a file of ours beside a session, made if need be.
+/// Opens a sidecar file, creating it if necessary.
 ///
-/// One that others can read or write is made private if it is ours, and refused otherwise.
+/// A file that others can read or write is made private if it is ours, and refused otherwise.
 pub(crate) fn open_sidecar(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {
     let refused = || StoreError::NotRegular { path: path.to_path_buf() };
     let file = os.open(path, Mode::Sidecar).map_err(|error| match error.raw_os_error() {
-        // A link or a directory of that name.
+        // A link or a directory has that name.
         Some(code) if NOT_FILES.contains(&code) => refused(),
         _ => StoreError::io("open", path)(error),
     })?;
@@ -407,5 +404,5 @@ pub(crate) fn open_sidecar(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, 
     Ok(file)
 }
 
-/// What the system says if something of that name is there that is no file.
+/// The system's errors if the name belongs to something other than a file.
 const NOT_FILES: [i32; 2] = [rustix::io::Errno::LOOP.raw_os_error(), rustix::io::Errno::ISDIR.raw_os_error()];

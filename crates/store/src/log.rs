@@ -1,4 +1,4 @@
-//! One open session as bytes.
+//! An open session as bytes.
 
 use sessile_core::line::{Line, Span};
 use sessile_core::outline::Part;
@@ -8,20 +8,20 @@ use crate::error::StoreError;
 use crate::options::Durable;
 use crate::os::OsFile;
 
-/// What must hold for an append to happen.
+/// The precondition for an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// Nothing.
     Anything,
-    /// The log is this long: nobody has written since the caller looked.
+    /// The log has this length: nothing was written since the caller looked.
     Length(u64),
 }
 
-/// Where appended bytes went.
+/// Where appended bytes were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Appended {
-    /// The offset of the first appended line. If an unfinished line had to be
-    /// sealed first, that is one byte behind the old end.
+    /// The offset of the first appended line. If an unfinished line had to be sealed first, this is one byte after the
+    /// old end.
     pub offset: u64,
     /// The length of the log now.
     pub end: u64,
@@ -30,63 +30,62 @@ pub struct Appended {
 /// Whether it is our turn to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Nobody else of ours writes until it ends.
+    /// No other process of ours writes until the turn ends.
     Ours,
-    /// Somebody else holds the lock, or there can be none: others may write in between.
+    /// Another process holds the lock, or there can be none: others may write in between.
     Unlocked,
 }
 
-/// What happened to a log besides what the caller asked for.
+/// An event in a log that the caller did not cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Acknowledged lines had been destroyed and were put back.
+    /// Acknowledged lines had been destroyed and were restored.
     Recovered {
         /// The lines, oldest first, without their newlines.
         lines: Vec<Vec<u8>>,
     },
-    /// Lines were written but could not be put into the guard, so a rewrite by another program could destroy them.
+    /// Lines were written but could not be added to the guard, so a rewrite by another program could destroy them.
     Unguarded {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Another process did not end its turn, so we write without the lock.
+    /// Another process did not end its turn, so this one writes without the lock.
     WithoutLock {
-        /// Who it is, if that is known.
+        /// The lock holder, if known.
         holder: Option<crate::lock::Holder>,
     },
 }
 
 /// A session's bytes: readable by span, scannable by line, extensible by whole lines.
 ///
-/// Small on purpose, so that tests can lie about any part of it.
+/// The trait is small so that tests can fake any part of it.
 pub trait Log: Send {
-    /// The number of bytes there are now.
+    /// Returns the current number of bytes.
     ///
-    /// Fails if what was read or written before is no longer there.
+    /// Fails if bytes that were read or written before are no longer there.
     fn length(&self) -> Result<u64, StoreError>;
 
-    /// The bytes of a span. Fails if there are fewer.
+    /// Returns the bytes of a span. Fails if there are fewer.
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError>;
 
-    /// Hands on every line from `from` on, the last one also if it lacks its
-    /// newline, in memory bounded by the longest line.
+    /// Passes on every line from `from` on, in memory bounded by the longest line. The last line is passed on even if
+    /// it lacks its newline.
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError>;
 
-    /// The file it is, if it is one and nothing else.
+    /// Returns the underlying file, if the log consists of one file only.
     fn file(&self) -> Option<&dyn OsFile> {
         None
     }
 
-    /// Hands on every line from `from` on in parts that have been read already, large logs on all cores.
+    /// Passes on every line from `from` on, in parsed parts. Large logs are read on all cores.
     fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(Part)) -> Result<(), StoreError> {
         scan_as_one(self, from, on_part)
     }
 
-    /// Adds whole lines, each ended by a newline, in one write.
+    /// Appends whole lines, each ended by a newline, in one write.
     ///
-    /// A last line without newline is ended first, so that nothing is ever
-    /// glued to it. After an error nothing is acknowledged, and the log can be
-    /// used again, unless the error says otherwise.
+    /// A last line without newline is ended first, so that nothing is ever glued to it. After an error nothing is
+    /// acknowledged, and the log can still be used unless the error says otherwise.
     fn append(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError>;
 
     /// Begins a turn, in which no other process of ours writes. Turns may be nested.
@@ -97,66 +96,66 @@ pub trait Log: Send {
     /// Ends the turn that was begun last.
     fn end_turn(&mut self) {}
 
-    /// Ends all turns that were begun: the command that began them has panicked.
+    /// Ends all turns, because the command that began them has panicked.
     fn abandon_turn(&mut self) {}
 
-    /// Promises that the last append will be as durable as the log is asked to make it, once the ticket was waited for.
+    /// Returns a ticket for the last append. Once waited for, the append is as durable as configured.
     fn ticket(&self) -> Option<Ticket> {
         None
     }
 
-    /// The number of the last ticket that was made good.
+    /// Returns the number of the last ticket whose sync has completed.
     fn n_synced(&self) -> u64 {
         0
     }
 
-    /// How durable what was written is, once it was acknowledged.
+    /// Returns how durable acknowledged lines are.
     fn durable(&self) -> Durable {
         Durable::Memory
     }
 
-    /// Makes the last append as durable as the log was asked to make it, and says how durable that is.
+    /// Makes the last append as durable as configured, and returns how durable that is.
     ///
     /// Called after the turn has ended, because a disk takes its time.
     fn make_durable(&mut self) -> Result<Durable, StoreError> {
         Ok(Durable::Memory)
     }
 
-    /// Puts back what an earlier process acknowledged and another program has destroyed since. True if something was.
+    /// Restores lines that an earlier process acknowledged and another program has destroyed since. True if there were
+    /// any.
     ///
-    /// To be called before the first write, and never to look only: it writes.
-    /// Does nothing if no process has left a guard, or if another one is at
-    /// work. If it is true, the log has to be scanned again.
+    /// Call this before the first write, never just for reading: it writes. It does nothing if no process has left a
+    /// guard, or if another process is at work. If it returns true, scan the log again.
     fn resume(&mut self) -> Result<bool, StoreError> {
         Ok(false)
     }
 
-    /// Goes on with what others have made of the log, and puts nothing back.
+    /// Continues with the log as others have changed it, and restores nothing.
     ///
-    /// What is known of the log is void afterwards, and it has to be scanned again.
+    /// All known positions are invalid afterwards; scan the log again.
     fn reread(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Puts back what was acknowledged and has vanished, once whoever rewrites the log has finished.
+    /// Restores acknowledged lines that have vanished, once the program that rewrites the log has finished.
     ///
-    /// What is known of the log is void afterwards, and it has to be scanned anew.
+    /// All known positions are invalid afterwards; scan the log again.
     fn recover(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 
     /// Ends the last line once more before the next append, even if it looks ended.
     ///
-    /// After a failed sync the disk may lack that end, though it can be read.
+    /// After a failed sync, that newline may be missing on disk although it can be read.
     fn distrust_end(&mut self) {}
 
-    /// What happened since somebody asked last.
+    /// Returns the notices since the last call.
     fn take_notices(&mut self) -> Vec<Notice> {
         Vec::new()
     }
 }
 
-/// Hands on every line as one part, read here and now.
+/// Passes on every line as one part, read on this thread.
 pub(crate) fn scan_as_one<L: Log + ?Sized>(
     log: &L,
     from: u64,

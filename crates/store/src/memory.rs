@@ -1,4 +1,4 @@
-//! A log that lives and dies with its process.
+//! A log in memory, lost when the process ends.
 
 use std::path::PathBuf;
 
@@ -15,18 +15,18 @@ pub struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// A log that holds these bytes.
+    /// Creates a log that holds these bytes.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self { bytes }
     }
 
-    /// All its bytes.
+    /// Returns all bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// What stands for a path in errors about memory.
+/// Stands for a path in errors of memory logs.
 fn nowhere() -> PathBuf {
     PathBuf::from("(memory)")
 }
@@ -67,21 +67,21 @@ impl Log for MemoryLog {
     }
 }
 
-/// A file that is only read, with lines on top that are only in memory.
+/// A read-only file with additional lines in memory.
 ///
-/// For trying things out on a session without touching it.
+/// Lets a caller try changes to a session without touching its file.
 #[derive(Debug)]
 pub struct Overlay {
     file: FileLog,
-    /// How much of the file counts. What others append later does not.
+    /// How many bytes of the file count. Later appends by others do not.
     base: u64,
-    /// Where the lines on top begin: behind the newline that the file may lack.
+    /// Where the lines in memory begin: after the newline that the file may lack.
     top: u64,
     lines: Vec<u8>,
 }
 
 impl Overlay {
-    /// Nothing on top of the file as it is now.
+    /// Creates an overlay without additional lines over the current content of the file.
     pub fn new(file: FileLog) -> Result<Self, StoreError> {
         let base = file.length()?;
         let is_open = base > 0 && file.read(Span { offset: base - 1, len: 1 })? != b"\n";
@@ -99,7 +99,7 @@ impl Log for Overlay {
     }
 
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
-        // No line lies on both: what is put on top begins a line.
+        // No line lies in both: the part in memory begins with a new line.
         if span.offset < self.top {
             return self.file.read(span);
         }

@@ -1,4 +1,4 @@
-//! Notes that only grow: one line after the other, each on disk before anything is done that it speaks of.
+//! Append-only notes. Each line is on disk before the operation that it describes starts.
 
 use std::io;
 use std::path::Path;
@@ -8,11 +8,11 @@ use crate::error::StoreError;
 use crate::os::{FileKind, Mode, Os, OsFile};
 use crate::place::{create_directory, sync_parent};
 
-/// Adds lines, each ended by a newline, to a file of notes, which is made if it is missing (mode 0600, as its
-/// directory 0700). The disk has them once this returns.
+/// Appends lines, each ended by a newline, to a notes file. Creates the file (mode 0600) and its directory (mode 0700)
+/// if missing. The lines are on disk once this returns.
 ///
-/// Whoever died in the middle of a line has left something that is no line; it is ended first. For notes,
-/// never for sessions.
+/// A process that died while writing may have left an incomplete line; it is ended first. For notes, never for
+/// sessions.
 pub fn append_notes(os: &dyn Os, path: &Path, lines: &[u8]) -> Result<(), StoreError> {
     if let Some(directory) = path.parent() {
         create_directory(os, directory, true)?;
@@ -37,7 +37,7 @@ fn open(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {
             sync_parent(os, path)?;
             Ok(file)
         }
-        // Somebody else was faster, which is as good.
+        // Another process has created it, which is just as good.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             os.open(path, Mode::Append).map_err(StoreError::io("open", path))
         }

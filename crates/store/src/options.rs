@@ -1,45 +1,45 @@
-//! What a caller may choose about writing.
+//! Options for writing.
 
 use std::time::Duration;
 
 use sessile_core::line::LINE_CAP;
 
-/// What has to have happened before an entry counts as written.
+/// What must have happened before an entry counts as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Durability {
     /// Nothing: entries stay in memory and the file is only read.
     Memory,
-    /// The operating system has it. Survives the death of this process, not of the machine.
+    /// The operating system has the entry. It survives the end of this process, but not a crash of the machine.
     #[default]
     Buffered,
-    /// As buffered, and the disk is told to catch up every so often.
+    /// Like `Buffered`, with a sync at this interval.
     Interval(Duration),
-    /// The disk has it. One sync serves all who wait.
+    /// The entry is on disk. One sync serves all waiting writers.
     Group,
-    /// The disk has it, each append by a sync of its own.
+    /// The entry is on disk, with a sync for each append.
     Sync,
 }
 
 impl Durability {
-    /// Whether an acknowledgement promises that the disk has it, so that new files and names have to be synced too.
+    /// Whether an acknowledgement promises that the entry is on disk, so that new files and names must be synced, too.
     pub fn is_on_disk(self) -> bool {
         matches!(self, Self::Group | Self::Sync)
     }
 }
 
-/// Where an acknowledged entry is.
+/// How durable an acknowledged entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durable {
-    /// In this process alone.
+    /// In this process only.
     Memory,
-    /// With the operating system: survives this process.
+    /// In the operating system's cache: survives this process.
     PageCache,
     /// On disk: survives power loss.
     Disk,
 }
 
 impl Durable {
-    /// The word for it that programs see.
+    /// Returns the word that programs see.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -54,9 +54,10 @@ impl Durable {
 pub enum Busy {
     /// Wait as long as it takes.
     Wait,
-    /// Wait this long, then fail and say who it is.
+    /// Wait this long, then fail and name the lock holder.
     Fail(Duration),
-    /// Wait this long, then write all the same. No byte is in danger; the entry may become a sibling of another one.
+    /// Wait this long, then write without the lock. No bytes are at risk; the entry may become a sibling of another
+    /// one.
     Continue(Duration),
 }
 
@@ -75,16 +76,16 @@ impl Busy {
     }
 }
 
-/// How a log writes.
+/// Options for writing to a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteOptions {
     /// When an entry counts as written.
     pub durability: Durability,
     /// What to do while another process has its turn.
     pub busy: Busy,
-    /// Whether acknowledged lines are remembered beside the file until they are safe from rewrites by others.
+    /// Whether acknowledged lines are kept beside the file until they are safe from rewrites by other programs.
     pub guard: bool,
-    /// The longest line that is written, in bytes without its end: readers pass over what is longer.
+    /// The longest line that may be written, in bytes without its end: readers skip longer ones.
     pub longest_line: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Reading a large file on all cores: cut at newlines, read in parts, handed on in order.
+//! Reads a large file on all cores: splits it at newlines, reads it in parts, and passes them on in order.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,16 +18,16 @@ use crate::lines::{CHUNK, behind_hole};
 use crate::os::{OsFile, read_some};
 use crate::threads;
 
-/// How many bytes make a part: enough that starting on one is nothing, few enough that every core gets some.
+/// The size of a part in bytes: large enough that starting one costs little, small enough that every core gets some.
 const PART: u64 = 4 << 20;
 
 /// More threads than this wait for memory, not for work.
 const MAX_THREADS: usize = 8;
 
-/// How many parts may be read before their turn, for each thread.
+/// How many parts each thread may read ahead.
 const MAX_AHEAD: usize = 4;
 
-/// Whether it pays to read so many bytes on several cores.
+/// Whether reading this many bytes on several cores pays off.
 pub(crate) fn is_worth_it(n_bytes: u64) -> bool {
     n_bytes >= 2 * PART && n_threads() > 1
 }
@@ -36,12 +36,11 @@ fn n_threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
 }
 
-/// Reads a file from an offset where a line begins to its end, and hands on its lines in parts. Returns where it ends;
-/// none, and nothing was read, if the system has no threads for this.
+/// Reads a file to its end, and passes on its lines in parts. `from` must be the start of a line. Returns where the
+/// file ends, or none, without having read anything, if the system provides no threads.
 ///
-/// `length` is how long the file was a moment ago; what was added since is read
-/// as well. If it was changed meanwhile, so that the parts do not fit together,
-/// that is an error.
+/// `length` is a recent length of the file; bytes added since are read as well. If the file was changed meanwhile so
+/// that the parts do not fit together, that is an error.
 pub(crate) fn scan_parts(
     file: &dyn OsFile,
     path: &Path,
@@ -78,7 +77,7 @@ fn scan_parts_of(
                         break;
                     }
                     let start = from + number * part_size;
-                    // What was added since is the last part's.
+                    // The last part includes what was added since.
                     let end = if number + 1 == n_parts { u64::MAX } else { start + part_size };
                     if sender.send((number, read_part(file, from, start..end, &mut buffer, hole))).is_err() {
                         break;
@@ -93,24 +92,24 @@ fn scan_parts_of(
         }
         let merged = merge(&receiver, from, path, on_part);
         is_over.store(true, Ordering::Relaxed);
-        // Whoever is about to send must not wait for ever.
+        // Unblocks threads that are about to send.
         drop(receiver);
         merged.map(Some)
     })
 }
 
-/// The hole in the file that was found last. Parts that lie in it need not be read.
+/// The most recently found hole in the file. Parts inside it need not be read.
 #[derive(Default)]
 struct Hole(Mutex<Range<u64>>);
 
 impl Hole {
-    /// Where to read on instead of at an offset.
+    /// Returns where to continue reading instead of at an offset inside the hole.
     fn behind(&self, offset: u64) -> u64 {
         let hole = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if hole.contains(&offset) { hole.end } else { offset }
     }
 
-    /// Where to read on after bytes that begin at an offset, as [`behind_hole`] has it.
+    /// Returns where to continue after bytes that begin at an offset: see [`behind_hole`].
     fn look(&self, file: &dyn OsFile, read: &[u8], start: u64) -> io::Result<u64> {
         let offset = start + read.len() as u64;
         let next = behind_hole(file, read, offset)?;
@@ -121,7 +120,7 @@ impl Hole {
     }
 }
 
-/// Hands on parts in the order of their numbers.
+/// Passes on parts in the order of their numbers.
 fn merge(
     parts: &mpsc::Receiver<(u64, io::Result<Part>)>,
     from: u64,
@@ -136,7 +135,7 @@ fn merge(
             let part = part.map_err(StoreError::io("read", path))?;
             if let Some(start) = part.start() {
                 if start != end {
-                    // Lines that overlap, or a gap between them: somebody rewrites the file.
+                    // Lines overlap or have a gap: another program is rewriting the file.
                     return Err(StoreError::Rewritten { path: path.to_path_buf() });
                 }
                 end = part.end();
@@ -156,7 +155,7 @@ fn read_part(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8],
     let mut splitter = LineSplitter::starting_at(start);
     let mut offset = start;
     loop {
-        // The last line may reach beyond the end.
+        // The last line may extend beyond the end.
         let is_beyond = offset >= end;
         let left = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = if is_beyond { buffer.len() } else { left.min(buffer.len()) };
@@ -170,7 +169,7 @@ fn read_part(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8],
         let n_skipped = next - offset - n_read as u64;
         offset = next;
         if is_beyond {
-            // Only the line that is under way is still ours.
+            // Only the current line still belongs to this part.
             let Some(newline) = memchr(b'\n', bytes) else {
                 splitter.feed(bytes, &mut |line| part.push(line));
                 splitter.feed_zeros(n_skipped);
@@ -187,7 +186,7 @@ fn read_part(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8],
     }
 }
 
-/// Where the first line begins that begins between two offsets.
+/// Returns where the first line begins that begins between two offsets.
 fn line_start(
     file: &dyn OsFile,
     from: u64,
@@ -199,7 +198,7 @@ fn line_start(
     if start == from {
         return Ok(Some(start));
     }
-    // A line begins behind a newline, which may be the last byte of the part before.
+    // A line begins after a newline, which may be the last byte of the part before.
     let mut offset = hole.behind(start - 1);
     while offset + 1 < end {
         let wanted = usize::try_from(end - 1 - offset).unwrap_or(usize::MAX).min(buffer.len());

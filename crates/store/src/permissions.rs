@@ -1,38 +1,38 @@
-//! Who may read a session file, and closing it to others.
+//! Checks which users can read a session file, and makes it private.
 
 use std::path::Path;
 
 use crate::error::StoreError;
 use crate::os::{FileKind, Os};
 
-/// The bits that let others in.
+/// The permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// The modes of a session file and of the directory that is its own.
+/// The modes of a session file and of the directory that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permissions {
     /// The file's mode.
     pub file: u32,
-    /// The directory's mode; none if the directory holds other things than sessions.
+    /// The directory's mode; none if the directory holds other files than sessions.
     pub directory: Option<u32>,
 }
 
 impl Permissions {
-    /// Whether nobody but the owner can read the file.
+    /// Whether only the owner can read the file.
     pub fn is_file_private(self) -> bool {
         self.file & OTHERS == 0
     }
 
-    /// Whether nobody but the owner can read the file or see its name.
+    /// Whether only the owner can read the file or see its name.
     pub fn are_private(self) -> bool {
         self.file & OTHERS == 0 && self.directory.is_none_or(|mode| mode & OTHERS == 0)
     }
 }
 
-/// Looks up the modes of a session file and its directory, following symbolic links.
+/// Returns the modes of a session file and its directory, following symbolic links.
 ///
-/// A directory counts only if everything in it belongs to sessions: closing a
-/// home or a project to others because a session lies in it would be wrong.
+/// A directory counts only if everything in it belongs to sessions: a home or project directory must not become private
+/// because it contains a session.
 pub fn permissions(os: &dyn Os, path: &Path) -> Result<Permissions, StoreError> {
     let file = os.stat(path).map_err(StoreError::io("look at", path))?.mode;
     let directory = path.parent().filter(|directory| holds_only_sessions(os, directory));
@@ -40,12 +40,12 @@ pub fn permissions(os: &dyn Os, path: &Path) -> Result<Permissions, StoreError> 
     Ok(Permissions { file, directory })
 }
 
-/// Makes a session file readable by its owner only (0600), and likewise the directory that is its own (0700).
+/// Makes a session file readable by its owner only (0600), and likewise the directory that belongs to it (0700).
 pub fn make_private(os: &dyn Os, path: &Path) -> Result<(), StoreError> {
     let found = permissions(os, path)?;
     if found.file & OTHERS != 0 {
         let stat = os.link_stat(path).map_err(StoreError::io("look at", path))?;
-        // A link may lead to a file that is none of our business.
+        // A link may lead to an unrelated file.
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path: path.to_path_buf() });
         }
@@ -64,7 +64,7 @@ fn holds_only_sessions(os: &dyn Os, directory: &Path) -> bool {
     os.list(directory).is_ok_and(|paths| paths.iter().all(|path| is_of_a_session(path)))
 }
 
-/// Sessions, the originals that replacing keeps, and the locks of other programs; and our own files beside them.
+/// Whether a name is that of a session, an original kept by a replacement, a lock of another program, or a sidecar.
 fn is_of_a_session(name: &[u8]) -> bool {
     let has = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
     name.ends_with(b".jsonl") || has(b".jsonl.orig-") || name.ends_with(b".jsonl.lock") || has(b".sessile-")

@@ -1,4 +1,4 @@
-//! New directories and files, for their owner's eyes only.
+//! Creates directories and files that only their owner can read.
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -11,7 +11,7 @@ use crate::os::{FileKind, Lock, Mode, Os, OsFile, append_fully, is_zero, read_fu
 use crate::planted::{self, Bug};
 use crate::rewrite::NewTurn;
 
-/// Makes a directory and what is missing above it, with mode 0700. One that exists is left as it is.
+/// Creates a directory and its missing parents with mode 0700. Existing directories stay unchanged.
 ///
 /// If `is_durable`, the new names survive power loss.
 pub fn create_directory(os: &dyn Os, path: &Path, is_durable: bool) -> Result<(), StoreError> {
@@ -29,12 +29,12 @@ pub fn create_directory(os: &dyn Os, path: &Path, is_durable: bool) -> Result<()
     }
     for directory in missing.into_iter().rev() {
         match os.make_directory(directory) {
-            // Somebody else was faster, which is as good.
+            // Another process has created it, which is just as good.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made.map_err(StoreError::io("create directory", path))?,
         }
         if is_durable && let Err(error) = sync_parent(os, directory) {
-            // A later attempt must not find it and believe that its name is on disk.
+            // A later attempt must not find the directory and assume that its name is on disk.
             drop(os.remove_directory(directory));
             return Err(error);
         }
@@ -42,10 +42,10 @@ pub fn create_directory(os: &dyn Os, path: &Path, is_durable: bool) -> Result<()
     Ok(())
 }
 
-/// Makes a new file of mode 0600 and has it written by `write`. A name that is taken is refused.
+/// Creates a file of mode 0600 and lets `write` fill it. Fails if the name is taken.
 ///
-/// The file has its name only once it is whole: a process that dies before leaves a
-/// temporary file. If `is_durable`, the file survives power loss once this returns.
+/// The file gets its name only once it is complete: a process that dies earlier leaves a temporary file. If
+/// `is_durable`, the file survives power loss once this returns.
 pub fn create_file<E: From<StoreError>>(
     os: &dyn Os,
     path: &Path,
@@ -55,7 +55,7 @@ pub fn create_file<E: From<StoreError>>(
     prepare_file(os, path, is_durable, write)?.publish().map(drop).map_err(E::from)
 }
 
-/// Has a new file of mode 0600 written by `write` that does not have its name yet.
+/// Lets `write` fill a new file of mode 0600 that does not have its name yet.
 pub fn prepare_file<'o, E: From<StoreError>>(
     os: &'o dyn Os,
     path: &Path,
@@ -65,30 +65,30 @@ pub fn prepare_file<'o, E: From<StoreError>>(
     prepare(os, path, is_durable, |file, temporary| write_buffered(file, temporary, write))
 }
 
-/// A new file that is whole and has a temporary name. Dropping it removes it.
+/// A new file that is complete and has a temporary name. Dropping it removes it.
 #[derive(Debug)]
 pub struct Prepared<'o> {
     os: &'o dyn Os,
     path: PathBuf,
     temporary: PathBuf,
-    /// None once it has its name.
+    /// None once the file has its name.
     file: Option<Box<dyn OsFile>>,
     is_durable: bool,
     length: u64,
 }
 
 impl Prepared<'_> {
-    /// How long the file is.
+    /// Returns the length of the file.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Where the file is until it has its name, to be read again before it gets that.
+    /// Returns the temporary path, under which the file can be read before it gets its name.
     pub fn temporary(&self) -> &Path {
         &self.temporary
     }
 
-    /// Makes the file look as if it was last written to then, in milliseconds since 1970.
+    /// Sets the file's modification time, in milliseconds since 1970.
     #[must_use]
     pub fn modified_at(self, modified_ms: i64) -> Self {
         drop(self.os.set_modified(&self.temporary, modified_ms));
@@ -102,17 +102,18 @@ impl Prepared<'_> {
         if self.is_durable
             && let Err(error) = sync_parent(self.os, &self.path)
         {
-            // Removing what we made ourselves a moment ago loses nothing that was acknowledged.
+            // This file was created a moment ago, so removing it loses nothing that was acknowledged.
             drop(self.os.remove(&self.path));
             return Err(error);
         }
         Ok(file)
     }
 
-    /// [`publish`](Self::publish) with the turn at the new session, so that no other process takes it away meanwhile.
+    /// Like [`publish`](Self::publish), and takes the turn at the new session, so that no other process takes it
+    /// meanwhile.
     pub fn publish_in_turn(self) -> Result<NewTurn, StoreError> {
         if let Some(file) = &self.file {
-            // No other process knows the file. Where there are no locks, there is no turn to be had.
+            // No other process knows the file. Where there are no locks, there is no turn to take.
             drop(file.try_lock(Lock::Exclusive));
         }
         self.publish().map(NewTurn::of)
@@ -127,7 +128,7 @@ impl Drop for Prepared<'_> {
     }
 }
 
-/// Makes a new file under a temporary name and has it written.
+/// Creates a file under a temporary name and lets `write` fill it.
 pub(crate) fn prepare<'o, E: From<StoreError>>(
     os: &'o dyn Os,
     path: &Path,
@@ -135,7 +136,7 @@ pub(crate) fn prepare<'o, E: From<StoreError>>(
     write: impl FnOnce(&dyn OsFile, &Path) -> Result<(), E>,
 ) -> Result<Prepared<'o>, E> {
     if os.link_stat(path).is_ok() {
-        // Found out before anything large is written. The last step finds out for certain.
+        // Checked before anything large is written. Only the last step is conclusive.
         return Err(StoreError::Exists { path: path.to_path_buf() }.into());
     }
     let (temporary, file) = if planted::has(Bug::NoTemporaryName) {
@@ -153,10 +154,10 @@ pub(crate) fn prepare<'o, E: From<StoreError>>(
     Ok(prepared)
 }
 
-/// Makes a file with a temporary name beside a path.
+/// Creates a file with a temporary name beside a path.
 pub(crate) fn create_temporary(os: &dyn Os, path: &Path) -> Result<(PathBuf, Box<dyn OsFile>), StoreError> {
-    // Two that do this at once must not get hold of each other's half-written file. A process in another container
-    // may have the same number, and one that died has left its files.
+    // Two concurrent callers must not get each other's incomplete file. A process in another container may have the
+    // same id, and a process that died has left its files.
     static N_MADE: AtomicU64 = AtomicU64::new(0);
     let pid = os.whoami().0;
     let mut n_tried = 0;
@@ -170,13 +171,13 @@ pub(crate) fn create_temporary(os: &dyn Os, path: &Path) -> Result<(PathBuf, Box
     }
 }
 
-/// What the names of temporary files have after the name of the file they are for.
+/// Follows the name of the target file in the names of temporary files.
 pub(crate) const TEMPORARY: &str = ".sessile-tmp-";
 
-/// How many temporary names are tried before something must be wrong.
+/// How many temporary names are tried before giving up.
 const MAX_TEMPORARIES: usize = 10_000;
 
-/// Gives a finished temporary file its name, which must be free.
+/// Gives a complete temporary file its name, which must be free.
 pub(crate) fn give_name(os: &dyn Os, temporary: &Path, path: &Path) -> Result<(), StoreError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_path_buf() },
@@ -194,15 +195,14 @@ pub(crate) fn give_name(os: &dyn Os, temporary: &Path, path: &Path) -> Result<()
         named => return named.map_err(failed),
     }
     os.link(temporary, path).map_err(failed)?;
-    // A second name of a whole file does no harm.
+    // A second name of a complete file does no harm.
     drop(os.remove(temporary));
     Ok(())
 }
 
-/// Makes a new file of mode 0600 from a first line and a part of another file. A name that is taken is refused.
+/// Creates a file of mode 0600 from a first line and a part of another file. Fails if the name is taken.
 ///
-/// The bytes are moved by the system where it can do that. As with
-/// [`create_file`], a failure leaves nothing behind.
+/// The system copies the bytes where it can. As with [`create_file`], a failure leaves nothing behind.
 pub fn create_copy(
     os: &dyn Os,
     path: &Path,
@@ -214,7 +214,7 @@ pub fn create_copy(
     prepare_copy(os, path, is_durable, first_line, source, range)?.publish().map(drop)
 }
 
-/// The same for a file that does not have its name yet.
+/// Like [`create_copy`], for a file that does not have its name yet.
 pub fn prepare_copy<'o>(
     os: &'o dyn Os,
     path: &Path,
@@ -229,7 +229,7 @@ pub fn prepare_copy<'o>(
     })
 }
 
-/// Appends a part of a file to another one that nobody else knows of yet.
+/// Appends a part of a file to another one that no other process knows of yet.
 fn copy_range(source: &dyn OsFile, range: Range<u64>, target: &dyn OsFile) -> io::Result<()> {
     let Range { mut start, end } = range;
     let mut buffer = Vec::new();
@@ -255,10 +255,10 @@ fn copy_range(source: &dyn OsFile, range: Range<u64>, target: &dyn OsFile) -> io
     Ok(())
 }
 
-/// How much is read and written at a time where the system does not copy by itself.
+/// How many bytes are read and written at a time where the system cannot copy by itself.
 const COPIED_AT_ONCE: usize = 1 << 20;
 
-/// Has a file written in large pieces.
+/// Lets `write` fill a file through a large buffer.
 pub(crate) fn write_buffered<E: From<StoreError>>(
     file: &dyn OsFile,
     path: &Path,
@@ -266,17 +266,17 @@ pub(crate) fn write_buffered<E: From<StoreError>>(
 ) -> Result<(), E> {
     let mut buffered = BufWriter::with_capacity(1 << 20, Appending(file));
     let written = write(&mut buffered);
-    // Taken apart by hand: dropping it would write the rest once more after a failure.
+    // Taken apart explicitly: dropping it would write the rest once more after a failure.
     let (_, rest) = buffered.into_parts();
     written?;
     let rest = rest.map_err(|error| StoreError::io("write", path)(io::Error::other(error)))?;
     Ok(append_fully(file, &rest).map_err(StoreError::io("write", path))?)
 }
 
-/// A file that only we write to, as something that can be written to.
+/// Adapts a file that only this process writes to, to [`Write`].
 struct Appending<'f>(&'f dyn OsFile);
 
-/// So many zeros at once become a hole, as they probably were one.
+/// This many zeros in one write become a hole, because they probably were one.
 const HOLE: usize = 256 << 10;
 
 impl Write for Appending<'_> {
@@ -293,22 +293,22 @@ impl Write for Appending<'_> {
     }
 }
 
-/// The longest settings file that is read.
+/// Upper bound for the size of a settings file, in bytes.
 pub const MOST_SETTINGS: u64 = 16 << 20;
 
-/// The longest note that is read: pins, the last list, remembered leaves.
+/// Upper bound for the size of a notes file, in bytes: pins, the last list, remembered leaves.
 pub const MOST_NOTES: u64 = 64 << 20;
 
-/// All bytes of a small file, whatever it is about. For notes, settings and caches, never for sessions.
+/// Reads a small file completely. For notes, settings and caches, never for sessions.
 ///
-/// A file that is longer than `limit` is refused, before anything of it is read.
+/// A file longer than `limit` is refused before any of it is read.
 pub fn read_whole(os: &dyn Os, path: &Path, limit: u64) -> Result<Vec<u8>, StoreError> {
     let failed = StoreError::io("read", path);
     let file = os.open(path, Mode::Read).map_err(&failed)?;
     read_limited(file.as_ref(), path, 0, limit)
 }
 
-/// The bytes of an open file from an offset on, if they are not more than `limit`.
+/// Reads an open file from an offset on. Fails if there are more than `limit` bytes.
 pub(crate) fn read_limited(file: &dyn OsFile, path: &Path, offset: u64, limit: u64) -> Result<Vec<u8>, StoreError> {
     let failed = StoreError::io("read", path);
     let length = file.stat().map_err(&failed)?.length;
@@ -319,12 +319,12 @@ pub(crate) fn read_limited(file: &dyn OsFile, path: &Path, offset: u64, limit: u
     read_upto(file, offset, wanted).map_err(failed)
 }
 
-/// Lets new content take a small file's place, whole or not at all. For notes, never for sessions.
+/// Replaces the content of a small file atomically. For notes, never for sessions.
 pub fn swap_in(os: &dyn Os, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     replace_file(os, path, &mut |out| out.write_all(bytes).map_err(StoreError::io("write", path)))
 }
 
-/// Has a new file of mode 0600 written, which then takes another's place, whole or not at all. Never for sessions.
+/// Lets `write` fill a new file of mode 0600 that then atomically replaces another one. Never for sessions.
 pub fn replace_file<E: From<StoreError>>(
     os: &dyn Os,
     path: &Path,
@@ -354,7 +354,7 @@ pub(crate) fn sync_parent(os: &dyn Os, path: &Path) -> Result<(), StoreError> {
     os.sync_directory(directory).map_err(StoreError::io("sync", directory))
 }
 
-/// A name in the same directory.
+/// Returns a path in the same directory, with a prefix and a suffix around the name.
 pub(crate) fn beside(path: &Path, prefix: &str, suffix: &str) -> PathBuf {
     let mut name = OsString::from(prefix);
     name.push(path.file_name().unwrap_or_default());

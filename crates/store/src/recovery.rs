@@ -1,4 +1,4 @@
-//! Putting back what somebody else has destroyed.
+//! Restores lines that another program has destroyed.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,16 +14,16 @@ use crate::lines::scan_file;
 use crate::os::{Identity, Mode, Os, OsFile, Stat};
 use crate::planted::{self, Bug};
 
-/// A file that has not changed for so long is no longer being rewritten.
+/// A file that has not changed for this long is no longer being rewritten.
 const STILL: Duration = Duration::from_millis(250);
-/// How often it is looked at meanwhile.
+/// The interval between checks meanwhile.
 const LOOK: Duration = Duration::from_millis(50);
-/// A header is not looked for behind this.
+/// A header is searched for up to this offset only.
 const MAX_HEADER_OFFSET: u64 = 64 << 10;
-/// A file that never comes to rest is recovered all the same after so many looks.
+/// After this many checks, a file that keeps changing is recovered anyway.
 const MAX_LOOKS: u32 = 30;
 
-/// Forgets what is safe by now, and what is too old to be put back. True if something has vanished that is not.
+/// Drops guarded lines that are safe or too old to be restored. True if other lines have vanished.
 pub(crate) fn settle(guard: &mut Guard, session: &dyn OsFile, identity: Identity) -> Result<bool, StoreError> {
     if guard.len() == 0 {
         return Ok(false);
@@ -39,18 +39,18 @@ pub(crate) fn settle(guard: &mut Guard, session: &dyn OsFile, identity: Identity
     guard.keep(&records, has_expired).map(|()| false)
 }
 
-/// Lets a guard know whose lines it holds: those of the session that the file holds.
+/// Sets the owner of a guard to the session in the file.
 ///
-/// A session whose header is guarded itself is so young that it may have been
-/// started in a file which somebody else had emptied only to write it anew. Its
-/// entries then have to be put back into the session that comes, so nothing is claimed.
+/// If the session's header is itself guarded, the session is very young: it may have been started in a file that
+/// another program had emptied only to rewrite it. Its entries then belong into the session that is being written, so
+/// no owner is set.
 pub(crate) fn claim(guard: &mut Guard, file: &dyn OsFile, path: &Path) -> Result<(), StoreError> {
     let Some(session) = session_in(file, path) else { return Ok(()) };
     let has_header = guard.records()?.iter().any(|record| lines_of(&record.lines).any(is_header));
     if has_header { Ok(()) } else { guard.set_owner(session) }
 }
 
-/// Waits until whoever rewrites a file seems to have finished.
+/// Waits until the program that rewrites a file seems to have finished.
 pub(crate) fn wait_until_still(os: &dyn Os, path: &Path) {
     let look = || os.stat(path).ok().map(|Stat { identity, length, modified_ms, .. }| (identity, length, modified_ms));
     let mut seen = look();
@@ -66,16 +66,16 @@ pub(crate) fn wait_until_still(os: &dyn Os, path: &Path) {
     }
 }
 
-/// Lines that were acknowledged and are no longer in a session.
+/// Acknowledged lines that are no longer in a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingLines {
-    /// Those that the next process of ours that writes to the session puts back, oldest first.
+    /// Lines that the next writing process of ours restores, oldest first.
     pub restorable: Vec<Vec<u8>>,
-    /// Those that were acknowledged so long ago that it drops them, oldest first.
+    /// Lines that it drops because they were acknowledged too long ago, oldest first.
     pub expired: Vec<Vec<u8>>,
 }
 
-/// The lines that were acknowledged and are no longer in a session. Only looks.
+/// Returns the acknowledged lines that are no longer in a session. Read-only.
 pub fn missing_lines(os: &dyn Os, path: &Path) -> Result<MissingLines, StoreError> {
     let records = peek(os, path)?;
     let mut missing = MissingLines::default();
@@ -96,7 +96,7 @@ pub fn missing_lines(os: &dyn Os, path: &Path) -> Result<MissingLines, StoreErro
 /// All guarded lines, oldest first, without their newlines.
 struct Guarded<'r> {
     lines: Vec<&'r [u8]>,
-    /// How long ago each was acknowledged.
+    /// How long ago each line was acknowledged.
     known_for_ms: Vec<i64>,
 }
 
@@ -113,9 +113,9 @@ impl<'r> Guarded<'r> {
 
 /// Appends the guarded lines that are no longer in the session, in their old order, and returns them.
 ///
-/// Those that were acknowledged too long ago are dropped from the guard instead. The last line that was acknowledged becomes the last line of the file
-/// again, because that is where pi goes on. A file that holds something but no
-/// header is left alone: it is not the session any more.
+/// Lines that were acknowledged too long ago are dropped from the guard instead. The last acknowledged line becomes the
+/// last line of the file again, because pi continues there. A file that has content but no header is left alone: it is
+/// no longer the session.
 pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Vec<Vec<u8>>, StoreError> {
     let mut records = guard.records()?;
     let now = guard.now();
@@ -137,7 +137,7 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
         batch.push(last);
     }
     if batch.is_empty() && !found.ends_line && stat.length > 0 {
-        // Nothing is missing but the last newline.
+        // Only the last newline is missing.
         append_lines(file.as_ref(), path, b"", Seen { length: None, is_sealed: false })?;
     }
     if !batch.is_empty() {
@@ -154,7 +154,7 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     Ok(lines)
 }
 
-/// Whether a file is the session that the guarded lines belong to, or will be once its header is back.
+/// Whether a file is the session that the guarded lines belong to, or will be once its header is restored.
 fn is_the_session(guard: &Guard, found: &Found<'_>, guarded: &[&[u8]], missing: &[usize]) -> bool {
     match found.session {
         Some(session) => guard.owner().is_none_or(|owner| owner == session),
@@ -162,30 +162,30 @@ fn is_the_session(guard: &Guard, found: &Found<'_>, guarded: &[&[u8]], missing: 
     }
 }
 
-/// Appends lines that may have been acknowledged as being on disk. Returns where they are.
+/// Appends lines that may have been acknowledged as on disk. Returns their offset.
 fn append_durably(file: &dyn OsFile, path: &Path, text: &[u8], is_sealed: bool) -> Result<u64, StoreError> {
     let offset = append_lines(file, path, text, Seen { length: None, is_sealed })?.offset;
     if file.sync_data().is_ok() {
         return Ok(offset);
     }
-    // What a failed sync was to cover may never reach the disk, so it is written anew and not only synced again.
+    // Data covered by a failed sync may never reach the disk, so it is written again, not just synced again.
     let offset = append_lines(file, path, text, Seen { length: None, is_sealed: false })?.offset;
     file.sync_data().map_err(StoreError::io("sync", path))?;
     Ok(offset)
 }
 
-/// Which guarded lines are in the file, and where.
+/// The guarded lines found in the file, and their offsets.
 struct Found<'g> {
     by_bytes: HashMap<&'g [u8], usize>,
     by_id: HashMap<Vec<u8>, usize>,
     places: Vec<Option<Place>>,
-    /// Whose header comes first in the file, as [`guard::owner_of`] has it.
+    /// The owner of the first header in the file: see [`guard::owner_of`].
     session: Option<u64>,
     is_empty: bool,
     ends_line: bool,
 }
 
-/// Where a guarded line is, and how it is spelled there.
+/// Where a guarded line is, and its exact bytes there.
 struct Place {
     offset: u64,
     line: Vec<u8>,
@@ -206,7 +206,7 @@ impl<'g> Found<'g> {
         }
     }
 
-    /// Looks through a whole file.
+    /// Scans a whole file.
     fn look(file: &dyn OsFile, path: &Path, guarded: &[&'g [u8]]) -> Result<Self, StoreError> {
         let mut found = Self::new(guarded);
         scan_file(file, path, 0, &mut |line| {
@@ -224,22 +224,22 @@ impl<'g> Found<'g> {
         if self.session.is_none() {
             self.session = session_of(bytes);
         }
-        // Whoever rewrote the file may have spelled the line differently; the id still tells that it is there.
+        // A program that rewrote the file may have formatted the line differently; the id still identifies it.
         let index = (self.by_bytes.get(bytes).copied()).or_else(|| self.by_id.get(&id_of(bytes)?).copied());
         if let Some(index) = index {
             self.places[index] = Some(Place { offset: line.span.offset, line: bytes.to_vec() });
         }
     }
 
-    /// The guarded lines that are not there. A header only counts if there is nothing else.
+    /// Returns the guarded lines that are missing. A header counts only if the file is empty.
     fn missing(&self, guarded: &[&[u8]], is_empty: bool) -> Vec<usize> {
         let is_wanted = |index: &usize| self.places[*index].is_none() && (is_empty || !is_header(guarded[*index]));
-        // A line that was guarded twice is wanted once: the map by bytes knows its last place.
+        // A line that was guarded twice is restored once: the map holds its last index.
         let is_last = |index: &usize| self.by_bytes.get(guarded[*index]) == Some(index);
         (0..guarded.len()).filter(|index| is_wanted(index) && is_last(index)).collect()
     }
 
-    /// What is to be guarded from now on.
+    /// Returns the records to guard from now on.
     fn records(&self, guarded: &[&[u8]], known_for_ms: &[i64], moment: Moment, identity: Identity) -> Vec<Record> {
         let is_last = |index: &usize| self.by_bytes.get(guarded[*index]) == Some(index);
         let record = |index: usize| {
@@ -252,7 +252,7 @@ impl<'g> Found<'g> {
     }
 }
 
-/// The lines of a record, without their newlines.
+/// Returns the lines of a record, without their newlines.
 fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
@@ -264,7 +264,7 @@ fn id_of(line: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Which session a line is the header of.
+/// Returns the session whose header this line is.
 fn session_of(line: &[u8]) -> Option<u64> {
     match read(line) {
         Parsed::Kept(head) if head.kind == Kind::Header => head.id.map(|id| guard::owner_of(id.as_wtf8())),
@@ -272,7 +272,7 @@ fn session_of(line: &[u8]) -> Option<u64> {
     }
 }
 
-/// Which session a file holds, if it begins with a header.
+/// Returns the session in a file, if it begins with a header.
 fn session_in(file: &dyn OsFile, path: &Path) -> Option<u64> {
     let mut session = None;
     let scanned = scan_file(file, path, 0, &mut |line| {

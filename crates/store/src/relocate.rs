@@ -1,4 +1,4 @@
-//! A file that goes by another name from now on.
+//! Moves a file to another name.
 
 use std::io;
 use std::path::Path;
@@ -9,13 +9,11 @@ use crate::lines::behind_hole;
 use crate::os::{FileKind, Mode, Os, OsFile, read_fully, read_upto};
 use crate::place::{prepare_copy, sync_parent};
 
-/// Gives a regular file another name, which must be free, and takes the old one away.
+/// Moves a regular file to another name, which must be free.
 ///
-/// The caller holds the file's turn. Where the system has one step for it, the
-/// file has one of the two names at every moment. Elsewhere it may have both
-/// for a moment, and across file systems it is copied under a temporary name,
-/// synced, named, and only then removed. A call that finds both names
-/// finishes what a process that died has begun.
+/// The caller holds the file's turn. Where the system has an atomic call, the file has exactly one of the two names at
+/// every moment. Elsewhere it may have both for a moment. Across file systems it is copied under a temporary name,
+/// synced, named, and only then removed. A call that finds both names finishes the move of a process that died.
 pub fn relocate(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     let stat = os.link_stat(from).map_err(StoreError::io("look at", from))?;
     if stat.kind != FileKind::Regular {
@@ -23,7 +21,7 @@ pub fn relocate(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     }
     match os.rename_new(from, to) {
         Ok(()) => {
-            // After power loss the file has one of the two names, whether or not these succeed.
+            // After power loss the file has one of the two names, whether or not these syncs succeed.
             drop(sync_parent(os, to));
             drop(sync_parent(os, from));
             Ok(())
@@ -35,22 +33,22 @@ pub fn relocate(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Takes the old name away from a file that has both, or says that the new name belongs to another file.
+/// Removes the old name of a file that has both, or fails if the new name belongs to another file.
 ///
-/// A copy on another file system counts as the same file if it begins with everything that the old one holds.
+/// A copy on another file system counts as the same file if it begins with the whole content of the old one.
 fn finish(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     if !are_one(os, from, to) && !is_finished_copy(os, from, to) {
         return Err(StoreError::Exists { path: to.to_path_buf() });
     }
-    // The new name must be on disk before the old one goes.
+    // The new name must be on disk before the old one is removed.
     sync_parent(os, to)?;
     os.remove(from).map_err(StoreError::io("move", from))?;
-    // Whether the old name is gone from the disk too is a matter of tidiness.
+    // If the old name reappears after power loss, that is only untidy.
     drop(sync_parent(os, from));
     Ok(())
 }
 
-/// The same with two names for a moment.
+/// Like [`relocate`], with both names for a moment.
 fn link_over(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     match os.link(from, to) {
         Ok(()) => finish(os, from, to),
@@ -66,14 +64,14 @@ pub fn are_one(os: &dyn Os, one: &Path, other: &Path) -> bool {
     identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
-/// Whether a file on another file system holds everything that a file holds, and perhaps more.
+/// Whether a file on another file system begins with the whole content of a file.
 pub fn is_finished_copy(os: &dyn Os, from: &Path, to: &Path) -> bool {
     let device = |path| os.link_stat(path).ok().map(|stat| stat.identity.device);
     let are_apart = device(from).zip(device(to)).is_some_and(|(one, other)| one != other);
     are_apart && begins_with(os, to, from).unwrap_or(false)
 }
 
-/// Whether a file begins with everything that another one holds.
+/// Whether a file begins with the whole content of another one.
 pub fn begins_with(os: &dyn Os, path: &Path, other: &Path) -> io::Result<bool> {
     let (file, other) = (os.open(path, Mode::Read)?, os.open(other, Mode::Read)?);
     let (mut one, mut two) = (vec![0; 256 << 10], vec![0; 256 << 10]);
@@ -92,13 +90,13 @@ pub fn begins_with(os: &dyn Os, path: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Not every file system has hard links, and not every file may have them.
+/// Whether the file system has no hard links, or does not allow one for this file.
 fn has_no_links(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported, io::ErrorKind::TooManyLinks];
     kinds.contains(&error.kind())
 }
 
-/// Without hard links, another program that takes the new name in this very moment cannot be noticed.
+/// Without hard links, it goes unnoticed if another program takes the new name at this very moment.
 fn rename(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     match os.link_stat(to) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -115,16 +113,16 @@ fn copy_over(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     let source = os.open(from, Mode::Read).map_err(StoreError::io("open", from))?;
     let stat = source.stat().map_err(StoreError::io("look at", from))?;
     let prepared = prepare_copy(os, to, true, b"", source.as_ref(), 0..stat.length)?;
-    // Moving is not a use: the session stays as recent as it was.
+    // Moving is not a use: the session keeps its modification time.
     let target = prepared.modified_at(stat.modified_ms).publish()?;
     let copied = carry_over(source.as_ref(), stat.length, target.as_ref(), to)?;
-    // If it cannot be removed, the session has two files. The next process finds that and finishes the move.
+    // If this fails, the session has two files. The next process finds both and finishes the move.
     os.remove(from).map_err(StoreError::io("move", from))?;
     drop(sync_parent(os, from));
     carry_over(source.as_ref(), copied, target.as_ref(), to).map(drop)
 }
 
-/// Takes along what others appended while the file was copied. Returns how far that was.
+/// Copies what others appended while the file was copied. Returns the offset reached.
 fn carry_over(source: &dyn OsFile, known: u64, target: &dyn OsFile, to: &Path) -> Result<u64, StoreError> {
     let length = source.stat().map_err(StoreError::io("look at", to))?.length;
     if length <= known {

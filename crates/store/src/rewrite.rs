@@ -1,4 +1,4 @@
-//! The one way in which a session file is ever replaced.
+//! The only way in which a session file is ever replaced.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile, append_fully, read_f
 use crate::place::{TEMPORARY, beside, create_exclusively, create_temporary, sync_parent, write_buffered};
 use crate::planted::{self, Bug};
 
-/// How many originals of one instant are kept apart before something must be wrong.
+/// How many originals with the same stamp are kept before giving up.
 const MAX_ORIGINALS: usize = 1000;
-/// A lock directory that was not touched for so long was left behind by somebody who died.
+/// A lock directory that was not touched for this long is stale: its owner has died.
 const STALE_MS: i64 = 10_000;
 
-/// What a replacement left behind.
+/// The result of a replacement.
 #[derive(Debug)]
 pub struct Rewritten {
     /// The original, under its new name.
@@ -32,7 +32,7 @@ pub struct NewTurn {
 }
 
 impl NewTurn {
-    /// The turn that a locked file stands for.
+    /// Wraps a locked file.
     pub(crate) fn of(file: Box<dyn OsFile>) -> Self {
         Self { _file: file }
     }
@@ -40,14 +40,12 @@ impl NewTurn {
 
 /// Swaps in a new version of a file and keeps the original beside it.
 ///
-/// The caller holds the turn of the session's log. `write` writes the new
-/// version, which must cover the first `known` bytes of the old one. It goes to
-/// a temporary file, which is synced before it takes the old one's place. The
-/// original stays as `<name>.orig-<stamp>`, a name that discovery ignores.
-/// What others append to the old file up to the swap is carried over. At every
-/// moment the path leads to a complete file, which is as old as the original:
-/// a rewrite is not a use. Other processes of ours notice by the generation in
-/// the guard that nothing was destroyed.
+/// The caller holds the turn of the session's log. `write` writes the new version, which must cover the first `known`
+/// bytes of the old one. It goes to a temporary file, which is synced before it replaces the old one. The original
+/// stays as `<name>.orig-<stamp>`, a name that discovery ignores. Lines that others append to the old file up to the
+/// swap are carried over. The path leads to a complete file at every moment. The new file keeps the modification time
+/// of the original, because a rewrite is not a use. The generation in the guard shows other processes of ours that
+/// nothing was destroyed.
 pub fn replace<E: From<StoreError>>(
     os: &Arc<dyn Os>,
     path: &Path,
@@ -58,17 +56,17 @@ pub fn replace<E: From<StoreError>>(
     ToolLock::take(os, path)?.replace(known, stamp, write)
 }
 
-/// Whether a process is replacing a file or taking its name away, as the lock directory shows.
+/// Whether a process is replacing a file or changing its name, as shown by the lock directory.
 pub(crate) fn is_being_replaced(os: &dyn Os, session: &Path) -> bool {
     is_fresh(os, &beside(session, "", ".lock"))
 }
 
-/// Whether a lock directory shows a process that is alive. A time in the future is not a sign of life.
+/// Whether the owner of a lock directory is alive. A time in the future does not count.
 fn is_fresh(os: &dyn Os, directory: &Path) -> bool {
     os.stat(directory).is_ok_and(|stat| (0..STALE_MS).contains(&os.now_ms().saturating_sub(stat.modified_ms)))
 }
 
-/// Removes temporary files that a crash has left behind. They are ours, since we hold the lock.
+/// Removes temporary files left by a crash. They are ours, since we hold the lock.
 fn remove_leftovers(os: &dyn Os, path: &Path) {
     let prefix = beside(path, ".", TEMPORARY);
     let prefix = prefix.file_name().unwrap_or_default().as_encoded_bytes();
@@ -86,20 +84,20 @@ fn sync(file: &dyn OsFile, path: &Path) -> Result<(), StoreError> {
     file.sync_all().map_err(StoreError::io("sync", path))
 }
 
-/// Gives the old file its second name, then lets the new one take the first.
+/// Gives the old file a second name, then renames the new one to the first.
 fn swap(os: &dyn Os, path: &Path, temporary: &Path, stamp: &str) -> Result<PathBuf, StoreError> {
     let original = keep_original(os, path, stamp)?;
     if let Err(error) = os.rename(temporary, path) {
         drop(os.remove(&original));
         return Err(StoreError::io("replace", path)(error));
     }
-    // The swap has happened: what cannot be done now must not make it look as if it had not.
+    // The swap has happened: a later failure must not make it look otherwise.
     drop(os.set_mode(&original, 0o600));
     drop(sync_parent(os, path));
     Ok(original)
 }
 
-/// Gives a file a second name that no other file has.
+/// Gives a file a second name that is free.
 fn keep_original(os: &dyn Os, path: &Path, stamp: &str) -> Result<PathBuf, StoreError> {
     let mut suffix = format!(".orig-{stamp}");
     for n_taken in 1.. {
@@ -126,7 +124,7 @@ fn copy_original(os: &dyn Os, path: &Path, original: &Path) -> Result<(), StoreE
     })
 }
 
-/// Copies what a file holds from an offset on, and returns where that ended.
+/// Copies a file from an offset on, and returns the offset reached.
 fn copy_bytes(from: &dyn OsFile, offset: u64, to: &dyn OsFile) -> io::Result<u64> {
     let mut buffer = vec![0; 256 << 10];
     let mut offset = offset;
@@ -140,28 +138,28 @@ fn copy_bytes(from: &dyn OsFile, offset: u64, to: &dyn OsFile) -> io::Result<u64
     }
 }
 
-/// Appends to the new file what others appended to the old one after it was read. Returns how far that was.
+/// Appends to the new file what others appended to the old one after it was read. Returns the offset reached.
 fn carry_over(old: &dyn OsFile, known: u64, new: &dyn OsFile, path: &Path) -> Result<u64, StoreError> {
     let length = old.stat().map_err(StoreError::io("look at", path))?.length;
     if length <= known || planted::has(Bug::NoCarryOver) {
         return Ok(known);
     }
     let late = read_upto(old, known, length - known).map_err(StoreError::io("read", path))?;
-    // The new version ends with a newline; what follows may lack its own, which the next append adds.
+    // The new version ends with a newline; the carried lines may lack theirs, which the next append adds.
     append_lines(new, path, &late, Seen { length: None, is_sealed: true })?;
     Ok(known + late.len() as u64)
 }
 
-/// Tells other processes of ours that the file was replaced by one of us, and that nothing has to be put back.
+/// Shows other processes of ours that one of us has replaced the file, and that nothing has to be restored.
 ///
-/// Not being able to only makes them look for themselves.
+/// If this fails, they only have to check for themselves.
 fn raise_generation(os: &Arc<dyn Os>, path: &Path, new: &dyn OsFile) {
     let raise = || -> Result<(), StoreError> {
         let mut guard = Guard::open(os, path)?;
         let identity = new.stat().map_err(StoreError::io("look at", path))?.identity;
         let mut records = guard.records()?;
         for record in &mut records {
-            // Where its lines are now is found out by whoever looks for them.
+            // The process that looks for the lines determines their new place.
             (record.place.identity, record.place.offset) = (identity, u64::MAX);
         }
         guard.replace(guard.generation() + 1, &records)
@@ -169,7 +167,7 @@ fn raise_generation(os: &Arc<dyn Os>, path: &Path, new: &dyn OsFile) {
     drop(raise());
 }
 
-/// A bug on purpose: the new version is written over the old one.
+/// A planted bug: the new version is written over the old one.
 fn rewrite_in_place<E: From<StoreError>>(
     file: &dyn OsFile,
     path: &Path,
@@ -184,15 +182,15 @@ fn rewrite_in_place<E: From<StoreError>>(
 
 /// The lock that other tools use: a directory named after the session's file, touched while it is held.
 ///
-/// It is honoured, and made, while a file is being replaced or its name changes; appends need neither. The caller
-/// holds the turn of the session's log.
+/// We respect and create it while a file is replaced or renamed; appends do neither. The caller holds the turn of the
+/// session's log.
 #[derive(Debug)]
 pub struct ToolLock {
     os: Arc<dyn Os>,
     session: PathBuf,
     path: PathBuf,
     is_made: bool,
-    /// Which one it is, if that could be found out.
+    /// Identifies the directory, if that could be determined.
     identity: Option<Identity>,
 }
 
@@ -207,16 +205,16 @@ impl ToolLock {
             if is_fresh(os.as_ref(), &path) {
                 return Err(StoreError::Busy { path, holder: None });
             }
-            // Left behind. It is not ours, so it stays; nobody waits for it any more.
+            // Stale. It is not ours, so it stays, but it does not block us.
             made = Err(io::ErrorKind::AlreadyExists.into());
         }
-        // A directory that cannot be made keeps nobody from replacing a file that can be.
+        // If the directory cannot be created, the file may still be replaced.
         let is_made = made.is_ok();
         let identity = made.ok().and_then(|()| os.stat(&path).ok()).map(|stat| stat.identity);
         Ok(Self { os: Arc::clone(os), session: session.to_path_buf(), path, is_made, identity })
     }
 
-    /// Does what [`replace`] does while the lock is held for more than that.
+    /// Like the function [`replace`], while the lock is held for longer.
     pub fn replace<E: From<StoreError>>(
         &self,
         known: u64,
@@ -234,7 +232,7 @@ impl ToolLock {
         }
         remove_leftovers(os.as_ref(), path);
         let (temporary, new) = create_temporary(os.as_ref(), path)?;
-        // Held until the caller's turn is over: the lock goes with the file, and this is the session's file next.
+        // Held until the caller's turn is over: the lock belongs to the file, which becomes the session's file.
         new.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &temporary))?;
         let mut write = |out: &mut dyn Write| write(&mut KeptFresh { out, lock: self, touched_ms: os.now_ms() });
         let finished = write_buffered(new.as_ref(), &temporary, &mut write)
@@ -250,17 +248,17 @@ impl ToolLock {
         };
         let carried = carry_over(old.as_ref(), known, new.as_ref(), path)?;
         raise_generation(os, path, new.as_ref());
-        // Once more for whoever had the old file open a moment ago.
+        // Once more, for processes that had the old file open until now.
         let carried = carry_over(old.as_ref(), carried, new.as_ref(), path)?;
         if carried > known {
-            // Its writers may have been told that the disk has it, and so it had, in the old file.
+            // Their writers may have acknowledged these lines as on disk, where the old file had them.
             sync(new.as_ref(), path)?;
         }
         Ok(Rewritten { original, turn: Some(NewTurn::of(new)) })
     }
 }
 
-/// Something to write to that shows others meanwhile that whoever made a lock directory is alive.
+/// A writer that meanwhile keeps the lock directory fresh.
 struct KeptFresh<'w> {
     out: &'w mut dyn Write,
     lock: &'w ToolLock,
@@ -272,7 +270,7 @@ impl Write for KeptFresh<'_> {
         let now_ms = self.lock.os.now_ms();
         if self.lock.identity.is_some() && now_ms.saturating_sub(self.touched_ms) >= STALE_MS / 2 {
             self.touched_ms = now_ms;
-            // If it cannot be touched, others may come earlier, and the checks before the swap find out.
+            // If this fails, others may consider the lock stale, and the checks before the swap notice it.
             drop(self.lock.os.touch(&self.lock.path));
         }
         self.out.write(bytes)
@@ -286,7 +284,7 @@ impl Write for KeptFresh<'_> {
 impl Drop for ToolLock {
     fn drop(&mut self) {
         let identity = self.os.stat(&self.path).ok().map(|stat| stat.identity);
-        // Others may take over one that was not touched for long. If that cannot be told, it is the one we made.
+        // Others may take over a stale lock. If that cannot be determined, assume that it is ours.
         let is_anothers = identity.zip(self.identity).is_some_and(|(there, ours)| there != ours);
         if self.is_made && !is_anothers {
             drop(self.os.remove_directory(&self.path));

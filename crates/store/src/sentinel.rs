@@ -1,4 +1,4 @@
-//! Threads that work beside an open log.
+//! Background threads of an open log.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -14,23 +14,23 @@ use crate::os::{Mode, Os};
 use crate::recovery::{put_back, settle, wait_until_still};
 use crate::threads;
 
-/// How often guarded lines are looked after.
+/// The interval between two rounds.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// After so many rounds in vain the rest between two of them, about a minute, grows no longer.
+/// After this many failed rounds the rest between rounds, about a minute, stops growing.
 const MAX_REST: u32 = 7;
-/// So many rounds in a row are skipped while the session is being written to.
+/// How many rounds in a row are skipped while the session is being written to.
 const MAX_SKIPPED: u32 = 10;
 
-/// Looks after guarded lines until all are safe: puts back what others destroy.
+/// Looks after guarded lines until all are safe, and restores lines that others destroy.
 ///
-/// It shares nothing with the log but a list of notices. Like another process,
-/// it takes the lock for each round and finds everything it needs in the files.
+/// It shares only a list of notices with the log. Like another process, it takes the lock for each round and finds
+/// everything it needs in the files.
 #[derive(Debug)]
 pub(crate) struct Sentinel(Worker);
 
 impl Sentinel {
-    /// Starts one. None if the system has no thread for us; then the next append and the next open look.
+    /// Starts the thread. None if the system provides no thread; then the next append or open checks the lines.
     pub(crate) fn start(os: &Arc<dyn Os>, path: &Path, notices: &Arc<Mutex<Vec<Notice>>>) -> Option<Self> {
         let mut watched = Watched {
             os: Arc::clone(os),
@@ -53,16 +53,16 @@ struct Watched {
     os: Arc<dyn Os>,
     path: PathBuf,
     notices: Arc<Mutex<Vec<Notice>>>,
-    /// How long the guard's file was in the last round.
+    /// The length of the guard file in the last round.
     last_length: u64,
     n_skipped: u32,
-    /// How many rounds in a row brought nothing though something was wrong, and how many to let pass now.
+    /// How many rounds in a row have failed, and how many to skip now.
     n_failed: u32,
     n_resting: u32,
 }
 
 impl Watched {
-    /// One round, and after each that was in vain a longer rest: the lock belongs to those who write.
+    /// Runs one round. After each failure it rests longer: the lock is needed by writers.
     fn round_with_patience(&mut self) -> Round {
         if self.n_resting > 0 {
             self.n_resting -= 1;
@@ -79,7 +79,7 @@ impl Watched {
         if !lock.try_take(None)? {
             return Ok(Round::Again);
         }
-        // While lines are being written, the writer itself looks at the end of the file before each.
+        // While lines are being written, the writer itself checks the end of the file before each append.
         if self.is_growing() && self.n_skipped < MAX_SKIPPED {
             self.n_skipped += 1;
             return Ok(Round::Again);
@@ -99,14 +99,14 @@ impl Watched {
         Ok(if guard.len() == 0 { Round::Last } else { Round::Again })
     }
 
-    /// Whether the guard has needed more room since the last round, as it does while much is being written.
+    /// Whether the guard file has grown since the last round, as it does while much is being written.
     fn is_growing(&mut self) -> bool {
         let length = self.os.stat(&guard_path(&self.path)).map_or(0, |stat| stat.length);
         std::mem::replace(&mut self.last_length, length) != length
     }
 }
 
-/// Tells the disk to catch up every so often.
+/// Syncs at an interval.
 #[derive(Debug)]
 pub(crate) struct Flusher(#[expect(dead_code, reason = "held for its thread")] Worker);
 
@@ -114,7 +114,7 @@ impl Flusher {
     pub(crate) fn start(committer: &Arc<Committer>, interval: Duration) -> Option<Self> {
         let committer = Arc::clone(committer);
         let round = move || {
-            // A failure is remembered by the committer, which refuses every later append.
+            // The committer remembers a failure and refuses every later append.
             let has_failed = committer.is_behind() && committer.sync().is_err();
             if has_failed { Round::Last } else { Round::Again }
         };
@@ -129,7 +129,7 @@ enum Round {
     Last,
 }
 
-/// A thread that does something again and again until it is done or nobody wants it any more.
+/// A thread that repeats a task until the task is done or the worker is dropped.
 #[derive(Debug)]
 struct Worker {
     stop: Arc<Stop>,
@@ -161,7 +161,7 @@ impl Drop for Worker {
         *self.stop.is_wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // It reports nothing, and a panic in it has been printed already.
+            // It reports nothing, and a panic in it has already been printed.
             drop(thread.join());
         }
     }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::os::{FileKind, Layer, Layered, RealOs, Stat};
 
-    /// Counts looks, and while there is trouble shows a directory where the lock is, which cannot be taken then.
+    /// Counts metadata reads. While active, it shows a directory instead of the lock, which therefore cannot be taken.
     #[derive(Debug, Default)]
     struct Trouble {
         is_there: AtomicBool,
@@ -215,7 +215,7 @@ mod tests {
             n_failed: 0,
             n_resting: 0,
         };
-        // How many rounds pass without a look at anything, and how the one ends that looks.
+        // Counts the rounds that are skipped, and returns the result of the first one that is not.
         let mut rest = |is_there| {
             trouble.is_there.store(is_there, Ordering::Relaxed);
             let n_before = trouble.n_looks.load(Ordering::Relaxed);
@@ -230,7 +230,7 @@ mod tests {
         for expected in [0, 1, 3, 7, 15, 31, 63, 127, 127] {
             assert_eq!(rest(true), (expected, Round::Again));
         }
-        // The trouble is over, and so is the patience with it.
+        // The fault is gone, and the next failure starts with a short rest again.
         assert_eq!(rest(false), (127, Round::Last));
         assert_eq!([rest(true), rest(true)], [(0, Round::Again), (1, Round::Again)]);
     }

@@ -1,27 +1,25 @@
-//! A file that others append to, line by line as it grows.
+//! Follows a file that others append to, line by line.
 //!
-//! A [`Tail`] hands on whole lines only, in order, each once, until the file
-//! turns out to be another one or to have been written over. Then it says so
-//! and begins again. It looks at the file itself each time it is asked, so
-//! that whoever wakes it ([`Watch`](crate::Watch), or nobody) decides when a
-//! line is seen, never whether.
+//! A [`Tail`] passes on whole lines only, in order, each once, until it detects that the file was replaced or
+//! overwritten. Then it reports this and begins again. Each poll looks at the file itself, so a wake-up
+//! ([`Watch`](crate::Watch), if any) determines when a line is seen, never whether.
 //!
-//! # What it notices
+//! # What it detects
 //!
-//! | what happened | how it is noticed |
-//! |---|---|
-//! | replaced by rename; deleted and made again | another device or inode; the file is held open, so the number cannot be used again meanwhile, and if a file system does so nevertheless, what we hold has no name left |
-//! | cut below what was handed on | its length |
-//! | written over, also if it is longer now | the first and the last kilobyte of what was handed on are compared after new bytes were read and before any line in them is handed on |
-//! | written over with as many bytes | its time of change, and everything is compared once the file has been quiet for two seconds |
-//! | changed in the middle and appended to | one block of 64 KiB in turn is compared whenever something has changed, so not at once |
+//! - Replaced by rename, or deleted and created again: a different device or inode. The file is held open, so its inode
+//!   cannot be reused meanwhile. If a file system reuses it anyway, the open file has no links left.
+//! - Truncated below what was passed on: by its length.
+//! - Overwritten, even if it is longer now: the first and the last kilobyte of what was passed on are compared after
+//!   new bytes were read and before any of their lines are passed on.
+//! - Overwritten with the same number of bytes: by its modification time; everything is compared once the file has been
+//!   quiet for two seconds.
+//! - Changed in the middle and appended to: whenever the file has changed, the next block of 64 KiB is compared, so
+//!   this is not detected at once.
 //!
-//! What it cannot notice: bytes changed in the middle while the time of change
-//! was set back to the millisecond; a change that was undone between two
-//! looks; what lies before the place where reading began, except its two
-//! ends; and inside or before a line over the line cap, except the first
-//! kilobyte of the file. A change of an unfinished last line is no event,
-//! because nobody was told of it yet.
+//! It cannot detect: bytes changed in the middle while the modification time was reset to the same millisecond; a
+//! change that was undone between two polls; changes before the place where reading began, except at its two ends; and
+//! changes inside or before a line over the line cap, except in the first kilobyte of the file. A change of an
+//! unfinished last line is not an event, because that line was not passed on yet.
 
 mod fingerprint;
 
@@ -37,7 +35,7 @@ use crate::lines::{CHUNK, behind_hole};
 use crate::os::{FileKind, Mode, Os, OsFile, Stat, is_zero, read_fully, read_upto};
 use fingerprint::Fingerprint;
 
-/// How long a file must not have changed until its time of change tells every later one.
+/// How long a file must be unchanged before its modification time reliably shows every later change.
 ///
 /// Times are kept in milliseconds here and in steps of up to two seconds on some disks.
 const SETTLED_MS: i64 = 2_000;
@@ -47,50 +45,50 @@ const SETTLED_MS: i64 = 2_000;
 pub enum TailStart {
     /// At the first line.
     Beginning,
-    /// At a line that is known to begin at this offset. If none does, the file is told to be another one.
+    /// At this offset, where a line is known to begin. If none does, a restart is reported.
     Offset(u64),
-    /// Behind the last whole line; an unfinished one is handed on once it is whole.
+    /// After the last whole line; an unfinished line is passed on once it is whole.
     End,
 }
 
 /// Why a tail begins again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// The file is shorter than what was handed on.
+    /// The file is shorter than what was passed on.
     Truncated,
-    /// Another file is at the path, or one is there again.
+    /// Another file is at the path, or the file is back.
     Replaced,
-    /// The file holds something else where lines were handed on.
+    /// The bytes that were passed on have changed.
     Rewritten,
 }
 
-/// What a tail has to tell.
+/// An event of a tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailEvent<'l> {
-    /// The next line, its newline present in the file. Without bytes if it is longer than the line cap.
+    /// The next line, whose newline is present in the file. It has no bytes if it is longer than the line cap.
     Line(Line<'l>),
-    /// What was handed on so far no longer counts: the first line comes next.
+    /// The lines passed on so far are void: the first line comes next.
     Restarted {
-        /// Why.
+        /// The reason.
         reason: Restart,
     },
-    /// There is no file. Told once; if there is one again, [`Restart::Replaced`] follows.
+    /// There is no file. Reported once; if the file comes back, [`Restart::Replaced`] follows.
     Gone,
 }
 
-/// Whether it is worth asking again at once.
+/// Whether to poll again immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polled {
     /// There is more to read.
     More,
-    /// Everything that was there has been read.
+    /// Everything available has been read.
     CaughtUp,
 }
 
-/// A reader of a file that grows.
+/// A reader of a growing file.
 ///
-/// It holds a fingerprint of what it has read (about 70 KB, and 8 bytes more
-/// for every 64 KiB of the file) and between two polls no part of any line.
+/// It holds a fingerprint of what it has read (about 70 KB, plus 8 bytes for every 64 KiB of the file) and no part of
+/// any line between two polls.
 #[derive(Debug)]
 pub struct Tail {
     os: Arc<dyn Os>,
@@ -102,7 +100,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Begins to follow what is at a path. Nothing being there is no error, but something that is no file is one.
+    /// Begins to follow a path. A missing file is not an error, but something other than a regular file is.
     pub fn open(os: Arc<dyn Os>, path: impl Into<PathBuf>, from: TailStart) -> Result<Self, StoreError> {
         let mut tail = Self { os, path: path.into(), cap: LINE_CAP, file: None, is_told_gone: false };
         tail.file = tail.open_file()?;
@@ -112,25 +110,25 @@ impl Tail {
         Ok(tail)
     }
 
-    /// The same with a line cap of its own.
+    /// Replaces the line cap.
     #[must_use]
     pub fn with_cap(self, cap: usize) -> Self {
         Self { cap, ..self }
     }
 
-    /// Where the file is, or is waited for.
+    /// Returns the path that is followed.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The offset behind the last line that was handed on.
+    /// Returns the offset after the last line that was passed on.
     pub fn offset(&self) -> u64 {
         self.file.as_ref().map_or(0, |file| file.next)
     }
 
-    /// Looks at the file and hands on what is new: at most a chunk of whole lines, or one line that is longer.
+    /// Polls the file and passes on what is new: at most a chunk of whole lines, or one line that is longer.
     ///
-    /// Costs one look at the path if nothing has changed for two seconds. After an error it can be asked again.
+    /// Costs one `stat` if nothing has changed for two seconds. After an error, poll again.
     pub fn poll(&mut self, on: &mut dyn FnMut(TailEvent<'_>)) -> Result<Polled, StoreError> {
         let Some(stat) = self.look()? else {
             self.file = None;
@@ -170,7 +168,7 @@ impl Tail {
         Ok(Polled::More)
     }
 
-    /// What is at the path, if anything.
+    /// Returns the metadata of the file at the path, if there is one.
     fn look(&self) -> Result<Option<Stat>, StoreError> {
         match self.os.stat(&self.path) {
             Ok(stat) if stat.kind == FileKind::Regular => Ok(Some(stat)),
@@ -186,7 +184,7 @@ impl Tail {
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(StoreError::io("open", &self.path)(error)),
         };
-        // What was opened decides, whatever the path leads to by now.
+        // The opened file counts, whatever the path leads to by now.
         let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path: self.path.clone() });
@@ -195,34 +193,34 @@ impl Tail {
     }
 }
 
-/// Whether the path leads nowhere, which a path through something that is no directory does too.
+/// Whether the path leads nowhere. This includes a path through something that is not a directory.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// What came of one look at a file.
+/// The result of one poll of an open file.
 enum Step {
     Polled(Polled),
     Restart(Restart),
 }
 
-/// The file that is being read.
+/// The file that is followed.
 #[derive(Debug)]
 struct Followed {
     file: Box<dyn OsFile>,
     identity: crate::os::Identity,
-    /// Length and time of change at the last look.
+    /// Length and modification time at the last poll.
     seen: Option<(u64, i64)>,
-    /// Whether that time tells every later change.
+    /// Whether that time reliably shows every later change.
     is_settled: bool,
-    /// Whether the file changed without growing, so that it may have been written over.
+    /// Whether the file changed without growing, so that it may have been overwritten.
     is_doubted: bool,
     /// Where the next line begins.
     next: u64,
     /// Up to where that line is known to have no newline.
     searched: u64,
     fingerprint: Fingerprint,
-    /// What `begin` found out, told at the first look.
+    /// A mismatch that `begin` found, reported at the first poll.
     misfit: Option<Restart>,
 }
 
@@ -241,7 +239,7 @@ impl Followed {
         }
     }
 
-    /// Goes to where reading begins.
+    /// Moves to where reading begins.
     fn begin(&mut self, from: TailStart) -> io::Result<()> {
         let length = self.file.stat()?.length;
         let offset = match from {
@@ -262,7 +260,7 @@ impl Followed {
         Ok(())
     }
 
-    /// The offset behind the last newline.
+    /// Returns the offset after the last newline.
     fn last_line_end(&self, length: u64) -> io::Result<u64> {
         let mut end = length;
         while end > 0 {
@@ -308,7 +306,7 @@ impl Followed {
             None => self.blame(),
             Some(Polled::More) => Ok(Step::Polled(Polled::More)),
             Some(Polled::CaughtUp) => {
-                // A file that ended before its length did is looked at again.
+                // A file that ended before its reported length is read again at the next poll.
                 self.seen = (self.searched == stat.length).then_some(look);
                 let is_same = self.fingerprint.has_same_turn(self.file.as_ref())?;
                 if is_same { Ok(Step::Polled(Polled::CaughtUp)) } else { self.blame() }
@@ -316,9 +314,9 @@ impl Followed {
         }
     }
 
-    /// Keeps in mind what a look at a changed file says.
+    /// Records the state of a changed file.
     fn take_note(&mut self, stat: &Stat) {
-        // An append changes the time first and the length a moment later, so this is a doubt and no proof.
+        // An append changes the time first and the length a moment later, so this is only a suspicion.
         self.is_doubted = self.seen.is_some_and(|(length, _)| length == stat.length);
         self.is_settled = false;
         if stat.length <= self.searched {
@@ -326,9 +324,9 @@ impl Followed {
         }
     }
 
-    /// Compares a file that looks as before, until its time of change has become one to rely on.
+    /// Compares a file that looks unchanged, until its modification time has become reliable.
     ///
-    /// None if the file is not what it was.
+    /// None if the content has changed.
     fn settle(
         &mut self,
         stat: &Stat,
@@ -336,7 +334,7 @@ impl Followed {
         cap: usize,
         on: &mut dyn FnMut(TailEvent<'_>),
     ) -> io::Result<Option<Polled>> {
-        // A time in the future never settles, which costs something and misses nothing.
+        // A time in the future never settles, which costs time but misses nothing.
         let has_settled = now_ms.saturating_sub(stat.modified_ms) > SETTLED_MS;
         if !has_settled {
             return self.caught_up();
@@ -344,20 +342,20 @@ impl Followed {
         if self.is_doubted && !self.fingerprint.has_same_everything(self.file.as_ref())? {
             return Ok(None);
         }
-        // The unfinished line may be another one by now, with a newline in it.
+        // The unfinished line may have changed by now and contain a newline.
         self.searched = self.next;
         let polled = self.read(stat.length, cap, on)?;
         self.is_settled = polled == Some(Polled::CaughtUp);
         Ok(polled)
     }
 
-    /// What must have happened to a file that is not what it was.
+    /// Determines how a changed file was changed.
     fn blame(&self) -> io::Result<Step> {
         let is_cut = self.file.stat()?.length < self.next;
         Ok(Step::Restart(if is_cut { Restart::Truncated } else { Restart::Rewritten }))
     }
 
-    /// Hands on whole lines up to `length`. None if the file is not what it was.
+    /// Passes on whole lines up to `length`. None if the known content has changed.
     fn read(&mut self, length: u64, cap: usize, on: &mut dyn FnMut(TailEvent<'_>)) -> io::Result<Option<Polled>> {
         let mut buffer = vec![0; CHUNK.min(usize::try_from(length - self.next).unwrap_or(CHUNK))];
         if self.searched > self.next && !self.has_newline(length, &mut buffer)? {
@@ -371,7 +369,8 @@ impl Followed {
             if n_bytes == 0 {
                 return self.caught_up();
             }
-            // Compared after reading and before handing on: what was written over before we read it is not told.
+            // Compared after reading and before passing on: bytes that were overwritten before we read them are not
+            // passed on.
             if !self.fingerprint.has_same_ends(self.file.as_ref())? {
                 return Ok(None);
             }
@@ -393,7 +392,7 @@ impl Followed {
         Ok(self.fingerprint.has_same_ends(self.file.as_ref())?.then_some(Polled::CaughtUp))
     }
 
-    /// Whether the unfinished line has got its newline. Keeps a long line that comes in pieces from being read each time.
+    /// Whether the unfinished line has its newline. Avoids rereading a long line that arrives in pieces.
     fn has_newline(&mut self, length: u64, buffer: &mut [u8]) -> io::Result<bool> {
         while self.searched < length {
             let n_bytes = read_fully(self.file.as_ref(), upto(buffer, length - self.searched), self.searched)?;
@@ -422,9 +421,9 @@ impl Followed {
     }
 }
 
-/// Where the hole begins that reaches to an offset; the offset itself if there is none.
+/// Returns where the hole begins that extends to an offset; the offset itself if there is none.
 fn hole_start(file: &dyn OsFile, end: u64) -> io::Result<u64> {
-    // The next data is never before that of an earlier place, so halving finds the first place whose data is behind us.
+    // `next_data` never decreases with its offset, so a binary search finds the first offset with no data before `end`.
     let (mut low, mut high) = (0, end);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -433,7 +432,7 @@ fn hole_start(file: &dyn OsFile, end: u64) -> io::Result<u64> {
     Ok(high)
 }
 
-/// The start of a buffer, at most so much of it.
+/// Returns at most the first `length` bytes of a buffer.
 fn upto(buffer: &mut [u8], length: u64) -> &mut [u8] {
     let n_bytes = usize::try_from(length).unwrap_or(usize::MAX).min(buffer.len());
     &mut buffer[..n_bytes]

@@ -1,7 +1,7 @@
-//! Threads that the system may refuse.
+//! Starts threads, which the system may refuse.
 //!
-//! At the limit on processes or on memory there are no more threads. Every
-//! thread of Sessile starts here, so that this is an error and never a panic.
+//! At the limit on processes or memory, the system provides no more threads. Every thread of Sessile starts here, so
+//! that this is an error and never a panic.
 
 use std::io;
 use std::panic::resume_unwind;
@@ -10,15 +10,15 @@ use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, scope};
 
 use crate::planted;
 
-/// Starts a thread that lives on its own.
+/// Starts a detached thread.
 pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
     refusal()?;
     Builder::new().name(name.to_owned()).spawn(work)
 }
 
-/// Has something done on a thread of its own, or here and now if the system has no thread for it.
+/// Runs a task on its own thread, or here if the system provides no thread.
 pub fn spawn_or_run(name: &str, work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
-    // A refused thread takes its work along, so the work is lent and not given.
+    // A refused thread drops its closure, so the task is shared instead of moved.
     let work = Arc::new(Mutex::new(Some(work)));
     let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
     let theirs = Arc::clone(&work);
@@ -44,11 +44,11 @@ pub fn spawn_in<'scope, T: Send + 'scope>(
     Builder::new().spawn_scoped(scope, work)
 }
 
-/// Does two things at the same time, or one after the other if the system has no thread for the second.
+/// Runs two tasks at the same time, or one after the other if the system provides no thread.
 ///
-/// A panic in either is a panic here.
+/// A panic in either task is propagated.
 pub fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
-    // A refused thread takes its work along, so the work is lent and not given.
+    // A refused thread drops its closure, so the task is shared instead of moved.
     let other = Mutex::new(Some(other));
     let run = || {
         let other = other.lock().unwrap_or_else(PoisonError::into_inner).take();

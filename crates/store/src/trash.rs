@@ -1,10 +1,8 @@
-//! The place where deleted files wait until their owner is sure.
+//! The trash, where deleted files stay until their owner removes them for good.
 //!
-//! On Linux and its like that is the trash of the desktop, as the trash
-//! specification of freedesktop.org describes it: a directory `files` with what
-//! was deleted, and beside it a directory `info` that tells where each was. The
-//! home has one, and every other file system has one at its top. On macOS it is
-//! one directory without notes.
+//! On Linux and similar systems, this is the desktop trash of the freedesktop.org trash specification: a directory
+//! `files` with the deleted files, and a directory `info` that records where each came from. There is one in the home
+//! directory, and one at the top of every other file system. On macOS it is one directory without notes.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,12 +13,12 @@ use crate::os::{FileKind, Os, Stat};
 use crate::place::{create_directory, create_file};
 use crate::relocate::relocate;
 
-/// How many files of one name are kept apart before something must be wrong.
+/// How many files of one name are kept before giving up.
 const MAX_NAMES: usize = 10_000;
-/// The mode bit that lets only owners remove what is in a directory.
+/// The mode bit that lets only owners remove files from a directory.
 const STICKY: u32 = 0o1000;
 
-/// What kind of trash a system has.
+/// The kind of trash that a system has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrashKind {
     /// Directories `files` and `info`, one pair per file system.
@@ -34,23 +32,23 @@ pub enum TrashKind {
 pub struct Trash {
     /// The directory in the user's home.
     pub home: PathBuf,
-    /// What kind it is.
+    /// The kind of trash.
     pub kind: TrashKind,
 }
 
-/// A place in the trash that nobody else has.
+/// A reserved place in the trash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrashPlace {
-    /// Where the file goes, or is.
+    /// The file's path in the trash.
     pub file: PathBuf,
-    /// The note about where it was.
+    /// The note with its original path.
     pub info: Option<PathBuf>,
 }
 
 impl Trash {
-    /// Finds a place for a file, and notes where it comes from. `deleted` is the local time, as `2026-11-15T09:30:00`.
+    /// Reserves a place for a file and records its origin. `deleted` is the local time, such as `2026-11-15T09:30:00`.
     ///
-    /// The file itself stays where it is until [`TrashPlace::take`].
+    /// The file itself stays in place until [`TrashPlace::take`].
     pub fn reserve(&self, os: &dyn Os, path: &Path, deleted: &str) -> Result<TrashPlace, StoreError> {
         let stat = os.link_stat(path).map_err(StoreError::io("look at", path))?;
         let directory = self.directory_for(os, path, stat)?;
@@ -61,7 +59,7 @@ impl Trash {
         }
     }
 
-    /// The trash on the file system of a file.
+    /// Returns the trash on the file system of a file.
     fn directory_for(&self, os: &dyn Os, path: &Path, stat: Stat) -> Result<Directory, StoreError> {
         let is_at_home = existing_ancestor(os, &self.home).is_some_and(|it| it.identity.device == stat.identity.device);
         if is_at_home || self.kind == TrashKind::Plain {
@@ -75,12 +73,12 @@ impl Trash {
         let user = os.user_id();
         let shared = top.join(".Trash");
         let path = match os.link_stat(&shared) {
-            // Everybody may write here, so only with the bit that keeps others from taking things away.
+            // Every user may write here, so the sticky bit is required: it keeps others from removing files.
             Ok(stat) if stat.kind == FileKind::Directory && stat.mode & STICKY != 0 => shared.join(user.to_string()),
             _ => top.join(format!(".Trash-{user}")),
         };
         create_directory(os, &path, true)?;
-        // A link would lead to somewhere else, and somebody else's directory is no place for a conversation.
+        // A link would lead elsewhere, and another user's directory is not safe for a conversation.
         let made = os.link_stat(&path).map_err(StoreError::io("look at", &path))?;
         if made.kind != FileKind::Directory || !made.is_own {
             return Err(StoreError::NotRegular { path });
@@ -90,28 +88,28 @@ impl Trash {
     }
 }
 
-/// One trash.
+/// One trash directory.
 struct Directory {
     path: PathBuf,
-    /// Where the file is, as the trash's notes tell it: those at the top of a file system are relative to it.
+    /// The file's path as recorded in the note: relative for a trash at the top of a file system.
     from: PathBuf,
 }
 
 impl TrashPlace {
-    /// Takes the file in. If that fails it stays where it was, and the place is given back.
+    /// Moves the file in. If that fails, the file stays in place and the reservation is released.
     pub fn take(&self, os: &dyn Os, path: &Path) -> Result<(), StoreError> {
         relocate(os, path, &self.file).inspect_err(|_| self.give_back(os))
     }
 
-    /// Gives the place back without a file having come to it.
+    /// Releases the reservation without moving a file in.
     pub fn give_back(&self, os: &dyn Os) {
         if let Some(info) = &self.info {
-            // A note without its file is passed over by everybody.
+            // If this fails, other programs ignore the note without a file.
             drop(os.remove(info));
         }
     }
 
-    /// Brings the file back to where it was, or to another place. A name that is taken is refused.
+    /// Moves the file back to its old path or to another one. Fails if the name is taken.
     pub fn bring_back(&self, os: &dyn Os, path: &Path) -> Result<(), StoreError> {
         if let Some(directory) = path.parent() {
             create_directory(os, directory, true)?;
@@ -122,7 +120,7 @@ impl TrashPlace {
     }
 }
 
-/// What is there of a path, from its end on.
+/// Returns the metadata of the deepest existing ancestor of a path.
 fn existing_ancestor(os: &dyn Os, path: &Path) -> Option<Stat> {
     path.ancestors().find_map(|ancestor| os.stat(ancestor).ok())
 }
@@ -151,7 +149,7 @@ fn noted_place(os: &dyn Os, directory: &Directory, name: &OsStr, deleted: &str) 
         let mut info = name;
         info.push(".trashinfo");
         let info = notes.join(info);
-        // Whoever makes the note has the name.
+        // Creating the note claims the name.
         let write = |out: &mut dyn io::Write| out.write_all(note.as_bytes()).map_err(StoreError::io("write", &info));
         match create_file(os, &info, true, &mut { write }) {
             Ok(()) => return Ok(TrashPlace { file, info: Some(info) }),
@@ -166,7 +164,7 @@ fn is_free(os: &dyn Os, path: &Path) -> bool {
     os.link_stat(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// A name, or the second, the third and so on of that name.
+/// Returns a name, with a number appended from the second one on.
 fn numbered(name: &OsStr, number: usize) -> OsString {
     let mut name = name.to_os_string();
     if number > 1 {
@@ -175,7 +173,7 @@ fn numbered(name: &OsStr, number: usize) -> OsString {
     name
 }
 
-/// A path as a note has it: bytes that could mean something else in a URL are spelled out.
+/// Percent-encodes a path for a note.
 fn percent_encoded(path: &Path) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     let spelled = |byte: &u8| if is_plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };

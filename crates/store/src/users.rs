@@ -1,4 +1,4 @@
-//! Who has a session open, and who wrote to it last.
+//! Finds which process has a session open, and which one wrote to it last.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use crate::guard::peek;
 use crate::lock::{Holder, open_for_writing};
 use crate::os::{Os, Stat};
 
-/// Another process of ours that has a session open for writing, if there is one. Leaves no trace.
+/// Returns another process of ours that has a session open for writing, if there is one. Leaves no trace.
 ///
-/// Every process of ours that has written to a session shares the lock on the file that is signed with every turn.
-/// Where this process signed last, others cannot be told from it.
+/// Every process of ours that has written to a session holds a shared lock on the file that lock holders sign. If this
+/// process signed last, other processes cannot be detected.
 pub fn open_elsewhere(os: &dyn Os, session: &Path) -> Option<Holder> {
     let holder = open_for_writing(os, session)?;
     let (pid, host) = os.whoami();
     ((holder.pid, &holder.host) != (pid, &host)).then_some(holder)
 }
 
-/// Whether the last bytes of a session, which is this file now, are known to be ours: its guard still answers for them.
+/// Whether the last bytes of a session are known to be ours, because its guard has them. `stat` is its current state.
 pub fn ends_with_ours(os: &dyn Os, session: &Path, stat: &Stat) -> bool {
     let records = peek(os, session).unwrap_or_default();
     records.iter().any(|record| {

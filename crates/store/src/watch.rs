@@ -1,11 +1,9 @@
-//! Being woken when a file may have changed.
+//! Wakes a reader when a file may have changed.
 //!
-//! The system is asked to tell about the directory, because a file that is
-//! replaced or made again is news of the directory and not of the file. What
-//! the system says is only ever a reason to look, and now and then there is
-//! a look without a reason: lost, merged and made-up news, a full queue, a
-//! file system that tells nothing and a limit that leaves no watch for us cost
-//! time and never an entry.
+//! The system reports changes of the directory, because replacing or creating a file is a change of the directory, not
+//! of the file. A report is only ever a reason to look, and there are periodic looks without a report. So lost, merged
+//! or spurious events, a full queue, a file system without events and an exhausted watch limit cost time, but never an
+//! entry.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,37 +17,37 @@ use sessile_core::location::is_session_file_name;
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind};
 
-/// How often to look where the system tells us nothing.
+/// The polling interval where the system reports no events.
 const POLLING: Duration = Duration::from_millis(100);
 
-/// How often to look where it does.
+/// The polling interval where it does.
 const SAFETY_NET: Duration = Duration::from_secs(1);
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// It is time to look at the file: it may have changed, or nobody looked for a while.
+    /// Look at the file: it may have changed, or the last look was a while ago.
     Changed,
-    /// The time is up.
+    /// The timeout has passed.
     Timeout,
 }
 
-/// Wakes whoever follows one file.
+/// Wakes the reader of one file.
 #[derive(Debug)]
 pub struct Watch {
-    /// Kept alive: dropping it ends the news. None if the system tells us nothing.
+    /// Kept alive, because dropping it ends the events. None if the system reports no events.
     watcher: Option<RecommendedWatcher>,
     news: Receiver<()>,
-    /// Keeps the channel open if there is no watcher to do so.
+    /// Keeps the channel open if there is no watcher.
     sender: SyncSender<()>,
-    /// Set when the directory itself went away, after which there is no more news.
+    /// Set when the directory itself was removed, after which there are no more events.
     is_lost: Arc<AtomicBool>,
-    /// When to look without being told.
+    /// When to look without an event.
     due: Instant,
 }
 
 impl Watch {
-    /// Watches a file, which need not exist. If the system has no watch for us, the file is looked at by the clock.
+    /// Watches a file, which need not exist. Falls back to polling if the system provides no watch.
     pub fn new(path: &Path) -> Self {
         let mut watch = Self::polling();
         watch.watcher = watcher(path, &watch).ok();
@@ -57,9 +55,9 @@ impl Watch {
         watch
     }
 
-    /// Watches for sessions in directories, and for whatever comes and goes in the first of them.
+    /// Watches for sessions in directories, and for anything that appears or disappears in the first of them.
     ///
-    /// If the system has no watch for one of them, all are looked at by the clock.
+    /// Falls back to polling for all of them if the system provides no watch for one.
     pub fn of_sessions(directories: &[PathBuf]) -> Self {
         let mut watch = Self::polling();
         watch.watcher = directories_watcher(directories, &watch).ok();
@@ -67,7 +65,7 @@ impl Watch {
         watch
     }
 
-    /// A watch that goes by the clock alone.
+    /// Creates a watch that only polls.
     pub fn polling() -> Self {
         // One message says as much as many, so the channel holds one and cannot fill memory.
         let (sender, news) = sync_channel(1);
@@ -75,15 +73,14 @@ impl Watch {
         Self { watcher: None, news, sender, is_lost: Arc::default(), due }
     }
 
-    /// Whether the file is looked at by the clock alone.
+    /// Whether the watch only polls.
     pub fn is_polling(&self) -> bool {
         self.watcher.is_none() || self.is_lost.load(Ordering::Relaxed)
     }
 
-    /// Waits until it is time to look at the file, at most so long.
+    /// Waits until it is time to look at the file, or until the timeout.
     ///
-    /// What happened since the last wait ended counts, so nothing is missed
-    /// between a look and the next wait.
+    /// Events since the end of the last wait count, so nothing is missed between a look and the next wait.
     pub fn wait(&mut self, timeout: Duration) -> Woken {
         let now = Instant::now();
         let due = self.due.min(now + self.interval());
@@ -101,7 +98,7 @@ impl Watch {
     }
 }
 
-/// Asks the system for news of a file and, if that is a link, of what it leads to.
+/// Asks the system for events of a file and, if it is a link, of its target.
 fn watcher(path: &Path, watch: &Watch) -> notify::Result<RecommendedWatcher> {
     let mut places = vec![path.to_path_buf()];
     places.extend(fs::canonicalize(path).ok().filter(|real| real != path));
@@ -110,7 +107,7 @@ fn watcher(path: &Path, watch: &Watch) -> notify::Result<RecommendedWatcher> {
     start(Filter { wanted: Wanted::Named(names), directories }, watch)
 }
 
-/// Asks the system for news of sessions in directories.
+/// Asks the system for events of sessions in directories.
 fn directories_watcher(directories: &[PathBuf], watch: &Watch) -> notify::Result<RecommendedWatcher> {
     start(Filter { wanted: Wanted::Sessions, directories: directories.to_vec() }, watch)
 }
@@ -120,9 +117,9 @@ fn start(filter: Filter, watch: &Watch) -> notify::Result<RecommendedWatcher> {
     let (sender, is_lost) = (watch.sender.clone(), Arc::clone(&watch.is_lost));
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         is_lost.fetch_or(event.as_ref().is_ok_and(|event| filter.loses(event)), Ordering::Relaxed);
-        // An error may hide anything, so it is a reason to look.
+        // An error may hide any event, so it is a reason to look.
         if event.map_or(true, |event| filter.concerns(&event)) {
-            // If there is a message already, somebody will look anyway.
+            // If a message is already waiting, the reader will look anyway.
             let _: Result<(), _> = sender.try_send(());
         }
     })?;
@@ -139,17 +136,17 @@ fn directory_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Which news are ours: a directory has many files, and others may be busy too.
+/// Selects relevant events: a directory has many files, and others may be busy, too.
 struct Filter {
     wanted: Wanted,
     directories: Vec<PathBuf>,
 }
 
-/// Whose news are ours.
+/// The files whose events are relevant.
 enum Wanted {
-    /// Those of files with these names.
+    /// Files with these names.
     Named(Vec<OsString>),
-    /// Those of sessions, and of everything in the first directory, where directories of sessions come and go.
+    /// Sessions, and everything in the first directory, where directories of sessions appear and disappear.
     Sessions,
 }
 
@@ -214,7 +211,7 @@ mod tests {
         assert!(filter.concerns(&event(EventKind::Create(CreateKind::Folder), "/r/new")));
     }
 
-    /// C16: when the queue overflows nobody knows what was in it.
+    /// C16: when the queue overflows, its content is unknown.
     #[test]
     fn news_that_was_lost_wakes() {
         assert!(filter().concerns(&Event::new(EventKind::Other).set_flag(Flag::Rescan)));
@@ -227,7 +224,7 @@ mod tests {
         assert!(!filter().loses(&event(EventKind::Remove(RemoveKind::File), "/d/s.jsonl")));
     }
 
-    /// C16: without a watch of the system the clock wakes.
+    /// C16: without a system watch, polling wakes the reader.
     #[test]
     fn a_directory_that_is_not_there_is_looked_at_by_the_clock() {
         let mut watch = Watch::new(Path::new("/no/such/directory/s.jsonl"));

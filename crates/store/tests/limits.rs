@@ -1,4 +1,4 @@
-//! Files of absurd sizes, with holes, and things that are no files.
+//! Files of absurd sizes, files with holes, and things that are not regular files.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests play the other programs, and end on errors")]
 
 use std::fs::{self, File, OpenOptions};
@@ -17,7 +17,7 @@ use sessile_store::{
 
 const HUGE: u64 = 200 << 30;
 
-/// A file in which these bytes stand at these places, and else nothing.
+/// Creates a file that has these bytes at these offsets, and holes elsewhere.
 fn sparse(path: &Path, length: u64, parts: &[(u64, &[u8])]) {
     let file = File::create(path).unwrap();
     file.set_len(length).unwrap();
@@ -44,12 +44,12 @@ fn a_hole_is_passed_over_and_the_lines_around_it_are_read() {
     let begin = first.len() as u64 - 16;
     let third = HUGE - 18;
     assert_eq!(lines, [(0, 17, true, true), (18, third - 19, false, true), (third, 17, true, true)], "{begin}");
-    // On all cores it is the same.
+    // Reading on all cores gives the same result.
     let log = FileLog::open(&os, &path, WriteOptions::default()).unwrap();
     let mut outline = Outline::new();
     log.scan_parts(0, &mut |part| outline.push_part(&part, &mut StableIds)).unwrap();
     assert_eq!((outline.n_entries(), outline.n_lines(), outline.end()), (2, 3, HUGE));
-    // A follower that starts at the end finds where that is.
+    // A tail that starts at the end finds the end.
     let mut tail = Tail::open(os, &path, TailStart::End).unwrap();
     let mut n_lines = 0;
     tail.poll(&mut |event| n_lines += usize::from(matches!(event, TailEvent::Line(_)))).unwrap();

@@ -1,4 +1,4 @@
-//! What logs promise, on real files and in memory.
+//! The guarantees of logs, on real files and in memory.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::fs;
@@ -71,7 +71,7 @@ fn lines(log: &dyn Log, from: u64) -> Vec<String> {
     lines
 }
 
-/// The same story for every kind of log.
+/// A scenario that runs for every kind of log.
 fn story(log: &mut dyn Log) {
     assert_eq!(lines(log, 0), ["one", "torn"]);
     let appended = log.append(b"two\nthree\n", Expect::Length(8)).unwrap();
@@ -225,7 +225,7 @@ fn a_kept_original_is_for_its_owner_only() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("s.jsonl");
     fs::write(&path, "old\n").unwrap();
-    // As pi makes them. Whoever may not read the new version must not find most of it in the original.
+    // pi creates such files. Users who may not read the new version must not find most of it in the original.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     let rewritten = swap(&path, 4, "now", &mut |out| {
         out.write_all(b"new\n").unwrap();
@@ -271,7 +271,8 @@ fn discovery_passes_over_what_is_no_session_file() {
     assert_eq!(directories(dir.path()).unwrap(), [path("dir.jsonl"), path("linked-dir")]);
 }
 
-/// Two processes take turns with records of every size, a third program cuts the file: everything comes back in order.
+/// Two processes take turns with records of every size, and a third program truncates the file: everything is restored
+/// in order.
 #[test]
 fn records_of_several_writers_are_guarded_together() {
     let dir = TempDir::new().unwrap();

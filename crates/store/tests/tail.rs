@@ -1,4 +1,4 @@
-//! Following files that others write, on real files. Nothing here depends on how long anything takes.
+//! Follows real files that others write. Nothing here depends on timing.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::fs::{self, File, FileTimes, OpenOptions};
@@ -14,7 +14,7 @@ use sessile_store::os::{Identity, Layer, Layered, RealOs, Stat};
 use sessile_store::{Polled, StoreError, Tail, TailEvent, TailStart, Watch};
 use tempfile::TempDir;
 
-/// Long enough for any machine; a test that fails waits this long.
+/// Long enough for any machine; a failing test waits this long.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A file that a tail follows.
@@ -39,12 +39,12 @@ impl Scene {
         OpenOptions::new().append(true).open(&self.path).unwrap().write_all(text.as_bytes()).unwrap();
     }
 
-    /// Writes over bytes that are there.
+    /// Overwrites existing bytes.
     fn overwrite(&self, text: &str, offset: u64) {
         OpenOptions::new().write(true).open(&self.path).unwrap().write_all_at(text.as_bytes(), offset).unwrap();
     }
 
-    /// Makes the file look as if nobody had touched it for so long.
+    /// Makes the file look as if it was last modified this long ago.
     fn age(&self, age: Duration) {
         let time = SystemTime::now() - age;
         File::options().append(true).open(&self.path).unwrap().set_times(FileTimes::new().set_modified(time)).unwrap();
@@ -65,7 +65,7 @@ fn word(event: TailEvent<'_>) -> String {
     }
 }
 
-/// Everything a tail has to tell now.
+/// Returns all events of a tail up to now.
 fn told(tail: &mut Tail) -> Vec<String> {
     let mut words = Vec::new();
     let is_done = (0..100).any(|_| tail.poll(&mut |event| words.push(word(event))).unwrap() == Polled::CaughtUp);
@@ -135,7 +135,7 @@ fn long_lines_and_many_lines_come_chunk_by_chunk() {
     }
     assert_eq!(n_lines, 300_001);
     assert!(n_polls > 2, "{n_polls}");
-    // A long line in pieces is held by nobody and comes whole.
+    // A long line in pieces is not buffered, and arrives whole.
     for _ in 0..5 {
         scene.append(&long);
         assert!(told(&mut tail).is_empty());
@@ -144,7 +144,7 @@ fn long_lines_and_many_lines_come_chunk_by_chunk() {
     assert_eq!(told(&mut tail), [long.repeat(5)]);
 }
 
-/// C7: cut, to nothing and to a line's end, and grown again before anybody looked.
+/// C7: truncated to nothing and to the end of a line, and grown again before a poll.
 #[test]
 fn a_file_that_was_cut_is_read_again() {
     let scene = Scene::new("one\ntwo\n");
@@ -160,7 +160,7 @@ fn a_file_that_was_cut_is_read_again() {
     assert_eq!(told(&mut tail), ["Rewritten", "another file, and a longer one"]);
 }
 
-/// Nobody was told of the unfinished line, so nobody has to be told that it is another one.
+/// The unfinished line was not passed on, so its change needs no event.
 #[test]
 fn an_unfinished_line_may_change() {
     let scene = Scene::new("one\nunfinished");
@@ -175,7 +175,7 @@ fn an_unfinished_line_may_change() {
     assert_eq!(told(&mut tail), ["uend"]);
 }
 
-/// C7: replaced by rename, also by a file that begins with the same bytes.
+/// C7: replaced by rename, also with a file that begins with the same bytes.
 #[test]
 fn a_file_that_was_replaced_is_read_again() {
     let scene = Scene::new("one\ntwo\n");
@@ -189,7 +189,7 @@ fn a_file_that_was_replaced_is_read_again() {
     }
 }
 
-/// C7: deleted and made again, noticed in between or not.
+/// C7: deleted and created again, with and without a poll in between.
 #[test]
 fn a_file_that_was_made_again_is_read_again() {
     let scene = Scene::new("one\n");
@@ -233,7 +233,7 @@ fn what_is_no_file_is_refused_for_as_long_as_it_is_there() {
     assert_eq!(told(&mut tail), ["Replaced", "two"]);
 }
 
-/// C7: written over in place, so that the file is longer, shorter or as long as before.
+/// C7: overwritten in place, so that the file is longer, shorter or as long as before.
 #[test]
 fn a_file_that_was_written_over_is_read_again() {
     for text in ["ONE\ntwo\nthree\n", "one\nTWO\nthree\n", "ONE\ntwo\n", "one\nTWO\n"] {
@@ -251,13 +251,13 @@ fn a_file_that_was_written_over_is_read_again() {
     assert_eq!(told(&mut tail), ["Truncated", "ONE"]);
 }
 
-/// A megabyte of lines that differ.
+/// A megabyte of different lines.
 fn megabyte() -> String {
     let lines: Vec<_> = (0..65_536).map(|number| format!("line {number:010}\n")).collect();
     lines.concat()
 }
 
-/// C7: as long as before, far from both ends: found when the file has been quiet for a while.
+/// C7: as long as before, far from both ends: detected when the file has been quiet for a while.
 #[test]
 fn a_change_in_the_middle_is_found_once_the_file_is_quiet() {
     let scene = Scene::new(&megabyte());
@@ -271,7 +271,7 @@ fn a_change_in_the_middle_is_found_once_the_file_is_quiet() {
     assert_eq!((found[0].as_str(), found.len()), ("Rewritten", 65_537));
 }
 
-/// C7: the same followed by an append, so that it looks like one: found in turn.
+/// C7: the same change followed by an append, so that it looks like one: detected block by block.
 #[test]
 fn a_change_in_the_middle_of_a_busy_file_is_found_in_turn() {
     let scene = Scene::new(&megabyte());
@@ -299,7 +299,7 @@ fn a_touched_file_is_the_same_file() {
     assert_eq!(told(&mut tail), ["more"]);
 }
 
-/// All files have the same number, and looks at paths and files are counted.
+/// Gives all files the same inode, and counts metadata reads and reads.
 #[derive(Debug, Default)]
 struct OneNumber {
     looks: AtomicUsize,
@@ -320,7 +320,7 @@ impl Layer for OneNumber {
     }
 }
 
-/// C7: the new file has the number of the old one.
+/// C7: the new file has the inode of the old one.
 #[test]
 fn a_number_that_is_used_again_fools_nobody() {
     let scene = Scene::new("one\n");
@@ -351,7 +351,7 @@ fn a_quiet_file_costs_one_look() {
     assert_eq!(counts(), [before[0] + 10, before[1]]);
 }
 
-/// Follows until a line says that it is over, and checks on the way that it sees a prefix of what is written.
+/// Follows the file until all lines were seen, and checks that they arrive in order.
 fn follow_storm(path: &Path, n_lines: u64, is_polling: bool) {
     let mut watch = if is_polling { Watch::polling() } else { Watch::new(path) };
     let mut tail = Tail::open(Arc::new(RealOs), path, TailStart::Beginning).unwrap();
@@ -377,7 +377,7 @@ fn storm_line(number: u64) -> String {
     )
 }
 
-/// C8: eight readers while one writer appends as fast as it can, a part of the lines in two writes.
+/// C8: eight readers while one writer appends as fast as it can, some lines in two writes.
 #[test]
 fn readers_in_a_storm_see_whole_lines_in_order_and_in_the_end_all_of_them() {
     let n_lines = 30_000;
@@ -399,7 +399,7 @@ fn readers_in_a_storm_see_whole_lines_in_order_and_in_the_end_all_of_them() {
     });
 }
 
-/// Waits for news until a condition holds.
+/// Waits until the expected events have arrived.
 fn wait_until(watch: &mut Watch, tail: &mut Tail, expected: &[&str]) {
     let deadline = Instant::now() + PATIENCE;
     let mut words = Vec::new();
@@ -411,7 +411,7 @@ fn wait_until(watch: &mut Watch, tail: &mut Tail, expected: &[&str]) {
     assert_eq!(words, expected);
 }
 
-/// C7, C16: the same story whether the system tells or the clock does.
+/// C7, C16: the same scenario with system events and with polling.
 #[test]
 fn whoever_wakes_everything_is_seen() {
     for is_polling in [false, true] {
@@ -429,7 +429,7 @@ fn whoever_wakes_everything_is_seen() {
     }
 }
 
-/// C16: a directory that goes away takes its watch along, and comes back without one.
+/// C16: a directory that is removed takes its watch along; after it is created again, there is none.
 #[test]
 fn a_directory_that_is_made_again_is_followed_by_the_clock() {
     let scene = Scene::new("");
@@ -460,7 +460,7 @@ fn a_link_is_followed_to_where_it_leads() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// However a file is written and whenever it is looked at: its whole lines, each once, in order.
+    /// However a file is written and whenever it is polled: its whole lines, each once, in order.
     #[test]
     fn appended_pieces_become_the_lines_of_the_whole(
         pieces in proptest::collection::vec(("[ab\n\r]{0,6}", any::<bool>()), 0..30),

@@ -1,16 +1,16 @@
-//! From settings to a summarizer.
+//! Chooses a summarizer from the settings.
 
 use sessile_core::compaction::{Extractive, Summarizer, SummaryFailure};
 
 use crate::command::Command;
 use crate::settings::{Settings, Using};
 
-/// A summarizer of any sort, which may be used on another thread.
+/// Any kind of summarizer; can be used on another thread.
 pub type AnySummarizer = Box<dyn Summarizer + Send + Sync>;
 
-/// The summarizer that the settings ask for. A model named here, say by a flag of this run, counts before them.
+/// Returns the summarizer that the settings ask for. `model`, for example from a command-line flag, overrides them.
 ///
-/// `variable` looks up environment variables, in which the keys of providers are.
+/// `variable` looks up environment variables; provider keys are stored there.
 pub fn choose(
     settings: &Settings,
     model: Option<&str>,

@@ -1,4 +1,4 @@
-//! A program of the user's as summarizer: JSON in, JSON out.
+//! A user's program as summarizer: JSON in, JSON out.
 
 use std::time::Duration;
 
@@ -13,18 +13,17 @@ use crate::choose::not_configured;
 use crate::prompt::Prompt;
 use sessile_program::{Ended, Limits};
 
-/// The most a program may print.
+/// Upper bound for a program's output, in bytes.
 const MAX_OUTPUT: usize = 4 << 20;
 
-/// The longest summary a program may give.
+/// Upper bound for a program's summary, in bytes.
 const MAX_SUMMARY: usize = 1 << 20;
 
 /// Runs a program for each summary.
 ///
-/// It gets one JSON object on its standard input and prints one on its
-/// standard output: `{"summary": …}`, with `usage` as pi writes it if there
-/// is any, or `{"error": …}`. It is run directly, by no shell. What it prints
-/// on its standard error is shown if it fails.
+/// The program reads one JSON object from standard input and prints one to standard output: `{"summary": …}`,
+/// optionally with `usage` in pi's format, or `{"error": …}`. It runs directly, without a shell. Its standard error is
+/// shown if it fails.
 #[derive(Clone, Debug)]
 pub struct Command {
     program: String,
@@ -33,7 +32,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// A program with its arguments, and how long it may take.
+    /// Creates a summarizer that runs this program with its arguments, for at most `time`.
     pub fn new(words: &[String], time: Duration) -> Result<Self, SummaryFailure> {
         let Some((program, arguments)) = words.split_first() else {
             return Err(not_configured("no program is set: summarizer.command is missing"));
@@ -53,7 +52,7 @@ impl Summarizer for Command {
         Generator::Command
     }
 
-    /// What fits is the program's affair.
+    /// Unlimited: the program decides what fits.
     fn context_window(&self) -> u64 {
         u64::MAX
     }
@@ -84,7 +83,7 @@ impl Summarizer for Command {
     }
 }
 
-/// What the program is told.
+/// Builds the JSON object that the program reads.
 fn question(request: &SummaryRequest<'_>) -> Json {
     let prompt = Prompt::new(request, usize::MAX);
     let purpose = match request.purpose {
@@ -120,7 +119,7 @@ fn strings(texts: &[JsText<'_>]) -> Vec<Json> {
     texts.iter().map(string).collect()
 }
 
-/// What the program answered; else what is wrong with it.
+/// Parses the program's answer. The error says what is wrong with it.
 fn answer(output: &[u8]) -> Result<Summary, String> {
     let output = output.trim_ascii();
     let json = Raw::parse(output).ok().ok_or("did not print JSON")?;
@@ -138,7 +137,7 @@ fn answer(output: &[u8]) -> Result<Summary, String> {
     Ok(Summary { text, usage: json.get("usage").filter(|usage| !usage.is_null()).map(usage) })
 }
 
-/// The beginning of a text that may be long, on one line.
+/// Returns the beginning of a text that may be long, on one line.
 fn first_of(text: &str) -> String {
     text.split_whitespace()
         .flat_map(|word| [word, " "])
@@ -149,7 +148,7 @@ fn first_of(text: &str) -> String {
         .to_owned()
 }
 
-/// A usage object as pi writes it; what is missing or no count is 0.
+/// Reads a usage object in pi's format. Counts that are missing or invalid are 0.
 fn usage(json: Raw<'_>) -> Usage {
     let count = |key: &str| json.get(key).and_then(as_count).unwrap_or(0);
     let cost = json.get("cost");
@@ -178,7 +177,7 @@ fn usage(json: Raw<'_>) -> Usage {
     usage
 }
 
-/// A number of tokens.
+/// Reads a number of tokens.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a whole number in range")]
 pub(crate) fn as_count(value: Raw<'_>) -> Option<u64> {
     value.as_number().filter(|number| (0.0..=1e15).contains(number)).map(|number| number as u64)

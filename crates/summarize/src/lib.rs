@@ -1,16 +1,14 @@
-//! Who writes summaries: the user's own command, a language model, or the offline rule of `sessile-core`.
+//! Summarizers: the user's own command, a language model, or the offline rule of `sessile-core`.
 //!
 //! Everything here implements [`Summarizer`](sessile_core::compaction::Summarizer)
 //! and blocks until it is done or cancelled. Nothing here touches a session.
 //!
 //! - [`Command`] runs a program: JSON in, JSON out.
-//! - `Model` (feature `models`) asks Anthropic, `OpenAI` and whatever speaks its
-//!   protocol, Gemini or Ollama over HTTP.
-//! - [`Settings`] are the `summarizer` table of the user's `config.toml`, and
-//!   [`choose()`] makes a summarizer of them.
+//! - `Model` (feature `models`) asks Anthropic, `OpenAI` and compatible servers, Gemini or Ollama over HTTP.
+//! - [`Settings`] is the `summarizer` table of the user's `config.toml`, and [`choose()`] creates a summarizer from it.
 //!
-//! What crosses the network or a pipe is bounded in time and in size, keys
-//! come from environment variables alone, and no message of ours holds one.
+//! All traffic over a network or a pipe is bounded in time and size. Keys come from environment variables only, and no
+//! message contains one.
 //!
 //! ```
 //! use sessile_core::compaction::{Generator, Summarizer};

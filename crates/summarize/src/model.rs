@@ -1,9 +1,8 @@
 //! Language models over HTTP.
 //!
-//! One request, one streamed answer, and no more of either than there is room
-//! for. [`Provider`] says where a model lives and which protocol it speaks;
-//! the four protocols differ in how a question is put ([`protocol`]) and in
-//! what the events of the answer mean. [`http`] moves the bytes.
+//! Each attempt sends one request and reads one streamed answer, both bounded in size. [`Provider`] says where a model
+//! is served and which protocol it speaks. The four protocols differ in the format of a question ([`protocol`]) and in
+//! the meaning of the answer's events. [`http`] moves the bytes.
 
 mod answer;
 mod anthropic;
@@ -34,23 +33,23 @@ use protocol::Question;
 pub use provider::Provider;
 use secret::Secret;
 
-/// How often the cancellation is looked at while waiting.
+/// How often a wait checks for cancellation.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Instructions and the frame around the conversation, in characters.
+/// Room reserved for the instructions and the frame around the conversation, in bytes.
 const ROOM_FOR_WORDS: u64 = 12_000;
 
-/// The model the session last used.
+/// The name that stands for the model the session last used.
 const SESSION: &str = "session";
 
 /// Asks a language model.
 #[derive(Debug)]
 pub struct Model {
-    /// None if it is the session's.
+    /// None for the session's model.
     named: Option<Named>,
     base_url: Option<String>,
     key_variable: Option<String>,
-    /// Keys of all providers there are, for the session's model may be any of them.
+    /// Keys of all known providers, because the session's model may belong to any of them.
     keys: Vec<(&'static str, Secret)>,
     own_key: Option<Secret>,
     ollama_host: Option<String>,
@@ -82,14 +81,15 @@ impl Named {
     }
 }
 
-/// A name that can stand in an address and in a message.
+/// Whether a name is safe in a URL and in a message.
 fn is_model_name(model: &str) -> bool {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-._:/@+".contains(it);
     !model.is_empty() && model.len() <= 200 && model.chars().all(is_plain) && !model.contains("..")
 }
 
 impl Model {
-    /// The model the settings and `named` (`provider/model`, or `session`) ask for. Keys are looked up at once.
+    /// Returns the model that the settings and `named` (`provider/model`, or `session`) ask for. Reads the keys
+    /// immediately.
     pub fn new(
         settings: &Settings,
         named: &str,
@@ -121,17 +121,17 @@ impl Model {
         Ok(model)
     }
 
-    /// The same model, with other time limits.
+    /// Replaces the time limits.
     #[must_use]
     pub fn with_patience(self, patience: Patience) -> Self {
         Self { patience, ..self }
     }
 
-    /// The key for a provider; none if it needs none.
+    /// Returns the key for a provider, or none if it needs none.
     fn key(&self, provider: &'static Provider) -> Result<Option<&Secret>, SummaryFailure> {
         let usual = || self.keys.iter().find(|(name, _)| *name == provider.name).map(|(_, key)| key);
         let key = if self.key_variable.is_some() { self.own_key.as_ref() } else { usual() };
-        // A server in an unusual place may well want no key.
+        // A server at a custom address may not need a key.
         let needs_key = self.key_variable.is_some() || (!provider.key_variables.is_empty() && self.base_url.is_none());
         if key.is_some() || !needs_key {
             return Ok(key);
@@ -145,7 +145,7 @@ impl Model {
         self.base_url.clone().or(ollama).unwrap_or_else(|| provider.base_url.to_owned())
     }
 
-    /// The model to ask: the one that was named, or the session's.
+    /// Returns the model to ask: the named one, or the session's.
     fn named_for(&self, session_model: Option<&str>) -> Result<Named, SummaryFailure> {
         match (&self.named, session_model) {
             (Some(named), _) => Ok(named.clone()),
@@ -154,7 +154,7 @@ impl Model {
         }
     }
 
-    /// How many characters of a conversation fit, if each token is three of them.
+    /// Returns how many bytes of a conversation fit, at three bytes per token.
     fn room(&self, request: &SummaryRequest<'_>) -> usize {
         let answer = self.max_output.unwrap_or(protocol::USUAL_OUTPUT).min(self.context_window / 2);
         let previous = request.previous_summary.map_or(0, str::len) as u64;
@@ -184,9 +184,9 @@ impl Summarizer for Model {
 }
 
 impl Model {
-    /// The answer to any question, for programs that want more of a model than summaries.
+    /// Answers any question, for programs that use a model for more than summaries.
     ///
-    /// Needs a model that was named, not the session's.
+    /// Requires a named model, not the session's.
     pub fn answer(
         &self,
         prompt: &Prompt,
@@ -216,7 +216,7 @@ impl Model {
         Ok(answer.into_summary(self.prices))
     }
 
-    /// Asks again as long as there is hope and patience.
+    /// Asks, and retries transient failures within the limits of [`Patience`].
     fn ask_patiently(
         &self,
         question: &Question<'_>,
@@ -250,7 +250,7 @@ impl Model {
         Err(SummaryFailure::Empty)
     }
 
-    /// How long to wait before the next attempt; none if another one makes no sense.
+    /// Returns the delay before the next attempt, or none if a retry is pointless.
     fn delay(&self, attempt: u32, fault: &Fault) -> Option<Duration> {
         let Patience { first_delay, longest_delay, .. } = self.patience;
         match fault.retry_after() {
@@ -260,7 +260,7 @@ impl Model {
         }
     }
 
-    /// One attempt.
+    /// Makes one attempt.
     fn ask(
         &self,
         question: &Question<'_>,
@@ -288,7 +288,7 @@ impl Model {
     }
 }
 
-/// Waits, unless somebody asks to stop.
+/// Waits for the delay unless cancelled.
 fn wait(delay: Duration, cancel: &Cancel) -> Result<(), SummaryFailure> {
     let since = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! What a model is told: our own words, in files of their own, around the conversation.
+//! The prompt for a model: the instructions, kept in files of their own, and the conversation.
 
 use sessile_core::compaction::{Purpose, SummaryRequest};
 
@@ -8,19 +8,19 @@ const UPDATE: &str = include_str!("../prompts/update.md");
 const TURN_PREFIX: &str = include_str!("../prompts/turn-prefix.md");
 const BRANCH: &str = include_str!("../prompts/branch.md");
 
-/// A request in words.
+/// A request as a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// Who the model is to be.
+    /// The model's role.
     pub system: String,
-    /// The conversation and what to do with it.
+    /// The conversation and the instructions.
     pub user: String,
-    /// How many characters of the conversation were left out because they would not have fitted.
+    /// How many characters of the conversation were left out because they did not fit.
     pub n_left_out: usize,
 }
 
 impl Prompt {
-    /// Puts a request into words, of which the conversation takes up no more than `room` characters.
+    /// Builds a prompt, in which the conversation takes up at most `room` bytes.
     pub fn new(request: &SummaryRequest<'_>, room: usize) -> Self {
         let (conversation, n_left_out) = shortened(request.conversation.text(), room);
         let instructions = instructions(request);
@@ -36,7 +36,7 @@ impl Prompt {
     }
 }
 
-/// What to do with the conversation: our words, the user's, or both.
+/// Returns the instructions: the built-in ones, the user's, or both.
 fn instructions(request: &SummaryRequest<'_>) -> String {
     let own = match request.purpose {
         Purpose::History => HISTORY,
@@ -51,9 +51,9 @@ fn instructions(request: &SummaryRequest<'_>) -> String {
     }
 }
 
-/// A text of which the middle is left out if it is too long, and how many characters that is.
+/// Leaves out the middle of a text that is too long, and returns the number of characters left out.
 ///
-/// What was asked stands at the beginning, what was reached at the end.
+/// The beginning usually holds the request and the end holds the result.
 fn shortened(text: &str, room: usize) -> (String, usize) {
     if text.len() <= room {
         return (text.to_owned(), 0);

@@ -11,27 +11,27 @@ pub enum Using {
     Extractive,
     /// A language model.
     Model,
-    /// A program of the user's.
+    /// A user's program.
     Command,
 }
 
-/// How long to wait and how often to try again.
+/// Time limits and retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// How long nothing at all may come.
+    /// How long the server may send nothing.
     pub idle: Duration,
     /// How long one attempt may take.
     pub total: Duration,
-    /// How often to try again.
+    /// Number of retries.
     pub n_retries: u32,
-    /// How long to wait before the first retry; doubled for each further one.
+    /// The delay before the first retry; it doubles for each further retry.
     pub first_delay: Duration,
-    /// The longest wait. A server that wants us to wait longer is not asked again.
+    /// The longest delay. A server that asks for more is not asked again.
     pub longest_delay: Duration,
 }
 
 impl Default for Patience {
-    /// As pi: three retries after 2, 4 and 8 seconds.
+    /// Like pi: three retries after 2, 4 and 8 seconds.
     fn default() -> Self {
         Self {
             idle: Duration::from_mins(2),
@@ -43,54 +43,54 @@ impl Default for Patience {
     }
 }
 
-/// What a million tokens cost, in dollars.
+/// Prices in dollars per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Prices {
-    /// Sent.
+    /// Tokens sent.
     pub input: f64,
-    /// Received.
+    /// Tokens received.
     pub output: f64,
-    /// Read from the provider's cache.
+    /// Tokens read from the provider's cache.
     pub cache_read: f64,
-    /// Written to it.
+    /// Tokens written to the provider's cache.
     pub cache_write: f64,
 }
 
-/// What the user has set.
+/// The user's settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Which summarizer; by default a model if one is named, else the command if there is one, else the offline rule.
+    /// The summarizer; by default a model if one is named, else the command if there is one, else the offline rule.
     pub using: Option<Using>,
-    /// The model, as `provider/model`; `session` for the one the session last used.
+    /// The model, as `provider/model`; `session` for the model that the session last used.
     pub model: Option<String>,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Where the provider is, unless in its usual place.
+    /// The provider's address, unless the usual one.
     pub base_url: Option<String>,
-    /// The environment variable with the key, unless the provider's usual one.
+    /// The environment variable that holds the key, unless the provider's usual one.
     pub key_variable: Option<String>,
-    /// The most tokens an answer may have.
+    /// Upper bound for the tokens of an answer.
     pub max_output: Option<u64>,
-    /// How many tokens the model takes in.
+    /// The model's context window, in tokens.
     pub context_window: Option<u64>,
-    /// What tokens cost.
+    /// Prices of tokens.
     pub prices: Prices,
     /// Time limits and retries.
     pub patience: Patience,
 }
 
-/// A setting that is not what it should be.
+/// A setting with an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key} must be {expected}")]
 pub struct SettingsError {
     /// The key, with its table.
     pub key: String,
-    /// What it should be.
+    /// The expected value.
     pub expected: &'static str,
 }
 
 impl Settings {
-    /// Every key of the table.
+    /// All keys of the table.
     pub const KEYS: &'static [&'static str] = &[
         "base_url",
         "command",
@@ -108,7 +108,7 @@ impl Settings {
         "use",
     ];
 
-    /// Reads the table: keys with dots between tables, with or without `summarizer.` before them, and JSON values.
+    /// Reads the table: dotted keys, with or without the prefix `summarizer.`, and JSON values.
     pub fn read<'v>(values: impl IntoIterator<Item = (&'v str, Raw<'v>)>) -> Result<Self, SettingsError> {
         let mut settings = Self::default();
         for (key, value) in values {
@@ -158,7 +158,8 @@ fn using(value: Raw<'_>) -> Result<Using, &'static str> {
     }
 }
 
-/// A program and its arguments: a list, or one text that is cut into words as a shell does, without being run by one.
+/// Reads a program and its arguments: a list, or one text that is split into words like a shell does, without running a
+/// shell.
 fn words(value: Raw<'_>) -> Result<Vec<String>, &'static str> {
     let expected = "a command line, or a list of a program and its arguments";
     let words = match value.shape() {

@@ -1,4 +1,4 @@
-//! A program of the user's as summarizer, with real programs.
+//! Real programs as summarizers.
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at files and fail by panicking")]
@@ -76,7 +76,7 @@ fn time_is_limited_and_nothing_is_left_behind() {
     let dir = tempfile::tempdir().unwrap();
     let sign = dir.path().join("sign");
     let since = Instant::now();
-    // What the program started in the background would leave a sign.
+    // The program's background process would create this file if it survived.
     let script = format!("(sleep 2; touch {}) & sleep 30", sign.display());
     let failure = run(&script, Duration::from_millis(300), &Cancel::default()).unwrap_err();
     assert_eq!(failure.to_string(), "sh took longer than 0.3 s");

@@ -1,11 +1,11 @@
-//! Numbers and texts as bytes, and back.
+//! Encodes numbers and texts as bytes, and decodes them.
 //!
-//! Whoever reads has checked a checksum before, so what does not fit is no
-//! attack but an oversight; it is still never more than a `None`.
+//! Callers have verified a checksum before, so data that does not fit is a bug, not an attack. It still never causes
+//! more than a `None`.
 
 use sessile_core::json::JsText;
 
-/// Puts values one behind the other.
+/// Writes values one after another.
 #[derive(Debug, Default)]
 pub(super) struct Writer(pub(super) Vec<u8>);
 
@@ -14,7 +14,7 @@ impl Writer {
         self.0.push(value);
     }
 
-    /// A number, seven bits to a byte: most are small.
+    /// Writes a number, seven bits per byte: most are small.
     pub(super) fn number(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value.to_le_bytes()[0] | 0x80);
@@ -36,7 +36,7 @@ impl Writer {
         self.0.extend_from_slice(value);
     }
 
-    /// Whether there is a value, and the value if there is.
+    /// Writes whether there is a value, and the value.
     pub(super) fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
         self.byte(u8::from(value.is_some()));
         if let Some(value) = value {
@@ -45,7 +45,7 @@ impl Writer {
     }
 }
 
-/// Takes values off in the order in which they were put.
+/// Reads values in the order in which they were written.
 #[derive(Clone, Debug)]
 pub(super) struct Reader<'b> {
     bytes: &'b [u8],
@@ -57,7 +57,7 @@ impl<'b> Reader<'b> {
         Self { bytes, at: 0 }
     }
 
-    /// How much was taken off.
+    /// Returns the number of bytes read so far.
     pub(super) fn position(&self) -> usize {
         self.at
     }
@@ -117,7 +117,7 @@ impl<'b> Reader<'b> {
         self.bytes().map(|bytes| JsText::from_wtf8(bytes.to_vec()))
     }
 
-    /// The outer `None` is for bytes that do not fit, the inner one for a value that is not there.
+    /// The outer `None` means invalid bytes, the inner one an absent value.
     #[expect(clippy::option_option, reason = "two different absences")]
     pub(super) fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         match self.byte()? {

@@ -1,4 +1,4 @@
-//! Collecting what a list shows of one file, as little of it as need be read.
+//! Collects the list data of one file, reading as little of it as possible.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -15,13 +15,13 @@ use crate::mark::{Freshness, Mark};
 /// What was collected from a file.
 #[derive(Debug)]
 pub struct Gathered {
-    /// The row of a list; none if the file is no session.
+    /// The row of a list; none if the file is not a session.
     pub info: Option<Info>,
-    /// What to keep; none if this is not to be kept.
+    /// The row to save; none if it must not be saved.
     pub row: Option<NewRow>,
 }
 
-/// Reads one file after the other.
+/// Reads files one after the other.
 pub struct Gatherer<'g, Z> {
     os: &'g dyn Os,
     zone: Z,
@@ -29,12 +29,12 @@ pub struct Gatherer<'g, Z> {
 }
 
 impl<'g, Z: LocalZone> Gatherer<'g, Z> {
-    /// A reader of files with its own buffer: one for each thread.
+    /// Creates a reader with its own buffer: one for each thread.
     pub fn new(os: &'g dyn Os, zone: Z) -> Self {
         Self { os, zone, lines: LineReader::default() }
     }
 
-    /// Reads a whole file and keeps nothing; the simple twin of [`gather`](Self::gather).
+    /// Reads a whole file and saves nothing; the simple counterpart of [`gather`](Self::gather).
     pub fn scan(&mut self, path: &Path, with_texts: bool) -> Result<Option<Info>, StoreError> {
         let file = self.open(path)?;
         let mut scan = if with_texts { InfoScan::with_texts() } else { InfoScan::default() };
@@ -45,10 +45,10 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
         Ok(scan.finish())
     }
 
-    /// Reads what a row does not cover yet, which is everything if it is about another file.
+    /// Reads what a row does not cover yet, which is everything if it belongs to another file.
     pub fn gather(&mut self, path: &Path, row: Option<Row<'_>>) -> Result<Gathered, StoreError> {
         let file = self.open(path)?;
-        // The look comes before the reading: what is written meanwhile is news for the next list.
+        // The metadata is read before the content: what is written meanwhile is left for the next list.
         let stat = file.stat().map_err(|error| StoreError::io_at("look at", path, error))?;
         let believed = row.and_then(|row| {
             let freshness = row.mark.freshness(file.as_ref(), &stat);
@@ -66,7 +66,7 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
         Ok(Gathered { info: covering.scan.finish(), row })
     }
 
-    /// Whether a row says what the prefix that it covers says, all of which is read. True if it is not believed anyway.
+    /// Whether a row matches the prefix that it covers, all of which is read. True if the row is stale anyway.
     pub(crate) fn is_right(&mut self, path: &Path, row: Row<'_>) -> Result<bool, StoreError> {
         let file = self.open(path)?;
         let stat = file.stat().map_err(|error| StoreError::io_at("look at", path, error))?;
@@ -86,12 +86,12 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
     }
 }
 
-/// A scan, and how much of it may be kept: whole lines, because another program may still be writing the last one.
+/// A scan, and which part of it may be saved: whole lines, because another program may still be writing the last one.
 struct Covering {
     scan: InfoScan,
-    /// Behind the last line that ends.
+    /// The offset after the last line that has a newline.
     end: u64,
-    /// What had been collected before a last line without an end; none if there was no such line.
+    /// What had been collected before a last line without newline; none if there was no such line.
     kept: Option<Collected>,
 }
 
@@ -111,7 +111,7 @@ impl Covering {
     }
 }
 
-/// A time zone that notes whether it mattered: what depends on it holds nowhere else, and is not kept.
+/// A time zone that records whether it was used: results that depend on it are valid only here, and are not saved.
 struct NotedZone<'z> {
     zone: &'z dyn LocalZone,
     was_asked: Cell<bool>,

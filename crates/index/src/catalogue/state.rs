@@ -1,15 +1,15 @@
-//! What was collected from a session's lines, as bytes.
+//! Encodes what was collected from a session's lines.
 
 use sessile_core::info::{Collected, Facts, FirstValue, HeaderInfo, MOST_MODELS, ModelName, RoleCounts, Tokens};
 
 use super::bytes::{Reader, Writer};
 
-/// What the first byte of a state says about the first value of the lines.
+/// Values of the first byte, which describe the first value of the lines.
 const NOT_YET_SEEN: u8 = 0;
 pub(super) const NO_HEADER: u8 = 1;
 const HEADER: u8 = 2;
 
-/// The state as bytes.
+/// Encodes the state.
 pub(super) fn encode(collected: &Collected) -> Vec<u8> {
     let mut out = Writer::default();
     match &collected.first {
@@ -29,7 +29,7 @@ pub(super) fn encode(collected: &Collected) -> Vec<u8> {
     out.0
 }
 
-/// The state in these bytes; none if they hold anything else.
+/// Decodes a state; none if the bytes are not one.
 pub(super) fn decode(bytes: &[u8]) -> Option<Collected> {
     let mut from = Reader::new(bytes);
     let first = decode_first(&mut from)?;
@@ -45,7 +45,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Collected> {
     from.is_at_end().then_some(collected)
 }
 
-/// The first value of the lines alone.
+/// Decodes only the first value of the lines.
 pub(super) fn decode_first(from: &mut Reader<'_>) -> Option<FirstValue> {
     match from.byte()? {
         NOT_YET_SEEN => Some(FirstValue::NotYetSeen),
@@ -101,7 +101,7 @@ fn decode_facts(from: &mut Reader<'_>) -> Option<Facts> {
     }
     let compactions = from.number()?;
     let n_models = from.length()?;
-    // As many as there are, but not as many as a number may claim.
+    // Bounded, because a corrupt count may be any number.
     let mut models = Vec::with_capacity(n_models.min(MOST_MODELS));
     for _ in 0..n_models {
         models.push(ModelName { provider: from.text()?, model: from.text()? });
@@ -188,7 +188,7 @@ mod tests {
         #[test]
         fn a_state_comes_back_whole_or_not_at_all(collected in collected(), cut in any::<prop::sample::Index>()) {
             let bytes = encode(&collected);
-            // By its text, because what is not a number does not equal itself.
+            // Compared as text, because NaN does not equal itself.
             prop_assert_eq!(format!("{:?}", decode(&bytes)), format!("{:?}", Some(&collected)));
             prop_assert_eq!(decode_first(&mut Reader::new(&bytes)), Some(collected.first));
             prop_assert_eq!(decode(&bytes[..cut.index(bytes.len())]), None);

@@ -1,4 +1,4 @@
-//! Documents to a segment, in memory that is known beforehand.
+//! Builds a segment from documents, with a known memory bound.
 
 use std::hash::BuildHasher;
 
@@ -14,19 +14,19 @@ use sessile_store::StoreError;
 use super::postings::PostingsWriter;
 use super::segment::{DocumentRecord, Facts, OnTerm, Run, Terms};
 
-/// What separates texts, so that no phrase goes from one into the next.
+/// Separates texts, so that no phrase spans two of them.
 const GAP: u32 = u32::MAX;
 
-/// The terms that name tools begin with this, so that no token is one of them.
+/// Prefix of terms that name tools, so that they never equal a token.
 pub(super) const TOOL: &[u8] = b"\x01t";
 
-/// The terms that name models.
+/// Prefix of terms that name models.
 pub(super) const MODEL: &[u8] = b"\x01m";
 
 /// Documents that are yet to be written.
 ///
-/// A document is the numbers of its terms in a row: a position is a place in
-/// that row. What has no neighbours stands behind all texts, between gaps.
+/// A document is a sequence of term numbers; a position is an index into it. Terms without neighbours follow all texts,
+/// separated by gaps.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     vocabulary: Vocabulary,
@@ -36,14 +36,14 @@ pub(super) struct Builder {
     /// Where each document begins among the tokens.
     starts: Vec<u32>,
     runs: Vec<Run>,
-    /// Of the current document: wholes, tools and models.
+    /// Wholes, tools and models of the current document.
     apart: Vec<u32>,
     n_texts: usize,
     n_tokens: usize,
 }
 
 impl Builder {
-    /// Adds a line of a session, if there is anything to search in it.
+    /// Adds a line of a session, if it contains any searchable text.
     pub(super) fn push(&mut self, session: u32, line: &[u8], span: Span) {
         let start = self.tokens.len();
         self.apart.clear();
@@ -68,12 +68,12 @@ impl Builder {
         Facts { time: seconds(document.time), kind: document.kind.code(), length: length_code(self.n_tokens) }
     }
 
-    /// About how many bytes are in use, and will be while the segment is written.
+    /// Returns the approximate number of bytes in use, now and while the segment is written.
     pub(super) fn memory(&self) -> usize {
         self.tokens.len() * 8 + self.documents.len() * 40 + self.vocabulary.memory()
     }
 
-    /// Whether there is anything to write.
+    /// Whether there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
@@ -86,7 +86,7 @@ impl Builder {
         &self.runs
     }
 
-    /// Forgets everything but keeps the memory.
+    /// Clears everything but keeps the allocated memory.
     pub(super) fn clear(&mut self) {
         self.vocabulary.clear();
         self.tokens.clear();
@@ -95,7 +95,7 @@ impl Builder {
         self.runs.clear();
     }
 
-    /// What there is so far, to come back to.
+    /// Returns the current state, for [`rewind`](Self::rewind).
     pub(super) fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             n_tokens: self.tokens.len(),
@@ -105,7 +105,7 @@ impl Builder {
         }
     }
 
-    /// Forgets what came after a checkpoint, since which nothing was written.
+    /// Discards what came after a checkpoint. Nothing may have been written since.
     pub(super) fn rewind(&mut self, to: Checkpoint) {
         self.tokens.truncate(to.n_tokens);
         self.documents.truncate(to.n_documents);
@@ -116,7 +116,7 @@ impl Builder {
         }
     }
 
-    /// The places of all tokens, ordered by term and then by place, and where those of each term end.
+    /// Returns the positions of all tokens, ordered by term and then by position, and where those of each term end.
     fn sorted(&self) -> (Vec<u32>, Vec<u32>) {
         let mut ends = vec![0u32; self.vocabulary.len()];
         for token in self.tokens.iter().filter(|token| **token != GAP) {
@@ -124,7 +124,7 @@ impl Builder {
         }
         let mut total = 0;
         for end in &mut ends {
-            // For now where the term begins; filling it in moves that to its end.
+            // For now the start of the term's positions; filling them in moves this to the end.
             total += std::mem::replace(end, total);
         }
         let mut places = vec![0u32; total as usize];
@@ -139,7 +139,7 @@ impl Builder {
     }
 }
 
-/// How much of a builder was filled.
+/// The fill state of a builder.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Checkpoint {
     n_tokens: usize,
@@ -148,7 +148,7 @@ pub(super) struct Checkpoint {
     last: Option<Run>,
 }
 
-/// How many tokens share an entry of the table that leads from tokens to documents.
+/// How many tokens share an entry of the table that maps tokens to documents.
 const STRIDE: u32 = 128;
 
 impl Terms for Builder {
@@ -170,7 +170,7 @@ impl Terms for Builder {
                 postings.push(document, rest[..n_here].iter().map(|place| place - start));
                 rest = &rest[n_here..];
             }
-            // A term may be left of a document that was given up.
+            // A term may be left over from a document that was discarded.
             if !postings.is_empty() {
                 on_term(self.vocabulary.term(term), postings)?;
             }
@@ -179,7 +179,7 @@ impl Terms for Builder {
     }
 }
 
-/// The document in which every so many tokens begins.
+/// Returns the document of every [`STRIDE`]th token.
 fn nearby(starts: &[u32], n_tokens: usize) -> Vec<u32> {
     let mut document = 0;
     let mut nearby = Vec::with_capacity(n_tokens / STRIDE as usize + 1);
@@ -254,7 +254,7 @@ impl Vocabulary {
         term(&self.bytes, &self.ends, number)
     }
 
-    /// The number of a term, a new one if need be.
+    /// Returns the number of a term, and assigns a new one if necessary.
     #[inline]
     fn number(&mut self, wanted: &[u8]) -> u32 {
         let Self { bytes, ends, numbers } = self;
@@ -269,7 +269,7 @@ impl Vocabulary {
         number
     }
 
-    /// All numbers in the order of their terms.
+    /// Returns all numbers in the order of their terms.
     fn in_order(&self) -> Vec<u32> {
         // Most comparisons are decided by the first eight bytes.
         let key = |number: u32| {

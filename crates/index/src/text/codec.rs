@@ -1,4 +1,4 @@
-//! Numbers and strings as bytes.
+//! Encodes numbers and strings as bytes.
 
 /// Appends a number, seven bits per byte, the lowest first.
 #[inline]
@@ -10,13 +10,13 @@ pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number.to_le_bytes()[0]);
 }
 
-/// Appends bytes with their length before them.
+/// Appends bytes with a length prefix.
 pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Takes apart what was put together. Every method is none where the bytes do not fit.
+/// Decodes values. Every method returns none where the bytes do not fit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes<'b> {
     bytes: &'b [u8],
@@ -32,7 +32,7 @@ impl<'b> Bytes<'b> {
         self.at >= self.bytes.len()
     }
 
-    /// How many bytes have been taken.
+    /// Returns how many bytes have been read.
     pub(super) fn position(&self) -> usize {
         self.at
     }
@@ -44,7 +44,7 @@ impl<'b> Bytes<'b> {
         if first < 0x80 { Some(u64::from(first)) } else { self.number_from(first) }
     }
 
-    /// A number of several bytes, of which the first has been taken.
+    /// Reads the rest of a number of several bytes.
     #[inline(never)]
     fn number_from(&mut self, first: u8) -> Option<u64> {
         let second = *self.bytes.get(self.at)?;
@@ -74,22 +74,22 @@ impl<'b> Bytes<'b> {
         self.number().and_then(|number| usize::try_from(number).ok())
     }
 
-    /// A number of four bytes.
+    /// Reads a number of four bytes.
     pub(super) fn fixed(&mut self) -> Option<u32> {
         self.take(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// A number of eight bytes.
+    /// Reads a number of eight bytes.
     pub(super) fn fixed_long(&mut self) -> Option<u64> {
         let (low, high) = (self.fixed()?, self.fixed()?);
         Some(u64::from(low) | u64::from(high) << 32)
     }
 
-    /// Passes over so many numbers.
+    /// Skips this many numbers.
     #[inline]
     pub(super) fn skip(&mut self, n_numbers: u32) -> Option<()> {
         let mut left = n_numbers;
-        // Eight bytes at a time while no more numbers can end in them than are to be passed over.
+        // Eight bytes at a time, as long as no more numbers can end in them than are left to skip.
         while left >= 8
             && let Some(eight) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>)
         {

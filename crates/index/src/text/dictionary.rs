@@ -1,34 +1,34 @@
-//! The terms of a segment in order, in blocks that share what terms have in common.
+//! The sorted terms of a segment, in blocks with shared prefixes.
 
 use super::codec::{Bytes, put, put_bytes};
 use super::page::Untrusted;
 use super::postings::Lengths;
 
-/// About how many bytes a block has.
+/// The approximate size of a block in bytes.
 const BLOCK: usize = 2048;
 
-/// Where the postings of a term lie.
+/// Where the postings of a term are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TermPlace {
     /// Where its documents begin; its positions follow.
     pub(super) at: u64,
-    /// How long both are.
+    /// The lengths of both.
     pub(super) lengths: Lengths,
 }
 
 /// Collects the terms of a segment.
 #[derive(Debug, Default)]
 pub(super) struct DictionaryWriter {
-    /// All blocks that are complete, and the current one.
+    /// All complete blocks, and the current one.
     blocks: Vec<u8>,
-    /// The first term of each block and its length.
+    /// The first term of each block and the length of the block.
     index: Vec<u8>,
     block_start: usize,
     last: Vec<u8>,
 }
 
 impl DictionaryWriter {
-    /// Adds a term behind all others. The postings of terms follow each other without a gap.
+    /// Appends a term, which must follow all others in order. Postings of terms are contiguous.
     pub(super) fn push(&mut self, term: &[u8], place: TermPlace) {
         if self.blocks.len() - self.block_start >= BLOCK {
             self.end_block();
@@ -53,7 +53,7 @@ impl DictionaryWriter {
         self.block_start = self.blocks.len();
     }
 
-    /// The blocks, and what leads to them.
+    /// Returns the blocks and their index.
     pub(super) fn finish(mut self) -> (Vec<u8>, Vec<u8>) {
         if self.blocks.len() > self.block_start {
             self.end_block();
@@ -62,7 +62,7 @@ impl DictionaryWriter {
     }
 }
 
-/// The way to the blocks of a dictionary.
+/// The index of a dictionary's blocks.
 #[derive(Debug)]
 pub(super) struct DictionaryIndex {
     bytes: Vec<u8>,
@@ -89,24 +89,24 @@ impl DictionaryIndex {
         Some(blocks)
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub(super) fn n_blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// The last block whose first term is not behind this one; it holds the term if any does.
+    /// Returns the last block whose first term is not after this one; only this block can hold the term.
     pub(super) fn find(&self, term: &[u8]) -> Option<usize> {
         self.blocks.partition_point(|(first, _)| self.bytes[first.clone()] <= *term).checked_sub(1)
     }
 
-    /// Which bytes of the dictionary a block takes.
+    /// Returns the byte range of a block in the dictionary.
     pub(super) fn range(&self, block: usize) -> std::ops::Range<u64> {
         let start = block.checked_sub(1).and_then(|before| self.blocks.get(before)).map_or(0, |(_, end)| *end);
         start..self.blocks.get(block).map_or(start, |(_, end)| *end)
     }
 }
 
-/// The terms of one block, one after the other.
+/// Reads the terms of one block in order.
 #[derive(Debug)]
 pub(super) struct BlockReader<'b> {
     bytes: Bytes<'b>,
@@ -121,7 +121,7 @@ impl<'b> BlockReader<'b> {
         Ok(Self { bytes, at, term: Vec::new() })
     }
 
-    /// The next term; none at the end.
+    /// Returns the next term; none at the end.
     pub(super) fn next(&mut self) -> Result<Option<(&[u8], TermPlace)>, Untrusted> {
         if self.bytes.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! A query against one segment.
+//! Evaluates a query on one segment.
 
 use sessile_core::search::filter::{Filter, tag};
 use sessile_core::search::query::{Clause, Phrase, Term};
@@ -11,26 +11,26 @@ use super::phrase::{UnseenPhrase, of_phrase_with_prefix};
 use super::postings::{BLOCK, Entry, Postings};
 use super::segment::{Facts, Segment};
 
-/// What is looked for.
+/// The query.
 pub(super) struct Wanted<'w> {
     pub(super) clauses: &'w [Clause],
     pub(super) filter: &'w Filter,
     pub(super) scale: &'w Scale,
 }
 
-/// Takes what matches.
+/// Receives matching documents.
 pub(super) trait Matches {
-    /// Whether a document of this rank would count if it had this score.
+    /// Whether a document of this rank would count with this score.
     fn wants(&self, score: f32, rank: u32) -> bool;
 
-    /// Documents of a lower score do not count, whatever their rank; none if that is not known.
+    /// Returns a score below which no document counts, whatever its rank; none if unknown.
     fn floor(&self) -> Option<f32>;
 
-    /// Takes a document.
+    /// Accepts a document.
     fn push(&mut self, found: Matched);
 }
 
-/// A document that matches.
+/// A matching document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Matched {
     pub(super) document: u32,
@@ -40,7 +40,7 @@ pub(super) struct Matched {
     pub(super) facts: Facts,
 }
 
-/// Documents in which something occurs, ascending, and how often.
+/// Documents in ascending order, each with a frequency.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Often {
     pub(super) documents: Vec<u32>,
@@ -53,12 +53,12 @@ impl Often {
         Self { documents, frequencies }
     }
 
-    /// How often in this document.
+    /// Returns the frequency in this document.
     fn at(&self, document: u32) -> u32 {
         self.documents.binary_search(&document).map_or(0, |place| self.frequencies[place])
     }
 
-    /// The documents of either, with the greater of the frequencies.
+    /// Returns the documents of either, with the greater frequency.
     fn greatest(self, other: Self) -> Self {
         if self.documents.is_empty() {
             return other;
@@ -86,18 +86,18 @@ impl Often {
 /// What is known of a clause.
 #[derive(Default)]
 struct Found<'s> {
-    /// How often it occurs, or, while phrases have not been looked at, how often at most.
+    /// Its frequencies, or upper bounds for them as long as there are unchecked phrases.
     at_most: Often,
-    /// The phrases that have not been looked at.
+    /// The phrases that have not been checked.
     unseen: Vec<UnseenPhrase<'s>>,
-    /// The other ways in which it may occur, if there are any phrases.
+    /// The frequencies of its other alternatives, if it has several.
     seen: Vec<Often>,
 }
 
-/// A run whose documents are not asked for has this rank.
+/// The rank of a run whose documents are not wanted.
 pub(super) const UNWANTED: u32 = u32::MAX;
 
-/// Hands on the documents that match, all that are wanted among them.
+/// Passes on matching documents, including all that are wanted.
 pub(super) fn evaluate<'s>(
     segment: &'s Segment<'s>,
     wanted: &Wanted<'_>,
@@ -113,8 +113,8 @@ pub(super) fn evaluate<'s>(
     if found.iter().all(|found| found.unseen.is_empty()) {
         return score(segment, wanted, ranks, &candidates, &found, &mut |matched| matches.push(matched));
     }
-    // What a document could be worth at most is known without its positions. The most promising come first; of what
-    // is left only that which could still count is looked at, in the order in which it is stored.
+    // An upper bound for a document's score is known without its positions. The most promising documents are checked
+    // first. Of the rest, only those that could still count are checked, in storage order.
     let mut promising = Vec::new();
     score(segment, wanted, ranks, &candidates, &found, &mut |matched| {
         if matches.wants(matched.score, matched.rank) {
@@ -145,10 +145,10 @@ fn look_at_all(
     Ok(())
 }
 
-/// So many documents of a segment are looked at before the others.
+/// How many documents of a segment are checked first.
 const PROMISING: usize = 256;
 
-/// Looks whether the phrases occur in a document that has all their terms.
+/// Checks whether the phrases occur in a document that has all their terms.
 fn look_closely(
     scale: &Scale,
     found: &mut [Found<'_>],
@@ -168,7 +168,7 @@ fn look_closely(
     Ok(())
 }
 
-/// Where the postings of a term lie that is all that is looked for, if there are enough of them to pass some over.
+/// Returns the postings of the only term of a query, if there are enough of them for skipping to pay off.
 fn only_term(segment: &Segment<'_>, wanted: &Wanted<'_>) -> Result<Option<TermPlace>, Untrusted> {
     let [Clause { phrases }] = wanted.clauses else { return Ok(None) };
     let [Phrase { terms }] = &phrases[..] else { return Ok(None) };
@@ -179,10 +179,10 @@ fn only_term(segment: &Segment<'_>, wanted: &Wanted<'_>) -> Result<Option<TermPl
     Ok(segment.find(text)?.filter(|place| place.lengths.n_documents as usize > 4 * BLOCK))
 }
 
-/// Documents that lie further apart are not read in one piece.
+/// Documents further apart than this are not read in one piece.
 const NEAR: u32 = 16 << 10;
 
-/// Reads the blocks of one term, the most promising first, as long as anything in them may count.
+/// Reads the blocks of one term, the most promising first, as long as any document in them may count.
 fn best_blocks(
     segment: &Segment<'_>,
     wanted: &Wanted<'_>,
@@ -236,7 +236,7 @@ fn best_blocks(
 /// Documents, and what is known of each clause.
 type Candidates<'s> = (Vec<u32>, Vec<Found<'s>>);
 
-/// The documents that match or may match, and each clause's part in that; none if there are none.
+/// Returns the documents that match or may match, with the state of each clause; none if there are none.
 fn matching<'s>(segment: &'s Segment<'s>, wanted: &Wanted<'_>) -> Result<Option<Candidates<'s>>, Untrusted> {
     let mut found: Vec<Found<'s>> = Vec::new();
     let mut candidates: Option<Vec<u32>> = tagged(segment, wanted.filter)?;
@@ -253,7 +253,7 @@ fn matching<'s>(segment: &'s Segment<'s>, wanted: &Wanted<'_>) -> Result<Option<
     Ok(candidates.filter(|left| !left.is_empty()).map(|candidates| (candidates, found)))
 }
 
-/// The documents that have the tool and the model that are asked for; none if nothing is.
+/// Returns the documents that have the requested tool and model; none if neither is requested.
 fn tagged(segment: &Segment<'_>, filter: &Filter) -> Result<Option<Vec<u32>>, Untrusted> {
     let mut candidates = None;
     if let Some(tool) = &filter.tool {
@@ -299,7 +299,7 @@ fn of_clause<'s>(
 }
 
 impl Found<'_> {
-    /// How often the clause occurs in a document that it may occur in.
+    /// Returns the frequency of the clause in a document that it may occur in.
     fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
         if self.unseen.is_empty() {
             return Ok(self.at_most.at(document));
@@ -314,7 +314,7 @@ impl Found<'_> {
 
 fn of_term(segment: &Segment<'_>, term: &Term) -> Result<Often, Untrusted> {
     if term.is_suffix {
-        // What begins with the byte of tools and models is not a token.
+        // Terms that begin with this byte are tools and models, not tokens.
         let is_token = |token: &[u8]| !token.starts_with(&TOOL[..1]) && term.fits(token);
         let places: Vec<TermPlace> =
             segment.find_all(b"")?.into_iter().filter(|(token, _)| is_token(token)).map(|(_, place)| place).collect();
@@ -328,7 +328,7 @@ fn of_term(segment: &Segment<'_>, term: &Term) -> Result<Often, Untrusted> {
     Ok(place.map(|place| segment.postings(place)).transpose()?.map(Often::of).unwrap_or_default())
 }
 
-/// The documents of several terms, with the sum of their frequencies.
+/// Returns the documents of several terms, with the sum of their frequencies.
 fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<Often, Untrusted> {
     if let [place] = places {
         return Ok(Often::of(segment.postings(*place)?));
@@ -345,7 +345,7 @@ fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<Often, Untrusted
     Ok(Often { documents, frequencies })
 }
 
-/// What is in both of two ascending lists.
+/// Returns the common elements of two ascending lists.
 pub(super) fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
     let (few, mut many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     let mut both = Vec::with_capacity(few.len());

@@ -1,4 +1,4 @@
-//! A query against everything: what the index covers, and by reading what it does not.
+//! Evaluates a query on all sessions: with the index, and by reading what it does not cover.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -23,71 +23,71 @@ use super::segment::Segment;
 use super::survey::Surveyed;
 use crate::{Freshness, Mark};
 
-/// Decides about a session, by path, id and working directory.
+/// Decides whether a session counts, by path, id and working directory.
 pub type Admits<'r> = dyn Fn(&Path, &str, &str) -> bool + Sync + 'r;
 
-/// What to look for, and where.
+/// A search request.
 pub struct Request<'r> {
-    /// What to look for.
+    /// What to search for.
     pub query: &'r Query,
     /// Which entries count.
     pub filter: &'r Filter,
-    /// Which sessions count, by path, id and working directory; without it, all.
+    /// Which sessions count, by path, id and working directory; all if none.
     pub admits: Option<&'r Admits<'r>>,
-    /// How many are wanted.
+    /// The maximum number of hits.
     pub limit: usize,
     /// Whether only the best entry of each session counts.
     pub per_session: bool,
-    /// The time, in milliseconds.
+    /// The current time, in milliseconds.
     pub now_ms: i64,
-    /// Asked now and then; true to stop.
+    /// Called regularly; returns true to stop.
     pub is_cancelled: &'r (dyn Fn() -> bool + Sync),
-    /// Told now and then how many bytes have been read without the index, of how many.
+    /// Called regularly with the number of bytes read without the index, and the total of such bytes.
     pub on_progress: &'r (dyn Fn(u64, u64) + Sync),
 }
 
 /// An entry that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
-    /// The place of its session among the files that were searched.
+    /// The index of its session among the searched files.
     pub file: usize,
-    /// Where its line lies.
+    /// Where its line is.
     pub span: Span,
-    /// The greater, the better.
+    /// Greater is better.
     pub score: f32,
-    /// What it is.
+    /// The kind of entry.
     pub kind: DocumentKind,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    /// The best first.
+    /// Best first.
     pub hits: Vec<Hit>,
-    /// How many bytes had to be read because the index does not cover them.
+    /// Number of bytes that had to be read because the index does not cover them.
     pub n_scanned: u64,
 }
 
-/// What has to be done about one file.
+/// A unit of work.
 #[derive(Clone, Copy, Debug)]
 enum Job {
-    /// A segment has to be asked.
+    /// Query a segment.
     Segment(usize),
-    /// A file has to be read from here to there.
+    /// Read a range of a file.
     Scan { file: usize, from: u64, to: u64 },
 }
 
-/// How far the index covers a file.
+/// How much of a file the index covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage {
-    /// Up to there, as the session at this place of the manifest; and how long the file is.
+    /// Covered up to `end`, as the session at this place in the manifest; `length` is that of the file.
     Known { place: usize, end: u64, length: u64 },
-    /// Not at all.
+    /// Not covered.
     Unknown,
 }
 
 impl TextIndex {
-    /// Finds what is looked for in these files, whatever state the index is in.
+    /// Searches these files, whatever state the index is in.
     ///
     /// None if it was cancelled.
     pub fn find(&mut self, files: &[Surveyed], request: &Request<'_>) -> Option<Findings> {
@@ -101,14 +101,14 @@ impl TextIndex {
         }
     }
 
-    /// Finds what is looked for in files that were recalled.
+    /// Searches files that were recalled.
     ///
-    /// None if the index cannot be believed, and within that none if it was cancelled.
+    /// None if the index is not valid; the inner none if the search was cancelled.
     pub fn find_recalled(&self, recalled: &Recalled, request: &Request<'_>) -> Option<Option<Findings>> {
         self.attempt(&[], &recalled.coverage, request).ok()
     }
 
-    /// One attempt; the place of a segment if that cannot be believed.
+    /// Makes one attempt. Fails with the place of an invalid segment.
     fn attempt(
         &self,
         files: &[Surveyed],
@@ -192,7 +192,7 @@ impl TextIndex {
         Ok(Some(Findings { hits, n_scanned: plan.n_scanned }))
     }
 
-    /// How far the index covers each file.
+    /// Returns the coverage of each file.
     pub(super) fn coverage(&self, files: &[Surveyed]) -> Vec<Coverage> {
         let os = self.caches.os().as_ref();
         let mut near = 0;
@@ -208,7 +208,7 @@ impl TextIndex {
         files.iter().map(cover).collect()
     }
 
-    /// How many of these files the index covers as they are, and how many bytes of the others it does not.
+    /// Returns how many of these files are fully covered, and how many bytes of all files are not covered.
     pub fn coverage_of_files(&self, files: &[Surveyed]) -> (usize, u64) {
         let (mut n_covered, mut n_uncovered) = (0, 0);
         for (file, coverage) in files.iter().zip(self.coverage(files)) {
@@ -222,9 +222,9 @@ impl TextIndex {
         (n_covered, n_uncovered)
     }
 
-    /// How many bytes of these files the index does not cover.
+    /// Returns how many bytes of these files the index does not cover.
     ///
-    /// What is found out is kept for a search of the same files right afterwards.
+    /// The coverage is kept for a search of the same files right afterwards.
     pub fn n_uncovered(&mut self, files: &[Surveyed]) -> u64 {
         let coverage = self.coverage(files);
         let uncovered = |(file, coverage): (&Surveyed, &Coverage)| match coverage {
@@ -250,10 +250,10 @@ pub(super) fn coverage_of(os: &dyn Os, file: &Surveyed, place: usize, mark: &Mar
     look().unwrap_or(Coverage::Unknown)
 }
 
-/// What has to be done to answer.
+/// The work needed to answer a request.
 struct Plan {
     jobs: Vec<Job>,
-    /// For each segment, which file each run is of.
+    /// The file of each run, for each segment.
     ranks: Vec<Vec<u32>>,
     n_scanned: u64,
 }
@@ -273,7 +273,7 @@ impl Plan {
                     let mut is_admitted = |admits: &Admits<'_>| {
                         admits(manifest.path(known, &mut buffer), manifest.id(known), manifest.cwd(known))
                     };
-                    // Most searches are of everything, and then nothing has to be found out about thousands of sessions.
+                    // Most searches cover everything, and then thousands of sessions need no check.
                     if !known.is_session || !request.admits.is_none_or(&mut is_admitted) {
                         continue;
                     }
@@ -292,7 +292,7 @@ impl Plan {
         let ranks: Vec<Vec<u32>> = manifest.segments.iter().map(|segment| ranks(&segment.runs)).collect();
         let is_wanted = |place: &usize| ranks[*place].iter().any(|rank| *rank != UNWANTED);
         let mut places: Vec<usize> = (0..ranks.len()).filter(is_wanted).collect();
-        // The new ones first: what is recent is better, and what cannot be as good need not be looked at closely.
+        // Newest segments first: recent entries score higher, and entries that cannot compete need no close check.
         places.reverse();
         let n_scanned = scans.iter().map(|job| if let Job::Scan { from, to, .. } = job { to - from } else { 0 }).sum();
         let jobs = places.into_iter().map(Job::Segment).chain(scans).collect();
@@ -314,7 +314,7 @@ fn ask(
     evaluate(segment, &wanted, ranks, &mut Asked { collector, number })
 }
 
-/// Collects what a segment answers.
+/// Collects the matches of a segment.
 struct Asked<'a> {
     collector: &'a mut Collector,
     number: u32,
@@ -336,7 +336,7 @@ impl Matches for Asked<'_> {
     }
 }
 
-/// Reads a part of a file. A file that cannot be read hides only itself.
+/// Reads a part of a file. If it cannot be read, only this file is missing from the result.
 fn scan(
     os: &dyn Os,
     path: &Path,
@@ -347,7 +347,7 @@ fn scan(
     collector: &mut Collector,
 ) {
     let Ok(open) = os.open(path, Mode::Read) else { return };
-    // Whether a part is of a session was decided when its beginning was read.
+    // If this is not the beginning of the file, it was already recognised as a session.
     let mut opening = if from == 0 { Opening::Awaited } else { Opening::Session(super::lines::Heading::default()) };
     let mut is_admitted = from > 0;
     let rank = u32::try_from(file).unwrap_or(UNWANTED);

@@ -1,4 +1,4 @@
-//! What was found, and which of it is best.
+//! Collects the best matches.
 
 use std::cmp;
 use std::collections::BinaryHeap;
@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sessile_core::line::Span;
 
-/// A document that matches. The greater, the better.
+/// A matching document. Greater is better.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) score: f32,
     pub(super) time: u32,
-    /// The place of its session among those that are searched.
+    /// The index of its session among those that are searched.
     pub(super) rank: u32,
     pub(super) place: Place,
     pub(super) kind: u8,
 }
 
-/// Where a document was found. The order is that of the lines in a session.
+/// Where a document was found. Ordered like the lines in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// In a segment.
@@ -56,22 +56,22 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-/// Keeps the best.
+/// Keeps the best candidates.
 #[derive(Debug)]
 pub(super) enum Collector {
-    /// So many of all documents; the worst of them on top, and a score that so many have reached already.
+    /// The best of all documents: their number, a heap with the worst on top, and a score that enough have reached.
     Documents(usize, BinaryHeap<cmp::Reverse<Candidate>>, Arc<Floor>),
     /// The best of each session, by its rank.
     Sessions(Vec<Option<Candidate>>),
 }
 
-/// A score that enough documents have reached, whoever has found them. Scores are not negative.
+/// A score that enough documents have reached, on any thread. Scores are not negative.
 #[derive(Debug, Default)]
 pub(super) struct Floor(AtomicU32);
 
 impl Floor {
     fn raise(&self, score: f32) {
-        // The bits of floats that are not negative are in the order of the floats.
+        // The bits of non-negative floats are ordered like the floats.
         self.0.fetch_max(score.to_bits(), Ordering::Relaxed);
     }
 
@@ -80,11 +80,11 @@ impl Floor {
     }
 }
 
-/// Among so many the best are worth looking for first.
+/// Up to this limit, searching for the best first pays off.
 const FEW: usize = 1000;
 
 impl Collector {
-    /// Keeps so many documents, or one of each of so many sessions.
+    /// Keeps the best `n_best` documents, or the best one of each session.
     pub(super) fn new(n_best: usize, per_session: bool, n_sessions: usize, floor: &Arc<Floor>) -> Self {
         if per_session {
             Self::Sessions(vec![None; n_sessions])
@@ -120,7 +120,7 @@ impl Collector {
         }
     }
 
-    /// Documents of a lower score are not wanted, if that does not depend on their sessions and may spare some work.
+    /// Returns a score below which no document is wanted, if it is independent of sessions and may save work.
     pub(super) fn floor(&self) -> Option<f32> {
         match self {
             Self::Documents(n_best, _, floor) if *n_best <= FEW => Some(floor.get()),
@@ -138,12 +138,12 @@ impl Collector {
         }
     }
 
-    /// All of another's.
+    /// Adds all candidates of another collector.
     pub(super) fn merge(&mut self, other: Self) {
         other.into_vec().into_iter().for_each(|candidate| self.push(candidate));
     }
 
-    /// What was kept, the best first.
+    /// Returns the candidates, best first.
     pub(super) fn finish(self) -> Vec<Candidate> {
         let mut all = self.into_vec();
         all.sort_unstable_by(|one, other| other.cmp(one));

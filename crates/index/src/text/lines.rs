@@ -1,4 +1,4 @@
-//! The lines of a session file, from anywhere on.
+//! Reads the lines of a session file from an offset.
 
 use std::io;
 
@@ -8,10 +8,10 @@ use sessile_core::line::{Line, LineSplitter};
 use sessile_store::behind_hole;
 use sessile_store::os::{OsFile, read_fully};
 
-/// How much is read at a time.
+/// How many bytes are read at a time.
 const CHUNK: u64 = 256 << 10;
 
-/// Hands on the lines between two offsets, the first of which is a beginning of a line, until `on_line` answers false.
+/// Passes on the lines between two offsets until `on_line` returns false. `from` must be the start of a line.
 pub(super) fn read_lines(
     file: &dyn OsFile,
     from: u64,
@@ -39,26 +39,26 @@ pub(super) fn read_lines(
     Ok(())
 }
 
-/// What a header says.
+/// The content of a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Heading {
     pub(super) id: String,
     pub(super) cwd: String,
 }
 
-/// Finds out whether lines are those of a session: the first value must be a header with an id.
+/// Determines whether lines belong to a session: the first value must be a header with an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// Nothing but blank and damaged lines so far.
+    /// Only blank and damaged lines so far.
     Awaited,
-    /// No session.
+    /// Not a session.
     NoSession,
     /// A session.
     Session(Heading),
 }
 
 impl Opening {
-    /// Looks at a line if none has decided yet. True if the line is part of a session that has begun before.
+    /// Examines a line if none has decided yet. True if the line follows the header of a session.
     pub(super) fn take(&mut self, line: &[u8]) -> bool {
         match self {
             Self::Session(_) => return true,

@@ -1,8 +1,7 @@
-//! Which sessions the index covers how far, and of which segments it is made.
+//! Records how far the index covers which sessions, and its segments.
 //!
-//! Thousands of sessions are read for every search, and a few of them are
-//! asked about: so their records have a fixed length, their texts stay where
-//! they were read, and nothing is allocated for any of them.
+//! Every search reads the records of thousands of sessions and uses a few of them. So records have a fixed length,
+//! their texts stay in the buffer they were read into, and no record is allocated separately.
 
 use std::cmp::Ordering;
 use std::ffi::OsStr;
@@ -16,22 +15,22 @@ use super::segment::SegmentInfo;
 use crate::cache::Cached;
 use crate::{Caches, Kind, Mark};
 
-/// The index. A change of the tokenizer or of what is taken from a line is another version as well.
+/// The cache kind of the index. A change of the tokenizer or of the texts taken from a line needs a new version, too.
 pub(crate) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 3 };
 
-/// The name of the manifest's file.
+/// The file name of the manifest.
 pub(crate) const NAME: &str = "manifest";
 
 /// A session that is covered, at least in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Known {
-    /// Its number. A file that is written anew gets a new one, and no number is given twice.
+    /// Its number. A rewritten file gets a new one, and no number is reused.
     pub(super) number: u32,
-    /// Where it is.
+    /// Its path.
     pub(super) path: PathBuf,
     /// How far it is covered.
     pub(super) mark: Mark,
-    /// Whether it is a session at all; what is not is kept to know that it need not be read.
+    /// Whether it is a session. Other files are recorded so that they are not read again.
     pub(super) is_session: bool,
     /// Its id.
     pub(super) id: String,
@@ -39,7 +38,7 @@ pub(super) struct Known {
     pub(super) cwd: String,
 }
 
-/// What is kept of a session.
+/// The record of a session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     /// See [`Known::number`].
@@ -48,42 +47,42 @@ pub(super) struct Record {
     pub(super) is_session: bool,
     /// See [`Known::mark`].
     pub(super) mark: Mark,
-    /// The place of its directory among all, and of its working directory.
+    /// The indices of its directory and of its working directory.
     directory: u32,
     cwd: u32,
     name: Text,
-    /// Mostly a part of the name.
+    /// Usually a part of the name.
     id: Text,
 }
 
-/// Where a text lies among all texts.
+/// The position of a text among all texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Text {
     at: u32,
     length: u32,
 }
 
-/// How many bytes a record has.
+/// The size of a record in bytes.
 const RECORD: usize = 7 * 4 + Mark::LEN;
 
-/// All of it. Segments are in the order in which they were made.
+/// The manifest. Segments are in order of creation.
 #[derive(Debug, Default)]
 pub(super) struct Manifest {
     pub(super) next_number: u32,
-    /// By directory and name, except for those that were added since.
+    /// Sorted by directory and name, except for records that were added since.
     pub(super) records: Vec<Record>,
-    /// How many of them are in order.
+    /// How many records are sorted.
     n_ordered: usize,
-    /// The directories of sessions, each with a slash at its end.
+    /// The directories of sessions, each with a trailing slash.
     directories: Vec<Text>,
     cwds: Vec<Text>,
     texts: Texts,
     pub(super) segments: Vec<SegmentInfo>,
-    /// Whether it is another one than was read.
+    /// Whether it differs from the one that was read.
     is_changed: bool,
 }
 
-/// The names, ids and directories of sessions: as they were read, and behind that what was added.
+/// The names, ids and directories of sessions: the stored ones, followed by added ones.
 #[derive(Debug, Default)]
 struct Texts {
     stored: Cached,
@@ -109,13 +108,13 @@ impl Texts {
     }
 }
 
-/// A path as the directory, with the slash at its end, and the name in it.
+/// Splits a path into the directory, with a trailing slash, and the name.
 pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     path.split_at(memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1))
 }
 
 impl Manifest {
-    /// The manifest, or an empty one if there is none that can be believed.
+    /// Reads the manifest; empty if there is no valid one.
     pub(super) fn read(caches: &Caches) -> Self {
         caches.read(KIND, NAME).and_then(Self::decode).unwrap_or_default()
     }
@@ -125,25 +124,25 @@ impl Manifest {
         caches.write(KIND, NAME, &self.encode())
     }
 
-    /// Tells the manifest that was read from all others; none if there was none.
+    /// Identifies the manifest that was read; none if there was none or it has changed.
     pub(super) fn checksum(&self) -> Option<u32> {
         self.texts.stored.checksum().filter(|_| !self.is_changed)
     }
 
-    /// The place of a session, unless it was added since all were in order.
+    /// Returns the place of a session, unless it was added since the records were sorted.
     pub(super) fn find(&self, path: &Path) -> Option<usize> {
         let (directory, name) = split(path_bytes(path));
         self.records[..self.n_ordered].binary_search_by(|record| self.compare(record, directory, name)).ok()
     }
 
-    /// The place of a session that mostly is the one behind another.
+    /// Returns the place of a session that is probably at `near`.
     pub(super) fn find_near(&self, path: &Path, near: usize) -> Option<usize> {
         let (directory, name) = split(path_bytes(path));
         let is_here = self.records.get(near).is_some_and(|record| self.is_at(record, directory, name));
         if is_here { Some(near) } else { self.find(path) }
     }
 
-    /// The sessions in a directory, which is given without a slash at its end. Only while all are in order.
+    /// Returns the sessions in a directory, given without a trailing slash. Requires that all records are sorted.
     pub(super) fn in_directory(&self, directory: &Path) -> std::ops::Range<usize> {
         let with_slash = [path_bytes(directory), if directory == Path::new("/") { b"" } else { b"/" }].concat();
         let end = |is_before: &dyn Fn(Ordering) -> bool| {
@@ -164,23 +163,23 @@ impl Manifest {
         self.texts.get(self.directories.get(record.directory as usize).copied().unwrap_or_default())
     }
 
-    /// The name of a session's file.
+    /// Returns the file name of a session.
     pub(super) fn name(&self, record: &Record) -> &[u8] {
         self.texts.get(record.name)
     }
 
-    /// The id of a session.
+    /// Returns the id of a session.
     pub(super) fn id(&self, record: &Record) -> &str {
         std::str::from_utf8(self.texts.get(record.id)).unwrap_or_default()
     }
 
-    /// The working directory of a session.
+    /// Returns the working directory of a session.
     pub(super) fn cwd(&self, record: &Record) -> &str {
         let cwd = self.cwds.get(record.cwd as usize).copied().unwrap_or_default();
         std::str::from_utf8(self.texts.get(cwd)).unwrap_or_default()
     }
 
-    /// The path of a session, in a buffer that can be used again.
+    /// Returns the path of a session, in a reusable buffer.
     pub(super) fn path<'b>(&self, record: &Record, buffer: &'b mut Vec<u8>) -> &'b Path {
         buffer.clear();
         buffer.extend_from_slice(self.directory(record));
@@ -188,7 +187,7 @@ impl Manifest {
         Path::new(OsStr::from_bytes(buffer))
     }
 
-    /// The path of the session at a place.
+    /// Returns the path of the session at a place.
     pub(super) fn path_at(&self, place: usize) -> PathBuf {
         let record = self.records.get(place);
         record.map(|record| self.path(record, &mut Vec::new()).to_path_buf()).unwrap_or_default()
@@ -202,14 +201,14 @@ impl Manifest {
         self.records.retain(|_| kept.next().unwrap_or(false));
     }
 
-    /// Numbers the directories of sessions, so that adding sessions need not look for them one by one.
+    /// Builds lookup tables of the directories, so that adding sessions is fast.
     pub(super) fn directory_numbers(&self) -> Interned {
         let number =
             |texts: &[Text]| (0..).zip(texts).map(|(place, text)| (self.texts.get(*text).to_vec(), place)).collect();
         Interned { directories: number(&self.directories), cwds: number(&self.cwds) }
     }
 
-    /// Puts a session in the place of another, or behind all; and says where it is then.
+    /// Replaces the session at a place, or appends it; returns its place.
     pub(super) fn put(&mut self, place: Option<usize>, known: &Known, interned: &mut Interned) -> usize {
         let (directory, name) = split(path_bytes(&known.path));
         let directory = intern(&mut interned.directories, &mut self.directories, &mut self.texts, directory);
@@ -234,7 +233,7 @@ impl Manifest {
         self.records.len() - 1
     }
 
-    /// The session at a place, with all that is known of it.
+    /// Returns the session at a place, with all its data.
     pub(super) fn known(&self, place: usize) -> Option<Known> {
         let record = self.records.get(place)?;
         Some(Known {
@@ -247,7 +246,7 @@ impl Manifest {
         })
     }
 
-    /// Puts all sessions in order.
+    /// Sorts all sessions.
     pub(super) fn arrange(&mut self) {
         let mut records = std::mem::take(&mut self.records);
         records.sort_by(|one, other| self.order(one, other));

@@ -1,4 +1,4 @@
-//! Several segments to one, without what is gone.
+//! Merges segments and drops the documents of deleted sessions.
 
 use std::io;
 use std::path::Path;
@@ -15,13 +15,13 @@ use super::segment::{DocumentRecord, OnTerm, Run, Segment, SegmentInfo, Terms, w
 /// Why segments were not merged.
 #[derive(Debug)]
 pub(super) enum Unmerged {
-    /// The segment at this place cannot be believed.
+    /// The segment at this place is not valid.
     Untrusted(usize),
-    /// The new one could not be written.
+    /// The new segment could not be written.
     Store(StoreError),
 }
 
-/// Writes a segment of all documents of others, in their order, whose sessions are alive. None if no document is left.
+/// Writes a segment with all documents of others whose sessions are alive, in order. None if no document is left.
 pub(super) fn merge(
     os: &dyn Os,
     segments: &[Segment<'_>],
@@ -48,7 +48,7 @@ pub(super) fn merge(
     }
 }
 
-/// Adds the living documents of a segment, and returns the new number of each.
+/// Adds the live documents of a segment, and returns the new number of each.
 fn take_documents(
     segment: &Segment<'_>,
     is_alive: &dyn Fn(u32) -> bool,
@@ -119,7 +119,7 @@ impl Merging<'_> {
 }
 
 impl Input<'_> {
-    /// Adds the documents of the current term that are alive.
+    /// Adds the live documents of the current term.
     fn copy(&self, out: &mut PostingsWriter<'_>) -> Result<(), Untrusted> {
         let Some((_, place)) = self.terms.current else { return Ok(()) };
         let postings = self.terms.segment.postings(place)?;
@@ -137,7 +137,7 @@ impl Input<'_> {
     }
 }
 
-/// The terms of a segment, one after the other.
+/// Iterates over the terms of a segment.
 struct TermWalk<'s> {
     segment: &'s Segment<'s>,
     next_block: usize,

@@ -1,8 +1,7 @@
-//! What was seen when all files of a region were last looked at, so that it need not all be looked at again.
+//! Notes about the last survey of a region, so that the next one can be shorter.
 //!
-//! A note is about one manifest and one region. While it is young enough for
-//! whoever asks, nothing is looked at. Later directories in which nothing has
-//! come or gone are not listed again, and only the files are looked at.
+//! A note belongs to one manifest and one region. While it is young enough for the caller, no file is examined. After
+//! that, directories without new or removed names are not listed again; only their files are examined.
 
 use std::ffi::OsStr;
 use std::hash::BuildHasher;
@@ -23,15 +22,15 @@ use super::survey::{Surveyed, survey_all};
 use crate::Kind;
 use crate::mark::is_racy;
 
-/// Notes lie apart from the index: each is about one region of the store.
+/// Notes are separate from the index: each belongs to one region of the store.
 pub(crate) const KIND: Kind = Kind { directory: "survey", tag: *b"SURV", version: 1 };
 
-/// Where sessions are looked for.
+/// Where to look for sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Region {
     /// In one directory.
     In(PathBuf),
-    /// In all directories that lie directly in this one.
+    /// In all direct subdirectories of this one.
     Below(PathBuf),
 }
 
@@ -47,12 +46,12 @@ impl Region {
         format!("{:016x}", FxBuildHasher.hash_one(self.key()))
     }
 
-    /// Looks at every file.
+    /// Examines every file.
     pub fn survey(&self, os: &dyn Os) -> Result<(Vec<Surveyed>, Seen), StoreError> {
         let now_ms = os.now_ms();
         let mut marks = Vec::new();
         let mut is_complete = true;
-        // A directory is looked at before it is listed: what comes afterwards makes it look different.
+        // A directory is examined before it is listed: later changes make it look different.
         let directories = match self {
             Self::In(path) => vec![path.clone()],
             Self::Below(root) => {
@@ -71,18 +70,18 @@ impl Region {
     }
 }
 
-/// What was seen while every file was looked at.
+/// The state of a region when every file was examined.
 #[derive(Debug)]
 pub struct Seen {
     now_ms: i64,
     directories: Vec<PathBuf>,
-    /// Of the directory that all others lie in, if that counts, and of those.
+    /// Marks of the parent directory, if the region has one, and of the directories.
     marks: Vec<Option<DirectoryMark>>,
-    /// Whether there is nothing that may become a session without its directory showing it.
+    /// False if something may become a session without a change of its directory.
     is_complete: bool,
 }
 
-/// How a directory looked before it was listed.
+/// The state of a directory before it was listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct DirectoryMark {
     identity: Identity,
@@ -100,22 +99,22 @@ impl DirectoryMark {
         Self { identity: stat.identity, changed_ns: stat.changed_ns, is_racy: is_racy(stat, now_ms) }
     }
 
-    /// Whether the same names are in the directory.
+    /// Whether the directory still has the same names.
     fn is_same(&self, os: &dyn Os, path: &Path) -> bool {
         let look = |stat: Stat| (stat.identity, stat.changed_ns) == (self.identity, self.changed_ns);
         !self.is_racy && os.stat(path).is_ok_and(look)
     }
 }
 
-/// A note as it is kept.
+/// A stored note.
 struct Note {
     checksum: u32,
     now_ms: i64,
-    /// The directories of the region, the one they lie in first if that counts.
+    /// The directories of the region, preceded by their parent if the region has one.
     directories: Vec<(PathBuf, DirectoryMark)>,
-    /// The places of sessions that are in the manifest but no longer there.
+    /// The places of sessions that are in the manifest but were deleted.
     gone: Vec<u32>,
-    /// The places of sessions that are longer than they are covered, and how long.
+    /// The places and lengths of sessions that are longer than their coverage.
     tails: Vec<(u32, u64)>,
 }
 
@@ -165,14 +164,14 @@ impl Note {
     }
 }
 
-/// All files of a region, as far as they are known: each is covered by the index, at least in part.
+/// The known files of a region: each is covered by the index, at least in part.
 #[derive(Debug)]
 pub struct Recalled {
     pub(super) coverage: Vec<Coverage>,
 }
 
 impl Recalled {
-    /// How many bytes the index does not cover.
+    /// Returns how many bytes the index does not cover.
     pub fn n_uncovered(&self) -> u64 {
         let uncovered = |coverage: &Coverage| match coverage {
             Coverage::Known { end, length, .. } => length.saturating_sub(*end),
@@ -183,9 +182,9 @@ impl Recalled {
 }
 
 impl TextIndex {
-    /// The files of a region, if there is a note that allows to tell without listing every directory.
+    /// Returns the files of a region, if a note makes this possible without listing every directory.
     ///
-    /// If the note is younger than `max_age_ms`, nothing is looked at.
+    /// If the note is younger than `max_age_ms`, no file is examined.
     pub fn recall(&self, region: &Region, max_age_ms: i64) -> Option<Recalled> {
         let os = self.caches.os().as_ref();
         let checksum = self.manifest.checksum()?;
@@ -193,7 +192,7 @@ impl TextIndex {
         let stored = self.caches.read(KIND, &name)?;
         let mut note = Note::decode(&stored, &key).filter(|note| note.checksum == checksum)?;
         let now_ms = os.now_ms();
-        // What is from the future says nothing about the present.
+        // A note from the future says nothing about the present.
         if (0..max_age_ms).contains(&now_ms.saturating_sub(note.now_ms)) {
             return Some(self.remember(region, &note));
         }
@@ -201,13 +200,13 @@ impl TextIndex {
         if max_age_ms > 0 {
             note.now_ms = now_ms;
             note.tails = tails(&recalled.coverage);
-            // A note that cannot be written is one that does not help.
+            // If this fails, the next search works without the note.
             drop(self.caches.write(KIND, &name, &note.encode(&key)));
         }
         Some(recalled)
     }
 
-    /// The places of all sessions of a note, by directory.
+    /// Returns the places of all sessions of a note, by directory.
     fn places<'n>(&self, region: &Region, note: &'n Note) -> Vec<(&'n Path, Vec<usize>)> {
         let n_roots = usize::from(matches!(region, Region::Below(_)));
         let mut gone = vec![false; self.manifest.records.len()];
@@ -224,7 +223,7 @@ impl TextIndex {
         places
     }
 
-    /// What was seen then.
+    /// Returns the state that the note recorded.
     fn remember(&self, region: &Region, note: &Note) -> Recalled {
         let places = self.places(region, note);
         let mut tails = note.tails.iter().peekable();
@@ -238,7 +237,7 @@ impl TextIndex {
         Recalled { coverage }
     }
 
-    /// What is to be seen now; none if anything has come or gone, or is no longer what the index covers.
+    /// Returns the current state; none if a name was added or removed, or a file is no longer the one that is covered.
     fn look(&self, region: &Region, note: &Note) -> Option<Recalled> {
         let os = self.caches.os().as_ref();
         if !note.directories.iter().all(|(path, mark)| mark.is_same(os, path)) {
@@ -295,7 +294,7 @@ impl TextIndex {
         (!coverage.contains(&Coverage::Unknown)).then_some(coverage)
     }
 
-    /// Notes what was seen of a region, if the index covers all of its files, at least in part.
+    /// Saves a note about a region, if the index covers all of its files, at least in part.
     pub fn note(&self, region: &Region, seen: Seen, files: &[Surveyed]) {
         let Some(checksum) = self.manifest.checksum().filter(|_| seen.is_complete && self.damaged.is_empty()) else {
             return;
@@ -322,11 +321,11 @@ impl TextIndex {
         let gone = known.filter(|place| !is_there[*place]).filter_map(|place| u32::try_from(place).ok()).collect();
         let directories = root.into_iter().chain(seen.directories).zip(marks).collect();
         let note = Note { checksum, now_ms: seen.now_ms, directories, gone, tails: tails(&coverage) };
-        // A note that cannot be written is one that does not help.
+        // If this fails, the next search works without the note.
         drop(self.caches.write(KIND, &region.name(), &note.encode(&region.key())));
     }
 
-    /// The path of a file that was recalled.
+    /// Returns the path of a recalled file.
     pub fn recalled_path(&self, recalled: &Recalled, file: usize) -> PathBuf {
         match recalled.coverage.get(file) {
             Some(Coverage::Known { place, .. }) => self.manifest.path_at(*place),
@@ -343,5 +342,5 @@ fn tails(coverage: &[Coverage]) -> Vec<(u32, u64)> {
     coverage.iter().filter_map(tail).collect()
 }
 
-/// From how many files on a second thread is worth its while.
+/// From this many files on, a second thread pays off.
 const MANY: usize = 500;

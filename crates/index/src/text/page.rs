@@ -1,4 +1,4 @@
-//! A file in pages, each with its own checksum: nothing is believed that was not checked when it was read.
+//! A file in pages, each with its own checksum, which is verified on every read.
 
 use std::io::Write;
 use std::ops::Range;
@@ -7,18 +7,18 @@ use std::path::Path;
 use sessile_store::StoreError;
 use sessile_store::os::{OsFile, read_fully};
 
-/// The bytes of a page on disk.
+/// The size of a page on disk.
 const PAGE: usize = 4096;
 
-/// The bytes of a page that carry something.
+/// The size of a page without its checksum.
 const PAYLOAD: usize = PAGE - 4;
 
-/// Something in a file is not what was written there, or cannot be read.
+/// Data in a file is corrupt or cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Untrusted;
 
 impl Untrusted {
-    /// For `map_err`: why something cannot be read makes no difference to what is done about it.
+    /// For `map_err`: the cause of a read failure makes no difference.
     pub(super) fn because<E>(_why: E) -> Self {
         Self
     }
@@ -34,12 +34,12 @@ pub(super) struct PageWriter<'w> {
 }
 
 impl<'w> PageWriter<'w> {
-    /// Pages that are told from those of other files by their seed.
+    /// Creates a writer. The seed distinguishes its pages from those of other files.
     pub(super) fn new(out: &'w mut dyn Write, path: &'w Path, seed: u32) -> Self {
         Self { out, path, seed, page: Vec::with_capacity(PAGE), n_pages: 0 }
     }
 
-    /// How many bytes have been written.
+    /// Returns how many bytes have been written.
     pub(super) fn position(&self) -> u64 {
         self.n_pages * PAYLOAD as u64 + self.page.len() as u64
     }
@@ -80,12 +80,12 @@ pub(super) struct PageReader {
 }
 
 impl PageReader {
-    /// Pages of a file that holds so many bytes.
+    /// Creates a reader for a file with this many bytes of payload.
     pub(super) fn new(file: Box<dyn OsFile>, seed: u32, length: u64) -> Self {
         Self { file, seed, length }
     }
 
-    /// The bytes in a range, all of which were written.
+    /// Reads a range of bytes. Fails if it is not entirely within the file.
     pub(super) fn read(&self, range: Range<u64>) -> Result<Vec<u8>, Untrusted> {
         if range.end > self.length || range.start > range.end {
             return Err(Untrusted);
@@ -99,7 +99,7 @@ impl PageReader {
         if n_read < bytes.len() {
             return Err(Untrusted);
         }
-        // The payloads move together over the checksums, once those are found right.
+        // Each payload moves over the checksum before it, once its own checksum has been verified.
         let mut at = 0;
         for place in 0..n_pages {
             let start = place * PAGE;
@@ -121,7 +121,7 @@ impl PageReader {
     }
 }
 
-/// How long a file with so many bytes in pages is.
+/// Returns the size of a file with this many bytes of payload.
 pub(super) fn file_length(length: u64) -> u64 {
     length + 4 * length.div_ceil(PAYLOAD as u64)
 }

@@ -1,4 +1,4 @@
-//! Terms that stand side by side.
+//! Matches phrases: terms next to each other.
 
 use sessile_core::search::query::{Phrase, Term};
 
@@ -9,7 +9,7 @@ use super::positions::Positions;
 use super::postings::Postings;
 use super::segment::Segment;
 
-/// A phrase of which only the documents are known that have all of its terms.
+/// An unchecked phrase: only the documents that have all of its terms are known.
 pub(super) struct UnseenPhrase<'s> {
     /// The distance of each term from the first, and its positions; the rarest first.
     terms: Vec<(u32, Positions<'s>)>,
@@ -18,7 +18,7 @@ pub(super) struct UnseenPhrase<'s> {
 }
 
 impl<'s> UnseenPhrase<'s> {
-    /// The phrase, the documents in which it may occur, and how often at most; none if it cannot occur.
+    /// Returns the phrase, the documents it may occur in, and its maximum frequencies; none if it cannot occur.
     pub(super) fn new(
         segment: &'s Segment<'s>,
         phrase: &Phrase,
@@ -50,7 +50,7 @@ impl<'s> UnseenPhrase<'s> {
         Ok(Some((phrase, Often { documents: common, frequencies: bounds })))
     }
 
-    /// How often it occurs in a document.
+    /// Returns how often it occurs in a document.
     pub(super) fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
         self.starts.clear();
         for (place, (distance, positions)) in self.terms.iter_mut().enumerate() {
@@ -71,7 +71,7 @@ impl<'s> UnseenPhrase<'s> {
     }
 }
 
-/// The documents that are candidates and in all lists.
+/// Returns the candidates that are in all lists.
 fn common(lists: &[(u32, TermPlace, Postings)], candidates: Option<&[u32]>) -> Vec<u32> {
     let mut common = candidates.map(<[u32]>::to_vec);
     for (_, _, postings) in lists {
@@ -81,7 +81,7 @@ fn common(lists: &[(u32, TermPlace, Postings)], candidates: Option<&[u32]>) -> V
     common.unwrap_or_default()
 }
 
-/// The documents in which the terms of a phrase stand side by side, the last of which is the beginning of a word.
+/// Returns the documents that contain a phrase whose last term is a prefix.
 pub(super) fn of_phrase_with_prefix(
     segment: &Segment<'_>,
     phrase: &Phrase,
@@ -114,7 +114,7 @@ pub(super) fn of_phrase_with_prefix(
     Ok(found)
 }
 
-/// Keeps of an ascending list what another one has too.
+/// Keeps the elements of an ascending list that are also in another one.
 fn keep_common(list: &mut Vec<u32>, other: impl Iterator<Item = u32>) {
     let mut other = other.peekable();
     list.retain(|position| {
@@ -123,7 +123,7 @@ fn keep_common(list: &mut Vec<u32>, other: impl Iterator<Item = u32>) {
     });
 }
 
-/// Where words that begin like this stand in these documents, ascending.
+/// Returns the positions of words with this prefix in these documents, ascending.
 fn positions_of_prefix(segment: &Segment<'_>, term: &Term, documents: &[u32]) -> Result<Vec<(u32, u32)>, Untrusted> {
     let mut found = Vec::new();
     let mut positions = Vec::new();

@@ -1,4 +1,4 @@
-//! Where a term stands in the documents it occurs in.
+//! Reads the positions of a term in its documents.
 
 use super::codec::Bytes;
 use super::dictionary::TermPlace;
@@ -6,24 +6,24 @@ use super::page::Untrusted;
 use super::postings::{BLOCK, Postings};
 use super::segment::Segment;
 
-/// The positions of one term, read document by document, in whatever order.
+/// The positions of one term, read document by document, in any order.
 pub(super) struct Positions<'s> {
     segment: &'s Segment<'s>,
     place: TermPlace,
     postings: Postings,
     /// The positions of one block, or of all.
     bytes: Vec<u8>,
-    /// Whether they are of all blocks.
+    /// Whether they are those of all blocks.
     has_all: bool,
     n_loaded: usize,
     /// The current block.
     block: Option<usize>,
-    /// The next document of it, counted among those of the term, and where its positions begin.
+    /// The next document of the block, as an index into the term's documents, and where its positions begin.
     next: usize,
     at: usize,
 }
 
-/// After so many blocks it is quicker to read all of them at once.
+/// After this many blocks, reading all of them at once is faster.
 const PIECEMEAL: usize = 16;
 
 impl<'s> Positions<'s> {
@@ -31,7 +31,7 @@ impl<'s> Positions<'s> {
         Self { segment, place, postings, bytes: Vec::new(), has_all: false, n_loaded: 0, block: None, next: 0, at: 0 }
     }
 
-    /// The positions in a document. False if the term does not occur in it.
+    /// Reads the positions in a document. False if the term does not occur in it.
     pub(super) fn of(&mut self, document: u32, out: &mut Vec<u32>) -> Result<bool, Untrusted> {
         out.clear();
         let Some(index) = self.index_of(document) else { return Ok(false) };
@@ -52,10 +52,10 @@ impl<'s> Positions<'s> {
         Ok(true)
     }
 
-    /// The place of a document among those of the term. Mostly it is not far behind the one before.
+    /// Returns the index of a document among those of the term. Usually it is shortly after the previous one.
     fn index_of(&self, document: u32) -> Option<usize> {
         let near = self.postings.documents.get(self.next..).unwrap_or_default();
-        // Steps that double until the document is passed, if it is not before.
+        // Doubles the step until it passes the document, unless the document is before the current one.
         let before = near.first().is_none_or(|first| *first > document);
         if before {
             return self.postings.documents.binary_search(&document).ok();

@@ -1,10 +1,9 @@
-//! In which documents a term occurs, how often, and where.
+//! The documents in which a term occurs, its frequencies and its positions.
 //!
-//! Documents come in blocks of [`BLOCK`]. Before the first it says where each
-//! of them ends, where its positions end, and what the best document in it may
-//! be worth, so that most need not be read. Of each document the distance to the one before and
-//! the frequency are kept in one number if the frequency is one, and in two
-//! otherwise; positions are kept apart, as distances.
+//! Documents come in blocks of [`BLOCK`]. A table before the first block records where each block and its positions
+//! end, and an upper bound for the score of its documents, so that most blocks need not be read. For each document, the
+//! distance to the previous one and the frequency are stored as one number if the frequency is one, and as two
+//! otherwise. Positions are stored separately, as distances.
 
 use sessile_core::search::score::Scale;
 
@@ -12,20 +11,20 @@ use super::codec::{Bytes, put};
 use super::page::Untrusted;
 use super::segment::DocumentRecord;
 
-/// How many documents make a block.
+/// The number of documents in a block.
 pub(super) const BLOCK: usize = 128;
 
-/// How many bytes say what is in a block.
+/// The size of a table entry in bytes.
 pub(super) const ENTRY: usize = 16;
 
-/// Encodes the documents of one term after the other.
+/// Encodes the documents of one term after another.
 #[derive(Debug, Default)]
 pub(super) struct PostingsWriter<'d> {
     records: &'d [DocumentRecord],
     scale: Option<Scale>,
     documents: Vec<u8>,
     positions: Vec<u8>,
-    /// The blocks that are complete.
+    /// The complete blocks.
     blocks: Vec<Entry>,
     /// The greatest impact and the latest time in the current block.
     impact: f32,
@@ -34,12 +33,12 @@ pub(super) struct PostingsWriter<'d> {
     last: Option<u32>,
 }
 
-/// What is known of a block without reading it.
+/// What the table says about a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Its last document.
     pub(super) last: u32,
-    /// Where it ends among the documents, and where its positions end.
+    /// Where its documents and its positions end.
     pub(super) documents_end: u32,
     pub(super) positions_end: u32,
     /// The greatest impact, rounded up.
@@ -48,16 +47,16 @@ pub(super) struct Entry {
     time: u16,
 }
 
-/// What an impact of one is.
+/// The encoded value of an impact of one.
 const IMPACT: f32 = 16_384.0;
 
 impl Entry {
-    /// No document in the block has a greater impact.
+    /// Returns an upper bound for the impact of its documents.
     pub(super) fn impact(self) -> f32 {
         f32::from(self.impact) / IMPACT
     }
 
-    /// No document in the block is newer.
+    /// Returns an upper bound for the time of its documents.
     pub(super) fn time(self) -> u32 {
         u32::from(self.time) << 16 | 0xffff
     }
@@ -77,19 +76,19 @@ impl Entry {
     }
 }
 
-/// What was encoded of a term.
+/// The size of an encoded term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lengths {
-    /// In how many documents it occurs.
+    /// The number of documents in which it occurs.
     pub(super) n_documents: u32,
-    /// How many bytes its documents take.
+    /// The number of bytes of its documents.
     pub(super) documents: u64,
-    /// How many bytes its positions take.
+    /// The number of bytes of its positions.
     pub(super) positions: u64,
 }
 
 impl Lengths {
-    /// How many bytes say what is in the blocks: none if there is but one.
+    /// Returns the size of the table in bytes: 0 if there is only one block.
     pub(super) fn table(self) -> u64 {
         let n_blocks = u64::from(self.n_documents).div_ceil(BLOCK as u64);
         if n_blocks > 1 { n_blocks * ENTRY as u64 } else { 0 }
@@ -97,13 +96,13 @@ impl Lengths {
 }
 
 impl<'d> PostingsWriter<'d> {
-    /// For terms of these documents.
+    /// Creates a writer for terms of these documents.
     pub(super) fn new(records: &'d [DocumentRecord]) -> Self {
         // Impacts do not depend on the time.
         Self { records, scale: Some(Scale::new(0)), ..Self::default() }
     }
 
-    /// Adds a document behind all others, with the ascending positions of the term, of which there is at least one.
+    /// Appends a document with the ascending positions of the term, of which there is at least one.
     pub(super) fn push(&mut self, document: u32, positions: impl ExactSizeIterator<Item = u32>) {
         let distance = u64::from(document) + 1 - self.last.map_or(0, |last| u64::from(last) + 1);
         let frequency = positions.len();
@@ -147,7 +146,7 @@ impl<'d> PostingsWriter<'d> {
         self.n_documents == 0
     }
 
-    /// Ends the term: appends its documents and its positions to `out`, and begins anew.
+    /// Ends the term: appends its documents and positions to `out`, and resets the writer.
     pub(super) fn end_term(&mut self, out: &mut Vec<u8>) -> Lengths {
         let start = out.len();
         if self.n_documents as usize > BLOCK {
@@ -172,24 +171,24 @@ impl<'d> PostingsWriter<'d> {
     }
 }
 
-/// The documents of a term, decoded.
+/// The decoded documents of a term.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Postings {
     /// The documents, ascending.
     pub(super) documents: Vec<u32>,
-    /// How often the term occurs in each.
+    /// The frequency of the term in each.
     pub(super) frequencies: Vec<u32>,
-    /// What is known of each block; empty if there is but one.
+    /// The table; empty if there is only one block.
     pub(super) blocks: Vec<Entry>,
 }
 
-/// What is in the blocks of a term.
+/// Decodes the table of a term.
 pub(super) fn decode_table(bytes: &[u8]) -> Vec<Entry> {
     bytes.as_chunks().0.iter().map(Entry::decode).collect()
 }
 
 impl Postings {
-    /// Decodes so many documents.
+    /// Decodes the documents of a term.
     pub(super) fn decode(bytes: &[u8], lengths: Lengths) -> Result<Self, Untrusted> {
         Self::try_decode(bytes, lengths).ok_or(Untrusted)
     }
@@ -202,7 +201,7 @@ impl Postings {
         Some(postings)
     }
 
-    /// Decodes so many documents that follow another, all of which are in these bytes and nothing else.
+    /// Decodes documents that follow `before`. The bytes must hold exactly these.
     pub(super) fn append(&mut self, bytes: &[u8], n_documents: usize, before: Option<u32>) -> Option<()> {
         self.documents.reserve_exact(n_documents.min(1 << 24));
         self.frequencies.reserve_exact(n_documents.min(1 << 24));
@@ -218,7 +217,7 @@ impl Postings {
         bytes.is_empty().then_some(())
     }
 
-    /// Which bytes of the positions a block takes.
+    /// Returns the byte range of a block among the positions.
     pub(super) fn block(&self, block: usize, lengths: Lengths) -> std::ops::Range<u64> {
         let end = |entry: &Entry| u64::from(entry.positions_end);
         let start = block.checked_sub(1).and_then(|before| self.blocks.get(before)).map_or(0, end);

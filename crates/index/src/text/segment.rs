@@ -1,8 +1,7 @@
-//! A segment: documents and their terms in one file that never changes.
+//! A segment: documents and their terms in one immutable file.
 //!
-//! In this order, in pages: what scoring needs of each document, where each
-//! document lies, the postings of all terms, the dictionary, the way to its
-//! blocks. Where those begin is kept in the manifest.
+//! In this order, in pages: the scoring data of each document, the span of each document, the postings of all terms,
+//! the dictionary, the index of its blocks. The manifest records where these begin.
 
 use std::path::Path;
 
@@ -15,19 +14,19 @@ use super::dictionary::{BlockReader, DictionaryIndex, DictionaryWriter, TermPlac
 use super::page::{PageReader, PageWriter, Untrusted, file_length};
 use super::postings::{BLOCK, Entry, Postings, PostingsWriter, decode_table};
 
-/// What is kept of a document besides its terms.
+/// The data of a document besides its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DocumentRecord {
-    /// Where its line lies in the session.
+    /// Where its line is in the session.
     pub(super) span: Span,
-    /// What scoring needs.
+    /// The scoring data.
     pub(super) facts: Facts,
 }
 
-/// What scoring needs of a document.
+/// The scoring data of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// When it was written, in seconds; 0 if nobody knows.
+    /// When it was written, in seconds; 0 if unknown.
     pub(super) time: u32,
     /// The number of its kind.
     pub(super) kind: u8,
@@ -38,36 +37,36 @@ pub(super) struct Facts {
 const FACTS: u64 = 6;
 const SPAN: u64 = 12;
 
-/// Documents of one session that follow each other in a segment.
+/// Consecutive documents of one session in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     /// The number of the session.
     pub(super) session: u32,
-    /// How many documents.
+    /// The number of documents.
     pub(super) n_documents: u32,
 }
 
-/// A segment as the manifest knows it.
+/// The manifest's record of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentInfo {
-    /// The name of its file, which no other segment ever had.
+    /// Its file name, which is never reused.
     pub(super) name: String,
     /// Its documents in order, by session.
     pub(super) runs: Vec<Run>,
     n_documents: u32,
     dictionary_at: u64,
     index_at: u64,
-    /// How many bytes it has, not counting checksums.
+    /// Its size in bytes, without checksums.
     length: u64,
 }
 
 impl SegmentInfo {
-    /// How long its file is.
+    /// Returns the size of its file.
     pub(super) fn file_length(&self) -> u64 {
         file_length(self.length)
     }
 
-    /// How many documents it has.
+    /// Returns the number of documents.
     pub(super) fn n_documents(&self) -> u32 {
         self.n_documents
     }
@@ -107,16 +106,16 @@ fn seed(name: &str) -> u32 {
     crc32fast::hash(name.as_bytes())
 }
 
-/// Takes a term whose documents have been pushed.
+/// Receives a term whose documents have been pushed.
 pub(super) type OnTerm<'t> = dyn FnMut(&[u8], &mut PostingsWriter<'_>) -> Result<(), StoreError> + 't;
 
-/// Gives the terms of a segment, in order, to whoever writes it.
+/// A source of the terms of a segment, in order.
 pub(super) trait Terms {
     /// Calls `on_term` with every term once its documents have been pushed into the writer.
     fn write(&mut self, postings: &mut PostingsWriter<'_>, on_term: &mut OnTerm<'_>) -> Result<(), StoreError>;
 }
 
-/// How many bytes of postings are collected before they are written.
+/// How many bytes of postings are buffered before they are written.
 const CHUNK: usize = 256 << 10;
 
 /// Writes a segment to a new file.
@@ -181,7 +180,7 @@ pub(super) struct Segment<'i> {
 }
 
 impl<'i> Segment<'i> {
-    /// Opens a segment and reads the way into its dictionary.
+    /// Opens a segment and reads the index of its dictionary.
     pub(super) fn open(os: &dyn Os, path: &Path, info: &'i SegmentInfo) -> Result<Self, Untrusted> {
         let file = os.open(path, Mode::Read).map_err(Untrusted::because)?;
         let pages = PageReader::new(file, info.seed(), info.length);
@@ -189,7 +188,7 @@ impl<'i> Segment<'i> {
         Ok(Self { info, pages, index })
     }
 
-    /// Where a term's postings lie, if it occurs.
+    /// Returns where a term's postings are, if it occurs.
     pub(super) fn find(&self, term: &[u8]) -> Result<Option<TermPlace>, Untrusted> {
         let Some(block) = self.index.find(term) else { return Ok(None) };
         let bytes = self.block(block)?;
@@ -202,7 +201,7 @@ impl<'i> Segment<'i> {
         Ok(None)
     }
 
-    /// The postings of all terms that begin like this, and the rest of each.
+    /// Returns the postings of all terms with this prefix, and the rest of each term.
     pub(super) fn find_all(&self, prefix: &[u8]) -> Result<Vec<(Vec<u8>, TermPlace)>, Untrusted> {
         let mut found = Vec::new();
         for block in self.index.find(prefix).unwrap_or(0)..self.index.n_blocks() {
@@ -219,28 +218,28 @@ impl<'i> Segment<'i> {
         Ok(found)
     }
 
-    /// How many blocks of terms there are.
+    /// Returns the number of dictionary blocks.
     pub(super) fn n_blocks(&self) -> usize {
         self.index.n_blocks()
     }
 
-    /// A block of terms.
+    /// Reads a dictionary block.
     pub(super) fn block(&self, block: usize) -> Result<Vec<u8>, Untrusted> {
         let range = self.index.range(block);
         self.pages.read(self.info.dictionary_at + range.start..self.info.dictionary_at + range.end)
     }
 
-    /// The documents in which a term occurs.
+    /// Reads the documents in which a term occurs.
     pub(super) fn postings(&self, place: TermPlace) -> Result<Postings, Untrusted> {
         Postings::decode(&self.pages.read(place.at..place.at + place.lengths.documents)?, place.lengths)
     }
 
-    /// What is in the blocks of a term that has several.
+    /// Reads the table of a term that has several blocks.
     pub(super) fn table(&self, place: TermPlace) -> Result<Vec<Entry>, Untrusted> {
         Ok(decode_table(&self.pages.read(place.at..place.at + place.lengths.table())?))
     }
 
-    /// Reads one block of a term in place of what the postings held.
+    /// Reads one block of a term, replacing the documents in `out`.
     pub(super) fn read_block(
         &self,
         place: TermPlace,
@@ -259,13 +258,13 @@ impl<'i> Segment<'i> {
         out.append(&bytes, n_documents, before.map(|before| before.last)).ok_or(Untrusted)
     }
 
-    /// Some bytes of a term's positions.
+    /// Reads a byte range of a term's positions.
     pub(super) fn positions(&self, place: TermPlace, range: std::ops::Range<u64>) -> Result<Vec<u8>, Untrusted> {
         let start = place.at + place.lengths.documents;
         self.pages.read(start + range.start..start + range.end)
     }
 
-    /// What scoring needs of these documents, which follow each other.
+    /// Reads the scoring data of consecutive documents.
     pub(super) fn facts(&self, documents: std::ops::Range<u32>) -> Result<Vec<Facts>, Untrusted> {
         let bytes = self.pages.read(u64::from(documents.start) * FACTS..u64::from(documents.end) * FACTS)?;
         let fact = |bytes: &[u8]| Facts {
@@ -276,7 +275,7 @@ impl<'i> Segment<'i> {
         Ok(bytes.chunks_exact(6).map(fact).collect())
     }
 
-    /// Where these documents lie, which follow each other.
+    /// Reads the spans of consecutive documents.
     pub(super) fn spans(&self, documents: std::ops::Range<u32>) -> Result<Vec<Span>, Untrusted> {
         let start = u64::from(self.info.n_documents) * FACTS;
         let range = start + u64::from(documents.start) * SPAN..start + u64::from(documents.end) * SPAN;

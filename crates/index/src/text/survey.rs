@@ -1,4 +1,4 @@
-//! Which session files there are, and what they look like.
+//! Finds the session files and their metadata.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,23 +12,23 @@ use super::manifest::path_bytes;
 /// A file that may be a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surveyed {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// What it looked like.
+    /// The file's metadata.
     pub stat: Stat,
 }
 
-/// From how many directories on a second thread is worth its while.
+/// From this many directories on, a second thread pays off.
 const MANY: usize = 8;
 
-/// The regular files directly in these directories whose names end in `.jsonl`, by name in each.
+/// Finds the regular files directly in these directories whose names end in `.jsonl`, sorted by name within each.
 ///
-/// What cannot be looked at is passed over.
+/// Files that cannot be examined are skipped.
 pub fn survey(os: &dyn Os, directories: &[PathBuf]) -> Vec<Surveyed> {
     survey_all(os, directories).0
 }
 
-/// The same, and whether nothing was passed over.
+/// Like [`survey`], and returns whether nothing was skipped.
 pub(super) fn survey_all(os: &dyn Os, directories: &[PathBuf]) -> (Vec<Surveyed>, bool) {
     let next = AtomicUsize::new(0);
     let look = || {
@@ -45,7 +45,7 @@ pub(super) fn survey_all(os: &dyn Os, directories: &[PathBuf]) -> (Vec<Surveyed>
         mine.extend(other);
         mine
     };
-    // As the manifest orders them: by directory with a slash at its end, and then by name.
+    // In the manifest's order: by directory with a trailing slash, then by name.
     found.sort_unstable_by(|(one, _), (other, _)| {
         path_bytes(one).iter().chain(b"/").cmp(path_bytes(other).iter().chain(b"/"))
     });
@@ -60,7 +60,7 @@ fn look_into(os: &dyn Os, directory: &Path) -> (Vec<Surveyed>, bool) {
         stat.filter(|stat| stat.kind == FileKind::Regular).map(|stat| Surveyed { path, stat })
     };
     let mut found: Vec<Surveyed> = listed.into_iter().filter_map(regular).collect();
-    // Comparing bytes is much quicker than comparing paths, and as good within one directory.
+    // Comparing bytes is much faster than comparing paths, and equivalent within one directory.
     found.sort_unstable_by(|one, other| path_bytes(&one.path).cmp(path_bytes(&other.path)));
     let is_all = found.len() == n_listed;
     (found, is_all)

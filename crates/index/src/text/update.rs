@@ -1,4 +1,4 @@
-//! Bringing the index up to date: reading what it does not cover, and keeping it in few segments.
+//! Updates the index: reads what it does not cover, and keeps the number of segments small.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -17,21 +17,21 @@ use super::survey::Surveyed;
 use super::worker::{State, Workers};
 use crate::{Caches, Freshness};
 
-/// How an update is done.
+/// Options of an update.
 pub struct Updating<'u> {
-    /// Whether a session that is no longer among the files is gone, rather than not asked for.
+    /// Whether a session that is not among the files was deleted, rather than not requested.
     pub is_gone: &'u (dyn Fn(&Path) -> bool + Sync),
-    /// Asked now and then; true to stop. What is done by then stays done.
+    /// Called regularly; returns true to stop. Work done by then is kept.
     pub is_cancelled: &'u (dyn Fn() -> bool + Sync),
-    /// Told now and then.
+    /// Called regularly.
     pub on_progress: &'u (dyn Fn(Progress) + Sync),
-    /// About how many bytes of memory to use.
+    /// The approximate memory to use, in bytes.
     pub memory: usize,
-    /// Whether to merge segments however large they are.
+    /// Whether to merge segments of any size.
     pub merges_all: bool,
 }
 
-/// How much memory an update uses by default.
+/// The default memory of an update, in bytes.
 pub(super) const MEMORY: usize = 192 << 20;
 
 impl Default for Updating<'_> {
@@ -40,31 +40,31 @@ impl Default for Updating<'_> {
     }
 }
 
-/// How far an update has come.
+/// The progress of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of sessions read.
+    /// Bytes of sessions read so far.
     pub n_done: u64,
-    /// Bytes of sessions in all.
+    /// Bytes of sessions to read in total.
     pub n_bytes: u64,
 }
 
-/// What became of an update.
+/// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Updated {
     /// The index covers the files as they were.
     Done,
-    /// It was cancelled; what was done by then stays done.
+    /// The update was cancelled; work done by then is kept.
     Cancelled,
-    /// Somebody else is at it.
+    /// Another process is updating.
     Busy,
 }
 
 impl TextIndex {
-    /// Covers what these files hold.
+    /// Updates the index to cover these files.
     ///
-    /// One at a time: if somebody else is updating, nothing happens. Readers
-    /// are never waited for, nor do they wait.
+    /// Only one update runs at a time: if another process is updating, nothing happens. Updates and readers never wait
+    /// for each other.
     pub fn update(&mut self, files: &[Surveyed], updating: &Updating<'_>) -> Result<Updated, StoreError> {
         create_directory(self.caches.os().as_ref(), &self.caches.root().join(KIND.directory), false)?;
         let path = self.caches.path(KIND, LOCK);
@@ -114,7 +114,7 @@ impl TextIndex {
         Ok(if (updating.is_cancelled)() { Updated::Cancelled } else { Updated::Done })
     }
 
-    /// Takes sessions out of the index, so that they are read again; false while another process updates it.
+    /// Removes sessions from the index, so that they are read again; false while another process updates it.
     pub(crate) fn take_out(caches: &Caches, sessions: &[PathBuf]) -> Result<bool, StoreError> {
         let path = caches.path(KIND, LOCK);
         let lock = caches.os().open(&path, Mode::Sidecar).map_err(StoreError::io("open", &path))?;
@@ -130,7 +130,7 @@ impl TextIndex {
         Ok(true)
     }
 
-    /// The sessions of which the index says what cannot be proven: large ones that others have added to.
+    /// Returns the sessions whose index data cannot be verified: large ones that others have appended to.
     pub(crate) fn unproven(caches: &Caches) -> Vec<PathBuf> {
         let manifest = Manifest::read(caches);
         let is_unproven = |place: &usize| {
@@ -143,7 +143,7 @@ impl TextIndex {
         (0..manifest.records.len()).filter(is_unproven).map(|place| manifest.path_at(place)).collect()
     }
 
-    /// Drops what is damaged and what is gone. True if there was any of it.
+    /// Drops damaged segments and deleted sessions. True if there were any.
     fn forget(&mut self, files: &[Surveyed], updating: &Updating<'_>) -> bool {
         let os = self.caches.os();
         let is_whole = |segment: &SegmentInfo| {
@@ -174,7 +174,7 @@ impl TextIndex {
         !damaged.is_empty() || n_before > self.manifest.records.len()
     }
 
-    /// For every number whether it is that of a session in one of these segments.
+    /// For every number, returns whether it belongs to a session in one of these segments.
     fn sessions_in(&self, segments: &[SegmentInfo]) -> Vec<bool> {
         let mut is_in = vec![false; self.manifest.next_number as usize];
         for run in segments.iter().flat_map(|segment| &segment.runs) {
@@ -185,7 +185,7 @@ impl TextIndex {
         is_in
     }
 
-    /// What has to be read, what was written to longest ago first.
+    /// Returns what has to be read, oldest modification first.
     fn jobs(&self, files: &[Surveyed]) -> Vec<Job> {
         let mut jobs = Vec::new();
         for (file, coverage) in self.coverage(files).into_iter().enumerate() {
@@ -202,7 +202,7 @@ impl TextIndex {
         jobs
     }
 
-    /// Merges segments while there are many small ones. True if any were.
+    /// Merges segments while there are many small ones. True if any were merged.
     fn merge_some(&mut self, updating: &Updating<'_>) -> Result<bool, StoreError> {
         let mut alive = vec![false; self.manifest.next_number as usize];
         for record in &self.manifest.records {
@@ -226,7 +226,7 @@ impl TextIndex {
         Ok(is_changed)
     }
 
-    /// Merges all segments from one on.
+    /// Merges all segments from `start` on.
     fn merge_from(&mut self, start: usize, alive: &[bool]) -> Result<(), StoreError> {
         let infos = self.manifest.segments.split_off(start);
         let os = self.caches.os().as_ref();
@@ -259,7 +259,7 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Removes files that the manifest does not name: what was merged, and what an interruption left behind.
+    /// Removes files that the manifest does not name: merged segments, and leftovers of interruptions.
     fn sweep(&self) {
         let named: HashSet<PathBuf> = (self.manifest.segments.iter().map(|segment| segment.name.as_str()))
             .chain([LOCK, super::manifest::NAME])
@@ -277,26 +277,27 @@ fn is_set(flags: &[bool], number: u32) -> bool {
     flags.get(number as usize).copied().unwrap_or(false)
 }
 
-/// The file that whoever updates holds locked.
+/// The file that an updating process locks.
 pub(crate) const LOCK: &str = "lock";
 
-/// So many segments at the end that are smaller than this are merged at once. What is larger waits until asked for.
+/// If at least [`FAN`] segments at the end are smaller than one of these sizes, they are merged. Larger ones are merged
+/// on request only.
 const TIERS: [u64; 3] = [64 << 10, 512 << 10, 4 << 20];
 
-/// How many segments of a size there may be.
+/// How many segments of a size trigger a merge.
 const FAN: usize = 8;
 
 /// A file, or its end, that has to be read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) file: usize,
-    /// The place in the manifest of what is known of it.
+    /// Its place in the manifest, if it is known.
     pub(super) known: Option<usize>,
     pub(super) from: u64,
     pub(super) to: u64,
 }
 
-/// A name that no segment ever had.
+/// Returns a name that no segment ever had.
 pub(super) fn new_name(caches: &Caches) -> String {
     static N_NAMED: AtomicU32 = AtomicU32::new(0);
     let (now, pid) = (caches.os().now_ms(), caches.os().whoami().0);

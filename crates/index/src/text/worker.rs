@@ -1,4 +1,4 @@
-//! Those who read sessions and write segments.
+//! Workers that read sessions and write segments.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use crate::{Caches, Mark};
 /// The manifest while it is being changed.
 pub(super) struct State {
     pub(super) manifest: Manifest,
-    /// The places of sessions that were not known before.
+    /// The places of newly added sessions.
     added: FxHashMap<PathBuf, usize>,
     interned: Interned,
     pub(super) is_changed: bool,
@@ -32,7 +32,7 @@ impl State {
         Self { manifest, added: FxHashMap::default(), interned, is_changed }
     }
 
-    /// Notes how far sessions are covered.
+    /// Records how far sessions are covered.
     fn cover(&mut self, covered: Vec<Known>) {
         for known in covered {
             self.is_changed = true;
@@ -45,7 +45,7 @@ impl State {
     }
 }
 
-/// All who read.
+/// The shared state of all workers.
 pub(super) struct Workers<'w> {
     pub(super) caches: &'w Caches,
     pub(super) files: &'w [Surveyed],
@@ -58,11 +58,11 @@ pub(super) struct Workers<'w> {
     pub(super) state: Mutex<State>,
 }
 
-/// From how many bytes on a second thread is worth its while.
+/// From this many bytes on, a second thread pays off.
 const MANY: u64 = 4 << 20;
 
 impl Workers<'_> {
-    /// Reads everything, with two threads if that is worth their while.
+    /// Reads everything, with two threads if that pays off.
     pub(super) fn run(&self) -> Result<(), StoreError> {
         if self.n_bytes < MANY || self.jobs.len() < 2 || !self.caches.os().has_threads() {
             return Worker::new(self, self.updating.memory).run();
@@ -73,12 +73,12 @@ impl Workers<'_> {
     }
 }
 
-/// One who reads.
+/// One worker.
 struct Worker<'w> {
     workers: &'w Workers<'w>,
     memory: usize,
     builder: Builder,
-    /// The sessions whose lines are in the builder, with how far they are.
+    /// The sessions whose lines are in the builder, with their coverage.
     covered: Vec<Known>,
 }
 
@@ -89,7 +89,7 @@ struct Reading<'r> {
     path: &'r Path,
     number: u32,
     heading: Heading,
-    /// Whether what was covered before may have been changed since.
+    /// Whether the part that was covered before may have changed since.
     is_doubtful: bool,
 }
 
@@ -110,14 +110,14 @@ impl<'w> Worker<'w> {
         self.flush()
     }
 
-    /// Reads one file. One that cannot be read stays uncovered.
+    /// Reads one file. A file that cannot be read stays uncovered.
     fn read(&mut self, job: Job) -> Result<(), StoreError> {
         let path = &self.workers.files[job.file].path;
         let Ok(file) = self.workers.caches.os().open(path, Mode::Read) else { return Ok(()) };
         let Ok(stat) = file.stat() else { return Ok(()) };
         let known = job.known.map(|place| {
             let state = self.workers.state.lock().unwrap_or_else(PoisonError::into_inner);
-            // Places stay while files are read: sessions are replaced or added.
+            // Places stay valid while files are read: sessions are only replaced or added.
             state.manifest.known(place)
         });
         let known = known.flatten();
@@ -139,7 +139,7 @@ impl<'w> Worker<'w> {
         let mut checkpoint = self.builder.checkpoint();
         let read = read_lines(file.as_ref(), job.from, stat.length, &mut |line| {
             if !line.terminated {
-                // It may not be whole yet, so it is read again each time.
+                // It may be incomplete, so it is read again each time.
                 return true;
             }
             if let Some(bytes) = line.bytes
@@ -173,13 +173,13 @@ impl<'w> Worker<'w> {
             Opening::Awaited => true,
         };
         if !is_covered {
-            // What is not known to be covered must not be found as if it were.
+            // Lines that are not recorded as covered must not be found through the index.
             self.builder.rewind(checkpoint);
         }
         Ok(())
     }
 
-    /// Notes how far a session has been read. False if it cannot be read any more.
+    /// Records how far a session has been read. False if it cannot be read any more.
     fn cover(&mut self, reading: &Reading<'_>, end: u64, is_session: bool) -> bool {
         let now_ms = self.workers.caches.os().now_ms();
         let Some(mark) = Mark::of(reading.file, &reading.stat, end, now_ms) else { return false };
@@ -190,7 +190,7 @@ impl<'w> Worker<'w> {
         true
     }
 
-    /// Writes a segment of what has been read, and then that it is covered.
+    /// Writes a segment of what has been read, and then records the coverage.
     fn flush(&mut self) -> Result<(), StoreError> {
         let caches = self.workers.caches;
         let mut segment = None;
@@ -209,7 +209,7 @@ impl<'w> Worker<'w> {
         state.manifest.segments.extend(segment);
         state.manifest.next_number = self.workers.next_number.load(Ordering::Relaxed);
         state.cover(covered);
-        // What is read takes so long that it must not be lost; a small update is written once, at its end.
+        // A long update must not lose its progress; a small one is written once, at its end.
         if self.workers.n_bytes >= MANY { state.manifest.write(caches) } else { Ok(()) }
     }
 }

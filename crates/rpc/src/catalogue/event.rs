@@ -1,13 +1,13 @@
-//! Every event, and what it carries.
+//! Every event and its fields.
 
 use super::{ENTRY_ID, ENTRY_OR_NULL};
 use crate::shape::Field;
 use crate::shape::Shape::{self, Count, Flag, List, Named, Text, Words};
 
-/// An event: its name, what it carries besides its `type`, and when it is told.
+/// An event: its name, its fields besides `type`, and when it is sent.
 pub type EventShape = (&'static str, &'static [Field], &'static str);
 
-/// The events that pi's stream has: told without being asked for, to whoever is at the session.
+/// The events of pi's stream: sent without a subscription, to every client of the session.
 pub const STREAMED: &[EventShape] = &[
     ("session_info_changed", &[Field::optional("name", Text)], "The session has another name, or none."),
     ("thinking_level_changed", &[Field::new("level", Text)], "Another thinking level was set."),
@@ -51,7 +51,7 @@ pub const STREAMED: &[EventShape] = &[
     ),
 ];
 
-/// The events that one can subscribe to.
+/// The events that clients can subscribe to.
 pub const SUBSCRIBED: &[EventShape] = &[
     (
         "session_start",
@@ -163,7 +163,7 @@ pub const SUBSCRIBED: &[EventShape] = &[
 const COMPACT_REASON: Shape = Words(&["manual", "threshold", "overflow"]);
 const FORK_POSITION: Shape = Words(&["before", "at"]);
 
-/// The word of every event that one can subscribe to.
+/// The names of all events that clients can subscribe to.
 pub const EVENTS: &[&str] = &[
     "session_start",
     "session_before_switch",
@@ -183,6 +183,6 @@ pub const EVENTS: &[&str] = &[
     "session_deleted",
 ];
 
-/// The events that a hook is asked about before they happen.
+/// The events that hooks are asked about before they happen.
 pub const HOOK_EVENTS: &[&str] =
     &["session_before_switch", "session_before_fork", "session_before_tree", "session_before_compact"];

@@ -1,10 +1,10 @@
-//! Shapes of parameters and answers that have a name.
+//! Named shapes of parameters and answers.
 
 use super::{DETAILS, ENTRY_OR_NULL, USAGE};
 use crate::shape::Field;
 use crate::shape::Shape::{self, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
 
-/// Shapes of parameters and answers that have a name, and what they are.
+/// Named shapes of parameters and answers, with descriptions.
 pub(super) const NAMED: &[(&str, Shape, &str)] = &[
     (
         "Header",

@@ -1,6 +1,6 @@
-//! Shapes of what session files hold: entries, messages and what they are made of.
+//! Shapes of the content of session files: entries, messages and their parts.
 //!
-//! They say what pi writes. Whatever else is in a file, or is given to be put there, is taken as it is.
+//! They describe what pi writes. Other content in a file, or sent by a client, is accepted unchanged.
 
 use super::{DETAILS, ENTRY_OR_NULL};
 use crate::shape::Field;
@@ -11,7 +11,7 @@ const USAGE: Field = Field::optional("usage", Named("Usage"));
 const FROM_HOOK: Field = Field::optional("fromHook", Flag);
 const SHOWN: Shape = List(&OneOf(&[Named("TextBlock"), Named("ImageBlock")]));
 
-/// An entry: what all have, and what this type has besides.
+/// Defines an entry: the common fields, and those of this type.
 macro_rules! entry {
     ($kind:literal, $($field:expr),*) => {
         Object(&[
@@ -24,11 +24,11 @@ macro_rules! entry {
     };
 }
 
-/// Shapes of what session files hold, by name, and what they are.
+/// Named shapes of the content of session files, with descriptions.
 pub(super) const STORED: &[(&str, Shape, &str)] = &[
     (
         "Entry",
-        // The first one is what is checked; the others say what to expect.
+        // The first shape is checked; the others document what to expect.
         OneOf(&[
             Named("AnyEntry"),
             Named("MessageEntry"),

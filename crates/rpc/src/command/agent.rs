@@ -1,4 +1,4 @@
-//! pi's commands that need an agent, and those that have little to do without one.
+//! pi's commands that need an agent, and those that do little without one.
 
 use sessile::json::ObjectWriter;
 

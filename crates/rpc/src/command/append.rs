@@ -1,4 +1,4 @@
-//! Adding entries.
+//! Commands that add entries.
 
 use sessile::json::{Json, Raw};
 use sessile::{BranchSummary, Compaction, EntryId, SessionError, SessionManager, UsageNote};
@@ -7,19 +7,19 @@ use super::state::tell_name;
 use super::{Call, Outcome};
 use crate::failure::Failure;
 
-/// Adds an entry to the session that is meant, and answers what was written.
+/// Adds an entry to the session of the call, and answers with what was written.
 fn write(call: &Call<'_>, write: impl FnOnce(&mut SessionManager) -> Result<EntryId, SessionError>) -> Outcome {
     let expected = call.expected_leaf();
     let written = call.session()?.write(&expected, write)?;
     Ok(written.to_json().into())
 }
 
-/// A parameter that was checked to be there.
+/// Returns a required parameter.
 fn required(call: &Call<'_>, name: &str) -> Result<Json, Failure> {
     call.json(name).ok_or_else(|| Failure::invalid(format!("{name} is missing")))
 }
 
-/// A parameter that stands for nothing if it is null.
+/// Returns a parameter; none if it is null.
 fn given(call: &Call<'_>, name: &str) -> Option<Json> {
     call.json(name).filter(|value| !value.raw().is_null())
 }

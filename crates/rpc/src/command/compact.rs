@@ -1,4 +1,4 @@
-//! Compacting, and stopping that.
+//! Commands for compaction, and for stopping it.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(crate) fn compact(call: &Call<'_>) -> Outcome {
     outcome
 }
 
-/// Compacts a session. Nobody has it while handlers think and the summary is made.
+/// Compacts a session. The session is not locked while handlers run and the summary is made.
 fn compacted(call: &Call<'_>, session: &Arc<OpenSession>, working: &Working) -> Result<Json, Failure> {
     let options = &call.engine().options;
     let wishes = CompactWishes {
@@ -76,7 +76,7 @@ fn summary_failure(error: SessionError) -> Failure {
     }
 }
 
-/// Tells an event about a compaction.
+/// Sends an event about a compaction.
 fn tell(call: &Call<'_>, session: &Arc<OpenSession>, kind: &str, write: impl FnOnce(&mut ObjectWriter)) {
     let mut event = ObjectWriter::new();
     event.string("type", kind).string("reason", "manual");
@@ -85,11 +85,11 @@ fn tell(call: &Call<'_>, session: &Arc<OpenSession>, kind: &str, write: impl FnO
     call.connection.outbox.flush();
 }
 
-/// Tells that a summarizer tries again, in the events that pi has for it.
+/// Reports a summarizer's retries with pi's events.
 pub(super) struct Retries<'r> {
     call: &'r Call<'r>,
     session: &'r Arc<OpenSession>,
-    /// What is summarised: pi's `source`.
+    /// What is being summarised: pi's `source`.
     source: &'static str,
     has_any: bool,
 }

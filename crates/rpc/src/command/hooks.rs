@@ -1,4 +1,4 @@
-//! Clients that are asked before something happens.
+//! Hooks: clients that are asked before something happens.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
@@ -12,26 +12,26 @@ use crate::connection::Connection;
 use crate::engine::lock;
 use crate::failure::Failure;
 
-/// How long an answer is waited for, unless the client says otherwise.
+/// How long to wait for an answer, unless the client sets a timeout.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a wait goes on before anybody looks whether an answer is still wanted.
+/// How often a wait checks whether the answer is still needed.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// What a client is asked.
+/// The hooks of a client.
 #[derive(Default)]
 pub(crate) struct Hooks {
     registered: Mutex<Vec<HandlerId>>,
-    /// The answers that are waited for.
+    /// The pending answers.
     answers: Mutex<HashMap<String, Option<Answer>>>,
     has_answer: Condvar,
 }
 
-/// What a client answers: a result, or why it has none.
+/// A client's answer: a result, or an error message.
 type Answer = Result<Json, String>;
 
 impl Hooks {
-    /// Has the client asked no more.
+    /// Removes the client's hooks.
     pub(crate) fn end(&self, handlers: &Handlers) {
         lock(&self.registered).drain(..).for_each(|id| handlers.remove(id));
         lock(&self.answers).clear();
@@ -47,7 +47,7 @@ pub(crate) fn hook_register(call: &Call<'_>) -> Outcome {
     let name = format!("client {}", call.engine().next_number());
     let id =
         call.engine().handlers().on(events, name, move |event, context| ask(&connection, patience, event, context));
-    // What was registered before counts no more, so that nobody is asked twice.
+    // Earlier registrations are replaced, so that the client is not asked twice.
     let before = std::mem::replace(&mut *lock(&call.connection.hooks.registered), vec![id]);
     for id in before {
         call.engine().handlers().remove(id);
@@ -55,7 +55,7 @@ pub(crate) fn hook_register(call: &Call<'_>) -> Outcome {
     object(|_| {})
 }
 
-/// Asks a client, and waits for what it answers.
+/// Asks a client and waits for its answer.
 fn ask(
     connection: &Weak<Connection>,
     patience: Duration,
@@ -85,7 +85,7 @@ fn ask(
     Ok(HookReply::from_json(answer?.raw())?)
 }
 
-/// Waits for an answer; none if it does not come in time, or is not wanted any more.
+/// Waits for an answer; none if it does not arrive in time or is no longer needed.
 fn wait(connection: &Connection, number: &str, patience: Duration, context: &EventContext) -> Option<Answer> {
     let deadline = Instant::now() + patience;
     let mut answers = lock(&connection.hooks.answers);

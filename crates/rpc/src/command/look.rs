@@ -1,4 +1,4 @@
-//! Looking at entries.
+//! Commands that read entries.
 
 use sessile::SessionError;
 use sessile::entry::Entry;
@@ -53,7 +53,7 @@ pub(crate) fn get_header(call: &Call<'_>) -> Outcome {
     })
 }
 
-/// Whether the leaf that is asked about is before all entries.
+/// Whether the requested leaf is before all entries.
 fn is_before_all(call: &Call<'_>) -> bool {
     call.get("leafId").is_some_and(Raw::is_null)
 }
@@ -88,7 +88,7 @@ pub(crate) fn build_context_entries(call: &Call<'_>) -> Outcome {
     entries(&built)
 }
 
-/// What an entry that must be there is.
+/// Returns the JSON of an entry that must exist.
 pub(super) fn entry_json(entry: Option<Entry>, id: &sessile::EntryId) -> Result<Json, Failure> {
     match entry {
         Some(entry) => Ok(entry.raw().to_json()),

@@ -1,4 +1,4 @@
-//! Moving in the tree.
+//! Commands that move in the tree.
 
 use sessile::{NavigateWishes, Navigated, SessionError};
 

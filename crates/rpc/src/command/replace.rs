@@ -1,4 +1,4 @@
-//! Leaving a session for another one.
+//! Commands that replace the current session.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::{Call, Outcome, object};
 use crate::failure::{Code, Failure};
 use crate::session::{OpenSession, id_or_null};
 
-/// Whether a handler does not want something.
+/// Whether a handler cancels the event.
 fn is_vetoed(call: &Call<'_>, session: &OpenSession, event: &SessionEvent) -> bool {
     let handlers = call.engine().handlers();
     if !handlers.wants(event.kind()) {
         return false;
     }
     let context = session.lock().event_context(Cancel::default());
-    // Nobody has the session while handlers think.
+    // The session is not locked while handlers run.
     call.connection.outbox.flush();
     handlers.tell(event, &context).reply.cancel
 }
@@ -32,7 +32,7 @@ fn cancelled(cancelled: bool) -> Outcome {
     })
 }
 
-/// Goes from a session to another one and tells.
+/// Moves the client to another session and sends the events.
 fn go(call: &Call<'_>, old: &Arc<OpenSession>, new: &Arc<OpenSession>, reason: StartReason) {
     let why = match reason {
         StartReason::New => ShutdownReason::New,
@@ -61,7 +61,7 @@ pub(crate) fn new_session(call: &Call<'_>) -> Outcome {
     cancelled(false)
 }
 
-/// A new session of another working directory, in the place for its sessions.
+/// Creates a session for another working directory, in the usual place for its sessions.
 fn new_elsewhere(call: &Call<'_>, cwd: &Path, options: NewSession) -> Result<SessionHost, Failure> {
     let engine = call.engine();
     let cwd = engine.absolute(cwd);
@@ -134,11 +134,11 @@ pub(crate) fn clone(call: &Call<'_>) -> Outcome {
     }
 }
 
-/// A session that was forked.
+/// A forked session.
 struct Forked {
-    /// The text of the message that is left out.
+    /// The text of the message that was left out.
     text: String,
-    /// Where it is, if the client has not gone there.
+    /// Its path, if the client has not moved there.
     path: Option<PathBuf>,
 }
 
@@ -150,7 +150,7 @@ impl Forked {
     }
 }
 
-/// Forks a session, and goes there unless it was named; none if a handler does not want it.
+/// Forks a session and moves the client there, unless the call named a session; none if a handler cancelled.
 fn forked(
     call: &Call<'_>,
     old: &Arc<OpenSession>,
@@ -162,7 +162,7 @@ fn forked(
     }
     let (host, text) = old.lock_fresh().host().fork_beside(entry, position)?;
     let new = call.engine().enter(host);
-    // Whoever names a session stays where they are.
+    // A client that names a session stays where it is.
     let goes = call.get("sessionPath").is_none();
     if goes {
         go(call, old, &new, StartReason::Fork);
@@ -172,7 +172,7 @@ fn forked(
     Ok(Some(Forked { text: text.unwrap_or_default(), path }))
 }
 
-/// An error in the words that clients of pi know.
+/// Words an error as clients of pi know it.
 pub(crate) fn in_pi_words(error: SessionError) -> Failure {
     let words = match &error {
         SessionError::Unsaved => {

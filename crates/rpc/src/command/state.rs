@@ -1,4 +1,4 @@
-//! pi's commands that look at the current session, and the small ones that change it.
+//! pi's commands that read the current session, and small ones that change it.
 
 use std::sync::atomic::Ordering;
 
@@ -20,7 +20,7 @@ pub(crate) fn get_state(call: &Call<'_>) -> Outcome {
         Some((known, glance)) if *known == key => glance,
         other => &mut other.insert((key, at_a_glance(call, &manager)?)).1,
     };
-    // What changes without the session is put behind what was read from it; the order is pi's.
+    // Values that change without the session are inserted between the cached parts; the order is pi's.
     let [head, files, count] = split_glance(glance);
     let engine = call.engine();
     let modes = *lock(&engine.modes);
@@ -43,17 +43,17 @@ pub(crate) fn get_state(call: &Call<'_>) -> Outcome {
     Ok(state.into())
 }
 
-/// Adds the members of an object to one that is being written, with a comma behind them.
+/// Adds the members of an object to one that is being written, followed by a comma.
 fn push_members(out: &mut Vec<u8>, object: &Json) {
     let text = object.raw().as_bytes();
     out.extend_from_slice(&text[1..text.len() - 1]);
     out.push(b',');
 }
 
-/// What stands between the parts of a glance. JSON text has no such byte.
+/// Separates the parts of a glance. JSON text never contains this byte.
 const BETWEEN: u8 = 0;
 
-/// The part of the state that is read from the session: what stands before, between and behind the rest.
+/// Builds the part of the state that is read from the session: what comes before, between and after the rest.
 fn at_a_glance(call: &Call<'_>, manager: &SessionManager) -> Result<Vec<u8>, Failure> {
     let mut glance = Vec::new();
     let settings = manager.context_settings()?;
@@ -87,7 +87,7 @@ fn split_glance(glance: &[u8]) -> [&[u8]; 3] {
     std::array::from_fn(|_| parts.next().unwrap_or_default())
 }
 
-/// The model that a session names, or that the server was started with.
+/// Returns the model that a session names, or that the server was started with.
 fn model_json(call: &Call<'_>, named: Option<&ModelChoice>) -> Option<Json> {
     let options = &call.engine().options;
     let named = named.and_then(|model| model.provider_name().zip(model.model_name()));
@@ -190,7 +190,7 @@ pub(crate) fn set_session_name(call: &Call<'_>) -> Outcome {
     done()
 }
 
-/// Tells that the name of a session has changed.
+/// Sends an event that the name of a session has changed.
 pub(super) fn tell_name(call: &Call<'_>, session: &std::sync::Arc<crate::session::OpenSession>, name: Option<&str>) {
     let mut event = ObjectWriter::new();
     event.string("type", "session_info_changed");

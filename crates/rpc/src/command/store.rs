@@ -1,4 +1,4 @@
-//! Commands about many sessions, and about their files.
+//! Commands for many sessions, and for their files.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use super::{Call, Outcome, object};
 use crate::engine::lock;
 use crate::failure::Failure;
 
-/// The working directory that a command is about.
+/// Returns the working directory that a command refers to.
 fn cwd(call: &Call<'_>) -> PathBuf {
     match call.path("cwd") {
         Some(cwd) => call.engine().absolute(&cwd),
@@ -24,7 +24,7 @@ fn cwd(call: &Call<'_>) -> PathBuf {
     }
 }
 
-/// The sessions that are in a scope, the newest first.
+/// Returns the sessions in a scope, newest first.
 fn in_scope(call: &Call<'_>, scope: &str) -> Result<Vec<SessionInfo>, Failure> {
     let options = &call.engine().options;
     let (sessions, dir) = (&options.sessions, options.session_dir.as_deref());
@@ -35,7 +35,7 @@ fn in_scope(call: &Call<'_>, scope: &str) -> Result<Vec<SessionInfo>, Failure> {
     })
 }
 
-/// What about archived sessions.
+/// Returns how to treat archived sessions.
 fn archived(call: &Call<'_>) -> Archived {
     match (call.flag("archived"), call.text("archived").as_deref()) {
         (Some(true), _) | (_, Some("only")) => Archived::Only,
@@ -76,7 +76,7 @@ pub(crate) fn search(call: &Call<'_>) -> Outcome {
         (None, Some("all" | "repo")) => SearchScope::All { dir },
         (None, _) => {
             let filtered = call.get("filters").and_then(|filters| filters.get("cwd")).and_then(Raw::as_string);
-            // Whoever asks for sessions of a directory means that one, not this one.
+            // A filter by directory refers to that directory, not to the current one.
             let cwd = filtered.filter(|_| scope.is_none()).map_or_else(|| cwd(call), PathBuf::from);
             SearchScope::Cwd { cwd, dir }
         }
@@ -124,7 +124,7 @@ fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
     })
 }
 
-/// A time as JavaScript reads it, in milliseconds.
+/// Parses a time like JavaScript does, in milliseconds.
 fn time(value: Raw<'_>) -> Result<i64, Failure> {
     #[expect(clippy::cast_possible_truncation, reason = "a time beyond all times is the last one")]
     let number = value.as_number().map(|number| number as i64);
@@ -171,7 +171,7 @@ pub(crate) fn family(call: &Call<'_>) -> Outcome {
     })
 }
 
-/// The family of a session that is in no list: one that is not written yet, or lies elsewhere.
+/// Answers for a session that is in no list: it is not written yet, or is stored elsewhere.
 fn alone(call: &Call<'_>, manager: &SessionManager, path: Option<&Path>, id: &str) -> Outcome {
     let path = path.map(|path| path.to_string_lossy().into_owned());
     let mut nodes = Vec::new();
@@ -216,7 +216,7 @@ pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
 pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
     let wanted = call.required("sessionPath")?;
     let (restored, _) = {
-        // Nobody is told of it before it is known to be an old one.
+        // Locked, so that no subscription reports the session before it is recorded as restored.
         let mut known = lock(&call.engine().restored);
         let restored = call.engine().options.sessions.restore(&wanted, false)?;
         known.insert(restored.0.session.path.clone());

@@ -1,4 +1,4 @@
-//! Being told what happens.
+//! Subscriptions to the events of a session.
 
 mod store;
 
@@ -23,10 +23,10 @@ use store::StoreTeller;
 /// How many subscriptions a client may have.
 const MAX_SUBSCRIPTIONS: usize = 64;
 
-/// How often a file is looked at for what other programs have added.
+/// How often a file is checked for entries of other programs.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// How much of a session is taken at once to be told. One entry may be larger.
+/// How many bytes of a session are read at once for sending. A single entry may be larger.
 const PORTION: usize = 256 << 10;
 
 pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
@@ -72,7 +72,7 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
     begin(call, &subscription, &cursor, phase, move || teller.run())
 }
 
-/// How far a subscription is from its end.
+/// How close a subscription is to its end.
 #[derive(Debug, Default)]
 pub(crate) struct Phase(AtomicU8);
 
@@ -80,12 +80,12 @@ const FINISHING: u8 = 1;
 const OVER: u8 = 2;
 
 impl Phase {
-    /// Nothing will happen any more: what has happened is told, and that is all.
+    /// No more events will occur: the pending ones are sent, then the subscription ends.
     fn finish(&self) {
         self.0.fetch_max(FINISHING, Ordering::Relaxed);
     }
 
-    /// Nothing more is told.
+    /// Nothing more is sent.
     fn end(&self) {
         self.0.store(OVER, Ordering::Relaxed);
     }
@@ -99,17 +99,17 @@ impl Phase {
     }
 }
 
-/// A subscription: how it stands, and the thread that tells.
+/// A subscription: its phase, and the thread that sends its events.
 pub(crate) struct Subscription {
     phase: Arc<Phase>,
     telling: JoinHandle<()>,
 }
 
-/// How often somebody who waits for subscriptions looks whether they have ended.
+/// How often a caller that waits for subscriptions checks whether they have ended.
 const WAIT: Duration = Duration::from_millis(2);
 
-/// Has subscriptions tell what has happened, and ends them. Those whose client does not read are waited for until the
-/// deadline, or until it is gone.
+/// Lets subscriptions send what has happened, and ends them. If the client does not read, waits until the deadline or
+/// until the client is gone.
 pub(crate) fn finish(subscriptions: Vec<Subscription>, connection: &Connection, patience: Option<Duration>) {
     let deadline = patience.map(|patience| Instant::now() + patience);
     for subscription in &subscriptions {
@@ -125,7 +125,7 @@ pub(crate) fn finish(subscriptions: Vec<Subscription>, connection: &Connection, 
     }
 }
 
-/// Begins to tell, on a thread of its own.
+/// Starts sending on a new thread.
 fn begin(
     call: &Call<'_>,
     subscription: &str,
@@ -133,7 +133,7 @@ fn begin(
     phase: Arc<Phase>,
     run: impl FnOnce() + Send + 'static,
 ) -> Outcome {
-    // Nobody ends it before it is known.
+    // Locked, so that the subscription cannot be ended before it is registered.
     let mut subscriptions = lock(&call.connection.subscriptions);
     let telling = threads::spawn(subscription, run).map_err(|error| Failure::no_thread(&error))?;
     subscriptions.insert(subscription.to_owned(), Subscription { phase, telling });
@@ -153,19 +153,19 @@ pub(crate) fn unsubscribe(call: &Call<'_>) -> Outcome {
     object(|_| {})
 }
 
-/// How far a subscription has come: what was told, in file order.
+/// The position of a subscription: what was sent, in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
-    /// The index of the first row that was neither told nor passed over.
+    /// The index of the first row that was neither sent nor skipped.
     next_row: usize,
     /// The last entry before it that has an id: the id, and where its line begins.
     last: Option<(EntryId, u64)>,
-    /// The index of the row behind that entry. Between it and the next row is only what has no id.
+    /// The index of the row after that entry. All rows between it and the next row have no id.
     behind_last: usize,
 }
 
 impl Place {
-    /// Behind everything that is there.
+    /// After the last row.
     fn at_end(manager: &SessionManager) -> Self {
         let outline = manager.outline();
         let last = outline.entries().rev().find_map(|row| Some((mark(manager, row)?, row.index() + 1)));
@@ -173,7 +173,7 @@ impl Place {
         Self { next_row: outline.rows().len(), last, behind_last: behind_last.unwrap_or(0) }
     }
 
-    /// Behind one more entry.
+    /// Moves past one more entry.
     fn pass(&mut self, row: Row, mark: Option<(EntryId, u64)>) {
         self.next_row = row.index() + 1;
         if mark.is_some() {
@@ -181,7 +181,7 @@ impl Place {
         }
     }
 
-    /// Behind the entry that a cursor was given with.
+    /// After the entry of a cursor.
     fn at(manager: &SessionManager, cursor: &str) -> Result<Self, Failure> {
         let unreadable = || Failure::invalid(format!("{cursor:?} is no cursor"));
         let (offset, rest) = cursor.split_once(':').ok_or_else(unreadable)?;
@@ -201,7 +201,7 @@ impl Place {
         Ok(Self { next_row, last: Some(last), behind_last: next_row })
     }
 
-    /// What to give back to go on behind this place: the position, and the ids of session and entry.
+    /// Returns the cursor of this place: the offset, and the ids of session and entry.
     fn cursor(&self, manager: &SessionManager) -> String {
         cursor(&manager.session_id(), self.last.as_ref())
     }
@@ -216,7 +216,7 @@ fn mark(manager: &SessionManager, row: Row) -> Option<(EntryId, u64)> {
     Some((manager.outline().id(row)?, manager.outline().span(row).offset))
 }
 
-/// The index of the row behind an entry: the one at its position, or else the last one with its id.
+/// Returns the index of the row after an entry: the one at its offset, or else the last one with its id.
 fn row_behind(manager: &SessionManager, (id, offset): &(EntryId, u64)) -> Option<usize> {
     let outline = manager.outline();
     let is_it = |row: &Row| outline.id(*row).as_ref() == Some(id);
@@ -226,8 +226,8 @@ fn row_behind(manager: &SessionManager, (id, offset): &(EntryId, u64)) -> Option
     by_place.or_else(by_id).map(|row| row.index() + 1)
 }
 
-/// Tells a subscription what happens. It reads the session in portions and waits for its client between them, so that a
-/// client that does not read takes no memory.
+/// Sends the events of a subscription. It reads the session in portions and waits for its client in between, so a
+/// client that does not read costs no memory.
 struct Teller {
     connection: Arc<Connection>,
     session: Arc<OpenSession>,
@@ -235,16 +235,16 @@ struct Teller {
     wanted: EventSet,
     place: Place,
     next_news: u64,
-    /// How many events were dropped since something was told.
+    /// How many events were dropped since the last one that was sent.
     n_lost: u64,
     phase: Arc<Phase>,
 }
 
-/// Something to be told, and the cursor behind it.
+/// An event to send, and the cursor after it.
 struct Told {
     event: Json,
     cursor: String,
-    /// How many events before it were dropped because the client was too slow for them.
+    /// How many events before it were dropped because the client was too slow.
     n_lost: u64,
 }
 
@@ -287,7 +287,7 @@ impl Teller {
         self.phase.is_over() || self.connection.has_ended()
     }
 
-    /// The next things to be told, in the order of the file.
+    /// Returns the next events to send, in file order.
     fn portion(&mut self) -> Vec<Told> {
         let session = Arc::clone(&self.session);
         let manager = session.lock_fresh();
@@ -301,7 +301,7 @@ impl Teller {
         self.n_lost += n_lost;
         let outline = manager.outline();
         let rows = || outline.entries_from(self.place.next_row);
-        // News wait for the entries they came after, if those are still to be told.
+        // Events wait for the entry they came after, if that is still to be sent.
         let mut due: HashSet<EntryId> = news.iter().filter_map(|item| item.after.clone()).collect();
         if !due.is_empty() {
             due.retain({
@@ -356,7 +356,7 @@ impl Teller {
         Some(Told { event: item.event, cursor: self.place.cursor(manager), n_lost })
     }
 
-    /// Finds the place again in a file that was written anew. If what was told last is gone, everything is told again.
+    /// Finds the place again in a rewritten file. If the last entry that was sent is gone, everything is sent again.
     fn find_place(&mut self, manager: &SessionManager) {
         let n_rows = manager.outline().rows().len();
         self.place.next_row = self.place.next_row.min(n_rows);

@@ -1,12 +1,12 @@
-//! JSON Schema.
+//! Generates the JSON Schema.
 
 use super::{PUSHED, quoted, type_name};
 use crate::catalogue::{COMMANDS, Command, EventShape, Origin, STREAMED, SUBSCRIBED, named_shapes};
 use crate::failure::Code;
 use crate::shape::{Field, Shape};
 
-/// Everything that goes over the line, as JSON Schema: `#/$defs/Request`, `#/$defs/Response` and `#/$defs/Event` are
-/// the records, all else is what they are made of.
+/// Returns the JSON Schema of all records: `#/$defs/Request`, `#/$defs/Response` and `#/$defs/Event` are the records,
+/// everything else is part of them.
 pub fn json_schema() -> String {
     let mut members = vec![
         ("$schema".to_owned(), quoted("https://json-schema.org/draft/2020-12/schema")),
@@ -147,7 +147,7 @@ fn event_schema((name, fields, what): &EventShape) -> String {
     described(&fields_schema(&fields), what)
 }
 
-/// JSON text over several lines.
+/// Formats JSON text over several lines.
 fn pretty(text: &str) -> String {
     let mut out = String::new();
     let mut depth = 0_usize;

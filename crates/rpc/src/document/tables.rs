@@ -1,4 +1,4 @@
-//! Tables for docs/rpc.md.
+//! Generates the tables of docs/rpc.md.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::typescript::ts_type;
 use crate::catalogue::{COMMANDS, Command, Origin, STREAMED, SUBSCRIBED, named_shapes};
 use crate::shape::{Field, Shape};
 
-/// All commands, and what is told, as tables for docs/rpc.md.
+/// Returns all commands, shapes and events as tables for docs/rpc.md.
 pub fn reference_tables() -> String {
     let mut text = String::new();
     let groups = [

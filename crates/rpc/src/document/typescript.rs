@@ -1,11 +1,11 @@
-//! TypeScript.
+//! Generates the TypeScript declarations.
 
 use super::{PUSHED, quoted, type_name};
 use crate::catalogue::{COMMANDS, Command, Origin, STREAMED, SUBSCRIBED, named_shapes};
 use crate::failure::Code;
 use crate::shape::{Field, Shape};
 
-/// Text with indentation.
+/// Indented text.
 #[derive(Default)]
 struct Page {
     text: String,
@@ -21,7 +21,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// Lines that are indented between two others.
+    /// Writes indented lines between two others.
     fn block(&mut self, opening: &str, closing: &str, inside: impl FnOnce(&mut Self)) {
         self.line(opening);
         self.depth += 1;
@@ -31,14 +31,14 @@ impl Page {
     }
 }
 
-/// `get_state` as `getState`.
+/// Turns `get_state` into `getState`.
 fn method_name(name: &str) -> String {
     let upper = type_name(name, "");
     let mut letters = upper.chars();
     letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
 }
 
-/// Everything that goes over the line, and the JavaScript client, as TypeScript declarations.
+/// Returns the TypeScript declarations of all records and of the JavaScript client.
 pub fn typescript() -> String {
     let mut page = Page::default();
     page.line("// Made from the catalogue of commands by `cargo xtask docs`. Changes here are lost.");
@@ -89,7 +89,7 @@ pub fn typescript() -> String {
     page.text
 }
 
-/// The JavaScript client.
+/// Writes the declarations of the JavaScript client.
 fn client(page: &mut Page, supported: &[&Command]) {
     page.block("export interface ClientOptions {", "}", |page| {
         page.line("/** The program to start; \"sessile\" if absent. */");
@@ -169,7 +169,7 @@ fn interface(page: &mut Page, name: &str, shape: &Shape) {
         page.line("");
         return;
     };
-    // An alias, because what is declared as an interface does not fit where any member is allowed.
+    // An alias, because an interface is not assignable to a type with arbitrary members.
     page.block(&format!("export type {name} = {{"), "};", |page| {
         for field in *fields {
             if !field.what.is_empty() {
@@ -177,7 +177,7 @@ fn interface(page: &mut Page, name: &str, shape: &Shape) {
             }
             page.line(&format!("{};", ts_field(field)));
         }
-        // Entries and messages have whatever their kind has.
+        // Entries and messages have further members, depending on their type.
         if matches!(name, "AnyEntry" | "AnyMessage" | "Header") {
             page.line("[key: string]: unknown;");
         }

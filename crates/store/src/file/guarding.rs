@@ -1,4 +1,4 @@
-//! Keeping the guard: putting lines into it, having it looked after, taking it away.
+//! Maintains the guard: adds lines, has them looked after, removes the file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use crate::os::Mode;
 use crate::recovery::{claim, put_back, settle, wait_until_still};
 use crate::sentinel::Sentinel;
 
-/// What is to be done about the guard.
+/// The state of the guard's upkeep.
 #[derive(Debug, Default)]
 pub(super) struct Guarding {
-    /// Whether what we know of the guard is true for this turn.
+    /// Whether the known state of the guard is valid for this turn.
     pub(super) is_ready: bool,
-    /// Lines that were written without the lock, and therefore are not in the guard yet.
+    /// Lines that were written without the lock and are therefore not in the guard yet.
     pub(super) waiting: Vec<(Place, Vec<u8>)>,
-    /// Whether it was told that there can be no lock and no guard.
+    /// Whether the caller was notified that there can be no lock file and no guard.
     pub(super) has_told: bool,
-    /// When a thread was last asked to look after what is in it, by the clock of the boot.
+    /// When a thread was last asked to look after the guard, by the boot clock.
     pub(super) settled_ms: Option<i64>,
-    /// When something was last put into it, by the same clock.
+    /// When lines were last written, by the same clock.
     pub(super) written_ms: Option<i64>,
 }
 
 impl FileLog {
-    /// Puts back what the guard that an earlier process has left says, if another one is not at work.
+    /// Restores lines from a guard that an earlier process left, unless another process is at work.
     pub(super) fn resume_left(&mut self) -> Result<bool, StoreError> {
         if !self.options.guard || self.turn.depth > 0 || self.os.stat(&guard_path(&self.path)).is_err() {
             return Ok(false);
@@ -47,9 +47,9 @@ impl FileLog {
         }
     }
 
-    /// Puts written lines into the guard. They are written and count; that they are not guarded is only told.
+    /// Adds written lines to the guard. A failure only causes a notice, because the lines are written and count.
     ///
-    /// `boot_ms` is the time by the clock of the boot.
+    /// `boot_ms` is the time by the boot clock.
     pub(super) fn remember(&mut self, boot_ms: i64, offset: u64, lines: &[u8]) {
         if !self.options.guard {
             return;
@@ -59,7 +59,7 @@ impl FileLog {
         let place = Place { moment, known_for_ms: 0, offset, identity: self.identity };
         let remembered = match &mut self.guard {
             Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(place, lines),
-            // Whoever has the lock may be writing to the guard, so these wait until we have it.
+            // The lock holder may be writing to the guard, so these lines wait until we hold the lock.
             _ if self.turn.current == Some(Turn::Unlocked) => {
                 self.guarding.waiting.push((place, lines.to_vec()));
                 return;
@@ -75,10 +75,11 @@ impl FileLog {
         }
     }
 
-    /// Has a thread look after what is in the guard, or looks ourselves if there are no threads.
+    /// Has a thread look after the guard, or does it here if there are no threads.
     pub(super) fn watch_over(&mut self) {
         if !self.os.has_threads() || self.turn.is_kept == Some(true) {
-            // A thread could not get the lock that we keep. What has vanished is noticed by the next append, which looks at the end of the file.
+            // A thread could not get the lock that we keep. The next append checks the end of the file and notices
+            // lines that have vanished.
             drop(self.settle());
             return;
         }
@@ -87,7 +88,7 @@ impl FileLog {
         }
     }
 
-    /// Forgets what is safe by now. True if something has vanished.
+    /// Drops lines from the guard that are safe by now. True if lines have vanished.
     pub(super) fn settle(&mut self) -> Result<bool, StoreError> {
         match &mut self.guard {
             Some(guard) => settle(guard, self.file.as_ref(), self.identity),
@@ -95,9 +96,9 @@ impl FileLog {
         }
     }
 
-    /// Opens the guard, or takes in what others have put there. Without one we write all the same.
+    /// Opens the guard, or reads what others have added. Without a guard, writing continues.
     ///
-    /// Returns whether the guard is another file than it was.
+    /// Returns whether the guard is a different file than before.
     pub(super) fn ready_guard(&mut self) -> bool {
         if !self.options.guard || self.guarding.is_ready || self.turn.current != Some(Turn::Ours) {
             return false;
@@ -105,7 +106,7 @@ impl FileLog {
         self.guarding.is_ready = true;
         let stayed_here = self.turn.lock.as_ref().is_some_and(TurnLock::stayed_here);
         if stayed_here && self.guard.is_some() && self.guarding.waiting.is_empty() {
-            // Whoever touches the guard has had the lock.
+            // A process changes the guard only while it holds the lock.
             return false;
         }
         let opened = match self.guard.take() {
@@ -137,7 +138,7 @@ impl FileLog {
         }
     }
 
-    /// Puts the first lines of a new file into the guard.
+    /// Adds the first lines of a new file to the guard.
     pub(super) fn guard_created(&mut self, bytes: &[u8]) {
         if self.options.guard && self.begin_turn().is_ok() {
             self.ready_guard();
@@ -163,7 +164,7 @@ impl FileLog {
         Ok(())
     }
 
-    /// Takes the lock of the file that has the name by now, in place of the lock of the file that had it.
+    /// Replaces the held lock if the name leads to another file by now.
     fn follow_file(&mut self) -> Result<(), StoreError> {
         let is_other = |lock: &TurnLock| lock.identity() != Some(self.identity);
         if self.turn.current == Some(Turn::Ours) && self.turn.lock.as_ref().is_some_and(is_other) {
@@ -173,7 +174,7 @@ impl FileLog {
         Ok(())
     }
 
-    /// The guard that somebody else has left behind, if there is one.
+    /// Returns the guard that another process has left, if there is one.
     pub(super) fn left_guard(&self) -> Result<Option<Guard>, StoreError> {
         match self.os.stat(&guard_path(&self.path)) {
             Ok(_) => Guard::open(&self.os, &self.path).map(Some),
@@ -181,10 +182,9 @@ impl FileLog {
         }
     }
 
-    /// Whether a guard holds nothing that is not safe, and was removed.
+    /// Removes a guard unless it holds lines that are not safe. True if it was removed.
     ///
-    /// What counts is the file that has the session's name now: what is safe in
-    /// one that others, or we, have replaced is not safe.
+    /// Lines are safe only in the file that has the session's name now, not in a file that has been replaced.
     pub(super) fn is_unneeded(&self, mut guard: Guard) -> bool {
         let Ok(session) = self.os.open(&self.path, Mode::Read) else { return false };
         let Ok(stat) = session.stat() else { return false };
@@ -194,15 +194,16 @@ impl FileLog {
             && guard.remove_if_unused()
     }
 
-    /// Ends the turn of a session that has gone: its lock goes too, and so does its guard, or it follows to a new place.
+    /// Ends the turn of a session that has been removed or moved. Removes its lock file. Removes its guard, too, or
+    /// moves it to the new place.
     ///
-    /// To be called in a turn. Without one there are no sidecars of ours to take away.
+    /// Call this during a turn. Without one, there are no sidecars of ours to remove.
     pub fn retire(mut self, new_place: Option<&Path>) {
         (self.sentinel, self.guard) = (None, None);
         let Some(lock) = self.turn.lock.take().filter(TurnLock::is_held) else { return };
         let guard = guard_path(&self.path);
         match (new_place, peek(self.os.as_ref(), &self.path)) {
-            // Another guard at the new place is about lines of the same file, and newer.
+            // A guard that is already at the new place belongs to the same file, and is newer.
             (Some(place), Ok(records)) if !records.is_empty() && self.os.stat(&guard_path(place)).is_err() => {
                 drop(self.os.rename(&guard, &guard_path(place)));
             }
@@ -211,10 +212,10 @@ impl FileLog {
         lock.retire();
     }
 
-    /// Takes the sidecars away if nobody needs them any more.
+    /// Removes the sidecars if they are no longer needed.
     pub(super) fn tidy_up(&mut self) {
         let Some(mut lock) = self.turn.lock.take() else { return };
-        // What was written a moment ago is not safe yet, so there is nothing to take away.
+        // Recently written lines are not safe yet, so the guard has to stay.
         let is_fresh = is_recent(self.guarding.written_ms, self.os.boot_ms());
         if is_fresh && self.guard.is_some() && self.guarding.waiting.is_empty() {
             return;
@@ -237,7 +238,7 @@ impl FileLog {
     }
 }
 
-/// Whether something happened so recently that what was written then is not safe yet.
+/// Whether lines written at that time are too recent to be safe.
 fn is_recent(then_ms: Option<i64>, now_ms: i64) -> bool {
     then_ms.is_some_and(|then_ms| (0..CONFIRMED_AFTER_MS).contains(&now_ms.saturating_sub(then_ms)))
 }

@@ -1,4 +1,4 @@
-//! What is known of a file, and whether it is still true.
+//! Known facts about a file, and checks that they still hold.
 
 use std::io;
 
@@ -10,13 +10,13 @@ use crate::log::Log;
 use crate::os::read_fully;
 use crate::planted::{self, Bug};
 
-/// How much of the end of a file is compared to notice that it was rewritten.
+/// How many bytes at the end of a file are compared to detect a rewrite.
 pub(super) const TAIL: usize = 1024;
 
-/// For so long a path that led to the file is taken to still do so.
+/// How long a checked path is assumed to still lead to the file.
 const PATH_KNOWN_FOR_MS: i64 = 100;
 
-/// When the path was seen to lead to the file, by the clock of the boot, and how many names that had.
+/// When the path was seen to lead to the file, by the boot clock, and the number of hard links at that time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KnownPath {
     pub(super) n_links: u64,
@@ -31,14 +31,13 @@ pub(super) struct Tail {
 }
 
 impl FileLog {
-    /// The length of the file, which must be the one that was opened.
+    /// Returns the length of the file. Fails if it is not the file that was opened.
     ///
-    /// That the path leads to it is looked up at first, whenever its number of
-    /// names has changed, and every so often: a file that merely got another
-    /// name is still the session, and nothing written to it is lost.
+    /// The path is checked at first, whenever the number of hard links has changed, and every [`PATH_KNOWN_FOR_MS`]: a
+    /// file that was only renamed is still the session, and nothing written to it is lost.
     pub(super) fn current_length(&self, boot_ms: i64) -> Result<u64, StoreError> {
         let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
-        // Without a guard nothing tells that another process of ours has swapped the file.
+        // Without a guard, a swap of the file by another process of ours goes unnoticed.
         let is_known = self.options.guard
             && self.known_path.get().is_some_and(|known| {
                 known.n_links == stat.n_links
@@ -55,7 +54,7 @@ impl FileLog {
         Ok(stat.length)
     }
 
-    /// Makes sure that the path still leads to the file that was opened.
+    /// Checks that the path still leads to the file that was opened.
     pub(super) fn check_path(&self) -> Result<(), StoreError> {
         match self.os.stat(&self.path) {
             Ok(there) if there.identity == self.identity => Ok(()),
@@ -65,7 +64,7 @@ impl FileLog {
         }
     }
 
-    /// Makes sure that what we saw of the file last is still there.
+    /// Checks that the last bytes seen are still in place.
     pub(super) fn check_tail(&self, length: u64) -> Result<(), StoreError> {
         let tail = self.tail.borrow();
         if tail.end > length {
@@ -81,7 +80,7 @@ impl FileLog {
         Ok(())
     }
 
-    /// Reads and remembers the last of the bytes that end at a place.
+    /// Reads and remembers the last bytes before an offset.
     pub(super) fn look_at_tail(&self, end: u64) -> Result<(), StoreError> {
         let start = end.saturating_sub(TAIL as u64);
         let bytes = self.read(Span { offset: start, len: end - start })?;
@@ -89,7 +88,7 @@ impl FileLog {
         Ok(())
     }
 
-    /// Remembers the last of the bytes that end at a place.
+    /// Remembers the last bytes before an offset.
     pub(super) fn know_tail(&self, end: u64, bytes: &[u8]) {
         let mut tail = self.tail.borrow_mut();
         tail.end = end;

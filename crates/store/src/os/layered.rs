@@ -1,4 +1,4 @@
-//! The real operating system with something in between.
+//! The real operating system behind a test layer.
 
 use std::fmt::Debug;
 use std::io;
@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use super::{Lock, Mode, Os, OsFile, Process, RealOs, Stat};
 
-/// What may be put between the store and the system: to count calls, to slow them down, to change what they tell.
+/// A layer between the store and the system: counts calls, slows them down, or changes their results.
 pub trait Layer: Debug + Send + Sync {
-    /// Told before a path or a file is looked at.
+    /// Called before the metadata of a path or a file is read.
     fn before_stat(&self) {}
 
-    /// Told before a file is read.
+    /// Called before a file is read.
     fn before_read(&self) {}
 
-    /// Told before a file or a directory is synced.
+    /// Called before a file or a directory is synced.
     fn before_sync(&self) {}
 
-    /// What a look at a path or a file shall have shown.
+    /// Changes the metadata that the store sees.
     fn seen(&self, stat: Stat) -> Stat {
         stat
     }
@@ -30,7 +30,7 @@ pub trait Layer: Debug + Send + Sync {
 pub struct Layered<L>(Arc<L>);
 
 impl<L: Layer> Layered<L> {
-    /// Puts a layer before the real system. Whoever keeps it can ask it what happened.
+    /// Puts a layer in front of the real system. Callers can keep a reference to it and query it.
     pub fn new(layer: Arc<L>) -> Self {
         Self(layer)
     }

@@ -1,25 +1,25 @@
-//! The programs that run on this machine, as far as they can be seen, and the terminal that this one runs in.
+//! The processes visible on this machine, and the terminal of this process.
 
 use std::path::PathBuf;
 
-/// A program that runs on this machine, as far as it lets itself be seen.
+/// A process on this machine, as far as it is visible.
 ///
-/// Programs choose their names and arguments themselves: nothing in here is to be trusted, or shown as it is.
+/// Programs choose their names and arguments themselves: do not trust these values, and do not display them unescaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// The name it goes by, which it may have given itself.
+    /// Its name, which it may have set itself.
     pub name: String,
-    /// What it was called with, itself included, unless it has written something else there.
+    /// Its arguments, including the program name, unless it has overwritten them.
     pub arguments: Vec<String>,
-    /// Where it works.
+    /// Its working directory.
     pub directory: Option<PathBuf>,
-    /// The file it is run from.
+    /// Its executable file.
     pub program: Option<PathBuf>,
 }
 
-/// All programs that run on this machine and that we may look at, without ourselves.
+/// Returns all visible processes except this one.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn all() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -27,17 +27,17 @@ pub(super) fn all() -> Vec<Process> {
     pids.filter(|pid| *pid != std::process::id()).filter_map(look).collect()
 }
 
-/// Other systems show a program only to itself, or to those who link more than we do.
+/// Other systems show this only to the process itself, or through libraries that we do not link.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) fn all() -> Vec<Process> {
     Vec::new()
 }
 
-/// So much of what a program was called with is looked at.
+/// Upper bound for the arguments that are read, in bytes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const MOST_ARGUMENTS: u64 = 64 << 10;
 
-/// One program; none if it has ended meanwhile, or is a part of the kernel.
+/// Reads one process; none if it has ended meanwhile or is a kernel thread.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[expect(clippy::disallowed_methods, reason = "this is what the system is asked through")]
 fn look(pid: u32) -> Option<Process> {
@@ -59,9 +59,9 @@ fn look(pid: u32) -> Option<Process> {
     })
 }
 
-/// A name for the terminal that this process runs in, the same for all commands of one shell; none without a terminal.
+/// Returns a name for the terminal of this process, the same for all commands of one shell; none without a terminal.
 ///
-/// It names the session leader, which is the shell, and when that started: process numbers are used again.
+/// It consists of the session leader, which is the shell, and its start time, because process ids are reused.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub fn terminal() -> Option<String> {
     let own = stat_fields("self")?;
@@ -70,7 +70,7 @@ pub fn terminal() -> Option<String> {
     (terminal != "0").then(|| format!("{session}-{started}"))
 }
 
-/// A name for the terminal that this process runs in, the same for all commands of one shell; none without a terminal.
+/// Returns a name for the terminal of this process, the same for all commands of one shell; none without a terminal.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 #[expect(clippy::disallowed_methods, reason = "the terminal can only be found by opening it")]
 pub fn terminal() -> Option<String> {
@@ -78,7 +78,7 @@ pub fn terminal() -> Option<String> {
     Some(rustix::process::getsid(None).ok()?.as_raw_nonzero().to_string())
 }
 
-/// Places in `/proc/PID/stat`, counted after the name in parentheses.
+/// Field positions in `/proc/PID/stat`, counted after the name in parentheses.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const SESSION: usize = 3;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -86,7 +86,7 @@ const TERMINAL: usize = 4;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const STARTED: usize = 19;
 
-/// What the system knows about a process, after its name, which may hold anything.
+/// Returns the fields of `/proc/PID/stat` after the process name, which may contain anything.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[expect(clippy::disallowed_methods, reason = "this is what the system is asked through")]
 fn stat_fields(pid: &str) -> Option<Vec<String>> {

@@ -20,13 +20,13 @@ use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Process, Stat};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealOs;
 
-/// Renames a file to a name that must be free, as one step of the kernel.
+/// Renames a file atomically to a name that must be free.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(|errno| match errno {
-        // What a kernel, or a file system, says that does not know the flag.
+        // The errors of a kernel or a file system that does not know the flag.
         Errno::INVAL | Errno::NOSYS | Errno::NOTSUP => io::ErrorKind::Unsupported.into(),
         errno => errno.into(),
     })
@@ -41,7 +41,7 @@ impl Os for RealOs {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn OsFile>> {
         let mut options = OpenOptions::new();
         options.read(true);
-        // Opening a pipe must not wait for its writer, and a terminal must not become ours.
+        // Opening a pipe must not wait for its writer, and a terminal must not become our controlling terminal.
         let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
         if mode != Mode::Read {
             flags |= OFlags::NOFOLLOW;
@@ -54,7 +54,7 @@ impl Os for RealOs {
         }
         let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
         if mode == Mode::New {
-            // The umask may have taken away even the owner's rights.
+            // The umask may have removed even the owner's rights.
             file.set_permissions(Permissions::from_mode(0o600))?;
         } else {
             refuse_odd(&file)?;
@@ -88,7 +88,7 @@ impl Os for RealOs {
 
     fn make_directory(&self, path: &Path) -> io::Result<()> {
         DirBuilder::new().mode(0o700).create(path)?;
-        // The umask may have taken away even the owner's rights.
+        // The umask may have removed even the owner's rights.
         fs::set_permissions(path, Permissions::from_mode(0o700)).inspect_err(|_| drop(fs::remove_dir(path)))
     }
 
@@ -121,7 +121,7 @@ impl Os for RealOs {
     fn list_stats(&self, path: &Path, is_wanted: &dyn Fn(&OsStr) -> bool) -> io::Result<Vec<(PathBuf, Option<Stat>)>> {
         let look = |entry: fs::DirEntry| {
             is_wanted(&entry.file_name()).then_some(())?;
-            // Looked up in the directory that is open already, not from the root on; links are not followed.
+            // Looked up relative to the open directory, not from the root; links are not followed.
             let metadata = entry.metadata().ok();
             let path = entry.path();
             let stat = metadata
@@ -182,7 +182,7 @@ impl Os for RealOs {
 
     fn is_running(&self, pid: u32) -> bool {
         let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-        // A process of another user cannot be sent anything, but it is there.
+        // A process of another user cannot be signalled, but it exists.
         pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
     }
 
@@ -196,7 +196,7 @@ impl Os for RealOs {
 
     fn hand_to_trash(&self, path: &Path) -> io::Result<()> {
         let mut trash = std::process::Command::new("trash");
-        // An absolute path cannot be taken for an option.
+        // An absolute path cannot be mistaken for an option.
         trash.arg(std::path::absolute(path)?).stdin(std::process::Stdio::null());
         let output = trash.output()?;
         if output.status.success() {
@@ -207,9 +207,9 @@ impl Os for RealOs {
     }
 }
 
-/// Refuses what has no content of its own, as a socket is refused: pipes, devices, and files that the system makes up.
+/// Refuses files without content of their own, like a socket: pipes, devices, and files that the kernel generates.
 ///
-/// Reading those may wait for ever, never end, or do something. `/dev/null` is an empty file.
+/// Reading these may block forever, never end, or have side effects. `/dev/null` counts as an empty file.
 fn refuse_odd(file: &File) -> io::Result<()> {
     let found = file.metadata()?;
     let kind = found.file_type();
@@ -217,7 +217,7 @@ fn refuse_odd(file: &File) -> io::Result<()> {
     let is_odd = if kind.is_char_device() {
         !is_null()
     } else {
-        // A directory cannot be read, and the system says so.
+        // Reading a directory fails with an error of its own.
         !kind.is_dir() && (!kind.is_file() || (found.blocks() == 0 && is_made_up(file)?))
     };
     if is_odd { Err(Errno::NXIO.into()) } else { Ok(()) }
@@ -239,12 +239,12 @@ impl OsFile for RealFile {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
         use std::os::fd::AsRawFd;
-        // Asking moves the place of the handle, which an append must find where it left it. So another one is asked.
+        // This seek moves the file position, which an append needs to find unchanged. So a second handle is used.
         let Ok(other) = File::open(format!("/proc/self/fd/{}", self.0.as_raw_fd())) else { return Ok(Some(offset)) };
         match rustix::fs::seek(&other, rustix::fs::SeekFrom::Data(offset)) {
             Ok(data) => Ok(Some(data.max(offset))),
             Err(Errno::NXIO) => Ok(None),
-            // Not every file system knows.
+            // Not every file system supports this.
             Err(_) => Ok(Some(offset)),
         }
     }
@@ -262,7 +262,7 @@ impl OsFile for RealFile {
         use rustix::fs::{copy_file_range, fcntl_getfl, fcntl_setfl};
         let Some(source) = source.descriptor() else { return Ok(0) };
         let flags = fcntl_getfl(&self.0)?;
-        // The system refuses to do this to a file that is open for appending.
+        // The system refuses this for a file that is open for appending.
         fcntl_setfl(&self.0, flags - OFlags::APPEND)?;
         let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let (mut from, mut to) = (range.start, self.0.metadata()?.len());
@@ -270,7 +270,7 @@ impl OsFile for RealFile {
         fcntl_setfl(&self.0, flags)?;
         match copied {
             Ok(n_copied) => Ok(n_copied as u64),
-            // Two file systems, or one that cannot.
+            // Two file systems, or one that does not support it.
             Err(Errno::XDEV | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(0),
             Err(error) => Err(error.into()),
         }
@@ -299,7 +299,7 @@ impl OsFile for RealFile {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
         match rustix::fs::fallocate(&self.0, FallocateFlags::KEEP_SIZE, offset, length) {
-            // Not every file system can, and then the write itself has to tell.
+            // Not every file system supports this; then the write itself reports a full disk.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -353,7 +353,7 @@ fn stat_of(metadata: &Metadata) -> Stat {
     }
 }
 
-/// The same from what the system itself says.
+/// Like [`stat_of`], from the raw system structure.
 #[allow(clippy::useless_conversion, clippy::unnecessary_fallible_conversions, reason = "the types differ by system")]
 fn stat_of_raw(found: &rustix::fs::Stat) -> Stat {
     let kind = match rustix::fs::FileType::from_raw_mode(found.st_mode) {
@@ -377,18 +377,17 @@ fn stat_of_raw(found: &rustix::fs::Stat) -> Stat {
     }
 }
 
-/// The user this process acts for, asked once: a file is looked at with every append.
+/// Returns the effective user of this process. Cached, because every append reads metadata.
 fn own_user() -> u32 {
     static USER: OnceLock<u32> = OnceLock::new();
     *USER.get_or_init(|| rustix::process::geteuid().as_raw())
 }
 
-/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error instead of the end of the process.
+/// Turns a write beyond the file size limit (`ulimit -f`) into an error instead of the end of the process.
 ///
-/// The system sends a signal with that error, which ends a process that does
-/// not handle or ignore it. That is a decision about the whole process, so it
-/// is taken where the program starts: a program that uses the library calls
-/// this, or ignores the signal itself.
+/// Along with the error, the system sends a signal that ends a process which does not handle or ignore it. This setting
+/// affects the whole process, so the program makes it at its start: a program that uses the library calls this
+/// function, or ignores the signal itself.
 pub fn outlive_file_size_limit() -> io::Result<()> {
     let signal = rustix::process::Signal::XFSZ.as_raw();
     signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).map(drop)
@@ -399,20 +398,20 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// The clock that nothing sets. On Linux it also counts the time in which the machine sleeps.
+/// A clock that cannot be set. On Linux it also counts the time in which the machine is suspended.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Boottime;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
 
-/// The number of this boot, asked once: it does not change while this process lives.
+/// Returns the number of this boot. Cached, because it does not change while this process lives.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[expect(clippy::disallowed_methods, reason = "this is what the system is asked through")]
 fn boot_id() -> u32 {
     static BOOT: OnceLock<u32> = OnceLock::new();
     *BOOT.get_or_init(|| {
         let text = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        // Zero means that it is not known, so no boot has that number.
+        // Zero means unknown, so no boot has that number.
         if text.is_empty() { 0 } else { crc32fast::hash(&text).max(1) }
     })
 }
@@ -427,7 +426,7 @@ fn ms_since_epoch(time: SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// File systems on which several machines, or a program in between, take part in a write.
+/// File systems in which other machines, or a program in between, take part in a write.
 #[cfg(target_os = "linux")]
 const SHARED_FILE_SYSTEMS: [u64; 10] = [
     0x6969,      // NFS
@@ -442,7 +441,7 @@ const SHARED_FILE_SYSTEMS: [u64; 10] = [
     0x7461_636F, // OCFS2
 ];
 
-/// File systems whose files the kernel makes up: their lengths mean nothing, and reading may wait.
+/// File systems whose files the kernel generates: their lengths mean nothing, and reading may block.
 #[cfg(target_os = "linux")]
 const MADE_UP_FILE_SYSTEMS: [u64; 9] = [
     0x9FA0,      // proc

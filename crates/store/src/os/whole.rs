@@ -1,10 +1,10 @@
-//! Calls that go on until everything is done: the system may do less than asked, and may be interrupted.
+//! Calls that repeat until everything is done: the system may do less than requested, and may be interrupted.
 
 use std::io;
 
 use super::OsFile;
 
-/// Reads once, whatever interrupts. Returns how much that was; nothing only at the end of the file.
+/// Reads once, and retries if interrupted. Returns the number of bytes; 0 only at the end of the file.
 pub(crate) fn read_some(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     loop {
         match file.read_at(buffer, offset) {
@@ -14,7 +14,7 @@ pub(crate) fn read_some(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io
     }
 }
 
-/// Reads until the buffer is full or the file ends. Returns how much that was.
+/// Reads until the buffer is full or the file ends. Returns the number of bytes.
 pub fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut n_read = 0;
     while n_read < buffer.len() {
@@ -26,18 +26,18 @@ pub fn read_fully(file: &dyn OsFile, buffer: &mut [u8], offset: u64) -> io::Resu
     Ok(n_read)
 }
 
-/// Whether these are zeros and nothing else, as in a hole. Asked of all that is read, so the ends are looked at first.
+/// Whether all bytes are zero, as in a hole. Called for all data that is read, so it checks the ends first.
 pub(crate) fn is_zero(bytes: &[u8]) -> bool {
-    // Folded block by block, which the compiler turns into vector instructions: holes are long.
+    // Folded block by block, which the compiler vectorises: holes are long.
     let is_zero_block = |block: &[u8]| block.iter().fold(0, |all, byte| all | byte) == 0;
     bytes.first() == Some(&0) && bytes.last() == Some(&0) && bytes.chunks(4096).all(is_zero_block)
 }
 
-/// The bytes at an offset, fewer where the file ends. Fails if there is no memory for so many.
+/// Reads the bytes at an offset; fewer if the file ends. Fails if there is not enough memory.
 pub fn read_upto(file: &dyn OsFile, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
-    // A length comes from a file or from what is kept about one, so it may be anything.
+    // The length comes from a file or from stored data, so it may be any value.
     bytes.try_reserve_exact(length).map_err(|error| io::Error::new(io::ErrorKind::OutOfMemory, error))?;
     bytes.resize(length, 0);
     let n_read = read_fully(file, &mut bytes, offset)?;
@@ -45,12 +45,12 @@ pub fn read_upto(file: &dyn OsFile, offset: u64, length: u64) -> io::Result<Vec<
     Ok(bytes)
 }
 
-/// Writes everything at an offset.
+/// Writes all bytes at an offset.
 pub(crate) fn write_fully(file: &dyn OsFile, bytes: &[u8], offset: u64) -> io::Result<()> {
     fully(bytes, |rest, n_written| file.write_at(rest, offset + n_written as u64))
 }
 
-/// Writes everything behind the end of a file that nobody else writes to.
+/// Appends all bytes to a file that no other process writes to.
 pub fn append_fully(file: &dyn OsFile, bytes: &[u8]) -> io::Result<()> {
     fully(bytes, |rest, _| file.append(rest))
 }

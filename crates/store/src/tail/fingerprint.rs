@@ -1,38 +1,37 @@
-//! What a file was like as far as it was read, in a few bytes, to notice that it was written over.
+//! A compact fingerprint of what was read of a file, to detect that it was overwritten.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
 
 use crate::os::{OsFile, read_upto};
 
-/// How much of each end is compared before any line is handed on.
+/// How many bytes of each end are compared before any line is passed on.
 const END: usize = 1 << 10;
 
-/// How much one hash stands for.
+/// How many bytes one hash covers.
 const BLOCK: usize = 64 << 10;
 
-/// The first kilobyte of a file, hashes of 64 KiB each behind that, and the bytes behind the last hash.
+/// The first kilobyte of a file, a hash for each 64 KiB from the start of reading, and the bytes after the last hash.
 ///
-/// Everything in it comes from bytes that were handed on, never from a second
-/// look at the file, so that it cannot describe something nobody was told.
-/// It grows by 8 bytes for every 64 KiB of the file.
+/// Everything in it comes from bytes that were passed on, never from a second read of the file. So it cannot describe
+/// bytes that were not passed on. It grows by 8 bytes for every 64 KiB of the file.
 #[derive(Debug, Default)]
 pub(super) struct Fingerprint {
     /// The first bytes of the file.
     head: Vec<u8>,
-    /// Whether bytes were passed over, so that the next ones do not belong to the head.
+    /// Whether bytes were skipped, so that the next ones do not belong to the head.
     is_head_closed: bool,
-    /// Where the first block begins: where reading did.
+    /// Where the first block begins: where reading began.
     start: u64,
     blocks: Vec<u64>,
-    /// The bytes behind the last block; at least the last kilobyte, if so much was read.
+    /// The bytes after the last block; at least the last kilobyte, if that much was read.
     rest: Vec<u8>,
-    /// Which block is compared next.
+    /// The block to compare next.
     turn: usize,
 }
 
 impl Fingerprint {
-    /// A fingerprint for a reader that begins in the middle, which takes in both ends of what it leaves out.
+    /// Creates a fingerprint for a reader that begins in the middle. It includes both ends of the skipped part.
     pub(super) fn starting_at(file: &dyn OsFile, offset: u64) -> io::Result<Self> {
         let n_bytes = offset.min(END as u64);
         let start = offset - n_bytes;
@@ -41,7 +40,7 @@ impl Fingerprint {
         Ok(Self { head, start, rest, ..Self::default() })
     }
 
-    /// Takes the next bytes of the file.
+    /// Adds the next bytes of the file.
     pub(super) fn extend(&mut self, bytes: &[u8]) {
         if !self.is_head_closed {
             let n_missing = END - self.head.len();
@@ -59,21 +58,21 @@ impl Fingerprint {
         }
     }
 
-    /// Passes over bytes nobody has seen. What lies before them is no longer compared, except the head.
+    /// Skips bytes that were not read. Bytes before them are no longer compared, except the head.
     pub(super) fn skip_to(&mut self, offset: u64) {
         let head = std::mem::take(&mut self.head);
         *self = Self { head, is_head_closed: true, start: offset, ..Self::default() };
     }
 
-    /// Whether both ends are what they were.
+    /// Whether both ends are unchanged.
     pub(super) fn has_same_ends(&self, file: &dyn OsFile) -> io::Result<bool> {
         let n_before = self.rest.len().saturating_sub(END);
         Ok(is_at(file, 0, &self.head)? && is_at(file, self.rest_start() + n_before as u64, &self.rest[n_before..])?)
     }
 
-    /// Whether the end is what it was as far back as no hash stands for it, and one block of the rest.
+    /// Whether the bytes after the last hash and one of the blocks are unchanged.
     ///
-    /// Asked again and again, this goes through the whole file.
+    /// Repeated calls go through the whole file.
     pub(super) fn has_same_turn(&mut self, file: &dyn OsFile) -> io::Result<bool> {
         self.turn = if self.turn < self.blocks.len() { self.turn } else { 0 };
         let same_block = self.has_same_block(file, self.turn)?;
@@ -81,7 +80,7 @@ impl Fingerprint {
         Ok(same_block && is_at(file, self.rest_start(), &self.rest)?)
     }
 
-    /// Whether everything is what it was.
+    /// Whether everything is unchanged.
     pub(super) fn has_same_everything(&self, file: &dyn OsFile) -> io::Result<bool> {
         for index in 0..self.blocks.len() {
             if !self.has_same_block(file, index)? {

@@ -1,4 +1,4 @@
-//! An answer as it comes together, and whether it is one.
+//! Assembles an answer from events and checks it.
 
 use sessile_core::compaction::{Summary, SummaryFailure};
 use sessile_core::draft::{Cost, Usage};
@@ -12,40 +12,40 @@ use crate::settings::Prices;
 /// The longest text an answer may have, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
-/// What ends a stream of `OpenAI`'s.
+/// Ends a stream in `OpenAI`'s protocol.
 const DONE: &[u8] = b"[DONE]";
 
-/// Words in the name of an error that may pass.
+/// Words in error names that mark an error as transient.
 const PASSING: &[&str] =
     &["overload", "rate_limit", "api_error", "timeout", "server_error", "unavailable", "exhausted", "internal"];
 
 /// Why an answer ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Finish {
-    /// It is whole.
+    /// The answer is complete.
     Stop,
-    /// There was no more room for it.
+    /// The answer reached the length limit.
     Length,
-    /// The model wants a tool run.
+    /// The model wants to run a tool.
     Tool,
-    /// The model or its provider would not.
+    /// The model or its provider refused.
     Refused(String),
-    /// Something we do not know.
+    /// An unknown reason.
     Other(String),
 }
 
-/// What has come so far.
+/// The answer received so far.
 #[derive(Debug)]
 pub(super) struct Answer {
     protocol: Protocol,
     text: String,
-    /// How much of the text was handed on.
+    /// How many bytes of the text have been passed on.
     n_told: usize,
     pub(super) finish: Option<Finish>,
     pub(super) usage: Usage,
-    /// What the provider says it cost, in dollars.
+    /// The cost that the provider reports, in dollars.
     pub(super) charged: Option<f64>,
-    /// Whether the stream says that nothing more comes.
+    /// Whether the stream has announced its end.
     pub(super) is_closed: bool,
 }
 
@@ -55,7 +55,7 @@ impl Answer {
         Self { protocol, text: String::new(), n_told: 0, finish: None, usage, charged: None, is_closed: false }
     }
 
-    /// Adds an event of the stream, and hands on the text it brings.
+    /// Adds an event of the stream and passes on its text.
     pub(super) fn add(&mut self, payload: &[u8], on_text: &mut dyn FnMut(&str)) -> Result<(), Fault> {
         if payload == DONE {
             self.is_closed = true;
@@ -86,7 +86,7 @@ impl Answer {
         self.text.push_str(text);
     }
 
-    /// A further block of text begins.
+    /// Begins a further block of text.
     pub(super) fn paragraph(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -97,19 +97,19 @@ impl Answer {
         self.finish = Some(Finish::Refused(reason.to_owned()));
     }
 
-    /// Why it ended, unless something worse was said before.
+    /// Sets why the answer ended, unless a tool call or a refusal was recorded before.
     pub(super) fn finish_with(&mut self, finish: Finish) {
         if !matches!(self.finish, Some(Finish::Tool | Finish::Refused(_))) {
             self.finish = Some(finish);
         }
     }
 
-    /// Whether nothing more comes.
+    /// Whether the answer has ended.
     pub(super) fn is_complete(&self) -> bool {
         self.is_closed
     }
 
-    /// Fails unless the answer is whole and says something.
+    /// Fails unless the answer is complete and not empty.
     pub(super) fn check(&self) -> Result<(), Fault> {
         match &self.finish {
             None => Err(Fault::transient("the answer broke off")),
@@ -124,7 +124,7 @@ impl Answer {
         }
     }
 
-    /// The summary, with what it took.
+    /// Returns the summary with its usage and cost.
     pub(super) fn into_summary(self, prices: Prices) -> Summary {
         let mut usage = self.usage;
         usage.total_tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
@@ -149,7 +149,7 @@ fn cost(usage: &Usage, prices: Prices, charged: Option<f64>) -> Cost {
     cost
 }
 
-/// An error that comes as an event.
+/// Classifies an error that arrives as an event.
 fn error_in(error: Raw<'_>) -> Fault {
     let kind = text_at(error, &["type"]).or_else(|| text_at(error, &["status"])).unwrap_or_default().to_lowercase();
     let code = tokens_at(error, &["code"]).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! Anthropic's messages protocol.
 
 use sessile_core::json::{ObjectWriter, Raw};
 
@@ -30,7 +30,7 @@ pub(super) fn add_event(event: Raw<'_>, answer: &mut Answer) {
             add_stop(text_at(event, &["delta", "stop_reason"]), answer);
         }
         Some("message_stop") => answer.is_closed = true,
-        // An answer that does not come as a stream.
+        // An answer that was not streamed.
         Some("message") => {
             event.get("content").into_iter().flat_map(Raw::items).for_each(|block| add_block(Some(block), answer));
             add_usage(at(event, &["usage"]), answer);

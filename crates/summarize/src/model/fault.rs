@@ -1,4 +1,4 @@
-//! What can go wrong in one attempt.
+//! Failures of one attempt.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use sessile_core::compaction::SummaryFailure;
 
 use super::protocol::Question;
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Somebody asked to stop.
+    /// The caller cancelled.
     Cancelled,
-    /// It may go better another time.
+    /// A retry may succeed.
     Transient {
         what: String,
-        /// How long the server wants us to wait.
+        /// How long the server asks the client to wait.
         retry_after: Option<Duration>,
     },
-    /// It will not go better.
+    /// A retry will not succeed.
     Permanent(String),
-    /// The answer is one that is none.
+    /// The answer cannot be used.
     Unusable(SummaryFailure),
 }
 
@@ -39,7 +39,7 @@ impl Fault {
         }
     }
 
-    /// What happened, without the key.
+    /// Describes the fault, without the key.
     pub(super) fn told(&self, question: &Question<'_>) -> String {
         match self {
             Self::Transient { what, .. } | Self::Permanent(what) => question.without_key(what),
@@ -67,10 +67,10 @@ impl Fault {
     }
 }
 
-/// How much of what a server says is shown, in characters.
+/// How many characters of a server's message are shown.
 const LONGEST: usize = 300;
 
-/// Words of a server's for a message of ours: one line, not long, nothing that steers a terminal.
+/// Prepares a server's text for a message: one line, shortened, without control characters.
 pub(super) fn quoted(text: &str) -> String {
     let words: String =
         text.split_whitespace().flat_map(|word| [word, " "]).flat_map(str::chars).take(8 * LONGEST).collect();

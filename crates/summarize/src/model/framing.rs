@@ -1,37 +1,37 @@
-//! A stream of bytes, cut into events.
+//! Splits a stream of bytes into events.
 
 use std::collections::VecDeque;
 
 use super::fault::Fault;
 use super::provider::Protocol;
 
-/// The longest event, in bytes.
+/// The longest accepted event, in bytes.
 const MAX_EVENT: usize = 4 << 20;
 
-/// Cuts a stream into events.
+/// Splits a stream into events.
 #[derive(Debug)]
 pub(super) struct Framing {
     form: Form,
-    /// The line that has not ended yet.
+    /// The current, unfinished line.
     line: Vec<u8>,
-    /// The lines of data of the event that has not ended yet.
+    /// The data lines of the current, unfinished event.
     data: Vec<u8>,
     ready: VecDeque<Vec<u8>>,
 }
 
-/// How events are told apart.
+/// How events are delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// Server-sent events: lines of data, then a blank line.
+    /// Server-sent events: data lines, then a blank line.
     Events,
-    /// One to a line.
+    /// One event per line.
     Lines,
-    /// There is only one.
+    /// The whole body is one event.
     Whole,
 }
 
 impl Framing {
-    /// The form a protocol has; one value if the server answered with one.
+    /// Picks the form for a protocol, or a single value if the server answered with JSON.
     pub(super) fn of(protocol: Protocol, is_json: bool) -> Self {
         let form = match protocol {
             Protocol::Ollama => Form::Lines,
@@ -41,7 +41,7 @@ impl Framing {
         Self { form, line: Vec::new(), data: Vec::new(), ready: VecDeque::new() }
     }
 
-    /// Adds bytes as they come.
+    /// Adds received bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         if self.form == Form::Whole {
             self.line.extend_from_slice(bytes);
@@ -83,19 +83,19 @@ impl Framing {
         }
     }
 
-    /// The next event that is whole.
+    /// Returns the next complete event.
     pub(super) fn take(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
     }
 
-    /// What is left at the end, if it can be an event: some servers end without the last blank line.
+    /// Returns the remaining bytes if they form an event: some servers omit the last blank line.
     pub(super) fn finish(mut self) -> Option<Vec<u8>> {
         match self.form {
             Form::Whole => Some(self.line).filter(|line| !line.trim_ascii().is_empty()),
             Form::Lines | Form::Events => {
                 self.end_line();
                 self.end_event();
-                // An event that was cut is as good as none; that the answer broke off is noticed by its end.
+                // A truncated event is dropped; the missing end shows that the answer broke off.
                 self.ready
                     .pop_back()
                     .filter(|event| event == b"[DONE]" || sessile_core::json::Raw::parse(event).is_ok())

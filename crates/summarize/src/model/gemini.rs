@@ -1,4 +1,4 @@
-//! Google's Gemini.
+//! Google's Gemini protocol.
 
 use sessile_core::json::{Json, ObjectWriter, Raw};
 
@@ -16,7 +16,7 @@ pub(super) fn request(question: &Question<'_>) -> Parts {
         let mut limits = ObjectWriter::new();
         body.raw("generationConfig", limits.integer("maxOutputTokens", count(max_output)).finish().raw());
     }
-    // In a header, for addresses are logged.
+    // The key goes into a header because URLs are logged.
     let headers = question.key.iter().map(|key| ("x-goog-api-key", key.reveal().to_owned())).collect();
     (format!("/v1beta/models/{}:streamGenerateContent?alt=sse", question.model), headers, body.finish())
 }

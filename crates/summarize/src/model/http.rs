@@ -1,8 +1,7 @@
-//! One request and its answer, piece by piece.
+//! One request and its answer, in pieces.
 //!
-//! The request runs on a thread of its own, which hands on what arrives, a
-//! few pieces ahead at most. So waiting can end at any moment, whatever the
-//! network does; the thread then ends at its own time limit.
+//! The request runs on its own thread, which passes on what arrives and stays at most a few pieces ahead. The caller
+//! can therefore stop waiting at any moment, whatever the network does; the thread then ends at its own time limit.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -17,16 +16,16 @@ use super::LOOK;
 use super::fault::{Fault, quoted};
 use crate::settings::Patience;
 
-/// The most that is read of an answer.
+/// Upper bound for the body of an answer, in bytes.
 const MAX_BODY: usize = 64 << 20;
 
-/// The most that is read of an answer that says what went wrong.
+/// Upper bound for the body of an error answer, in bytes.
 const MAX_COMPLAINT: usize = 64 << 10;
 
-/// How many pieces may wait to be looked at.
+/// How many pieces may be queued.
 const AHEAD: usize = 16;
 
-/// What to send.
+/// A request to send.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) url: String,
@@ -34,7 +33,7 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
 }
 
-/// What the thread hands on.
+/// A message from the request thread.
 enum Piece {
     Head(Head),
     Bytes(Vec<u8>),
@@ -50,7 +49,7 @@ struct Head {
     retry_after: Option<Duration>,
 }
 
-/// An answer that is arriving.
+/// An answer that is being received.
 pub(super) struct Response<'c> {
     pieces: Receiver<Piece>,
     head: Head,
@@ -61,12 +60,12 @@ pub(super) struct Response<'c> {
 }
 
 impl<'c> Response<'c> {
-    /// Sends a request and waits until the answer begins.
+    /// Sends a request and waits for the head of the answer.
     pub(super) fn start(request: Request, patience: Patience, cancel: &'c Cancel) -> Result<Self, Fault> {
         let (sender, pieces) = sync_channel(AHEAD);
         let spawned = thread::Builder::new().name("summary".to_owned()).spawn(move || {
             if let Err(fault) = exchange(&request, patience, &sender) {
-                // Nobody may be waiting any more.
+                // The receiver may be gone.
                 drop(sender.send(Piece::Broken(fault)));
             }
         });
@@ -81,7 +80,7 @@ impl<'c> Response<'c> {
         Ok(response)
     }
 
-    /// The next thing the thread hands on, within the limits of patience.
+    /// Waits for the next message of the thread, within the time limits.
     fn piece(&mut self) -> Result<Piece, Fault> {
         let idle_since = Instant::now();
         loop {
@@ -103,7 +102,7 @@ impl<'c> Response<'c> {
         }
     }
 
-    /// The next bytes of the answer; none at its end.
+    /// Returns the next bytes of the answer, or none at its end.
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         match self.piece()? {
             Piece::Bytes(bytes) => {
@@ -118,12 +117,12 @@ impl<'c> Response<'c> {
         }
     }
 
-    /// Whether the answer comes as one JSON value instead of as a stream.
+    /// Whether the answer is one JSON value rather than a stream.
     pub(super) fn is_json(&self) -> bool {
         self.head.content_type.starts_with("application/json")
     }
 
-    /// Fails unless the server says that all is well.
+    /// Fails unless the status is a success.
     pub(super) fn check_status(&mut self) -> Result<(), Fault> {
         let status = self.head.status;
         match status {
@@ -143,7 +142,7 @@ impl<'c> Response<'c> {
         }
     }
 
-    /// What the server says is wrong.
+    /// Reads the server's error message.
     fn complaint(&mut self) -> Result<String, Fault> {
         let mut body = Vec::new();
         while body.len() < MAX_COMPLAINT {
@@ -159,7 +158,7 @@ impl<'c> Response<'c> {
     }
 }
 
-/// The message in a JSON value that tells of an error, in one of the usual places.
+/// Finds the message in a JSON error, in one of the usual places.
 fn said_in(body: &[u8]) -> Option<String> {
     let json = Raw::parse(body).ok()?;
     let json = json.items().next().unwrap_or(json);
@@ -167,7 +166,7 @@ fn said_in(body: &[u8]) -> Option<String> {
     error.get("message").and_then(Raw::as_string).or_else(|| error.as_string())
 }
 
-/// An address as far as it can be shown: without what comes after the path.
+/// Prepares a URL for display: without user information, query and fragment.
 fn without_secrets(address: &str) -> String {
     let end = address.find(['?', '#']).unwrap_or(address.len());
     let shown = quoted(address.split_at(end).0);
@@ -177,7 +176,7 @@ fn without_secrets(address: &str) -> String {
     }
 }
 
-/// Sends the request and hands on what comes back. Ends early if nobody listens.
+/// Sends the request and passes on the answer. Ends early if the receiver is gone.
 fn exchange(request: &Request, patience: Patience, sender: &SyncSender<Piece>) -> Result<(), Fault> {
     let mut builder = agent(&request.url, patience).post(&request.url);
     for (name, value) in &request.headers {
@@ -226,7 +225,7 @@ fn agent(url: &str, patience: Patience) -> ureq::Agent {
     ureq::Agent::new_with_config(config.build())
 }
 
-/// Whether an address is this machine, to which no proxy leads.
+/// Whether a URL points to this machine; such requests bypass the proxy.
 fn is_local(url: &str) -> bool {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     ["localhost", "127.", "[::1]"].iter().any(|local| host.starts_with(local))
@@ -241,7 +240,7 @@ fn connection_fault(error: &ureq::Error) -> Fault {
     }
 }
 
-/// How long a server wants us to wait: seconds, or a date, which is compared with the server's own.
+/// Parses a server's `retry-after`: seconds, or a date, which is compared with the server's own clock.
 fn retry_after(wait: &str, date: Option<&str>) -> Option<Duration> {
     if let Ok(seconds) = wait.trim().parse::<f64>() {
         return (0.0..1e9).contains(&seconds).then(|| Duration::from_secs_f64(seconds));

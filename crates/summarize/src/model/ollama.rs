@@ -1,4 +1,4 @@
-//! Ollama's own chat, which says how large a context it shall have room for.
+//! Ollama's own chat protocol, in which the request sets the context size.
 
 use sessile_core::json::{ObjectWriter, Raw};
 
@@ -19,7 +19,7 @@ pub(super) fn request(question: &Question<'_>) -> Parts {
     ("/api/chat".to_owned(), question.bearer(), body.finish())
 }
 
-/// How many tokens it shall have room for. By default it has little, and drops the beginning without a word.
+/// Returns the context size to request, in tokens. Ollama's default is small, and it silently drops the beginning.
 fn context_size(question: &Question<'_>, max_output: u64) -> u64 {
     let n_characters = question.prompt.user.len() + question.prompt.system.len();
     let needed = n_characters as u64 / 3 + max_output;

@@ -1,4 +1,4 @@
-//! `OpenAI`'s chat completions, which many others speak as well.
+//! `OpenAI`'s chat completions, which many other providers also support.
 
 use sessile_core::json::{ObjectWriter, Raw};
 
@@ -17,7 +17,7 @@ pub(super) fn request(question: &Question<'_>) -> Parts {
         .bool("stream", true)
         .raw("stream_options", usage.raw());
     if let Some(max_output) = question.max_output {
-        // OpenAI renamed it; the others did not.
+        // OpenAI renamed this parameter; the others did not.
         body.integer(if is_openai { "max_completion_tokens" } else { "max_tokens" }, count(max_output));
     }
     ("/chat/completions".to_owned(), question.bearer(), body.finish())
@@ -25,7 +25,7 @@ pub(super) fn request(question: &Question<'_>) -> Parts {
 
 pub(super) fn add_event(event: Raw<'_>, answer: &mut Answer) {
     if let Some(choice) = event.get("choices").and_then(|choices| choices.items().next()) {
-        // An answer that does not come as a stream has a whole message.
+        // An answer that was not streamed has a whole message.
         let delta = at(choice, &["delta"]).or_else(|| at(choice, &["message"]));
         if let Some(delta) = delta {
             add_delta(delta, answer);
@@ -63,6 +63,6 @@ fn add_usage(json: Raw<'_>, answer: &mut Answer) {
     usage.input = sent - usage.cache_read;
     usage.output = tokens_at(json, &["completion_tokens"]).unwrap_or(0);
     usage.reasoning = tokens_at(json, &["completion_tokens_details", "reasoning_tokens"]);
-    // OpenRouter says what it charged.
+    // OpenRouter reports the cost.
     answer.charged = at(json, &["cost"]).and_then(Raw::as_number).filter(|cost| cost.is_finite() && *cost >= 0.0);
 }

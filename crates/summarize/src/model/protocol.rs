@@ -1,4 +1,4 @@
-//! What the four protocols have in common: a question becomes a request, and an event adds to the answer.
+//! Shared by the four protocols: turns a question into a request and adds events to the answer.
 
 use sessile_core::json::{Json, ObjectWriter, Raw};
 
@@ -9,10 +9,10 @@ use super::secret::Secret;
 use super::{anthropic, gemini, ollama, openai};
 use crate::prompt::Prompt;
 
-/// The room for an answer where the protocol wants to know it and nobody has set it, in tokens.
+/// Upper bound for an answer, in tokens, where the protocol requires one and none is set.
 pub(super) const USUAL_OUTPUT: u64 = 8192;
 
-/// What to ask whom.
+/// A question and the model to ask.
 #[derive(Debug)]
 pub(super) struct Question<'q> {
     pub(super) provider: &'static Provider,
@@ -25,7 +25,7 @@ pub(super) struct Question<'q> {
 }
 
 impl Question<'_> {
-    /// The question as its provider wants it put.
+    /// Builds the request in the provider's protocol.
     pub(super) fn request(&self) -> Request {
         let (path, mut headers, body) = match self.provider.protocol {
             Protocol::Anthropic => anthropic::request(self),
@@ -37,12 +37,12 @@ impl Question<'_> {
         Request { url: format!("{}{path}", self.base_url), headers, body: body.into_bytes() }
     }
 
-    /// A text without the key.
+    /// Removes the key from a text.
     pub(super) fn without_key(&self, text: &str) -> String {
         self.key.map_or_else(|| text.to_owned(), |key| key.hide_in(text))
     }
 
-    /// The key as most providers want it.
+    /// Returns the key as a bearer token header, as most providers expect it.
     pub(super) fn bearer(&self) -> Vec<(&'static str, String)> {
         self.key.iter().map(|key| ("authorization", format!("Bearer {}", key.reveal()))).collect()
     }
@@ -51,7 +51,7 @@ impl Question<'_> {
 /// Path, headers and body of a request.
 pub(super) type Parts = (String, Vec<(&'static str, String)>, Json);
 
-/// Adds what an event says to the answer.
+/// Adds an event to the answer.
 pub(super) fn add_event(protocol: Protocol, event: Raw<'_>, answer: &mut Answer) {
     match protocol {
         Protocol::Anthropic => anthropic::add_event(event, answer),
@@ -61,7 +61,7 @@ pub(super) fn add_event(protocol: Protocol, event: Raw<'_>, answer: &mut Answer)
     }
 }
 
-/// An object of string members.
+/// Builds an object of string members.
 pub(super) fn strings(members: &[(&str, &str)]) -> Json {
     let mut json = ObjectWriter::new();
     for (key, value) in members {
@@ -70,22 +70,22 @@ pub(super) fn strings(members: &[(&str, &str)]) -> Json {
     json.finish()
 }
 
-/// A count as a member.
+/// Converts a count for a JSON member.
 pub(super) fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// What a path of names leads to.
+/// Returns the value at a path of member names, unless it is null.
 pub(super) fn at<'j>(json: Raw<'j>, path: &[&str]) -> Option<Raw<'j>> {
     path.iter().try_fold(json, |json, name| json.get(name)).filter(|value| !value.is_null())
 }
 
-/// The text a path of names leads to.
+/// Returns the text at a path of member names.
 pub(super) fn text_at(json: Raw<'_>, path: &[&str]) -> Option<String> {
     at(json, path).and_then(Raw::as_string)
 }
 
-/// The number of tokens a path of names leads to.
+/// Returns the number of tokens at a path of member names.
 pub(super) fn tokens_at(json: Raw<'_>, path: &[&str]) -> Option<u64> {
     at(json, path).and_then(crate::command::as_count)
 }

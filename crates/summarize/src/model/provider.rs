@@ -1,6 +1,6 @@
-//! Who has models, where, and how one talks to them.
+//! Model providers: their addresses, keys and protocols.
 
-/// How a provider is talked to.
+/// The protocol that a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Anthropic,
@@ -9,14 +9,14 @@ pub(crate) enum Protocol {
     Ollama,
 }
 
-/// Somebody who has models.
+/// A provider of models.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Provider {
-    /// Its name before the slash of `provider/model`.
+    /// The name before the slash in `provider/model`.
     pub name: &'static str,
-    /// Where it is.
+    /// The usual address of its API.
     pub base_url: &'static str,
-    /// The environment variables that may hold its key, the first one set counts; none if it needs no key.
+    /// The environment variables that may hold its key; the first one that is set counts. Empty if it needs no key.
     pub key_variables: &'static [&'static str],
     pub(crate) protocol: Protocol,
 }
@@ -57,18 +57,18 @@ const PROVIDERS: &[Provider] = &[
 ];
 
 impl Provider {
-    /// All that are known.
+    /// Returns all known providers.
     pub fn all() -> &'static [Self] {
         PROVIDERS
     }
 
-    /// The one with this name.
+    /// Returns the provider with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         PROVIDERS.iter().find(|provider| provider.name == name)
     }
 }
 
-/// The address in `OLLAMA_HOST`, which may lack a scheme and a port, and name the address to listen at.
+/// Returns the address in `OLLAMA_HOST`, which may lack a scheme or a port and may be a listen address.
 pub(crate) fn ollama_address(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let address = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };

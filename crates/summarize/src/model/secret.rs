@@ -1,4 +1,4 @@
-//! Keys, which no message may hold.
+//! Keys, which must not appear in any message.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
-/// What stands for a key.
+/// Replaces a key in a message.
 const PLACEHOLDER: &str = "[key]";
 
-/// Shorter than this a value is no key, and may well stand in a message by chance.
+/// A shorter value is not treated as a key: it may occur in a message by chance.
 const SHORTEST: usize = 6;
 
 impl Secret {
@@ -17,14 +17,14 @@ impl Secret {
         Self(key.trim().to_owned())
     }
 
-    /// The key itself, for a header.
+    /// Returns the key itself, for a header.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// A text without the key, which a server may have sent back.
+    /// Removes the key from a text, in case a server sent it back.
     ///
-    /// A text that was cut may end with the beginning of the key.
+    /// A truncated text may end with the beginning of the key; this is removed, too.
     pub(crate) fn hide_in(&self, text: &str) -> String {
         if self.0.len() < SHORTEST {
             return text.to_owned();

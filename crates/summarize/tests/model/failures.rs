@@ -1,4 +1,4 @@
-//! What can go wrong on the way: bounded in time and memory, told without the key.
+//! Failures on the way: bounded in time and memory, and reported without the key.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::protocols::good;
 use crate::server::{Play, Server, response, stream};
 use crate::{KEY, MODELS, ask, ask_with, patience};
 
-/// Something of an answer that is not its end.
+/// Returns part of an answer, without its end.
 fn beginning(model: &str) -> &'static str {
     match model.split('/').next().unwrap() {
         "anthropic" => {
@@ -37,7 +37,7 @@ fn a_stream_that_breaks_off_is_begun_anew() {
 #[test]
 fn a_stream_that_always_breaks_off_fails_in_the_end() {
     for (model, _) in MODELS {
-        // In the middle of an event, too.
+        // Also in the middle of an event.
         let cut = format!("{}data: {{\"choi", beginning(model));
         let server = Server::play(vec![Play::Say(stream(&cut))]);
         let asked = ask(model, &server.url);
@@ -127,7 +127,7 @@ fn a_server_that_drips_is_given_up() {
 fn an_answer_without_end_is_refused() {
     for (model, _) in MODELS {
         let forever = vec![
-            // One line, many events, an error, and a text that does not end.
+            // One line, many events, an error, and a text, each without end.
             Play::Forever(stream("data: "), vec![b'x'; 1 << 16]),
             Play::Forever(stream(""), beginning(model).replace("half", &"half".repeat(5000)).into_bytes()),
             Play::Forever(response("500 Oops", "", ""), vec![b'x'; 1 << 16]),

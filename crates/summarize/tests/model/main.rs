@@ -1,4 +1,4 @@
-//! Language models over real HTTP, played by servers of our own on this machine.
+//! Language models over real HTTP, played by local test servers.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -15,10 +15,10 @@ use sessile_core::compaction::{
 use sessile_core::json::Raw;
 use sessile_summarize::{Model, Patience, Prices, Settings};
 
-/// A key that must never be seen anywhere but in a header.
+/// A key that must appear in a header only.
 const KEY: &str = "sk-test-0123456789-never-shown";
 
-/// The models of the tests, one for each protocol, with a part of the path at which each is asked.
+/// The models of the tests, one for each protocol, each with the path prefix of its base URL.
 const MODELS: [(&str, &str); 4] =
     [("anthropic/claude-test", ""), ("openai/gpt-test", "/v1"), ("google/gemini-test", ""), ("ollama/llama-test", "")];
 
@@ -37,14 +37,14 @@ fn conversation() -> Conversation {
     serialize([message]).finish()
 }
 
-/// What came of asking, and what was told on the way.
+/// The result of a request, and the progress reported on the way.
 struct Asked {
     result: Result<Summary, SummaryFailure>,
     told: Vec<String>,
 }
 
 impl Asked {
-    /// The failure in words, with everything else that was said, none of which may hold the key.
+    /// Returns the failure's message. Asserts that no output contains the key.
     fn failure(&self) -> String {
         let failure = self.result.as_ref().unwrap_err();
         let all = format!("{failure} {failure:?} {:?}", self.told);

@@ -1,4 +1,4 @@
-//! What each protocol says, and what we make of it.
+//! Requests and answers of each protocol.
 
 use sessile_core::compaction::SummaryFailure;
 use sessile_core::json::Raw;
@@ -6,7 +6,7 @@ use sessile_core::json::Raw;
 use crate::server::{Play, Server, response, stream};
 use crate::{KEY, MODELS, ask};
 
-/// An answer of each protocol's that says `## Goal` and then `- 日`.
+/// A good answer in each protocol: `## Goal` and then `- 日`.
 pub(crate) fn good(model: &str) -> Vec<u8> {
     stream(match model.split('/').next().unwrap() {
         "anthropic" => {
@@ -50,7 +50,7 @@ fn an_answer_is_text_and_usage() {
         assert_eq!(summary.text, "## Goal\n- 日", "{model}");
         assert_eq!(asked.told, ["+## Goal\n", "+- 日"], "{model}");
         let usage = summary.usage.unwrap();
-        // Ollama does not tell of its cache.
+        // Ollama does not report its cache.
         let (input, cache_read) = if model.starts_with("ollama") { (107, 0) } else { (100, 7) };
         assert_eq!(
             (usage.input, usage.cache_read, usage.output, usage.total_tokens),

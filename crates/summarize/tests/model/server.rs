@@ -1,4 +1,4 @@
-//! A server that says what a test tells it to, once for each connection.
+//! A server that plays a script, one step per connection.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,19 +8,19 @@ use std::time::Duration;
 
 use sessile_core::json::Json;
 
-/// What to do with a connection once its request was read.
+/// What to do with a connection after reading its request.
 pub(crate) enum Play {
     /// Sends these bytes and hangs up.
     Say(Vec<u8>),
     /// Sends these bytes and then nothing, without hanging up.
     Hang(Vec<u8>),
-    /// Sends the first bytes and then the second ones until nobody listens.
+    /// Sends the first bytes and then repeats the second ones until the client hangs up.
     Forever(Vec<u8>, Vec<u8>),
-    /// Sends the first bytes and then one more every tenth of a second.
+    /// Sends the first bytes and then two more every tenth of a second.
     Drip(Vec<u8>),
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) head: String,
@@ -33,7 +33,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Plays one after the other, the last one again and again.
+    /// Plays one step per connection and repeats the last one.
     pub(crate) fn play(plays: Vec<Play>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -54,7 +54,7 @@ impl Server {
     }
 }
 
-/// Errors are a client that hung up, which is its right.
+/// Write errors mean that the client hung up, which it may do.
 fn act(play: &Play, mut stream: TcpStream) {
     match play {
         Play::Say(bytes) => drop(stream.write_all(bytes)),
@@ -94,12 +94,12 @@ fn read_request(stream: &mut TcpStream) -> Seen {
     Seen { head, body: Json::parse(body).unwrap_or_else(|_| Json::null()) }
 }
 
-/// A whole response.
+/// A complete response.
 pub(crate) fn response(status: &str, headers: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\nconnection: close\r\n{headers}\r\n{body}").into_bytes()
 }
 
-/// The beginning of a stream, and some of its lines.
+/// A streamed response with these lines.
 pub(crate) fn stream(lines: &str) -> Vec<u8> {
     response("200 OK", "content-type: text/event-stream\r\n", lines)
 }

@@ -1,4 +1,4 @@
-//! Being told what happens in all sessions of a store.
+//! Subscriptions to the events of all sessions of a store.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ use crate::engine::lock;
 use crate::failure::Failure;
 use crate::session::OpenSession;
 
-/// How far back a cursor knows every session by name; those that were written to before are told apart by their times.
+/// How long a session stays in the cursor by id after a change. Sessions changed earlier are recognised by their times.
 ///
-/// Longer than any clock of a file system is behind, and longer than a watch takes to notice.
+/// Longer than any file system's clock lags, and longer than a watch takes to notice a change.
 const WINDOW_MS: i64 = 10_000;
 
-/// What begins a cursor of a store.
+/// The prefix of a store's cursor.
 const PREFIX: &str = "store:";
 
-/// Tells a subscription what happens in a store.
+/// Sends the events of a store to a subscription.
 pub(super) struct StoreTeller {
     connection: Arc<Connection>,
     name: String,
@@ -35,25 +35,25 @@ pub(super) struct StoreTeller {
     known: HashMap<PathBuf, Known>,
     cancel: Cancel,
     phase: Arc<Phase>,
-    /// The sessions that went away, or were away already, by their ids: they may come back.
+    /// Sessions that disappeared, or were already missing, by id: they may come back.
     gone: HashMap<String, Known>,
-    /// What was told before this began.
+    /// The cursor from which this subscription began.
     before: Cursor,
-    /// Sessions in which something was missed, to be told first.
+    /// Sessions with missed entries, which are sent first.
     missed: Vec<PathBuf>,
 }
 
-/// How far a session was told.
+/// How far a session was sent.
 struct Known {
     id: String,
-    /// What lies before this position was told.
+    /// Everything before this offset was sent.
     told_to: u64,
-    /// When that was last changed, in milliseconds.
+    /// When that last changed, in milliseconds.
     changed: i64,
 }
 
 impl StoreTeller {
-    /// Begins where a cursor was given, or with what comes next.
+    /// Begins at a cursor, or with what comes next.
     pub(super) fn new(
         call: &Call<'_>,
         name: String,
@@ -101,19 +101,20 @@ impl StoreTeller {
         if told_to < session.size {
             self.missed.push(session.path.clone());
         }
-        // One that was just written to is in the cursor by name from the first one on, and one that was in it stays.
+        // A recently written session is in every cursor by id from the start, and one that was in the cursor stays
+        // there.
         let was_named = cursor.is_some_and(|cursor| cursor.told_to.contains_key(&session.id));
         let now_ms = self.connection.engine.options.sessions.environment().now_ms();
         let changed = if was_named { now_ms } else { self.changed_at(session).unwrap_or(i64::MAX) };
         self.known.insert(session.path.clone(), Known { id: session.id.clone(), told_to, changed });
     }
 
-    /// When a session's file was last written to, in milliseconds.
+    /// Returns when a session's file was last written to, in milliseconds.
     fn changed_at(&self, session: &SessionInfo) -> Option<i64> {
         Some(self.connection.engine.options.sessions.look_at(&session.path)?.modified_ms)
     }
 
-    /// Where what a client has missed of a session begins.
+    /// Returns where the missed part of a session begins.
     fn missed_from(&self, session: &SessionInfo, cursor: &Cursor) -> u64 {
         if let Some(told_to) = cursor.told_to.get(&session.id) {
             return *told_to;
@@ -125,12 +126,12 @@ impl StoreTeller {
         if self.changed_at(session).is_some_and(|changed| changed < since) {
             return session.size;
         }
-        // It was quiet at that time, so what is newer came since.
+        // It was quiet at that time, so newer entries came since.
         let opened = self.connection.engine.session_at(&session.path);
         opened.map_or(session.size, |opened| first_since(&opened.lock_fresh(), since).unwrap_or(session.size))
     }
 
-    /// What to give back to go on from here.
+    /// Returns the cursor from which a later subscription can resume.
     pub(super) fn cursor(&self) -> String {
         let now_ms = self.connection.engine.options.sessions.environment().now_ms();
         let all = self.known.values().chain(self.gone.values());
@@ -144,7 +145,7 @@ impl StoreTeller {
         format!("{PREFIX}{}", cursor.finish())
     }
 
-    /// Tells until it is over.
+    /// Sends events until the subscription ends.
     pub(super) fn run(mut self) {
         for path in std::mem::take(&mut self.missed) {
             self.tell_entries(&path);
@@ -163,16 +164,16 @@ impl StoreTeller {
                 Ok(Some(StoreEvent::Removed(path))) => self.tell_deleted(&path),
                 Ok(None) | Err(_) if is_finishing => break,
                 Ok(None) => {}
-                // What cannot be looked at now is looked at again.
+                // A failed check is repeated later.
                 Err(_) => std::thread::sleep(GLANCE),
             }
         }
         self.cancel.cancel();
     }
 
-    /// Where to begin with a session that has come into the store.
+    /// Returns where to begin with a session that has appeared in the store.
     fn appeared(&mut self, session: &SessionInfo) -> u64 {
-        // One that was away goes on where it was.
+        // A session that was away continues where it was.
         if let Some(known) = self.gone.remove(&session.id) {
             return known.told_to;
         }
@@ -222,7 +223,7 @@ impl StoreTeller {
         }
         self.connection.engine.forget(path);
         if self.wanted.contains(EventKind::SessionDeleted) {
-            // Whoever deleted it through us has said where it went.
+            // A deletion through this server has recorded where the session went.
             let trashed = lock(&self.connection.engine.elsewhere).since(0).any(|item| is_trashed(&item.event, path));
             self.send(&SessionEvent::Deleted { session_path: path.to_path_buf(), trashed });
         }
@@ -234,19 +235,19 @@ impl StoreTeller {
     }
 }
 
-/// Some entries of a session, each with where it ends, and whether we wrote it; what cannot be read is left out.
+/// Some entries of a session, each with its end and whether this server wrote it. Unreadable entries have no content.
 struct Portion {
     entries: Vec<(u64, Option<(Json, bool)>)>,
-    /// Whether nothing follows up to the end of what is known.
+    /// Whether nothing follows up to the known end.
     is_last: bool,
     end: u64,
 }
 
-/// The next entries from a position on.
+/// Reads the next entries from an offset on.
 fn portion(session: &OpenSession, told_to: u64) -> Portion {
     let manager = session.lock_fresh();
     let outline = manager.outline();
-    // A file that is shorter than what was told is another one by now, and told from its beginning.
+    // A file that is shorter than what was sent has been replaced, and is sent from its beginning.
     let told_to = if told_to > outline.end() { 0 } else { told_to };
     let mut portion = Portion { entries: Vec::new(), is_last: true, end: outline.end() };
     let mut n_bytes = 0;
@@ -268,7 +269,7 @@ fn is_trashed(event: &Json, path: &Path) -> bool {
     is_this && event.raw().get("trashed").and_then(Raw::as_bool) == Some(true)
 }
 
-/// Where the first entry lies that is not older than a time.
+/// Returns the offset of the first entry that is not older than a time.
 fn first_since(manager: &SessionManager, since: i64) -> Option<u64> {
     let outline = manager.outline();
     let is_newer = |row: &Row| outline.time(*row).is_some_and(|time| time >= since);
@@ -277,7 +278,7 @@ fn first_since(manager: &SessionManager, since: i64) -> Option<u64> {
     newer.map(|row| outline.span(row).offset)
 }
 
-/// How far a client had come.
+/// The position of a client.
 struct Cursor {
     time: i64,
     told_to: HashMap<String, u64>,

@@ -134,7 +134,7 @@ impl Sessions {
 
     /// Rebuilds the caches of the sessions in a directory, or of all.
     ///
-    /// If cancelled, keeps what is done by then.
+    /// If cancelled, keeps the caches rebuilt by then.
     pub fn rebuild_caches(
         &self,
         session_dir: Option<&Path>,

@@ -79,7 +79,7 @@ pub enum SessionError {
         /// Its version.
         version: String,
     },
-    /// A line of the file is no longer valid as it was when the file was opened.
+    /// A line of the file was valid when the file was opened and no longer is.
     #[error("{} changed underneath us: line {line} is no longer what it was", path.display())]
     Changed {
         /// The file.

@@ -102,5 +102,5 @@ pub(crate) enum Happening {
     LeafMoved { leaf: Option<EntryId>, previous: Option<EntryId>, reason: LeafMove },
 }
 
-/// A registered event handler.
+/// A registered listener.
 pub(crate) type Listener = Box<dyn FnMut(&Event) + Send>;

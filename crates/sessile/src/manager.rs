@@ -62,8 +62,7 @@ impl SessionManager {
         self.session_dir.is_some()
     }
 
-    /// Whether the session has been written to its file: it is not in memory and not waiting for content worth a
-    /// file.
+    /// Whether the session has been written to its file: it is not in memory and not waiting for content worth a file.
     pub fn is_stored(&self) -> bool {
         matches!(self.session.backing, Backing::File { .. })
     }

@@ -84,7 +84,7 @@ pub(crate) enum Awaiting {
     OurName,
     /// The caller gave it.
     GivenName,
-    /// The caller gave it, and an empty file of that name exists. The file takes every entry at once.
+    /// The caller gave it, and an empty file of that name exists, so every entry is written to it immediately.
     EmptyFile,
 }
 
@@ -97,8 +97,7 @@ pub(crate) struct Session {
     pub(crate) outline: Outline,
     /// Whether the file has changed so much that the outline no longer applies.
     is_void: bool,
-    /// Rows before this offset are compared with their lines on reading: another program has written to the file
-    /// since.
+    /// Rows before this offset are compared with their lines on reading: another program has written to the file since.
     doubted: u64,
     /// Whether a line was found that contradicts its row, so that everything must be read again.
     is_stale: AtomicBool,

@@ -149,8 +149,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Whether a directory holds no sessions itself but has subdirectories with sessions, like the root of pi's
-    /// store.
+    /// Whether a directory holds no sessions itself but has subdirectories with sessions, like the root of pi's store.
     pub fn is_store_root(&self, dir: impl AsRef<Path>) -> bool {
         let dir = absolute(self.environment(), dir.as_ref());
         let has_sessions = |dir: &Path| find_sessions(self.world.os(), dir).is_ok_and(|files| !files.is_empty());

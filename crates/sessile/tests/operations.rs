@@ -224,8 +224,7 @@ fn sidecars_go_with_the_session() {
     sessions.move_session(place(), "/new/place", false).unwrap();
     assert_eq!(names(place().parent().unwrap()).len(), 1, "the original");
     assert_eq!(names(moved_place().parent().unwrap()), [format!(".{NAME}.sessile-guard"), NAME.to_owned()]);
-    // Entries that vanish at the new path are restored from the guard, which was moved along, before the session
-    // goes.
+    // Entries that vanish at the new path are restored from the guard, which was moved along, before the session goes.
     let whole = os.read_file(moved_place()).unwrap();
     os.foreign_rewrite(moved_place(), content("/new/place"));
     let told = Arc::new(Mutex::new(Vec::new()));

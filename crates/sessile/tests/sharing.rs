@@ -561,8 +561,7 @@ fn a_lock_directory_of_ours_stays_fresh_while_a_file_is_being_replaced() {
     assert!(!os.snapshot().contains_key(Path::new("/s.jsonl.lock")));
 }
 
-/// C5: an entry can be written beside those of others, but a file cannot be swapped while another process writes to
-/// it.
+/// C5: an entry can be written beside those of others, but a file cannot be swapped while another process writes to it.
 #[test]
 fn an_old_file_is_not_upgraded_while_somebody_else_has_its_lock() {
     let os = SimOs::new();

@@ -60,7 +60,7 @@ impl Copies {
         Self { original_of }
     }
 
-    /// The file of which `path` is a copy.
+    /// The original of a copy.
     pub fn original_of(&self, path: &Path) -> Option<&Path> {
         self.original_of.get(path).map(PathBuf::as_path)
     }

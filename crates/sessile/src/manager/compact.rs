@@ -158,7 +158,7 @@ enum FirstKept {
 }
 
 impl CompactionPlan {
-    /// What will be summarised and kept, and the data passed to handlers.
+    /// What will be summarised and kept.
     pub fn preparation(&self) -> &Preparation {
         &self.preparation
     }

@@ -190,8 +190,7 @@ impl Sessions {
 
     /// Opens a session whose file must exist.
     ///
-    /// If another process removes the file at this moment, this returns an error and never a new session of that
-    /// name.
+    /// If another process removes the file at this moment, this returns an error and never a new session of that name.
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         if planted::has(Bug::ExistenceApart) && self.world.os().stat(&path).is_ok() {

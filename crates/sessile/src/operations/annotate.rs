@@ -164,8 +164,7 @@ impl Sessions {
         })
     }
 
-    /// Changes one session. Calls `look` twice: before anything is written, and again while holding the session's
-    /// lock.
+    /// Changes one session. Calls `look` twice: before anything is written, and again while holding the session's lock.
     fn annotate(
         &self,
         path: &Path,

@@ -276,8 +276,7 @@ fn local_time(world: &World) -> String {
     to_iso(local_ms).split('.').next().unwrap_or_default().to_owned()
 }
 
-/// Takes the lock of a session that is about to be moved or deleted. First restores destroyed entries and reports
-/// that.
+/// Takes the lock of a session that is about to be moved or deleted. First restores destroyed entries and reports that.
 pub(super) fn turn_at(world: &World, path: &Path) -> Result<FileLog, SessionError> {
     let writing = WriteOptions { busy: Busy::Fail(PATIENCE), ..world.writing };
     let mut log = FileLog::open(&world.os, path, writing)?;

@@ -77,8 +77,7 @@ impl Moved {
 }
 
 impl Sessions {
-    /// Gives a session another working directory: changes its header, and moves its file to that directory's
-    /// sessions.
+    /// Gives a session another working directory: changes its header, and moves its file to that directory's sessions.
     ///
     /// A session outside of the store stays where it is. The
     /// original is kept beside the former path.

@@ -71,8 +71,7 @@ impl Sessions {
         Ok((found, Some(operation)))
     }
 
-    /// Restores exactly this deleted session, even if the same one was deleted again later. Returns the operation's
-    /// id.
+    /// Restores exactly this deleted session, even if the same one was deleted again later. Returns the operation's id.
     pub fn restore_deleted(&self, deleted: &InTrash) -> Result<String, SessionError> {
         settle_dead(&self.world);
         self.bring_back(deleted)

@@ -308,7 +308,7 @@ impl Sessions {
                 let mut manager = self.open_existing(&session.path)?;
                 manager.upgrade()?;
                 manager.in_turn(|manager| {
-                    // If the step's own inverse is not needed, the session already is as the undo would leave it.
+                    // Skip the step if the session is already as the undo would leave it.
                     if !planted::has(Bug::UndoUnchecked)
                         && inverse_annotation(manager, &reversed(step), changed)?.is_none()
                     {

@@ -254,8 +254,7 @@ impl Session {
         self.notice(Event::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
     }
 
-    /// Prepares a file for appending: refuses a newer version, restores what was destroyed, upgrades an older
-    /// version.
+    /// Prepares a file for appending: refuses a newer version, restores what was destroyed, upgrades an older version.
     ///
     /// The upgrade may change entry ids, so call this before using any id.
     pub(crate) fn prepare_write(&mut self, world: &World) -> Result<(), SessionError> {

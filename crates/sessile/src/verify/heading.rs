@@ -93,8 +93,7 @@ fn other_header(text: &dyn Text, outline: &Outline) -> Result<Option<Vec<u8>>, S
     Ok(None)
 }
 
-/// What is in the place of a header in the first line: everything up to the first complete record, unless it was an
-/// entry.
+/// The remains of a header in the first line: everything up to the first complete record, unless it was an entry.
 fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
     let len = (text.length() - start).min(MOST_KEPT as u64 + 1);
     let mut line = text.read(Span { offset: start, len })?;
@@ -105,8 +104,7 @@ fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
     let end = match take_apart(&line).first().map(|damaged| damaged.records.first().cloned()) {
         Some(None) => line.len(),
         Some(Some(record)) if record.is_certain => record.range.start,
-        // Either the line is readable, or the bytes before the record are needed to tell whether it is one; keep
-        // them.
+        // Either the line is readable, or the bytes before the record are needed to tell whether it is one; keep them.
         None | Some(Some(_)) => 0,
     };
     line.truncate(end);

@@ -384,9 +384,9 @@ fn hunk(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Hunk {
 impl Comparison {
     /// The comparison as JSON: `{left, right, common, equal, changes}`.
     ///
-    /// A side is `{path?, id, leafId?, entries}`, the common beginning `{entries, lastId?}`. A change is `{change,
-    /// …}`: `same` with `entries`, the number of consecutive equal entries; `left` and `right` with `id`, `type`,
-    /// `role?` and `text`; `changed` with `leftId`, `rightId`, `type`, `role?`, `hunks` and `fields`.
+    /// A side is `{path?, id, leafId?, entries}`, the common beginning `{entries, lastId?}`. A change is
+    /// `{change, …}`: `same` with `entries`, the number of consecutive equal entries; `left` and `right` with `id`,
+    /// `type`, `role?` and `text`; `changed` with `leftId`, `rightId`, `type`, `role?`, `hunks` and `fields`.
     pub fn to_json(&self, left: Side<'_>, right: Side<'_>) -> Result<Json, SessionError> {
         let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
         let mut changes = Vec::new();

@@ -1,8 +1,9 @@
 //! Random sessions, random damage: repair never invents records, and loses none.
 //!
 //! Every byte of the damaged file is traced to its byte in the original, so a test can tell an intact record from one
-//! that the damage made. The long form: `SESSILE_DAMAGE_CASES=100000 cargo test -p sessile --test damage --
-//! --nocapture`; `SESSILE_DAMAGE_SEED` selects other cases, and repeats a single one.
+//! that the damage made. The long form:
+//! `SESSILE_DAMAGE_CASES=100000 cargo test -p sessile --test damage -- --nocapture`; `SESSILE_DAMAGE_SEED` selects
+//! other cases, and repeats a single one.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test asks for its own variables and may stop")]
 
 use std::collections::HashMap;

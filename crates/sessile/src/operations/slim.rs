@@ -88,8 +88,9 @@ impl Slimmed {
         self.size.saturating_sub(self.new_size)
     }
 
-    /// The result as JSON: `{original: {path, id, size}, path?, id?, size, saved, images, outputs, custom,
-    /// operation?, trashed?}`; images, outputs and custom are `{count, bytes}`.
+    /// The result as JSON:
+    /// `{original: {path, id, size}, path?, id?, size, saved, images, outputs, custom, operation?, trashed?}`; images,
+    /// outputs and custom are `{count, bytes}`.
     pub fn to_json(&self) -> Json {
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let mut original = ObjectWriter::new();

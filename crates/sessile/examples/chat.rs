@@ -1,13 +1,14 @@
-//! A chat that keeps its conversation in a session: it resumes, branches, forks, labels and compacts.
+//! A chat that stores its conversation in a session: it resumes, branches, forks, labels and compacts.
 //!
 //! ```text
-//! cargo run -p sessile --example chat                                        # an echo answers
-//! CHAT_MODEL=ollama/llama3.2 cargo run -p sessile --example chat             # a model answers
-//! cargo run -p sessile --example chat -- ~/some/session.jsonl                # goes on with that session
+//! cargo run -p sessile --example chat                                        # answered by an echo
+//! CHAT_MODEL=ollama/llama3.2 cargo run -p sessile --example chat             # answered by a model
+//! cargo run -p sessile --example chat -- ~/some/session.jsonl                # continues that session
 //! ```
 //!
-//! What is typed is said, except `/tree`, `/goto ENTRY`, `/fork ENTRY`, `/label TEXT`, `/name TEXT`, `/compact` and
-//! `/quit`. Everything is on disk before the next prompt, so the chat may be killed at any time and goes on where it was.
+//! Every line is a message, except `/tree`, `/goto ENTRY`, `/fork ENTRY`, `/label TEXT`, `/name TEXT`, `/compact` and
+//! `/quit`. Everything is on disk before the next prompt, so you can kill the chat at any time and continue where it
+//! was.
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};
@@ -19,7 +20,7 @@ use sessile::{
 };
 use sessile_summarize::{Model, Prompt, Settings};
 
-/// How much of a model's window there is, as far as this chat knows.
+/// The context window of the model, as far as this chat knows.
 const WINDOW: u64 = 128_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -39,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         match word {
             "" => {}
             "/quit" => break,
-            // A command that fails is told, and the session is as it was.
+            // A failing command is reported, and the session is unchanged.
             _ => match chat.take(&mut session, word, rest.trim(), &line) {
                 Ok(told) => show(&told)?,
                 Err(error) => show(&format!("error: {error}"))?,
@@ -50,14 +51,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 struct Chat {
-    /// None for an echo.
+    /// `None` for an echo.
     model: Option<Model>,
     model_name: String,
     offline: Extractive,
 }
 
 impl Chat {
-    /// Does what a line says, and tells what came of it.
+    /// Executes a line, and returns the text to show.
     fn take(
         &mut self,
         session: &mut SessionManager,
@@ -74,7 +75,7 @@ impl Chat {
             }
             "/goto" => {
                 let target = session.find_entry(rest)?;
-                // What is left behind is summed up there, so that the model knows what was tried.
+                // Summarise the abandoned branch there, so that the model knows what was tried.
                 let options = NavigateOptions { summarizer: Some(self.summarizer()), ..NavigateOptions::default() };
                 let there = session.navigate(target, options)?;
                 Ok(there.editor_text.map_or_else(String::new, |text| format!("to say again: {text}")))
@@ -89,7 +90,7 @@ impl Chat {
         }
     }
 
-    /// Adds a message and its answer, and makes room if the window is nearly full.
+    /// Appends a message and its answer, and compacts if the window is nearly full.
     fn say(&mut self, session: &mut SessionManager, text: &str) -> Result<String, Box<dyn Error>> {
         session.append_message(draft::UserMessage::new(text, System.now_ms()))?;
         let answer = self.answer(session, text)?;
@@ -123,7 +124,7 @@ impl Chat {
         }
     }
 
-    /// The model sums up as well; without one, a rule does.
+    /// The model also makes summaries; without one, a rule does.
     fn summarizer(&self) -> &dyn Summarizer {
         match &self.model {
             Some(model) => model,
@@ -132,7 +133,7 @@ impl Chat {
     }
 }
 
-/// The entries in the order of the tree, the one we stand at marked.
+/// The entries in tree order, with the leaf marked.
 fn tree(session: &SessionManager) -> String {
     let outline = session.outline();
     let leaf = session.leaf_id();
@@ -145,7 +146,7 @@ fn tree(session: &SessionManager) -> String {
     outline.entries().filter_map(line).collect()
 }
 
-/// Prints untrusted text: what might act on a terminal is left out.
+/// Prints untrusted text without characters that might act on a terminal.
 fn show(text: &str) -> io::Result<()> {
     let harmless: String = text.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
     let mut out = io::stdout().lock();

@@ -5,39 +5,39 @@ use std::path::PathBuf;
 use crate::error::SessionError;
 use crate::manager::{NewSession, SessionManager, Sessions, one_line};
 
-/// What a caller may choose about a session to start with.
+/// Options for starting a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Begin {
-    /// Its working directory; the current one if none is given.
+    /// Its working directory; the current one if `None`.
     pub cwd: Option<PathBuf>,
-    /// Where its file goes; the working directory's own place if none is given.
+    /// The directory of its file; the default of the working directory if `None`.
     pub session_dir: Option<PathBuf>,
-    /// Its id. A session of that id in that place is gone on with.
+    /// Its id. If that directory has a session with this id, it is continued.
     pub id: Option<String>,
-    /// A session to copy, all branches of it.
+    /// A session to copy, with all its branches.
     pub fork: Option<PathBuf>,
     /// Its name.
     pub name: Option<String>,
     /// Whether it stays in memory.
     pub in_memory: bool,
-    /// Whether everything is only checked: what would be written stays in memory.
+    /// Whether to only check everything: data that would be written stays in memory.
     pub dry_run: bool,
 }
 
-/// A session that was started.
+/// A started session.
 #[derive(Debug)]
 pub struct Begun {
     /// The session.
     pub session: SessionManager,
-    /// Whether it was not there before.
+    /// Whether it is new.
     pub is_new: bool,
 }
 
 impl Sessions {
-    /// Starts a session, and makes its file at once.
+    /// Starts a session, and creates its file at once.
     ///
-    /// pi waits with the file until something was said; whoever calls this
-    /// wants to have something to refer to.
+    /// pi creates the file only with the first message. Callers of this method
+    /// need a session that they can refer to.
     pub fn begin(&self, choice: &Begin) -> Result<Begun, SessionError> {
         let name = choice.name.as_deref().map(one_line);
         if name.as_ref().is_some_and(String::is_empty) {

@@ -1,4 +1,4 @@
-//! What the caches hold of the sessions, making them anew, and taking them away.
+//! The status of the caches, and rebuilding and clearing them.
 
 use std::path::{Path, PathBuf};
 
@@ -14,24 +14,24 @@ use crate::manager::Sessions;
 use crate::place::{given_dir, sessions_root};
 use crate::search::{IndexOptions, SearchScope};
 
-/// What the caches hold of the sessions, and what they take.
+/// What the caches cover, and the space they take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheStatus {
-    /// The directory of all caches; none if there are none.
+    /// The directory of all caches; `None` if there are none.
     pub root: Option<PathBuf>,
-    /// What each kind takes on disk.
+    /// The disk usage of each kind.
     pub usages: Vec<Usage>,
-    /// How many sessions there are.
+    /// The number of sessions.
     pub n_sessions: usize,
-    /// How many of them a list knows without reading them.
+    /// The number of sessions that a list need not read.
     pub n_listed: usize,
-    /// How many of them the text index covers as they are.
+    /// The number of sessions that the text index covers completely.
     pub n_searchable: usize,
-    /// How many bytes of sessions a search would have to read.
+    /// The number of bytes of sessions that a search would have to read.
     pub n_uncovered: u64,
-    /// How many segments the text index has.
+    /// The number of segments of the text index.
     pub n_segments: usize,
-    /// How many entries are in it.
+    /// The number of entries in the text index.
     pub n_entries: u64,
 }
 
@@ -67,27 +67,27 @@ fn usage_json(usage: &Usage) -> Json {
     json.finish()
 }
 
-/// What is done while caches are made anew.
+/// The progress of rebuilding caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rebuilding {
-    /// Reading sessions for the list: so many of so many.
+    /// Reading sessions for the list.
     Listing {
         /// Files read.
         n_done: usize,
-        /// Files in all.
+        /// The total number of files.
         n_files: usize,
     },
-    /// Reading sessions for the search: so many bytes of so many.
+    /// Reading sessions for the search.
     Indexing {
         /// Bytes read.
         n_done: u64,
-        /// Bytes in all.
+        /// The total number of bytes.
         n_bytes: u64,
     },
 }
 
 impl Sessions {
-    /// What the caches hold of the sessions in a directory, or in all.
+    /// The status of the caches for the sessions in a directory, or for all.
     pub fn cache_status(&self, session_dir: Option<&Path>) -> Result<CacheStatus, SessionError> {
         let directories = self.cached_directories(session_dir)?;
         let Some(caches) = self.world.caches() else {
@@ -105,7 +105,7 @@ impl Sessions {
         let mut n_listed = 0;
         for directory in &directories {
             let catalogue = Catalogue::load(&caches, directory);
-            // A directory that cannot be listed has no sessions that anybody could know.
+            // A directory that cannot be listed has no known sessions.
             for found in find_sessions(self.world.os(), directory).unwrap_or_default() {
                 let row = found.path.file_name().and_then(|name| catalogue.row(name));
                 n_listed += usize::from(row.is_some_and(|row| row.is_current(&found.stat)));
@@ -126,14 +126,15 @@ impl Sessions {
         })
     }
 
-    /// Removes all caches, of all sessions; false if somebody is writing one now. No answer changes by it.
+    /// Removes all caches of all sessions; returns false if another process is writing one now. Does not change any
+    /// results.
     pub fn clear_caches(&self) -> Result<bool, SessionError> {
         Ok(self.world.caches().map_or(Ok(true), |caches| caches.clear())?)
     }
 
-    /// Makes the caches of the sessions in a directory, or of all, anew.
+    /// Rebuilds the caches of the sessions in a directory, or of all.
     ///
-    /// What was done when somebody stops it stays done.
+    /// If cancelled, keeps the caches rebuilt by then.
     pub fn rebuild_caches(
         &self,
         session_dir: Option<&Path>,
@@ -158,9 +159,10 @@ impl Sessions {
         }
     }
 
-    /// Compares all caches with the sessions, every byte of them, and drops those that are wrong.
+    /// Compares all caches with every byte of the sessions, and drops the wrong ones.
     ///
-    /// None if somebody is writing one now. What was found when somebody stops it is dropped all the same.
+    /// Returns `None` if another process is writing a cache now. If cancelled, wrong caches found by then are still
+    /// dropped.
     pub fn check_caches(&self, cancel: &Cancel) -> Result<Option<Vec<Dropped>>, SessionError> {
         let Some(caches) = self.world.caches() else { return Ok(Some(Vec::new())) };
         let dropped = caches.check(&|| cancel.is_cancelled())?;

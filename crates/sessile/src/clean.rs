@@ -1,4 +1,4 @@
-//! Taking away what interrupted programs and rewrites have left over.
+//! Removing files that interrupted programs and rewrites have left over.
 
 use std::path::PathBuf;
 
@@ -11,35 +11,35 @@ use crate::error::SessionError;
 use crate::manager::Sessions;
 use crate::place::{given_dir, sessions_root};
 
-/// How old what may hold lines of a session must be, in milliseconds: 30 days.
+/// The minimum age of files that may hold lines of a session, in milliseconds: 30 days.
 pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
 
-/// How old everything else must be, in milliseconds: an hour.
+/// The minimum age of all other files, in milliseconds: an hour.
 pub const TEMPORARY_MS: i64 = 3_600_000;
 
 /// What to clean.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleaning {
-    /// How old files must be, in milliseconds; else [`KEPT_MS`] for originals and guards with lines, and
+    /// The minimum age of files in milliseconds; else [`KEPT_MS`] for originals and guards with lines, and
     /// [`TEMPORARY_MS`] for the rest.
     pub older_than: Option<i64>,
-    /// The directory of sessions; else all of the store.
+    /// The directory of sessions; else the whole store.
     pub session_dir: Option<PathBuf>,
 }
 
-/// Why a file stays.
+/// Why a file is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stays {
     /// It is not old enough.
     Young,
-    /// Some process may need it, or the session it belongs to is there.
+    /// A process may need it, or its session exists.
     InUse,
-    /// It is the original of a session that is gone or cannot be read, so it may be all that is left.
+    /// It is the original of a session that is gone or unreadable, so it may be the only copy.
     Needed,
 }
 
 impl Stays {
-    /// The reason in words.
+    /// The reason as text.
     pub fn word(self) -> &'static str {
         match self {
             Self::Young => "young",
@@ -49,39 +49,40 @@ impl Stays {
     }
 }
 
-/// A file that is left over, and what becomes of it.
+/// A leftover file, and whether it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOver {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub kind: LeftoverKind,
-    /// The file it was made for.
+    /// The file it was created for.
     pub of: PathBuf,
-    /// How large it is.
+    /// Its size.
     pub size: u64,
-    /// When it was last written, in milliseconds.
+    /// The time of its last modification, in milliseconds since 1970.
     pub modified_ms: i64,
-    /// Why it stays; none if it goes.
+    /// Why it is kept; `None` if it is removed.
     pub stays: Option<Stays>,
 }
 
-/// What was found, and what was done about it.
+/// The result of cleaning or of a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Whether files were removed, rather than only looked for.
+    /// Whether files were removed, and not only listed.
     pub applied: bool,
-    /// What is left over, by path. Locks and guards of sessions that exist are not.
+    /// The leftover files, by path. Locks and guards of existing sessions are not included.
     pub files: Vec<LeftOver>,
 }
 
 impl Cleaned {
-    /// The files that go, or are gone.
+    /// The files that are or would be removed.
     pub fn removed(&self) -> impl Iterator<Item = &LeftOver> {
         self.files.iter().filter(|file| file.stays.is_none())
     }
 
-    /// It as JSON: `{applied, bytes, files: [{path, kind, of, size, modified, stays?}]}`; bytes are those that go.
+    /// The result as JSON: `{applied, bytes, files: [{path, kind, of, size, modified, stays?}]}`; bytes counts
+    /// removed files.
     pub fn to_json(&self) -> Json {
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let files: Vec<Json> = (self.files.iter())
@@ -105,10 +106,10 @@ impl Cleaned {
 }
 
 impl Sessions {
-    /// Finds what is left over in the store, among the caches and notes, and in the current directory, where exports
-    /// go; removes it if `apply` says so.
+    /// Finds leftover files in the store, in the caches and state directories, and in the current directory, where
+    /// exports go; removes them if `apply` is set.
     ///
-    /// What a running process may need stays, and so does the original of a session that cannot be read.
+    /// Keeps files that a running process may need, and the originals of unreadable sessions.
     pub fn clean(&self, cleaning: &Cleaning, apply: bool) -> Result<Cleaned, SessionError> {
         let os = self.world.os();
         let now_ms = os.now_ms();
@@ -142,7 +143,7 @@ impl Sessions {
     fn why_it_stays(&self, cleaning: &Cleaning, found: &Leftover, now_ms: i64) -> Option<Stays> {
         let os = self.world.os();
         let usual = if found.has_lines(os) { KEPT_MS } else { TEMPORARY_MS };
-        // An original is younger than what is in it: it was made when the session got another version.
+        // An original is younger than its content: it was created when the session was rewritten.
         let made_ms = if found.kind == LeftoverKind::Original { found.stat.changed_ns / 1_000_000 } else { i64::MIN };
         let newest_ms = found.stat.modified_ms.max(made_ms);
         let is_old = now_ms.saturating_sub(newest_ms) >= cleaning.older_than.unwrap_or(usual);
@@ -154,7 +155,7 @@ impl Sessions {
         }
     }
 
-    /// Whether the session that an original belongs to can be read without loss.
+    /// Whether the session of an original can be read without loss.
     fn is_sound(&self, original: &Leftover) -> bool {
         let verified = self.clone().read_only().verify(&original.of);
         verified.is_ok_and(|report| report.findings.iter().all(|finding| finding.severity != Severity::Error))

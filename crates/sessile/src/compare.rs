@@ -1,9 +1,9 @@
-//! Two branches, of one session or of two, entry by entry.
+//! Compares two branches, of one session or of two, entry by entry.
 //!
-//! The common beginning is found first. Of what follows, entries belong together if they have the same id, else if they
-//! have the same role and say the same. `similar` finds the order in which most of them stay together; it is the crate
-//! that shows changes on the screen already, and its Myers algorithm gives up on the shortest answer before it becomes
-//! quadratic, as Git's does. No payload is kept: an entry is a few numbers until it is shown.
+//! The common beginning is found first. In the rest, entries match if they have the same id, else if they have the
+//! same role and text. `similar` finds an order in which most of them match. The crate is already used to show
+//! changes on the screen, and its Myers algorithm stops looking for the shortest answer before it becomes quadratic,
+//! as Git's does. No payload is kept: an entry is a few numbers until it is shown.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -21,18 +21,18 @@ use similar::{Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices};
 use crate::error::SessionError;
 use crate::manager::SessionManager;
 
-/// One of two branches: a session and the way to an entry of it.
+/// One of two branches: a session and the path to one of its entries.
 #[derive(Clone, Copy)]
 pub struct Side<'s> {
     /// The session.
     pub session: &'s SessionManager,
-    /// The rows of its path, from the root on.
+    /// The rows of the path, from the root on.
     pub path: &'s [Row],
 }
 
 impl Side<'_> {
-    /// How many rows two paths of one session have in common; none of two sessions, whose rows mean nothing to each
-    /// other.
+    /// The number of rows that two paths of one session share at their beginning; 0 for two sessions, whose rows
+    /// cannot be compared.
     pub fn n_shared_rows(&self, other: &Self) -> usize {
         if !std::ptr::eq(self.session, other.session) {
             return 0;
@@ -41,55 +41,55 @@ impl Side<'_> {
     }
 }
 
-/// What became of an entry between two branches.
+/// The relation of entries in two branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// It is in both: with the same id and content, or with another id and the same role and text.
+    /// The entry is in both: with the same id and content, or with another id and the same role and text.
     Same {
         /// The entry of the first branch.
         left: Row,
         /// The entry of the second branch.
         right: Row,
     },
-    /// Both have it, and it says something else: two entries with one id, or two that follow each other's role and
-    /// share most of their lines.
+    /// The entry differs: two entries with one id, or two with the same role at corresponding places that share most
+    /// of their lines.
     Changed {
         /// The entry of the first branch.
         left: Row,
         /// The entry of the second branch.
         right: Row,
     },
-    /// Only the first branch has it.
+    /// Only the first branch has the entry.
     Left(Row),
-    /// Only the second branch has it.
+    /// Only the second branch has the entry.
     Right(Row),
 }
 
-/// Two branches compared.
+/// The result of comparing two branches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// How many entries the common beginning has.
+    /// The number of entries in the common beginning.
     pub n_common: usize,
-    /// What follows it, in order.
+    /// The rest, in order.
     pub pieces: Vec<Piece>,
 }
 
-/// How many pairs of entries are read to find out whether one was made of the other.
+/// The maximum number of pairs of entries to read in order to find changed ones.
 const MOST_PAIRED: usize = 2_000;
 
-/// Entries that are longer than this are not read to find that out.
+/// The maximum length of an entry to read for that.
 const MOST_PAIRED_LENGTH: u64 = 1 << 20;
 
-/// How far an entry is looked for that one was made of.
+/// How many entries ahead to look for a counterpart.
 const NEAR: usize = 64;
 
-/// How many lines are shown before and after a change.
+/// The number of lines shown before and after a change.
 const CONTEXT_LINES: usize = 3;
 
 impl Comparison {
     /// Compares two branches.
     ///
-    /// Entries that one session has on both branches are compared by their rows alone. All others are read once.
+    /// Entries that are on both branches of one session are compared by row only. All others are read once.
     pub fn new(left: Side<'_>, right: Side<'_>, cancel: &Cancel) -> Result<Self, SessionError> {
         let n_common = left.n_shared_rows(&right);
         let (left_rest, right_rest) = (&left.path[n_common..], &right.path[n_common..]);
@@ -109,12 +109,12 @@ impl Comparison {
         Ok(Self { n_common: n_common + n_more, pieces: aligned.pieces })
     }
 
-    /// Whether both branches say the same, entry by entry.
+    /// Whether both branches have the same content, entry by entry.
     pub fn is_equal(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece, Piece::Same { .. }))
     }
 
-    /// How many entries only the first branch has, how many only the second, and how many were changed.
+    /// The number of entries only in the first branch, only in the second, and changed.
     pub fn counts(&self) -> (usize, usize, usize) {
         let count = |wanted: fn(&Piece) -> bool| self.pieces.iter().filter(|piece| wanted(piece)).count();
         (
@@ -125,7 +125,7 @@ impl Comparison {
     }
 }
 
-/// What an entry is compared by, in a few bytes. Hashes are keyed at random, so that no file can make two of them equal.
+/// Identifies an entry for comparison in a few bytes. Hashes have random keys, so no file can force a collision.
 #[derive(Clone, Copy)]
 struct Mark {
     row: Row,
@@ -153,7 +153,7 @@ impl Mark {
         }
     }
 
-    /// Whether nothing has to be told about the two.
+    /// Whether there is no difference to report.
     fn is_same(&self, other: &Self) -> bool {
         let is_one = self.id.is_some() && self.id == other.id;
         self.said == other.said && (!is_one || self.rest == other.rest)
@@ -176,14 +176,14 @@ fn marks(
     Ok(marks)
 }
 
-/// What entries are aligned by: their id if both sides have it, else what they say.
+/// The key for matching entries: the id if both sides have it, else the text.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Id(u64),
     Said(u64),
 }
 
-/// The entries of both sides as numbers: equal ones belong together.
+/// The entries of both sides as numbers: equal numbers match.
 fn tokens(ours: &[Mark], theirs: &[Mark]) -> (Vec<u32>, Vec<u32>) {
     let ids = |marks: &[Mark]| marks.iter().filter_map(|mark| mark.id).collect::<HashSet<u64>>();
     let (our_ids, their_ids) = (ids(ours), ids(theirs));
@@ -196,7 +196,7 @@ fn tokens(ours: &[Mark], theirs: &[Mark]) -> (Vec<u32>, Vec<u32>) {
     (ours.iter().map(&mut number).collect(), theirs.iter().map(&mut number).collect())
 }
 
-/// Makes pieces of what was aligned.
+/// Turns matched entries into pieces.
 struct Aligned<'s> {
     left: Side<'s>,
     right: Side<'s>,
@@ -230,13 +230,13 @@ impl Aligned<'_> {
         }
     }
 
-    /// Entries that have no counterpart.
+    /// Adds entries that have no counterpart.
     fn only(&mut self, old: Range<usize>, new: Range<usize>) {
         self.pieces.extend(self.ours[old].iter().map(|mark| Piece::Left(mark.row)));
         self.pieces.extend(self.theirs[new].iter().map(|mark| Piece::Right(mark.row)));
     }
 
-    /// Entries in the place of others: those that were made of one another are changed, the rest has no counterpart.
+    /// Adds entries that replace others: similar ones as changed, the rest without a counterpart.
     fn replaced(&mut self, old: Range<usize>, new: Range<usize>) -> Result<(), SessionError> {
         let (mut from, mut to) = (old.start, new.start);
         for place in old.clone() {
@@ -273,7 +273,7 @@ impl Aligned<'_> {
     }
 }
 
-/// How often each line that is not blank stands in a text.
+/// The number of occurrences of each non-blank line in a text.
 fn line_counts(text: &str) -> HashMap<&str, usize> {
     let mut counts = HashMap::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -282,7 +282,7 @@ fn line_counts(text: &str) -> HashMap<&str, usize> {
     counts
 }
 
-/// How a line of a changed entry is marked.
+/// The kind of a line in a changed entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineChange {
     /// It is in both.
@@ -307,20 +307,20 @@ impl LineChange {
 /// A run of changed lines with a few lines around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// The first of its lines in the first text, counted from 1, and how many it has of it.
+    /// Its first line in the first text, counted from 1, and its number of lines there.
     pub left: (usize, usize),
-    /// The same in the second text.
+    /// Its first line in the second text, counted from 1, and its number of lines there.
     pub right: (usize, usize),
-    /// Its lines, without their ends.
+    /// Its lines, without line ends.
     pub lines: Vec<(LineChange, String)>,
 }
 
-/// In what two entries differ.
+/// The differences between two entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryChange {
-    /// Where what they say differs.
+    /// The differences between their texts.
     pub hunks: Vec<Hunk>,
-    /// What else differs: `message.usage`.
+    /// Other members that differ, such as `message.usage`.
     pub fields: Vec<String>,
 }
 
@@ -337,7 +337,7 @@ impl EntryChange {
         Self { hunks, fields }
     }
 
-    /// The change as JSON members: `hunks: [{left: [first, count], right, lines}]` and `fields`.
+    /// Writes the change as JSON members: `hunks: [{leftLine, rightLine, lines}]` and `fields`.
     fn write(&self, out: &mut ObjectWriter) {
         let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
         let hunks: Vec<Json> = (self.hunks.iter())
@@ -384,9 +384,9 @@ fn hunk(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Hunk {
 impl Comparison {
     /// The comparison as JSON: `{left, right, common, equal, changes}`.
     ///
-    /// A side is `{path?, id, leafId?, entries}`, the common beginning `{entries, lastId?}`. A change is `{change, …}`:
-    /// `same` with `entries`, the number of entries in a row that are the same; `left` and `right` with `id`, `type`,
-    /// `role?` and `text`; `changed` with `leftId`, `rightId`, `type`, `role?`, `hunks` and `fields`.
+    /// A side is `{path?, id, leafId?, entries}`, the common beginning `{entries, lastId?}`. A change is
+    /// `{change, …}`: `same` with `entries`, the number of consecutive equal entries; `left` and `right` with `id`,
+    /// `type`, `role?` and `text`; `changed` with `leftId`, `rightId`, `type`, `role?`, `hunks` and `fields`.
     pub fn to_json(&self, left: Side<'_>, right: Side<'_>) -> Result<Json, SessionError> {
         let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
         let mut changes = Vec::new();

@@ -1,9 +1,9 @@
-//! New entries as text, in the key order pi writes.
+//! Serialises new entries in pi's key order.
 
 use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter, Raw};
 
-/// What every entry has: its id, its parent and its time.
+/// The members of every entry: its id, its parent and its time.
 pub(crate) struct Base<'b> {
     pub(crate) id: &'b EntryId,
     pub(crate) parent: Option<&'b EntryId>,
@@ -11,12 +11,12 @@ pub(crate) struct Base<'b> {
 }
 
 impl Base<'_> {
-    /// Starts an entry with the usual keys in front.
+    /// Starts an entry with the common keys.
     fn begin(&self, kind: &str) -> ObjectWriter {
         self.begin_with_room(kind, 0)
     }
 
-    /// The same for an entry of which so many bytes are to follow.
+    /// Like [`begin`](Self::begin), reserving `room` bytes for the rest of the entry.
     fn begin_with_room(&self, kind: &str, room: usize) -> ObjectWriter {
         let mut entry = ObjectWriter::with_room(room + 160);
         entry.string("type", kind);
@@ -62,7 +62,7 @@ pub(crate) fn usage(
     entry.finish()
 }
 
-/// What a compaction says besides its base.
+/// The members of a compaction besides the common ones.
 pub(crate) struct CompactionText<'c> {
     pub(crate) summary: &'c str,
     pub(crate) first_kept: &'c EntryId,
@@ -107,7 +107,7 @@ pub(crate) fn branch_summary(
     entry.finish()
 }
 
-/// The two custom types have their base behind their own keys.
+/// The two custom types have the common members after their own.
 pub(crate) fn custom(base: &Base<'_>, custom_type: &str, data: Option<Raw<'_>>) -> Json {
     let mut entry = ObjectWriter::new();
     entry.string("type", "custom").string("customType", custom_type).optional("data", data);

@@ -1,4 +1,4 @@
-//! Everything there is to know about one session.
+//! All details of one session.
 
 use std::path::Path;
 
@@ -21,42 +21,42 @@ use crate::stats::tally_json;
 use crate::users::SessionUser;
 use crate::verify::Report;
 
-/// Everything there is to know about one session.
+/// All details of one session.
 #[derive(Clone, Debug)]
 pub struct SessionDetails {
     /// The session as a row of a list.
     pub info: SessionInfo,
-    /// The version its header names; none for version 1, whose headers name none.
+    /// The version in its header; `None` for version 1, whose headers have none.
     pub version: Option<f64>,
     /// The project of its working directory.
     pub project: ProjectPlace,
-    /// The branch that is checked out there now.
+    /// The branch currently checked out there.
     pub git_branch: Option<String>,
-    /// The session it was forked from, if it is among those known.
+    /// The session it was forked from, if it is in the list.
     pub parent: Option<SessionInfo>,
     /// The sessions that were forked from it.
     pub children: Vec<SessionInfo>,
-    /// How many sessions its family has, itself included.
+    /// The number of sessions in its family, including itself.
     pub family: usize,
-    /// Which files known hold the same session.
+    /// The known files that hold the same session.
     pub copies: Copies,
-    /// The entry at which it goes on.
+    /// The entry at which it continues.
     pub leaf: Option<EntryId>,
-    /// Its labels, in the order in which they were set.
+    /// Its labels, in the order they were set.
     pub labels: Vec<(EntryId, Label)>,
     /// The entries at which its archived branches begin.
     pub archived_branches: Vec<EntryId>,
     /// The shape of its tree.
     pub shape: BranchStatistics,
-    /// How large its context is.
+    /// The size of its context.
     pub context: ProjectedEstimate,
-    /// Who is writing to it at this moment.
+    /// The process that is writing to it now.
     pub writer: Option<Holder>,
-    /// Who uses it, or seems to.
+    /// The programs that use it, or seem to.
     pub users: Vec<SessionUser>,
-    /// Whether entries were written that the file may not hold for good yet.
+    /// Whether recently written entries are still guarded against loss.
     pub is_guarded: bool,
-    /// What is wrong with it.
+    /// The findings about its file.
     pub report: Report,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Relatives {
 }
 
 impl Sessions {
-    /// Everything there is to know about a session. Its relatives are looked for among `others`. Changes nothing.
+    /// All details of a session. Its relatives are searched in `others`. Changes nothing.
     pub fn details(&self, path: impl AsRef<Path>, others: &[SessionInfo]) -> Result<SessionDetails, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         let session = self.clone().read_only().open(&path, None, None)?;
@@ -97,7 +97,7 @@ impl Sessions {
         })
     }
 
-    /// A session as a row of a list, wherever its file is, also in the trash.
+    /// A session as a row of a list, wherever its file is, including the trash.
     pub fn row(&self, path: &Path) -> Result<SessionInfo, SessionError> {
         let stat = self.world.os().stat(path).map_err(|error| StoreError::io_at("look at", path, error))?;
         let mut files = Gatherer::new(self.world.os(), Zone(self.environment()));
@@ -105,7 +105,7 @@ impl Sessions {
         Ok(row_of(&Found { path: path.to_path_buf(), stat }, info))
     }
 
-    /// Whom a session was forked from, and who was forked from it.
+    /// The session's parent and its forks.
     pub(crate) fn relatives(&self, path: &Path, others: &[SessionInfo]) -> Relatives {
         let is_self = |who: &Who| matches!(who, Who::Listed(place) if others[*place].path == path);
         let listed = |who: &Who| match who {
@@ -124,12 +124,12 @@ impl Sessions {
 }
 
 impl SessionDetails {
-    /// Whether the working directory is there.
+    /// Whether the working directory exists.
     pub fn cwd_exists(&self) -> bool {
         matches!(self.project, ProjectPlace::Repository(_) | ProjectPlace::Directory(_))
     }
 
-    /// As JSON: a row of `list --json` and more.
+    /// The details as JSON: a row of `list --json` and more.
     pub fn to_json(&self) -> Json {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let row = self.info.to_json_beside(false, &self.copies);

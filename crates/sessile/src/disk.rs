@@ -1,4 +1,4 @@
-//! What takes the space of sessions.
+//! Disk usage of sessions.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -17,42 +17,42 @@ use crate::list::spread::each;
 use crate::manager::{SessionManager, Sessions};
 use crate::operations::SessionPlace;
 
-/// What takes the space of a session.
+/// The disk usage of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskUse {
     /// The session.
     pub session: SessionPlace,
-    /// Its bytes, by what they are. They add up to the size of the file.
+    /// Its bytes by type. They add up to the size of the file.
     pub weights: Weights,
-    /// How many bytes of images, tool output and extension data are not part of the current context.
+    /// The number of bytes of images, tool output and extension data outside of the current context.
     pub outside_context: u64,
 }
 
-/// What takes the space of some sessions.
+/// The disk usage of several sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskUses {
-    /// Each session that could be read, with its place among those that were asked for.
+    /// Each readable session, with its index in the request.
     pub sessions: Vec<(usize, DiskUse)>,
     /// Files that could not be read.
     pub unreadable: Vec<PathBuf>,
 }
 
-/// How sessions are looked through.
+/// Options for determining disk usage.
 #[derive(Clone, Default)]
 pub struct DiskOptions<'o> {
-    /// Looked at before each line.
+    /// Checked before each line.
     pub cancel: Option<Cancel>,
-    /// Called with how many bytes were looked through, of how many, from any thread.
+    /// Called with the number of bytes done and the total, from any thread.
     pub on_progress: Option<&'o (dyn Fn(u64, u64) + Sync)>,
 }
 
 impl DiskUse {
-    /// How large the session is.
+    /// The size of the session.
     pub fn size(&self) -> u64 {
         self.weights.total()
     }
 
-    /// The use as JSON: `{path, id, name?, cwd?, size, types, outsideContext}`; types are sizes by name.
+    /// The usage as JSON: `{path, id, name?, cwd?, size, types, outsideContext}`; types are sizes by name.
     pub fn to_json(&self, info: Option<&SessionInfo>) -> Json {
         let mut json = ObjectWriter::new();
         json.string("path", &self.session.path.to_string_lossy()).string("id", &self.session.id);
@@ -69,19 +69,19 @@ impl DiskUse {
 }
 
 impl DiskUses {
-    /// The bytes of all sessions together.
+    /// The total bytes of all sessions by type.
     pub fn weights(&self) -> Weights {
         let mut sum = Weights::default();
         self.sessions.iter().for_each(|(_, disk_use)| sum += &disk_use.weights);
         sum
     }
 
-    /// The part of it that is outside of the contexts.
+    /// The bytes outside of the contexts.
     pub fn outside_context(&self) -> u64 {
         self.sessions.iter().map(|(_, disk_use)| disk_use.outside_context).sum()
     }
 
-    /// The uses as JSON: `{size, sessions, types, outsideContext, groups}`, with a group for each of these sessions.
+    /// The usage as JSON: `{size, sessions, types, outsideContext, groups}`, with a group for each of these sessions.
     pub fn to_json(&self, shown: &[(&SessionInfo, &DiskUse)]) -> Json {
         let weights = self.weights();
         let mut json = ObjectWriter::new();
@@ -106,7 +106,7 @@ fn number(value: u64) -> i64 {
 }
 
 impl Sessions {
-    /// What takes the space of a session. Its file is read line by line.
+    /// The disk usage of a session. Reads its file line by line.
     pub fn disk_use(&self, path: &Path, options: &DiskOptions<'_>) -> Result<DiskUse, SessionError> {
         let session = self.clone().read_only().open_existing(path)?;
         if !session.is_stored() {
@@ -120,7 +120,7 @@ impl Sessions {
         })
     }
 
-    /// What takes the space of some sessions, several at a time.
+    /// The disk usage of several sessions, several at a time.
     pub fn disk_uses(&self, sessions: &[SessionInfo], options: &DiskOptions<'_>) -> Result<DiskUses, SessionError> {
         let total: u64 = sessions.iter().map(|session| session.size).sum();
         let n_done = AtomicU64::new(0);
@@ -181,14 +181,15 @@ impl SessionManager {
     }
 }
 
-/// After how many bytes progress is noted.
+/// The number of bytes between two progress reports.
 const NOTED: u64 = 4 << 20;
 
-/// What of a session counts where somebody would go on: at its last entry, as pi does, and where its leaf was left.
+/// The parts of a session that are live at the points where it may continue: its last entry, as in pi, and its saved
+/// leaf.
 pub(crate) struct Live {
     /// The paths to those entries.
     pub(crate) paths: Vec<Vec<Row>>,
-    /// Whether each row has a part in the context of one of them.
+    /// For each row, whether it contributes to the context at one of them.
     is_in_context: Vec<bool>,
     superseded: HashSet<Row>,
 }
@@ -213,12 +214,12 @@ impl Live {
             superseded.extend(compactions.copied());
             paths.push(path);
         }
-        // What one path has left behind may be what the other one goes on from.
+        // An entry superseded on one path may be the current one on the other.
         superseded.retain(|row| !newest.contains(row));
         Ok(Self { paths, is_in_context, superseded })
     }
 
-    /// Whether the context could change with a row.
+    /// Whether a row can affect the context.
     pub(crate) fn is_in_context(&self, row: Row) -> bool {
         self.is_in_context.get(row.index()).copied().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Time, ids and the process's surroundings, behind one small trait.
+//! Time, ids and the process's environment as one small trait.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use sessile_core::entry::js_time;
 use sessile_core::json::Raw;
 use sessile_core::version::{FreshIds, StableIds};
 
-/// What a session engine needs from the world besides files.
+/// Everything that a session engine needs from the system besides files.
 ///
-/// [`System`] is the real one. Tests bring their own and replay any run.
+/// [`System`] is the real one. Tests supply their own and can replay any run.
 pub trait Environment: Send + Sync {
     /// The time in milliseconds since 1970.
     fn now_ms(&self) -> i64;
 
-    /// A random UUID. Its first eight digits name an entry.
+    /// A random UUID. Its first eight digits are the id of an entry.
     fn entry_uuid(&self) -> String;
 
     /// An id for a new session: a time-ordered UUID.
@@ -30,29 +30,29 @@ pub trait Environment: Send + Sync {
     /// The process's working directory.
     fn current_dir(&self) -> PathBuf;
 
-    /// Where caches are kept, if at all: by default, nowhere.
+    /// The directory for caches; by default none.
     fn cache_dir(&self) -> Option<PathBuf> {
         None
     }
 
-    /// Where notes about sessions are kept, if at all (operations, the last list, remembered leaves): by default, nowhere.
+    /// The directory for state about sessions (operations, the last list, saved leaves); by default none.
     fn state_dir(&self) -> Option<PathBuf> {
         None
     }
 
-    /// Where the user's own settings are, if anywhere: by default, nowhere.
+    /// The directory of the user's own settings; by default none.
     fn config_dir(&self) -> Option<PathBuf> {
         None
     }
 
-    /// A name for the terminal that commands are typed in, if there is one: by default, there is none.
+    /// A name for the terminal in which commands are typed; by default none.
     ///
     /// The [last list](crate::Sessions::note_list) is kept per terminal.
     fn terminal(&self) -> Option<String> {
         None
     }
 
-    /// The user's trash: by default, where the desktop has it.
+    /// The user's trash; by default the desktop's.
     fn trash_dir(&self) -> PathBuf {
         if cfg!(target_os = "macos") {
             return self.home().join(".Trash");
@@ -64,7 +64,7 @@ pub trait Environment: Send + Sync {
     /// How far local time is ahead of UTC at this local time, in milliseconds.
     fn local_offset_ms(&self, local_ms: i64) -> i64;
 
-    /// An id for the entry at this place of a version 1 file; `attempt` counts up while ids are taken.
+    /// An id for the entry at this position of a version 1 file; `attempt` counts up while ids are taken.
     ///
     /// By default the same file gets the same ids each time it is opened.
     fn migrated_id(&self, ordinal: usize, attempt: u32) -> String {
@@ -72,7 +72,7 @@ pub trait Environment: Send + Sync {
     }
 }
 
-/// The real world.
+/// The real system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 
@@ -129,7 +129,7 @@ impl Environment for System {
 }
 
 impl System {
-    /// A directory of ours: where our variable says, else in the place for its kind that the desktop or the home has.
+    /// One of our directories: from our own variable, else below the desktop's or the home's directory for its kind.
     #[expect(clippy::disallowed_methods, reason = "this is the place that asks the real world")]
     fn own_dir(self, own: &str, shared: &str, in_home: &str) -> PathBuf {
         let place = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|place| place.is_absolute());
@@ -137,7 +137,7 @@ impl System {
     }
 }
 
-/// Sixteen random bytes. They are fetched many at a time, because every entry needs some.
+/// Sixteen random bytes. Fetches many at a time, because every entry needs some.
 fn random_bytes() -> [u8; 16] {
     thread_local! {
         static POOL: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -146,7 +146,7 @@ fn random_bytes() -> [u8; 16] {
         if pool.len() < 16 {
             pool.resize(512, 0);
             if getrandom::fill(pool).is_err() {
-                // The system has none to give in bulk; what a UUID does then is all one can do.
+                // The system cannot supply random bytes in bulk; fall back to a single UUID.
                 *pool = uuid::Uuid::new_v4().into_bytes().to_vec();
             }
         }
@@ -157,7 +157,7 @@ fn random_bytes() -> [u8; 16] {
     })
 }
 
-/// The offset a time zone has at a local time; a skipped or repeated one counts as before the change.
+/// The offset of a time zone at a local time; a skipped or repeated time counts as before the change.
 fn local_offset_ms(zone: &jiff::tz::TimeZone, local_ms: i64) -> i64 {
     let Ok(as_if_utc) = jiff::Timestamp::from_millisecond(local_ms) else { return 0 };
     let wall_clock = jiff::tz::TimeZone::UTC.to_datetime(as_if_utc);
@@ -167,7 +167,7 @@ fn local_offset_ms(zone: &jiff::tz::TimeZone, local_ms: i64) -> i64 {
     }
 }
 
-/// An environment as the time zone that `sessile-core` asks for.
+/// Adapts an environment to the time zone trait of `sessile-core`.
 pub(crate) struct Zone<'e>(pub(crate) &'e dyn Environment);
 
 impl LocalZone for Zone<'_> {
@@ -176,17 +176,17 @@ impl LocalZone for Zone<'_> {
     }
 }
 
-/// What the user's clock shows at an instant, in milliseconds as if it showed UTC.
+/// The user's local time at an instant, in milliseconds as if it were UTC.
 pub fn local_time(environment: &dyn Environment, ms: i64) -> i64 {
     to_local(ms, &Zone(environment))
 }
 
-/// The instant that a value of a session tells, read as JavaScript reads dates, in milliseconds.
+/// The instant in a value of a session, parsed as JavaScript parses dates, in milliseconds since 1970.
 pub fn time_of(environment: &dyn Environment, value: Raw<'_>) -> Option<i64> {
     js_time(Some(value), &Zone(environment))
 }
 
-/// An environment as the giver of ids for version 1 files.
+/// Adapts an environment to the source of ids for version 1 files.
 pub(crate) struct Migrated<'e>(pub(crate) &'e dyn Environment);
 
 impl FreshIds for Migrated<'_> {
@@ -213,7 +213,7 @@ mod tests {
         };
         assert_eq!(local_offset_ms(&zone, local("2025-01-15T12:00:00")), -5 * hour);
         assert_eq!(local_offset_ms(&zone, local("2025-07-15T12:00:00")), -4 * hour);
-        // Skipped in spring: JavaScript moves forward by the gap. Repeated in autumn: the first of the two.
+        // Skipped in spring: JavaScript moves forward by the gap. Repeated in autumn: it uses the first of the two.
         assert_eq!(local_offset_ms(&zone, local("2025-03-09T02:30:00")), -5 * hour);
         assert_eq!(local_offset_ms(&zone, local("2025-11-02T01:30:00")), -4 * hour);
     }

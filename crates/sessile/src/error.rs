@@ -1,4 +1,4 @@
-//! What can go wrong, in words a user can act on.
+//! Errors, in words that a user can act on.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use sessile_store::StoreError;
 
 use crate::operations::{LastChange, Operation, Step};
 
-/// Why an operation on a session failed. The manager is as it was before.
+/// Why an operation on a session failed. The manager is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
     /// A file could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The file holds something, but no session.
+    /// The file is not empty, but not a session.
     #[error("{} is not a session: its first value is no header with an id", path.display())]
     NotASession {
         /// The file.
@@ -29,12 +29,12 @@ pub enum SessionError {
         /// The id.
         id: EntryId,
     },
-    /// The entry would be a line that no reader takes in.
+    /// The entry's line would be too long for readers.
     #[error("the entry takes {size} bytes as a line of the session; at most {limit} are read again")]
     EntryTooLarge {
-        /// How many bytes the line has.
+        /// The length of the line in bytes.
         size: usize,
-        /// How many it may have.
+        /// The maximum length.
         limit: usize,
     },
     /// The entry is not on the path to the current leaf.
@@ -49,10 +49,10 @@ pub enum SessionError {
         /// The id.
         id: EntryId,
     },
-    /// A context edit replaces by null or by content.
+    /// A context edit's replacement must be null or content.
     #[error("a context edit's replacement is null, or an object whose content is a string or an array")]
     BadReplacement,
-    /// An id that cannot name a session.
+    /// The id is not a valid session id.
     #[error("{id:?} cannot be a session id")]
     BadSessionId {
         /// The id.
@@ -71,7 +71,7 @@ pub enum SessionError {
     /// Forking needs a file to refer to.
     #[error("this session has not been saved yet, so there is nothing to fork from")]
     Unsaved,
-    /// The file is of a version this library does not know, so it is not written to.
+    /// This library does not know the file's version, so it does not write to it.
     #[error("{} was written by a newer version (version {version}) and is read-only here", path.display())]
     NewerVersion {
         /// The file.
@@ -79,7 +79,7 @@ pub enum SessionError {
         /// Its version.
         version: String,
     },
-    /// A line of the file is no longer what it was when the file was opened.
+    /// A line of the file was valid when the file was opened and no longer is.
     #[error("{} changed underneath us: line {line} is no longer what it was", path.display())]
     Changed {
         /// The file.
@@ -89,8 +89,8 @@ pub enum SessionError {
         /// What is wrong with it now.
         source: NotJson,
     },
-    /// What was known of the file from before is wrong: another program has changed it in the middle. What was kept is
-    /// dropped; after a refresh, or opened again, the session is read as it is.
+    /// The cached data about the file is wrong: another program has changed it in the middle. The cache is dropped.
+    /// After a refresh or a reopen, the session is read again.
     #[error("{} was changed in the middle by another program: line {line} is not what it was", path.display())]
     Stale {
         /// The file.
@@ -98,18 +98,18 @@ pub enum SessionError {
         /// The line, counted from 1.
         line: u64,
     },
-    /// The file's last entry is not the one the caller expected.
+    /// The file's last entry is not the expected one.
     #[error("the session has moved on: its last entry is {}, not {}", shown(actual.as_ref()), shown(expected.as_ref()))]
     LeafMoved {
-        /// What the caller expected; none for a session without entries.
+        /// The expected entry; `None` for a session without entries.
         expected: Option<EntryId>,
-        /// What it is.
+        /// The actual entry.
         actual: Option<EntryId>,
     },
     /// The session was opened for reading only.
     #[error("the session was opened for reading only")]
     ReadOnly,
-    /// The entry we stood at is no longer in the file.
+    /// Our leaf is no longer in the file.
     #[error("{} changed underneath us: entry {id}, where we stood, is no longer in it", path.display())]
     LeafGone {
         /// The file.
@@ -117,7 +117,7 @@ pub enum SessionError {
         /// The entry.
         id: EntryId,
     },
-    /// Only a message of the user can be taken back.
+    /// Only a user message can be edited and sent again.
     #[error("entry {id} is not a message of the user, so nothing can be forked before it")]
     NotForkable {
         /// The id.
@@ -126,35 +126,35 @@ pub enum SessionError {
     /// There is no current entry to copy.
     #[error("there is no current entry, so there is nothing to clone")]
     NoLeaf,
-    /// A row of another session, or of a state this session is no longer in.
+    /// The row belongs to another session, or to an earlier state of this one.
     #[error("row {row} is not one of this session")]
     StaleRow {
-        /// The row's place.
+        /// The row's index.
         row: usize,
     },
-    /// A repair did not come out as it should, so the file was left as it is.
+    /// A check of the repaired file failed, so the file was not changed.
     #[error("{} was left as it is: after the repair {what}", path.display())]
     RepairFailed {
         /// The file.
         path: PathBuf,
-        /// What would not be right.
+        /// What would be wrong.
         what: &'static str,
     },
-    /// A slimmed session was not what it should be, so it was not kept.
+    /// A check of the slimmed session failed, so it was not kept.
     #[error("{} was not slimmed: {what}", path.display())]
     SlimFailed {
         /// The original.
         path: PathBuf,
-        /// What would not be right.
+        /// What would be wrong.
         what: &'static str,
     },
-    /// Another program has written to a session while it was being copied.
+    /// Another program wrote to a session while it was being copied.
     #[error("another program has written to {} meanwhile; nothing was done", path.display())]
     WrittenMeanwhile {
         /// The file.
         path: PathBuf,
     },
-    /// A name that says nothing.
+    /// The name is blank.
     #[error("a name must not be blank")]
     BlankName,
     /// Archiving this branch would fold away the conversation in progress.
@@ -165,13 +165,13 @@ pub enum SessionError {
         /// The entry.
         id: EntryId,
     },
-    /// An id that does not fit in a mark.
+    /// The id does not fit into an archive mark.
     #[error("the id {id} is too long for a mark that archives something")]
     IdTooLong {
         /// The id.
         id: EntryId,
     },
-    /// A leaf that was moved would be forgotten at once.
+    /// Leaf positions are not saved, so moving the leaf would have no effect.
     #[error("where the leaf is is not remembered here, so without a summary moving it would come to nothing")]
     LeafForgotten,
     /// There is no trash for this file.
@@ -179,34 +179,34 @@ pub enum SessionError {
     NoTrash {
         /// The session.
         path: PathBuf,
-        /// Why the trash did not take it.
+        /// Why it could not be moved to the trash.
         source: StoreError,
     },
-    /// Nothing in the trash goes by this name.
+    /// Nothing in the trash matches.
     #[error("no session {wanted} was deleted here and is still in the trash")]
     NotInTrash {
-        /// What was asked for.
+        /// The requested name.
         wanted: String,
     },
-    /// More than one thing goes by this name.
+    /// Several things match.
     #[error("{wanted:?} could be any of {} {what}", candidates.len())]
     Ambiguous {
-        /// What was asked for.
+        /// The requested name.
         wanted: String,
-        /// What such things are called.
+        /// The kind of things, in the plural.
         what: &'static str,
-        /// What it could be.
+        /// The matches.
         candidates: Vec<String>,
     },
-    /// Another session stands where one was expected.
+    /// The file holds another session than expected.
     #[error("{} is not the session {id}", path.display())]
     OtherSession {
         /// The file.
         path: PathBuf,
-        /// The session that was expected.
+        /// The expected session.
         id: String,
     },
-    /// There is a session of this id already.
+    /// A session with this id already exists.
     #[error("there is a session {id} already: {}", path.display())]
     SessionExists {
         /// The id.
@@ -214,30 +214,30 @@ pub enum SessionError {
         /// Its file.
         path: PathBuf,
     },
-    /// The log knows no operation of this id.
+    /// The log has no operation with this id.
     #[error("no operation has the id {id}")]
     NoSuchOperation {
         /// The id.
         id: String,
     },
-    /// Another program uses the session, so it is not taken away.
+    /// Another program uses the session, so it is not moved or deleted.
     #[error("{} is in use: {}", path.display(), users.join("; "))]
     InUse {
         /// The session.
         path: PathBuf,
-        /// Who uses it, a sentence each.
+        /// Its users, one sentence each.
         users: Vec<String>,
     },
-    /// Another process is carrying out an operation that has to end first.
+    /// Another process is running an operation that must finish first.
     #[error("{what} is under way; try again once it has ended")]
     OperationRunning {
         /// The operation.
         what: String,
     },
-    /// The log has nothing that was not undone.
+    /// The log has no operation that is not undone.
     #[error("there is nothing to undo")]
     NothingToUndo,
-    /// The last change was an append, which stays.
+    /// The last change was an append, which cannot be undone.
     #[error("the last change cannot be undone: `{}` appended to {}", change.command, change.session.display())]
     LastStays {
         /// The change.
@@ -245,7 +245,7 @@ pub enum SessionError {
         /// The operation before it, and the steps that would undo it.
         before: Option<Box<(Operation, Vec<Step>)>>,
     },
-    /// An operation can be undone once.
+    /// The operation was already undone.
     #[error("operation {id} was undone already, by operation {by}")]
     UndoneAlready {
         /// The operation.
@@ -253,31 +253,31 @@ pub enum SessionError {
         /// The operation that undid it.
         by: String,
     },
-    /// Somebody has changed since what an operation had changed, so that undoing it would undo that too.
+    /// What the operation changed has changed again, so undoing it would also undo that.
     #[error("operation {id} is not undone: {what}")]
     ChangedSince {
         /// The operation.
         id: String,
-        /// What is not as the operation had left it.
+        /// What differs from the state that the operation left.
         what: String,
     },
-    /// A session cannot be worked in where its working directory is not.
+    /// The session's working directory does not exist.
     #[error("the working directory {} of {} does not exist", cwd.display(), path.display())]
     NoWorkingDirectory {
         /// The session.
         path: PathBuf,
         /// Its working directory.
         cwd: PathBuf,
-        /// The working directory of the session that was to be left.
+        /// The working directory of the current session.
         current: PathBuf,
     },
-    /// There is no summary, so nothing was written.
+    /// The summary failed, so nothing was written.
     #[error("no summary could be made, and the session is as it was")]
     Summary {
-        /// Why there is none.
+        /// The reason.
         source: SummaryFailure,
     },
-    /// The caller asked to stop.
+    /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
 }

@@ -1,5 +1,5 @@
-//! What happens: to an open session besides what its owner does ([`Event`]), and in a session as others are told of
-//! it and asked about it ([`SessionEvent`]).
+//! Events: changes to an open session that its owner did not make ([`Event`]), and everything that is reported to
+//! handlers ([`SessionEvent`]).
 
 mod handlers;
 mod kind;
@@ -17,66 +17,66 @@ pub use payload::{
 };
 pub use reply::{BadReply, Reply};
 
-/// Something that happened, told after the fact.
+/// Something that happened, reported after the fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// Another program had added to the session, so that our entry is now beside its entry, not behind it.
+    /// Another program had appended to the session, so that our entry is now on another branch than its entries.
     Divergence {
         /// Our entry.
         leaf_id: EntryId,
         /// The last entry of the other program.
         foreign_leaf_id: EntryId,
-        /// The last entry both have in common.
+        /// The last common entry.
         common_ancestor_id: Option<EntryId>,
     },
-    /// Acknowledged entries had been destroyed by another program, and were put back.
+    /// Another program had destroyed acknowledged entries. They were restored.
     Recovered {
         /// Their ids, oldest first.
         entry_ids: Vec<EntryId>,
-        /// How they had been destroyed.
+        /// How they were destroyed.
         reason: RecoveryReason,
     },
-    /// Another program has changed the file other than by appending. It was read anew.
+    /// Another program has changed the file other than by appending. It was read again.
     FileChanged {
-        /// What was done to it.
+        /// The kind of change.
         change: FileChange,
     },
-    /// The session's file is no longer there. Nothing is written until there is one again.
+    /// The session's file no longer exists. Nothing is written until it exists again.
     FileGone,
-    /// Another process did not end its turn in time, so we wrote without waiting for it.
+    /// Another process did not release the lock in time, so we wrote without it.
     WithoutLock {
-        /// Who it is, if that is known.
+        /// The lock holder, if known.
         holder: Option<Holder>,
     },
     /// An entry was written, but could not be guarded against rewrites by other programs.
     Unguarded {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// What another program has done to a file.
+/// What another program did to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileChange {
-    /// It was cut.
+    /// It was truncated.
     Truncated,
-    /// It was written anew in its place.
+    /// It was rewritten in place.
     Rewritten,
-    /// Another file took its place.
+    /// Another file replaced it.
     Replaced,
 }
 
 words! {
-    /// How acknowledged entries had been destroyed.
+    /// How acknowledged entries were destroyed.
     RecoveryReason {
-        /// The file was cut.
+        /// The file was truncated.
         Truncated = "truncated",
-        /// The file was written anew in its place.
+        /// The file was rewritten in place.
         Rewritten = "rewritten",
-        /// Another file took its place.
+        /// Another file replaced it.
         Replaced = "replaced",
-        /// Nobody saw how: they were not there any more when somebody looked.
+        /// Unknown: they were missing on the next check.
         Missing = "missing",
     }
 }
@@ -91,16 +91,16 @@ impl From<FileChange> for RecoveryReason {
     }
 }
 
-/// Something that happened in a session and was not told yet.
+/// Something that happened in a session and has not been reported yet.
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
-    /// Something besides what the owner does.
+    /// A change that the owner did not make.
     Noticed(Event),
     /// An entry was added.
     Appended { id: EntryId, own: bool },
-    /// The leaf is elsewhere.
+    /// The leaf moved.
     LeafMoved { leaf: Option<EntryId>, previous: Option<EntryId>, reason: LeafMove },
 }
 
-/// Somebody who is told.
+/// A registered listener.
 pub(crate) type Listener = Box<dyn FnMut(&Event) + Send>;

@@ -1,4 +1,4 @@
-//! A session that another program writes, entry by entry as it does.
+//! Follows a session that another program writes, entry by entry.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -22,35 +22,35 @@ use crate::manager::Sessions;
 use crate::place::absolute;
 use sessile_core::cancel::Cancel;
 
-/// Where following begins.
+/// Where following starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FollowFrom {
     /// At the header.
     #[default]
     Beginning,
-    /// Behind what is there now.
+    /// After the current end.
     Now,
-    /// Behind the first entry that has this id, which must be there.
+    /// After the first entry with this id, which must exist.
     After(EntryId),
 }
 
-/// What a caller may choose about following.
+/// Options for following.
 #[derive(Clone, Debug, Default)]
 pub struct FollowOptions {
-    /// Where to begin.
+    /// Where to start.
     pub from: FollowFrom,
-    /// Ends a wait from another thread, within a tenth of a second.
+    /// Cancels a wait from another thread, within a tenth of a second.
     pub cancel: Option<Cancel>,
-    /// Whether to look by the clock alone, without asking the system for news.
+    /// Whether to poll, without system notifications.
     pub polls: bool,
 }
 
-/// What happened to a session that is followed.
+/// An event in a followed session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FollowEvent {
     /// The header.
     Header(Header),
-    /// The next entry in file order, on whatever branch, in the current version's form.
+    /// The next entry in file order, on any branch, in the current version's form.
     Entry {
         /// The entry.
         entry: Json,
@@ -60,24 +60,24 @@ pub enum FollowEvent {
         parent: Option<EntryId>,
         /// The number of its line, counted from 1.
         line: u64,
-        /// Where its line begins, in bytes.
+        /// The byte offset of its line.
         offset: u64,
     },
-    /// A line that pi does not see, and why. Blank lines are not worth telling.
+    /// A line that pi ignores, and why. Blank lines are not reported.
     Skipped(Diagnostic),
-    /// What was told so far no longer counts: the file is read again from its beginning.
+    /// Earlier events are void: the file is read again from its beginning.
     Restarted {
-        /// Why.
+        /// The reason.
         reason: Restart,
     },
-    /// There is no file. If there is one again, [`FollowEvent::Restarted`] follows.
+    /// The file does not exist. If it appears again, [`FollowEvent::Restarted`] follows.
     Gone,
 }
 
-/// A session that is followed. Made by [`Sessions::follow`].
+/// A followed session, created by [`Sessions::follow`].
 ///
-/// Only whole lines count. Memory holds one chunk of entries, and 8 bytes for
-/// every 64 KiB of the file to notice that it was written over. A file of
+/// Only complete lines count. Memory holds one chunk of entries, and 8 bytes for
+/// every 64 KiB of the file to detect that it was overwritten. A file of
 /// version 1 or 2, which no program appends to, also costs its outline.
 pub struct Follower {
     environment: Arc<dyn Environment>,
@@ -90,12 +90,12 @@ pub struct Follower {
 impl Sessions {
     /// Follows a session file that another program may be writing; see [`Follower`].
     ///
-    /// The file need not exist yet, but what is there must be a session.
-    /// Beginning anywhere but at the beginning reads what is before once, to
-    /// know the version and the numbers of lines.
+    /// The file need not exist yet, but if it exists it must be a session.
+    /// If following does not start at the beginning, the earlier part is read once
+    /// to determine the version and the line numbers.
     pub fn follow(&self, path: impl AsRef<Path>, options: FollowOptions) -> Result<Follower, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
-        // The watch comes first, so that nothing happens between the first look and the first wait.
+        // Watch first, so that no change between the first look and the first wait is missed.
         let watch = if options.polls { Watch::polling() } else { Watch::new(&path) };
         let tail = Tail::open(Arc::clone(&self.world.os), path, TailStart::Beginning)?;
         let environment = Arc::clone(&self.world.environment);
@@ -106,15 +106,15 @@ impl Sessions {
     }
 }
 
-/// How long a wait goes on before anybody looks whether it was cancelled.
+/// The interval at which a wait checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Follower {
-    /// The next event, waiting for it at most so long; none if the time is up.
+    /// The next event, waiting for at most `timeout`; `None` if the time is up.
     ///
-    /// After an error it can be asked again.
+    /// Can be called again after an error.
     pub fn next(&mut self, timeout: Duration) -> Result<Option<FollowEvent>, SessionError> {
-        // A time too far away to be told is never.
+        // An overflow means no deadline.
         let deadline = Instant::now().checked_add(timeout);
         loop {
             self.check_cancelled()?;
@@ -128,17 +128,17 @@ impl Follower {
         }
     }
 
-    /// Whether the file is looked at by the clock alone, because the system has no news for us.
+    /// Whether the file is polled, because the system cannot send notifications.
     pub fn is_polling(&self) -> bool {
         self.watch.is_polling()
     }
 
-    /// Where the file is, or is waited for.
+    /// The path of the file, which may not exist yet.
     pub fn path(&self) -> &Path {
         self.tail.path()
     }
 
-    /// Waits until it is time to look at the file. False if the time is up first.
+    /// Waits until it is time to check the file. Returns false if the time is up first.
     fn wait(&mut self, deadline: Option<Instant>) -> Result<bool, SessionError> {
         loop {
             self.check_cancelled()?;
@@ -152,14 +152,14 @@ impl Follower {
         }
     }
 
-    /// Reads without telling up to where following begins.
+    /// Reads up to the start of following without reporting events.
     fn go_to_start(&mut self, from: FollowFrom) -> Result<(), SessionError> {
         loop {
             self.check_cancelled()?;
             let polled = self.step()?;
             let has_begun = match &from {
                 FollowFrom::Beginning => self.reading.header.is_some(),
-                // The entry was found, or the file is another one by now and told from its beginning.
+                // The entry was found, or the file was replaced and is reported from its beginning.
                 FollowFrom::Now | FollowFrom::After(_) => self.reading.quiet.is_none(),
             };
             if has_begun {
@@ -169,7 +169,7 @@ impl Follower {
                 break;
             }
         }
-        // What begins anew from here on is told from its first line.
+        // If the file restarts from here on, report it from its first line.
         self.reading.quiet = None;
         match from {
             FollowFrom::After(id) => Err(SessionError::EntryNotFound { id }),
@@ -194,18 +194,18 @@ impl Follower {
     }
 }
 
-/// What is known of the lines so far, and what is still to be told of them.
+/// The state of the lines read so far, and the events not reported yet.
 struct Reading {
     events: VecDeque<FollowEvent>,
-    /// Until where nothing is told; none once everything is.
+    /// Until where events are suppressed; `None` once all are reported.
     quiet: Option<FollowFrom>,
     n_lines: u64,
-    /// Whether the first value was a header. None before it came; if it was none, nothing else counts.
+    /// Whether the first value was a header; `None` before it arrived. If it was not, everything else is ignored.
     header: Option<bool>,
-    /// Whether the caller is still to be told that this is no session.
+    /// Whether the caller must still be told that this is not a session.
     is_refused: bool,
-    /// Every line of a file that has to be upgraded, else only the current one: entries of the current version
-    /// need no other ones to be read, and a stream may be endless.
+    /// All lines of a file that needs an upgrade, else only the current one: entries of the current version do not
+    /// depend on others, and a stream may be endless.
     outline: Outline,
 }
 
@@ -276,7 +276,7 @@ impl Reading {
     /// The value of a line in the current version's form. A line that is a row always has one.
     fn value(&self, row: Row, line: Line<'_>) -> Option<Json> {
         let value = Raw::parse(line.without_bom().bytes?).ok()?;
-        // Only rows further on would be read, and there are none yet.
+        // Only later rows would be read, and there are none yet.
         let Ok(upgraded) = upgrade_value(&self.outline, row, value, &mut |_| Ok::<_, Infallible>(Json::null()));
         Some(upgraded)
     }
@@ -299,7 +299,7 @@ impl Reading {
     }
 }
 
-/// Why a line is no row, and where; nothing if it is merely blank.
+/// Why a line is not a row, and where; `None` if it is blank.
 fn what_is_wrong(line: Line<'_>) -> Option<(u64, Oddity)> {
     let mut outline = Outline::new();
     outline.push(line, &mut sessile_core::version::StableIds);

@@ -1,4 +1,4 @@
-//! Sessions that belong together: by directory, by repository, by descent.
+//! Groups sessions by directory, by repository or by ancestry.
 
 mod family;
 mod repository;
@@ -22,54 +22,54 @@ pub use shared::{FamilyMember, FamilyTree};
 /// The sessions of one working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CwdGroup {
-    /// The working directory that the headers name, or nothing.
+    /// The working directory in the headers, or empty.
     pub cwd: String,
-    /// When somebody last said something in one of them, in milliseconds.
+    /// The time of the last message in any of them, in milliseconds since 1970.
     pub newest_activity: i64,
-    /// The places in the list, in its order.
+    /// The indexes in the list, in list order.
     pub sessions: Vec<usize>,
 }
 
 /// The sessions of one project: a repository with all its worktrees, or a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// What and where the project is.
+    /// The kind and path of the project.
     pub place: ProjectPlace,
-    /// When somebody last said something in one of its sessions, in milliseconds.
+    /// The time of the last message in any of its sessions, in milliseconds since 1970.
     pub newest_activity: i64,
-    /// Its working directories, the most recently active first.
+    /// Its working directories, most recently active first.
     pub directories: Vec<ProjectDirectory>,
 }
 
-/// What a project is.
+/// The kind of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProjectPlace {
-    /// A repository; its worktrees share this directory, which is usually called `.git`.
+    /// A repository; its worktrees share this directory, which is usually named `.git`.
     Repository(PathBuf),
     /// A directory outside of any repository.
     Directory(PathBuf),
-    /// A directory that is not there, or cannot be reached. Whether it was moved, and where to, is not guessed.
+    /// A directory that does not exist or is not accessible. Whether it was moved is not guessed.
     Missing(PathBuf),
-    /// The headers do not say.
+    /// The headers name no directory.
     Unknown,
 }
 
 /// A working directory of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectDirectory {
-    /// The working directory that the headers name.
+    /// The working directory in the headers.
     pub cwd: String,
     /// The top of the worktree it is in.
     pub worktree: Option<PathBuf>,
-    /// The branch that is checked out there now, which need not be the one that was when somebody worked there.
+    /// The branch currently checked out there, which may differ from the one at the time of the session.
     pub branch: Option<String>,
-    /// When somebody last said something there, in milliseconds.
+    /// The time of the last message there, in milliseconds since 1970.
     pub newest_activity: i64,
-    /// The places in the list, in its order.
+    /// The indexes in the list, in list order.
     pub sessions: Vec<usize>,
 }
 
-/// What tells a project from all others.
+/// The identity of a project.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum ProjectKey {
     Repository(Identity),
@@ -78,7 +78,7 @@ enum ProjectKey {
     Unknown,
 }
 
-/// What the disk says about a working directory.
+/// What the file system says about a working directory.
 struct Located {
     key: ProjectKey,
     place: ProjectPlace,
@@ -86,7 +86,7 @@ struct Located {
     branch: Option<String>,
 }
 
-/// Groups sessions by the working directory that their headers name, the most recently active group first.
+/// Groups sessions by the working directory in their headers, most recently active group first.
 pub fn group_by_cwd(sessions: &[SessionInfo]) -> Vec<CwdGroup> {
     let mut groups: Vec<CwdGroup> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
@@ -103,16 +103,16 @@ pub fn group_by_cwd(sessions: &[SessionInfo]) -> Vec<CwdGroup> {
     groups
 }
 
-/// A project, and which working directories belong to it: see [`Sessions::project_of`].
+/// A project that can tell which working directories belong to it: see [`Sessions::project_of`].
 pub struct ProjectOf<'s> {
     sessions: &'s Sessions,
     wanted: ProjectKey,
-    /// What was found out about a directory, because many sessions share one.
+    /// Results per directory, because many sessions share one.
     known: Mutex<HashMap<String, bool>>,
 }
 
 impl ProjectOf<'_> {
-    /// Whether a working directory, as a session's header names it, belongs to the project.
+    /// Whether a working directory from a session's header belongs to the project.
     pub fn holds(&self, cwd: &str) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(holds) = known.get(cwd) {
@@ -125,15 +125,15 @@ impl ProjectOf<'_> {
 }
 
 impl Sessions {
-    /// Groups sessions by repository, worktrees together, the most recently active project first.
+    /// Groups sessions by repository, worktrees together, most recently active project first.
     ///
-    /// What belongs to a repository is asked of the disk as it is now.
+    /// Repositories are determined from the current state of the file system.
     pub fn group_by_project(&self, sessions: &[SessionInfo]) -> Vec<Project> {
         let directories = group_by_cwd(sessions);
         let located: Vec<Located> = directories.iter().map(|directory| self.locate(&directory.cwd)).collect();
         let mut projects: Vec<Project> = Vec::new();
         let mut known: HashMap<ProjectKey, usize> = HashMap::new();
-        // The groups come by their newest activity, so the first directory of a project has the project's newest.
+        // The groups are sorted by newest activity, so the first directory of a project has the project's newest.
         for (directory, located) in directories.into_iter().zip(located) {
             let CwdGroup { cwd, newest_activity, sessions } = directory;
             let Located { key, place, worktree, branch } = located;
@@ -147,9 +147,10 @@ impl Sessions {
         projects
     }
 
-    /// The sessions of all worktrees of the repository around a working directory, or of the directory if there is none.
+    /// The sessions of all worktrees of the repository around a working directory, or of the directory if there is
+    /// none.
     ///
-    /// Those of a worktree that is no longer there are not among them: nothing says whose they were.
+    /// Does not include those of a removed worktree: nothing says which repository it belonged to.
     pub fn list_project(
         &self,
         cwd: impl AsRef<Path>,

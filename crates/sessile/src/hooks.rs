@@ -1,4 +1,4 @@
-//! Hooks: programs of the user's that are told of events, each by a file named after its event.
+//! Hooks: programs of the user that receive events, each in a file named after its event.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,20 +13,20 @@ use crate::environment::Environment;
 use crate::event::{BadReply, EventContext, EventKind, HandlerId, Handlers, Reply, SessionEvent};
 use crate::settings::Settings;
 
-/// The most a hook may print.
+/// The maximum output of a hook in bytes.
 const MAX_OUTPUT: usize = 4 << 20;
 
-/// The variable that tells a hook, and every program it runs, that it is one.
+/// The variable by which a hook, and every program it runs, knows that it is one.
 pub const HOOK_VARIABLE: &str = "SESSILE_HOOK";
 
-/// A folder of hooks, and how long each may take.
+/// A folder of hooks, and the timeout for each.
 ///
 /// A hook is an executable file with the name of an event, such as
-/// `session_before_compact`. It gets the event as one JSON object on its
+/// `session_before_compact`. It receives the event as one JSON object on its
 /// standard input, with `session` (`{file?, id, cwd}`) added, and prints its
-/// answer as JSON, or nothing. It is run directly, by no shell, in the working
-/// directory of the session if there is one. One that fails, takes too long or
-/// prints something else has given no answer, and that is reported.
+/// reply as JSON, or nothing. It is run directly, without a shell, in the working
+/// directory of the session if that exists. If it fails, takes too long or
+/// prints something else, it counts as giving no reply, and that is reported.
 #[derive(Clone)]
 pub struct HookFolder {
     os: Arc<dyn Os>,
@@ -34,16 +34,16 @@ pub struct HookFolder {
     time: Duration,
 }
 
-/// Why a hook has given no answer.
+/// Why a hook gave no reply.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HookError {
-    /// It is not run, because of what it is, or because of who could have put it there.
+    /// It is not run, because of its type, or because another user could have put it there.
     #[error("the hook {} is not run: {reason}", path.display())]
     Refused {
         /// The hook.
         path: PathBuf,
-        /// What is wrong with it or with a folder that it lies in, and what mends it.
+        /// What is wrong with it or with a folder that contains it, and how to fix that.
         reason: String,
     },
     /// It could not be started.
@@ -51,36 +51,36 @@ pub enum HookError {
     Start {
         /// The hook.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// It did not end well.
+    /// It failed.
     #[error("{} {what}{}", path.display(), said(errors))]
     Ended {
         /// The hook.
         path: PathBuf,
         /// How it ended.
         what: String,
-        /// What it said on its standard error.
+        /// Its standard error.
         errors: String,
     },
-    /// It printed something that is no answer.
+    /// Its output is not a reply.
     #[error("{} did not print an answer", path.display())]
     Answer {
         /// The hook.
         path: PathBuf,
-        /// What is wrong with what it printed.
+        /// What is wrong with the output.
         source: BadAnswer,
     },
 }
 
-/// What is wrong with what a hook printed.
+/// What is wrong with a hook's output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAnswer {
-    /// It is no JSON.
+    /// It is not valid JSON.
     #[error("what it printed is no JSON")]
     NotJson,
-    /// It is no reply.
+    /// It is not a valid reply.
     #[error(transparent)]
     Reply(#[from] BadReply),
 }
@@ -91,14 +91,14 @@ impl HookFolder {
         Self { os, folder: folder.into(), time }
     }
 
-    /// The folder that the user's own settings name; none where there is no place for settings.
+    /// The folder in the user's own settings; `None` if there is no directory for settings.
     pub fn of(settings: &Settings, environment: &dyn Environment, os: Arc<dyn Os>) -> Option<Self> {
         Some(Self::new(os, settings.hooks_dir(environment)?, settings.hooks_timeout()))
     }
 
-    /// Has every hook in the folder told of its event. Without a folder there are none.
+    /// Registers every hook in the folder for its event. Without a folder there are none.
     ///
-    /// What is put into the folder later is not seen; what is changed in it is.
+    /// Files added to the folder later are not seen; changes to registered hooks are.
     pub fn register(&self, handlers: &Handlers) -> Vec<HandlerId> {
         let Ok(names) = self.os.list(&self.folder) else { return Vec::new() };
         let kind_of = |path: &Path| EventKind::of(path.file_name()?.to_str()?);
@@ -125,9 +125,9 @@ impl HookFolder {
         self.answer(path, ran)
     }
 
-    /// Makes sure that only the user or the administrator decides what is run; none if the hook is gone.
+    /// Checks that only the user or the administrator can decide what is run; `None` if the hook is gone.
     ///
-    /// That takes the hook, the folder of hooks, and the folder that one lies in, which is that of the settings.
+    /// That covers the hook, the folder of hooks, and its parent folder, which holds the settings.
     fn check(&self, hook: &Path) -> Result<Option<()>, HookError> {
         let refused = |reason: String| Err(HookError::Refused { path: hook.to_path_buf(), reason });
         for path in [self.folder.parent(), Some(self.folder.as_path()), Some(hook)].into_iter().flatten() {
@@ -160,14 +160,14 @@ impl HookFolder {
         command
     }
 
-    /// What a hook that was run has answered.
+    /// The reply of a hook that was run.
     fn answer(&self, path: &Path, ran: Ran) -> Result<Option<Reply>, HookError> {
         let what = match ran.ended {
             Ended::Well => {
                 let refused = |source| HookError::Answer { path: path.to_path_buf(), source };
                 return answered(&ran.output).map_err(refused);
             }
-            // Whoever called it off knows.
+            // The caller that cancelled needs no report.
             Ended::Cancelled => return Ok(None),
             Ended::Badly(status) => format!("failed ({status})"),
             Ended::TooSlow => format!("took longer than {} s", self.time.as_secs_f64()),
@@ -177,7 +177,7 @@ impl HookFolder {
     }
 }
 
-/// Why a file or folder may have been changed by another user.
+/// Why another user may have changed a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Distrust {
     Owner,
@@ -194,7 +194,7 @@ impl Distrust {
         }
     }
 
-    /// The command that mends it, up to the path.
+    /// The command that fixes it, without the path.
     fn fix(self) -> &'static str {
         match self {
             Self::Owner => "chown \"$USER\"",
@@ -203,9 +203,9 @@ impl Distrust {
     }
 }
 
-/// Whether another user than the administrator may have put there what is there.
+/// Whether a user other than the owner and the administrator may have written to it.
 fn distrusted(stat: &Stat) -> Option<Distrust> {
-    // In a sticky folder users can take away only what is theirs.
+    // In a sticky folder users can remove only their own files.
     let is_sticky = stat.kind == FileKind::Directory && stat.mode & 0o1000 != 0;
     match () {
         () if !stat.is_own && !stat.is_roots => Some(Distrust::Owner),
@@ -216,7 +216,7 @@ fn distrusted(stat: &Stat) -> Option<Distrust> {
     }
 }
 
-/// What a hook is told.
+/// The input for a hook.
 fn question(event: &SessionEvent, context: &EventContext) -> Vec<u8> {
     let mut session = ObjectWriter::new();
     if let Some(file) = &context.session_file {

@@ -1,4 +1,4 @@
-//! A program's current session, and everybody who is told of what happens in it.
+//! A program's current session, and the handlers for its events.
 
 mod beside;
 mod compact;
@@ -18,19 +18,19 @@ use crate::error::SessionError;
 use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
 use crate::manager::{SessionManager, Sessions, one_line};
 
-/// The session a program works in, as pi's hosts have one: handlers are asked before it changes and told afterwards.
+/// The session a program works in, like that of pi's hosts: handlers are called before and after it changes.
 ///
-/// The handlers are those of the [`Sessions`] it was made of
-/// ([`Sessions::telling`]). What one does to the session itself
-/// ([`SessionHost::session_mut`]) is told by the session; what one does with
-/// it, by the methods here. Each event is told once:
+/// The handlers are those of the [`Sessions`] it was created with
+/// ([`Sessions::telling`]). The session itself reports changes made through
+/// [`SessionHost::session_mut`]; the methods here report everything else.
+/// Each event is reported once:
 ///
-/// | method | what is told, in this order |
+/// | method | events, in this order |
 /// |---|---|
 /// | [`start`](Self::start) | `session_start` |
 /// | [`new_session`](Self::new_session), [`switch_session`](Self::switch_session) | `session_before_switch`, `session_shutdown`, `session_start` |
 /// | [`fork`](Self::fork), [`clone_session`](Self::clone_session) | `session_before_fork`, `session_shutdown`, `session_start`, `session_fork` |
-/// | [`navigate`](Self::navigate) | `session_before_tree`, `entry_appended` for what is written, `leaf_moved`, `session_tree` |
+/// | [`navigate`](Self::navigate) | `session_before_tree`, `entry_appended` for each written entry, `leaf_moved`, `session_tree` |
 /// | [`compact`](Self::compact) | `session_before_compact`, `entry_appended`, `session_compact`; or `session_compact_failed` |
 /// | [`set_session_name`](Self::set_session_name) | `entry_appended`, `session_info_changed` |
 /// | [`shutdown`](Self::shutdown) | `session_shutdown` |
@@ -53,7 +53,7 @@ pub struct SessionHost {
     life: Life,
 }
 
-/// Whether a session is being worked in.
+/// The stage of the host's work in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
     Before,
@@ -61,20 +61,20 @@ enum Life {
     Over,
 }
 
-/// What came of something that a handler may prevent.
+/// The result of an action that a handler may prevent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
-    /// It was done.
+    /// The action was done.
     Done(T),
-    /// A handler did not want it, and nothing was changed.
+    /// A handler cancelled it, and nothing changed.
     Cancelled {
-        /// What the handler is called.
+        /// The handler's name.
         by: String,
     },
 }
 
 impl<T> Outcome<T> {
-    /// What was done, if it was.
+    /// The result, if the action was done.
     pub fn done(self) -> Option<T> {
         match self {
             Self::Done(value) => Some(value),
@@ -82,26 +82,27 @@ impl<T> Outcome<T> {
         }
     }
 
-    /// Whether a handler did not want it.
+    /// Whether a handler cancelled it.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled { .. })
     }
 }
 
 impl SessionHost {
-    /// A host that works in this session, and finds others here. Nobody is told before [`SessionHost::start`].
+    /// A host that works in this session and opens others through `sessions`. It sends no events before
+    /// [`SessionHost::start`].
     pub fn new(sessions: Sessions, mut session: SessionManager) -> Self {
         session.tell_by(sessions.handlers().clone());
         Self { sessions, session, life: Life::Before }
     }
 
-    /// Starts a session as [`Sessions::begin`] does, and tells of it. Says whether it was not there before.
+    /// Starts a session like [`Sessions::begin`], and reports it. Also returns whether the session is new.
     pub fn begin_session(sessions: Sessions, choice: &Begin) -> Result<(Self, bool), SessionError> {
         let name = choice.name.as_deref().map(one_line);
         if name.as_ref().is_some_and(String::is_empty) {
             return Err(SessionError::BlankName);
         }
-        // Whoever is told of the name was told of the session before.
+        // Report the session before its name.
         let Begun { session, is_new } = sessions.begin(&Begin { name: None, ..choice.clone() })?;
         let mut host = Self::new(sessions, session);
         let reason = match (&choice.fork, is_new) {
@@ -116,23 +117,23 @@ impl SessionHost {
         Ok((host, is_new))
     }
 
-    /// Tells that the program has begun to work in the session.
+    /// Reports that the program has begun to work in the session.
     pub fn start(&mut self) {
         if self.life == Life::Before {
             self.begin(StartReason::Startup, None);
         }
     }
 
-    /// Tells that the handlers were read anew: to those that are registered that it ends, and that it begins.
+    /// Reloads the handlers: reports a shutdown to the old ones and a start to the new ones.
     ///
-    /// `register` takes the old handlers away and brings the new ones in.
+    /// `register` removes the old handlers and adds the new ones.
     pub fn reload(&mut self, register: impl FnOnce(&Handlers)) {
         self.end(ShutdownReason::Reload, None);
         register(self.sessions.handlers());
         self.begin(StartReason::Reload, None);
     }
 
-    /// Tells that the program ends.
+    /// Reports that the program ends.
     pub fn shutdown(&mut self) {
         self.end(ShutdownReason::Quit, None);
         self.life = Life::Over;
@@ -143,22 +144,22 @@ impl SessionHost {
         &self.session
     }
 
-    /// The current session, to be changed. What leads to another session has a method of its own here.
+    /// The current session, for changes. To switch to another session, use the methods of the host.
     pub fn session_mut(&mut self) -> &mut SessionManager {
         &mut self.session
     }
 
-    /// The way to other sessions.
+    /// Gives access to other sessions.
     pub fn sessions(&self) -> &Sessions {
         &self.sessions
     }
 
-    /// Who is told and asked.
+    /// The registered handlers.
     pub fn handlers(&self) -> &Handlers {
         self.sessions.handlers()
     }
 
-    /// Gives the session away, without telling anybody.
+    /// Returns the session without notifying handlers.
     pub fn into_session(self) -> SessionManager {
         self.session
     }
@@ -171,7 +172,7 @@ impl SessionHost {
         self.session.append_session_info(name)
     }
 
-    /// Selects a model; none if it is the one in use.
+    /// Selects a model; returns `None` if it is already in use.
     pub fn set_model(&mut self, provider: &str, model_id: &str) -> Result<Option<EntryId>, SessionError> {
         let used = self.session.settings()?.model;
         let used = used.as_ref().and_then(|used| used.provider_name().zip(used.model_name()));
@@ -181,7 +182,7 @@ impl SessionHost {
         self.session.append_model_change(provider, model_id).map(Some)
     }
 
-    /// Selects a thinking level; none if it is the one in use.
+    /// Selects a thinking level; returns `None` if it is already in use.
     pub fn set_thinking_level(&mut self, level: &str) -> Result<Option<EntryId>, SessionError> {
         let used = self.session.settings()?.thinking_level;
         if used.and_then(|used| used.raw().as_string()).as_deref() == Some(level) {
@@ -190,7 +191,7 @@ impl SessionHost {
         self.session.append_thinking_level_change(level).map(Some)
     }
 
-    /// Asks the handlers about something that is about to be done.
+    /// Calls the handlers before an action.
     fn ask(&self, event: &SessionEvent) -> Verdict {
         self.handlers().tell(event, &self.session.event_context(Cancel::default()))
     }
@@ -207,7 +208,7 @@ impl SessionHost {
     }
 }
 
-/// Who did not want something, if somebody did not.
+/// The name of the handler that cancelled, as an error.
 fn veto(verdict: Verdict) -> Result<Verdict, String> {
     if verdict.reply.cancel { Err(verdict.by.unwrap_or_default()) } else { Ok(verdict) }
 }

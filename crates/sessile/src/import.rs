@@ -1,4 +1,4 @@
-//! Taking in session files from elsewhere.
+//! Importing session files from elsewhere.
 
 use std::path::{Path, PathBuf};
 
@@ -15,36 +15,37 @@ use crate::manager::Sessions;
 use crate::operations::{OperationKind, Recording, SessionPlace, Step, header_of, turn_at_all};
 use crate::place::{absolute, default_session_dir, given_dir};
 
-/// How many files of one name are told apart.
+/// The maximum number of files with the same base name.
 const MAX_NAMES: usize = 1000;
 
-/// How session files are imported.
+/// How to import session files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Importing {
-    /// The working directory whose sessions they join; else the one that each header names.
+    /// The working directory for the sessions; else the one in each header.
     pub cwd: Option<PathBuf>,
-    /// The directory that they go to; else that of their working directory.
+    /// The target directory; else the default of their working directory.
     pub session_dir: Option<PathBuf>,
-    /// Whether each session gets a new id. Nothing else of it changes.
+    /// Whether to give each session a new id. Nothing else changes.
     pub new_ids: bool,
-    /// Whether the copies are named by time and id, as new sessions are, rather than like their files. New ids imply it.
+    /// Whether to name the copies by time and id, like new sessions, instead of keeping the file names. Implied by
+    /// new ids.
     pub new_names: bool,
-    /// Whether everything is only checked.
+    /// Whether to only check everything.
     pub dry_run: bool,
 }
 
-/// A session file that was taken in, or would be.
+/// An imported session file, or one that a dry run would import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// The file it was copied from.
+    /// The source file.
     pub from: PathBuf,
-    /// Where the copy is.
+    /// The path of the copy.
     pub path: PathBuf,
     /// The session's id.
     pub id: String,
-    /// The id that it had before, if it got a new one.
+    /// The former id, if it got a new one.
     pub old_id: Option<String>,
-    /// How long it is.
+    /// The length of the file.
     pub size: u64,
 }
 
@@ -63,13 +64,13 @@ impl Imported {
 }
 
 impl Sessions {
-    /// Copies session files from elsewhere to where the sessions of their working directory are.
+    /// Copies session files from elsewhere to the sessions of their working directory.
     ///
-    /// No byte is changed, except the id if it is to be a new one. Everything is checked before anything is copied; a
-    /// session whose id is in the store already is refused.
+    /// No byte changes, except for a new id. Everything is checked before anything is copied; a session whose id is
+    /// already in the store is refused.
     pub fn import(&self, files: &[PathBuf], importing: &Importing) -> Result<Vec<Imported>, SessionError> {
         let dry_run = importing.dry_run;
-        // Two that import the same file at once must not both find that its session is not there yet.
+        // Two concurrent imports of the same file must not both find that its session is new.
         let _turn = if dry_run { None } else { turn_at_all(&self.world, "import")? };
         let session_dir = importing.session_dir.as_deref();
         let mut known: Vec<(String, PathBuf)> = (self.list_all(session_dir, &mut ListOptions::default())?.into_iter())
@@ -124,7 +125,7 @@ impl Sessions {
         Ok(Imported { from, path, id, old_id, size: stat.length })
     }
 
-    /// The working directory that a header names, or the current one if it names none.
+    /// The working directory in a header, or the current one if it has none.
     fn home_of(&self, header: &Header) -> PathBuf {
         let named = header.cwd().filter(|cwd| !cwd.is_empty());
         named.map_or_else(|| self.environment().current_dir(), |cwd| absolute(self.environment(), Path::new(&cwd)))
@@ -152,7 +153,7 @@ impl Sessions {
 }
 
 impl Sessions {
-    /// The beginning of a file up to the end of its header, with the new id in it, and where that end is.
+    /// The beginning of a file up to the end of its header with the new id, and the offset of that end.
     fn with_new_id(&self, import: &Imported, source: &dyn OsFile) -> Result<(Vec<u8>, u64), SessionError> {
         let (header, span) = header_of(&self.world, &import.from)?;
         let before = read_upto(source, 0, span.offset);
@@ -163,7 +164,7 @@ impl Sessions {
     }
 }
 
-/// The names a copy of a file may have: its own, and then numbered ones.
+/// The possible names for a copy of a file: its own, then numbered ones.
 fn names(file: &Path) -> impl Iterator<Item = String> {
     let name = file.file_name().unwrap_or_default();
     let is_session = is_session_file_name(name);

@@ -1,7 +1,7 @@
-//! Sessions of coding agents: read, extended, branched and projected exactly
-//! as pi 1.5.0 does it, without losing a byte.
+//! Reads, extends, branches and projects the sessions of coding agents exactly
+//! as pi 1.5.0 does, without losing a byte.
 //!
-//! An agent keeps every conversation as an append-only file of JSON lines
+//! An agent stores every conversation as an append-only file of JSON lines
 //! whose entries form a tree. [`SessionManager`] is one such session, open for
 //! reading and writing:
 //!
@@ -19,52 +19,52 @@
 //! # Ok::<(), sessile::SessionError>(())
 //! ```
 //!
-//! # Finding your way
+//! # Where to start
 //!
 //! | to… | use |
 //! |---|---|
 //! | start, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`continue_recent`](SessionManager::continue_recent) |
-//! | add to it | the `append_…` methods with [`draft`] messages or any [`json::Json`] |
+//! | append to it | the `append_…` methods with [`draft`] messages or any [`json::Json`] |
 //! | go back and try something else | [`SessionManager::branch`], [`navigate`](SessionManager::navigate), [`branch_with_summary`](SessionManager::branch_with_summary) |
-//! | make a session of a branch | [`SessionManager::fork`], [`create_branched_session`](SessionManager::create_branched_session), [`fork_from`](SessionManager::fork_from) |
-//! | look at it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
-//! | ask a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
+//! | turn a branch into a session | [`SessionManager::fork`], [`create_branched_session`](SessionManager::create_branched_session), [`fork_from`](SessionManager::fork_from) |
+//! | view it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
+//! | build the prompt for a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | make room in the context | [`SessionManager::compact`] with a [`Summarizer`](compaction::Summarizer), [`context_usage`](SessionManager::context_usage), [`auto_compaction`](SessionManager::auto_compaction) |
-//! | list what there is | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
-//! | know which session or entry somebody means | [`Sessions::find_session`], [`SessionManager::find_entry`] |
-//! | have sessions at hand | [`Sessions::pin`], [`pins`](Sessions::pins) |
-//! | put together what belongs together | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
-//! | find what was said | [`Sessions::search`] with a [`text::query::Query`] |
-//! | see what another program adds, as it does | [`Sessions::follow`] |
-//! | learn of new, changed and deleted sessions | [`Sessions::watch_store`] |
-//! | know what it all took | [`Sessions::stats`], [`Sessions::session_stats`] |
-//! | know everything about one session | [`Sessions::details`] |
+//! | list sessions | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
+//! | resolve a reference to a session or an entry | [`Sessions::find_session`], [`SessionManager::find_entry`] |
+//! | pin sessions | [`Sessions::pin`], [`pins`](Sessions::pins) |
+//! | group sessions by directory, project or family | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
+//! | search the text of sessions | [`Sessions::search`] with a [`text::query::Query`] |
+//! | follow a session while another program appends to it | [`Sessions::follow`] |
+//! | watch for new, changed and deleted sessions | [`Sessions::watch_store`] |
+//! | count tokens, costs and messages | [`Sessions::stats`], [`Sessions::session_stats`] |
+//! | get all details of one session | [`Sessions::details`] |
 //! | compare two branches or sessions | [`compare::Comparison`] |
-//! | know what takes the space, and take it out | [`Sessions::disk_use`], [`disk_uses`](Sessions::disk_uses), [`slim`](Sessions::slim) |
-//! | hand a session on | [`SessionManager::export`] |
+//! | see what takes up disk space, and reduce it | [`Sessions::disk_use`], [`disk_uses`](Sessions::disk_uses), [`slim`](Sessions::slim) |
+//! | export a session | [`SessionManager::export`] |
 //! | read typed values | [`entry::Entry`], [`message::Message`] |
 //! | work on arrays of entries | [`entries`] |
-//! | find out what is wrong with a file, and mend it | [`Sessions::verify`], [`Sessions::repair`] |
-//! | name, label, archive, move, delete, prune, and take it back | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`archive`](Sessions::archive), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
-//! | be a host: one current session, handlers that are asked before and told afterwards | [`SessionHost`], [`Handlers`], [`SessionEvent`] |
-//! | decide time, ids and surroundings yourself | [`Environment`], [`Sessions`] |
+//! | find out what is wrong with a file, and repair it | [`Sessions::verify`], [`Sessions::repair`] |
+//! | name, label, archive, move, delete, prune, and undo | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`archive`](Sessions::archive), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
+//! | be a host: one current session, handlers that are called before and after changes | [`SessionHost`], [`Handlers`], [`SessionEvent`] |
+//! | control time, ids and environment yourself | [`Environment`], [`Sessions`] |
 //!
 //! # What you can rely on
 //!
-//! - Reading never writes. Opening a damaged, old or unfinished file leaves it as it is.
-//! - Writing only appends. The exceptions, upgrading a file of version 1 or 2
-//!   at the first write, repairing, and moving to another working directory,
-//!   swap a complete new file in and keep the original.
-//! - What was not written by this library is copied byte for byte, never printed anew.
-//! - An error leaves the manager as it was.
+//! - Reading never writes. Opening a damaged, old or unfinished file does not change it.
+//! - Writing only appends. There are three exceptions: upgrading a file of
+//!   version 1 or 2 at the first write, repairing, and moving to another
+//!   working directory. They swap in a complete new file and keep the original.
+//! - Data from other programs is copied byte for byte, never re-serialised.
+//! - An error leaves the manager unchanged.
 //! - New files are readable by their owner only.
 //!
-//! One thing is the program's own decision: a write beyond the limit on the
-//! size of files ends a process that does not handle the signal for it. Call
+//! One decision is left to your program: a write beyond the file size limit
+//! ends a process that does not handle the signal for it. Call
 //! [`os::outlive_file_size_limit`] once at the start, or ignore `SIGXFSZ`, and
-//! it is an error like any other.
+//! such a write returns an error like any other.
 //!
-//! Where this differs from pi, it is safer; the repository's
+//! Where Sessile differs from pi, it is safer; the repository's
 //! `docs/compatibility.md` lists every difference with its reason.
 
 #[cfg(doctest)]

@@ -30,51 +30,51 @@ use load::Survey;
 pub(crate) use load::row_of;
 pub use select::{Archived, Children, Selection, SortBy};
 
-/// A session as a row of a list.
+/// One session in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionInfo {
     /// Its file.
     pub path: PathBuf,
     /// Its id.
     pub id: String,
-    /// The working directory its header names, or nothing.
+    /// The working directory in its header, or empty.
     pub cwd: String,
-    /// The name somebody gave it.
+    /// Its name, if it has one.
     pub name: Option<JsText<'static>>,
     /// Whether the whole session is archived.
     pub is_archived: bool,
     /// The file it was forked from.
     pub parent_session_path: Option<String>,
-    /// When it was created, in milliseconds, if its header tells.
+    /// Its creation time in milliseconds since 1970, if its header has it.
     pub created: Option<i64>,
-    /// When somebody last said something in it, in milliseconds.
+    /// The time of its last message in milliseconds since 1970.
     pub modified: i64,
-    /// Messages of every role on every branch.
+    /// The number of messages of every role on every branch.
     pub message_count: usize,
     /// The first text of the user.
     pub first_message: JsText<'static>,
-    /// All texts of user and assistant; empty unless asked for.
+    /// All texts of user and assistant; empty unless requested.
     pub all_messages_text: JsText<'static>,
     /// The length of its file in bytes.
     pub size: u64,
-    /// What else can be counted in it.
+    /// Further figures.
     pub facts: Facts,
 }
 
 impl SessionInfo {
-    /// The row as JSON, in pi's key order; the texts of all messages only `with_texts`.
+    /// The row as JSON, in pi's key order; includes the texts of all messages only if `with_texts` is set.
     ///
-    /// What is absent is left out, and `archived` unless it is true; a creation time nobody knows is `null`.
+    /// Absent values are omitted, and `archived` unless it is true; an unknown creation time is `null`.
     pub fn to_json(&self, with_texts: bool) -> Json {
         self.to_json_beside(with_texts, &Copies::default())
     }
 
-    /// The same, and `copyOf` with the path of the original if the file is a copy.
+    /// Like [`to_json`](Self::to_json), with the path of the original in `copyOf` if the file is a copy.
     pub fn to_json_beside(&self, with_texts: bool, copies: &Copies) -> Json {
         let n_texts = if with_texts { self.all_messages_text.as_wtf8().len() } else { 0 };
-        // All but the texts is short, and escapes are few.
+        // Everything but the texts is short, and escapes are rare.
         let mut row = ObjectWriter::with_room(512 + self.first_message.as_wtf8().len() + n_texts);
-        // The usual path is asked for its text, which is faster than having it mended.
+        // Most paths are valid UTF-8, and checking that is faster than a lossy conversion.
         let path = self.path.to_str().map_or_else(|| self.path.to_string_lossy(), Cow::Borrowed);
         row.string("path", &path).string("id", &self.id).string("cwd", &self.cwd);
         if let Some(name) = &self.name {
@@ -103,27 +103,27 @@ impl SessionInfo {
     }
 }
 
-/// How far a list has come.
+/// The progress of a listing.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'p> {
-    /// Files read, or known without being read.
+    /// Files done: read, or known without reading.
     pub loaded: usize,
-    /// Files in all.
+    /// The total number of files.
     pub total: usize,
-    /// The list so far, now and then.
+    /// The list so far, from time to time.
     pub partial: Option<&'p [SessionInfo]>,
 }
 
-/// What a list should do besides listing.
+/// Options for a listing.
 #[derive(Default)]
 pub struct ListOptions<'o> {
     /// Whether to collect the texts of all messages, for searching.
     pub texts: bool,
-    /// Told once about all files that are known already, and then after each one that had to be read.
+    /// Called once for all files that are already known, then after each file that had to be read.
     pub progress: Option<&'o mut dyn FnMut(Progress<'_>)>,
-    /// Looked at before each file.
+    /// Checked before each file.
     pub cancel: Option<Cancel>,
-    /// Takes the files that look like sessions by their names and cannot be read as such.
+    /// Receives the files that are named like sessions and cannot be read as such.
     pub skipped: Option<&'o mut Vec<PathBuf>>,
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn list(
     of_one_directory(world, dir, &filter, options)
 }
 
-/// All sessions: of one directory, or of every directory below the root.
+/// All sessions: in one directory, or in every directory below the root.
 pub(crate) fn list_all(
     world: &World,
     dir: Option<&Path>,
@@ -165,7 +165,7 @@ fn of_one_directory(
     survey.load(filter, 10, options)
 }
 
-/// The caches a list may use: the texts of messages are in none.
+/// The caches that a listing may use. None has the texts of messages.
 fn caches(world: &World, options: &ListOptions<'_>) -> Option<Caches> {
     world.caches().filter(|_| !options.texts)
 }

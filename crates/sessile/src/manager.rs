@@ -1,4 +1,4 @@
-//! The session manager: everything pi's `SessionManager` does, and more safely.
+//! The session manager: does everything pi's `SessionManager` does, more safely.
 
 mod answers;
 mod append;
@@ -39,20 +39,20 @@ use crate::world::World;
 pub struct SessionManager {
     world: World,
     cwd: PathBuf,
-    /// Where new files go; none in memory.
+    /// The directory for new files; `None` in memory.
     session_dir: Option<PathBuf>,
     session: Session,
-    /// Whether it is noted where the leaf is.
+    /// Whether the leaf position is saved in the state directory.
     is_noted: bool,
     listeners: Vec<Listener>,
-    /// What the first listener is still to be told.
+    /// Events held back for the first listener.
     untold: Vec<Event>,
-    /// Whether somebody is just being told. What happens meanwhile comes next.
+    /// Whether listeners and handlers are being notified. Events raised meanwhile are delivered afterwards.
     is_telling: bool,
 }
 
 impl SessionManager {
-    /// The session as it was read.
+    /// The loaded session.
     pub(crate) fn loaded(&self) -> &Session {
         &self.session
     }
@@ -62,7 +62,7 @@ impl SessionManager {
         self.session_dir.is_some()
     }
 
-    /// Whether the session is in its file by now: not in memory, and not waiting for something worth a file.
+    /// Whether the session has been written to its file: it is not in memory and not waiting for content worth a file.
     pub fn is_stored(&self) -> bool {
         matches!(self.session.backing, Backing::File { .. })
     }
@@ -72,28 +72,28 @@ impl SessionManager {
         &self.cwd
     }
 
-    /// The directory in which new session files are made; none in memory.
+    /// The directory for new session files; `None` in memory.
     pub fn session_dir(&self) -> Option<&Path> {
         self.session_dir.as_deref()
     }
 
-    /// Whether that directory is the one the working directory has by default.
+    /// Whether that directory is the default one of the working directory.
     pub fn uses_default_session_dir(&self) -> bool {
         let default = crate::place::default_session_dir(self.world.environment(), &self.cwd);
         self.session_dir.as_ref() == Some(&default)
     }
 
-    /// The session's file, also while it does not exist yet; none in memory.
+    /// The session's file, even if it does not exist yet; `None` in memory.
     pub fn session_file(&self) -> Option<&Path> {
         self.session.backing.path()
     }
 
-    /// What the last append means: which entry was written, and what it survives.
+    /// The result of the last append: the entry written and what it survives.
     pub fn last_acknowledgement(&self) -> Option<&Acknowledgement> {
         self.session.acknowledged.as_ref()
     }
 
-    /// Another session in the same surroundings. This one stays as it is.
+    /// Another session in the same environment. This manager does not change.
     pub(crate) fn beside(&self, session: Session) -> Self {
         Self {
             world: self.world.clone(),
@@ -114,12 +114,12 @@ impl SessionManager {
         self.tell();
     }
 
-    /// Notes where the leaf is, for whoever opens the session next. Not being able to is no reason not to move it.
+    /// Saves the leaf position for the next process that opens the session. A failure does not prevent the move.
     fn note_place(&mut self) {
         self.is_noted = self.world.state_dir.is_some() && remember::remember(&self.world, &self.session).is_ok();
     }
 
-    /// Forgets where the leaf was: from now on the last entry is the place to go on.
+    /// Deletes the saved leaf position, so that the session opens at its last entry.
     fn forget_place(&mut self) {
         if std::mem::take(&mut self.is_noted) {
             remember::forget(&self.world, &self.session);

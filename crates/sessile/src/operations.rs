@@ -1,10 +1,10 @@
-//! What the owner of a session does to it, written down so that it can be undone.
+//! Operations by a session's owner, logged so that they can be undone.
 //!
-//! Names, labels, places in the tree, moves, deletions and prunings are
-//! operations. Each consists of steps, and a step says everything that is
-//! needed to do it and to undo it. A step is written to the log before it is
-//! done, so after a crash the log may speak of a step that was not done, never
-//! the other way round; whoever undoes it looks at the world and finds out.
+//! Names, labels, leaf moves, session moves, deletions and prunings are
+//! operations. Each consists of steps, and a step contains everything needed
+//! to do it and to undo it. A step is logged before it is done. So after a
+//! crash the log may contain a step that was not done, but never lacks one
+//! that was. Undo therefore checks the actual state first.
 
 mod annotate;
 mod delete;

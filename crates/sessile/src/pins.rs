@@ -1,7 +1,7 @@
-//! Sessions that somebody wants to have at hand.
+//! Pinned sessions.
 //!
-//! A pin is a note in the state directory, by the session's id, so that it
-//! stays when the session moves. Sessions know nothing of it.
+//! A pin is a record in the state directory, by the session's id, so it
+//! survives when the session moves. Nothing is written to the session.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::error::SessionError;
 use crate::manager::Sessions;
 
 impl Sessions {
-    /// The ids of the sessions that are pinned. What cannot be read pins nothing.
+    /// The ids of the pinned sessions. An unreadable file counts as no pins.
     pub fn pins(&self) -> HashSet<String> {
         let Some(path) = self.pins_path() else { return HashSet::new() };
         let text = read_whole(self.world.os(), &path, MOST_NOTES).unwrap_or_default();
@@ -21,7 +21,7 @@ impl Sessions {
         note.get("pinned").into_iter().flat_map(Raw::items).filter_map(Raw::as_string).collect()
     }
 
-    /// Pins a session, or takes its pin away. Without a state directory there are no pins.
+    /// Pins or unpins a session. Without a state directory there are no pins.
     pub fn pin(&self, id: &str, is_pinned: bool) -> Result<(), SessionError> {
         let Some(path) = self.pins_path() else { return Ok(()) };
         let mut pins = self.pins();

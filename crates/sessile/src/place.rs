@@ -1,4 +1,4 @@
-//! Which directory holds which sessions.
+//! The directories of sessions.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use sessile_core::location::{encode_cwd, normalise, resolve};
 
 use crate::environment::Environment;
 
-/// Where pi keeps its things: `PI_CODING_AGENT_DIR`, or `~/.pi/agent`.
+/// pi's agent directory: `PI_CODING_AGENT_DIR`, or `~/.pi/agent`.
 pub fn agent_dir(environment: &dyn Environment) -> PathBuf {
     let home = environment.home();
     match environment.variable("PI_CODING_AGENT_DIR").filter(|value| !value.is_empty()) {
@@ -15,12 +15,12 @@ pub fn agent_dir(environment: &dyn Environment) -> PathBuf {
     }
 }
 
-/// The directory above all session directories.
+/// The parent of all session directories.
 pub fn sessions_root(environment: &dyn Environment) -> PathBuf {
     absolute(environment, &agent_dir(environment)).join("sessions")
 }
 
-/// The directory that holds a working directory's sessions unless another one is given.
+/// The default directory for a working directory's sessions.
 pub fn default_session_dir(environment: &dyn Environment, cwd: &Path) -> PathBuf {
     sessions_root(environment).join(encode_cwd(&absolute(environment, cwd)))
 }
@@ -30,20 +30,20 @@ pub(crate) fn absolute(environment: &dyn Environment, path: &Path) -> PathBuf {
     resolve(path, &environment.current_dir(), &environment.home())
 }
 
-/// A session directory as the caller gave it: an empty one counts as none.
+/// A session directory given by the caller: an empty one counts as none.
 ///
-/// Made absolute at once, so that a later change of the process's directory cannot redirect writes.
+/// It is made absolute at once, so that a later change of the process's directory cannot redirect writes.
 pub(crate) fn given_dir(environment: &dyn Environment, dir: Option<&Path>) -> Option<PathBuf> {
     dir.filter(|dir| !dir.as_os_str().is_empty()).map(|dir| absolute(environment, dir))
 }
 
-/// Which sessions of a directory belong to a working directory.
+/// Decides which sessions of a directory belong to a working directory.
 pub(crate) enum CwdFilter {
     /// All of them.
     All,
-    /// In a directory of the caller's choice: those whose header names the working directory.
+    /// In a directory chosen by the caller: those whose header names the working directory.
     Exactly(PathBuf),
-    /// In the default directory: all but those of another working directory that happens to share its name.
+    /// In the default directory: all but those of another working directory with the same encoded name.
     NoNamesake(PathBuf),
 }
 
@@ -56,7 +56,7 @@ impl CwdFilter {
 
     pub(crate) fn admits(&self, environment: &dyn Environment, header_cwd: &str) -> bool {
         let (Self::Exactly(cwd) | Self::NoNamesake(cwd)) = self else { return true };
-        // Most headers name a path that is clean already, and then there is nothing to be asked of the system.
+        // Most headers contain a clean path, and then no system call is needed.
         if Path::new(header_cwd).as_os_str() == cwd.as_os_str() {
             return true;
         }

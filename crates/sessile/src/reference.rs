@@ -1,4 +1,4 @@
-//! What people call sessions and entries, and which ones they mean.
+//! Resolves users' references to sessions and entries.
 
 mod entry;
 mod session;
@@ -11,113 +11,113 @@ use crate::error::SessionError;
 use crate::list::SessionCandidate;
 pub use session::is_path;
 
-/// How many of those that might be meant are told.
+/// The maximum number of candidates in an error.
 const MOST_CANDIDATES: usize = 20;
 
-/// Why it is not clear which session or entry is meant.
+/// Why a reference to a session or an entry cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReferenceError {
-    /// A path that leads nowhere.
+    /// The path does not exist.
     #[error("{} does not exist", path.display())]
     NoSuchFile {
-        /// The path as it was given.
+        /// The given path.
         path: PathBuf,
-        /// A session that may be meant.
+        /// A session with a similar path.
         nearest: Option<PathBuf>,
     },
-    /// Neither an id nor a name.
+    /// No session has this id or name.
     #[error("no session has the name {wanted:?} or an id that begins so")]
     NoSuchSession {
-        /// What was asked for.
+        /// The given reference.
         wanted: String,
-        /// The id or name that is most like it.
+        /// The most similar id or name.
         nearest: Option<String>,
     },
-    /// Several sessions are called so, or have ids that begin so.
+    /// Several sessions have this name, or ids with this prefix.
     #[error("{wanted:?} could be any of {total} sessions{}", if *is_here { " of this directory" } else { "" })]
     AmbiguousSession {
-        /// What was asked for.
+        /// The given reference.
         wanted: String,
-        /// Whether only sessions of the working directory were looked at.
+        /// Whether only sessions of the working directory were considered.
         is_here: bool,
-        /// Those that may be meant, or the first of them.
+        /// The candidates, or the first of them.
         candidates: Vec<SessionCandidate>,
-        /// How many there are.
+        /// The total number of candidates.
         total: usize,
     },
-    /// A place that the last list does not have.
+    /// The last list does not have this position.
     #[error("the last list has no @{place}; it has {n_listed} {}", if *n_listed == 1 { "session" } else { "sessions" })]
     NoSuchPlace {
-        /// The place, counted from 1.
+        /// The position, counted from 1.
         place: usize,
-        /// How many there are.
+        /// The length of the list.
         n_listed: usize,
     },
-    /// The last list was of other sessions.
+    /// The last list was of another store.
     #[error("@{place} is a place in the last list, which was of {}, not of {}", listed.display(), here.display())]
     OtherStore {
-        /// The place, counted from 1.
+        /// The position, counted from 1.
         place: usize,
         /// The directory whose sessions were listed.
         listed: PathBuf,
-        /// The directory whose sessions are meant now.
+        /// The directory whose sessions are requested now.
         here: PathBuf,
     },
-    /// Nothing was listed yet.
+    /// There is no last list.
     #[error("@{place} is a place in the last list, and nothing was listed in this terminal yet")]
     NoList {
-        /// The place, counted from 1.
+        /// The position, counted from 1.
         place: usize,
     },
-    /// There is nothing to be the newest of.
+    /// There are no sessions, so there is no latest one.
     #[error("there are no sessions")]
     NoSessions,
-    /// Neither an id nor a label.
+    /// No entry has this id or label.
     #[error("no entry has the label {wanted:?} or an id that begins so")]
     NoSuchEntry {
-        /// What was asked for.
+        /// The given reference.
         wanted: String,
-        /// The id or label that is most like it.
+        /// The most similar id or label.
         nearest: Option<String>,
     },
-    /// Several entries are labelled so, or have ids that begin so.
+    /// Several entries have this label, or ids with this prefix.
     #[error("{wanted:?} could be any of {total} entries")]
     AmbiguousEntry {
-        /// What was asked for.
+        /// The given reference.
         wanted: String,
-        /// Those that may be meant, or the first of them.
+        /// The candidates, or the first of them.
         candidates: Vec<EntryCandidate>,
-        /// How many there are.
+        /// The total number of candidates.
         total: usize,
     },
-    /// A session without a current entry has neither leaf nor root.
+    /// The session has no current entry, so it has neither leaf nor root.
     #[error("the session has no current entry, so there is no {wanted}")]
     NoLeaf {
-        /// What was asked for.
+        /// The given reference.
         wanted: String,
     },
-    /// More steps up than there are.
+    /// The reference goes up more steps than there are.
     #[error("{wanted} leads beyond the root: there {} above", count_words(*n_above))]
     TooFarUp {
-        /// What was asked for.
+        /// The given reference.
         wanted: String,
-        /// How many steps there are.
+        /// The number of possible steps.
         n_above: usize,
     },
-    /// Looking for it failed.
+    /// The search failed.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
-/// An entry that may be meant.
+/// An entry that a reference may mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryCandidate {
     /// Its id.
     pub id: EntryId,
     /// Its label.
     pub label: Option<String>,
-    /// What it is: its role, or else its type, if that is one we know.
+    /// Its role, or else its type, if known.
     pub what: Option<&'static str>,
 }
 
@@ -129,7 +129,7 @@ fn count_words(n_entries: usize) -> String {
     }
 }
 
-/// The one that is meant, if it is one; an error with some of them if there are more.
+/// The single match, if there is one; an error with some of them if there are more.
 fn only<T>(
     mut found: Vec<T>,
     ambiguous: impl FnOnce(Vec<T>, usize) -> ReferenceError,

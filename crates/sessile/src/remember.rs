@@ -1,10 +1,10 @@
-//! Where somebody was in a session, for the next time it is opened.
+//! Saved leaf positions, for the next time a session is opened.
 //!
-//! Moving the leaf writes nothing to the session, so a program that ends
-//! forgets where it was. Those that want to go on there (the command line, the
-//! terminal UI) keep a note per session in the state directory. It counts only
-//! while the session's last entry is still the one it was: once somebody has
-//! added to the session, that is the place to go on.
+//! Moving the leaf writes nothing to the session, so the position is lost when
+//! the program ends. Programs that want to continue there (the command line, the
+//! terminal UI) save the position per session in the state directory. It is
+//! valid only while the session's last entry is the same: after the next append,
+//! the session opens at its last entry.
 
 use std::path::{Path, PathBuf};
 
@@ -17,14 +17,14 @@ use crate::error::SessionError;
 use crate::session::Session;
 use crate::world::World;
 
-/// A place in a session.
+/// A position in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The leaf; none for before all entries.
+    /// The leaf; `None` means before all entries.
     pub(crate) leaf: Option<EntryId>,
 }
 
-/// Notes where a session's leaf is. Nothing to note if it is the last entry, where everybody goes on anyway.
+/// Saves a session's leaf position. Saves nothing if the leaf is the last entry, where sessions open anyway.
 pub(crate) fn remember(world: &World, session: &Session) -> Result<(), SessionError> {
     let Some((note, path)) = note_path(world, session.backing.path()) else { return Ok(()) };
     if session.leaf == session.outline.leaf() {
@@ -43,15 +43,15 @@ pub(crate) fn remember(world: &World, session: &Session) -> Result<(), SessionEr
     Ok(swap_in(world.os(), &note, &line)?)
 }
 
-/// Throws the note about a session away.
+/// Deletes the saved position of a session.
 pub(crate) fn forget(world: &World, session: &Session) {
     if let Some((note, _)) = note_path(world, session.backing.path()) {
-        // If it cannot be removed, the next append makes it worthless.
+        // If it cannot be removed, the next append invalidates it.
         drop(world.os().remove(&note));
     }
 }
 
-/// Takes the note about a session along to the session's new place.
+/// Moves the saved position of a session to the session's new path.
 pub(crate) fn follow(world: &World, from: &Path, to: &Path) {
     let notes = note_path(world, Some(from)).zip(note_path(world, Some(to)));
     let Some(((old, _), (new, path))) = notes else { return };
@@ -60,13 +60,13 @@ pub(crate) fn follow(world: &World, from: &Path, to: &Path) {
     let path = Json::string(&path.to_string_lossy());
     let mut line = text.edited(&[Edit::Set("path", path.raw())]).into_bytes();
     line.push(b'\n');
-    // Without its note a session opens at its last entry, as it does everywhere else.
+    // Without its saved position a session opens at its last entry, which is the default.
     if swap_in(world.os(), &new, &line).is_ok() {
         drop(world.os().remove(&old));
     }
 }
 
-/// Where somebody was in a session, if that still means anything.
+/// The saved leaf position of a session, if it is still valid.
 pub(crate) fn recall(world: &World, session: &Session) -> Option<Place> {
     let (note, path) = note_path(world, session.backing.path())?;
     let mut found = None;
@@ -99,10 +99,10 @@ fn id_of(text: Raw<'_>, key: &str) -> Option<EntryId> {
     text.get(key).and_then(Raw::as_text).map(EntryId::from)
 }
 
-/// The note of a session, if notes are kept, and the session's path.
+/// The file for a session's saved position, if positions are saved, and the session's path.
 ///
-/// The name is made of the path alone, and the note repeats the path, so that
-/// two sessions that share a name are told apart.
+/// The name is a hash of the path only, and the file contains the path, so
+/// that two sessions with the same hash are told apart.
 fn note_path<'s>(world: &World, session: Option<&'s Path>) -> Option<(PathBuf, &'s Path)> {
     let session = session?;
     let state = world.state_dir.as_ref()?;

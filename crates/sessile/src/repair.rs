@@ -1,8 +1,8 @@
-//! Mending a session: records come back, what is not whole is marked, and nothing else changes.
+//! Repairing a session: restores records, marks incomplete ones, and changes nothing else.
 //!
-//! The new file is thought through to the end before a byte is written: it is
-//! held against the old one entry by entry and examined like any other. Only
-//! then it takes the old one's place, and the old one stays beside it.
+//! The new file is computed completely before a byte is written: it is
+//! compared with the old one entry by entry and examined like any other. Only
+//! then does it replace the old file, which is kept beside it.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -30,42 +30,42 @@ use crate::world::World;
 /// How to repair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RepairOptions {
-    /// Tell what would be done, and do nothing.
+    /// Report what would be done, and do nothing.
     pub dry_run: bool,
-    /// Close the file and its directory to other users.
+    /// Remove other users' access to the file and its directory.
     pub permissions: bool,
 }
 
-/// What a repair has done, or would do.
+/// The result of a repair or a dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
     /// The file.
     pub path: PathBuf,
-    /// Whether nothing was really done.
+    /// Whether this was a dry run.
     pub dry_run: bool,
-    /// What was changed, in file order; empty if there was nothing to repair.
+    /// The changes in file order; empty if there was nothing to repair.
     pub changes: Vec<Change>,
-    /// What is still to be told about the file.
+    /// The remaining findings.
     pub left: Vec<Finding>,
-    /// Where the original is now, if the file was replaced.
+    /// The path of the original, if the file was replaced.
     pub original: Option<PathBuf>,
 }
 
-/// What was closed to other users, or would be.
+/// The result of removing other users' access, or of a dry run.
 #[derive(Debug, Default)]
 pub struct Closed {
-    /// How many sessions were looked at.
+    /// The number of sessions checked.
     pub n_sessions: usize,
-    /// Those that were open, with what was changed.
+    /// The sessions that others could access, with the changes.
     pub repairs: Vec<Repair>,
-    /// Why others could not be closed.
+    /// The errors for sessions that could not be changed.
     pub failed: Vec<SessionError>,
 }
 
-/// One thing that was changed.
+/// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The finding it mends.
+    /// The finding that it repairs.
     pub code: Code,
     /// The line of the file before the repair, counted from 1.
     pub line: u64,
@@ -104,13 +104,13 @@ impl Repair {
 }
 
 impl Sessions {
-    /// Mends what can be mended in a session.
+    /// Repairs a session as far as possible.
     ///
-    /// Whole records in damaged lines get lines of their own, where they
-    /// stand, byte for byte. What is left of a record becomes an entry that is
+    /// Complete records in damaged lines get lines of their own, at their
+    /// position, byte for byte. An incomplete record becomes an entry that is
     /// marked as incomplete and is not in the context; so does a parent that
-    /// entries name and that is nowhere in the file. A file of entries without
-    /// a header gets a new one. The original stays beside the file as
+    /// entries name and that is missing from the file. A file of entries without
+    /// a header gets a new one. The original is kept beside the file as
     /// `<name>.orig-<stamp>`. A file with nothing to repair is not touched, so
     /// a second repair does nothing.
     pub fn repair(&self, path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair, SessionError> {
@@ -146,7 +146,7 @@ impl Sessions {
         if examined.is_repairable() {
             let path = repair.path.clone();
             let changes = mend(&self.world, &path, &stored, &examined, MOST_PASSES, &mut |mended, result| {
-                // Only now, so that what is kept of the old file is closed to others as well.
+                // Replace the file only after the permissions are set, so that the kept original is private too.
                 if !options.dry_run {
                     repair.original = Some(swap(&self.world, &path, &log, &stored, mended)?);
                 }
@@ -163,7 +163,7 @@ impl Sessions {
         Ok(repair)
     }
 
-    /// Appends the entries of a stray file to the session that they belong to.
+    /// Appends the entries of a stray file to the session they belong to.
     fn take_home(&self, stray: Stray, dry_run: bool) -> Result<Repair, SessionError> {
         let words = format!("{}: appended to it", stray.words());
         let reunited = if dry_run { None } else { self.reunite(&stray.path)? };
@@ -177,9 +177,10 @@ impl Sessions {
         })
     }
 
-    /// Closes the sessions of a working directory, or of all, and their directories to other users. Nothing else is changed.
+    /// Removes other users' access to the sessions of a working directory, or to all, and to their directories.
+    /// Changes nothing else.
     ///
-    /// A file that cannot be closed does not keep the others from it.
+    /// A failure for one file does not affect the others.
     pub fn close_all(
         &self,
         cwd: Option<&Path>,
@@ -188,7 +189,7 @@ impl Sessions {
         cancel: &Cancel,
     ) -> Result<Closed, SessionError> {
         let mut closed = Closed::default();
-        // A directory is told of with the first of its files, as it would be if they were closed one by one.
+        // Report a directory with the first of its files, as if the files were handled one by one.
         let mut told = HashSet::new();
         for path in self.files_of(cwd, session_dir)? {
             if cancel.is_cancelled() {
@@ -242,23 +243,23 @@ impl Sessions {
         Ok(files)
     }
 
-    /// Keeps other processes of ours from writing while a session is mended.
+    /// Takes the session's lock for the repair.
     fn turn(&self, path: &Path, is_dry_run: bool) -> Result<Option<FileLog>, SessionError> {
         if is_dry_run {
             return Ok(None);
         }
-        // Nothing is mended while somebody else writes, whatever the caller does otherwise.
+        // Never repair while another process writes, whatever the caller's options are.
         let busy = Busy::Fail(PATIENCE);
         let mut log = FileLog::open(&self.world.os, path, WriteOptions { busy, ..self.world.writing })?;
         match log.begin_turn()? {
             Turn::Ours => Ok(Some(log)),
-            // There is no lock to be had here, so there is nobody who holds it either.
+            // Locks are not available here, so no other process holds one either.
             Turn::Unlocked => Ok(None),
         }
     }
 }
 
-/// A link is not repaired, and a dry run says so as well.
+/// Refuses to repair a link, even in a dry run.
 fn refuse_links(world: &World, path: &Path) -> Result<(), SessionError> {
     let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
     if stat.kind != FileKind::Regular {
@@ -267,10 +268,10 @@ fn refuse_links(world: &World, path: &Path) -> Result<(), SessionError> {
     Ok(())
 }
 
-/// How long a repair waits for others to finish.
+/// How long a repair waits for the lock.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Puts back entries that were acknowledged and have vanished, and says so.
+/// Restores acknowledged entries that have vanished, and reports that.
 fn put_back(world: &World, turn: &mut FileLog) -> Result<Option<Change>, SessionError> {
     let Some(finding) = vanished(world, turn.path())?.restorable else { return Ok(None) };
     turn.recover()?;
@@ -278,7 +279,7 @@ fn put_back(world: &World, turn: &mut FileLog) -> Result<Option<Change>, Session
 }
 
 impl Repair {
-    /// Closes the file and its directory to others.
+    /// Removes other users' access to the file and its directory.
     fn close(&mut self, world: &World) -> Result<(), SessionError> {
         if !self.dry_run {
             make_private(world.os(), &self.path)?;
@@ -293,7 +294,7 @@ fn change(code: Code, line: u64, offset: u64, message: String) -> Change {
     Change { code, line, offset, message }
 }
 
-/// What the splices do, in words.
+/// Descriptions of the planned changes.
 fn told(examined: &Examined) -> Vec<Change> {
     let place = |line, offset| match &examined.heading {
         Some(heading) => heading.before(line, offset),
@@ -329,10 +330,10 @@ fn told(examined: &Examined) -> Vec<Change> {
     heading.into_iter().chain(mark).chain(changes).collect()
 }
 
-/// How often a text is mended. What comes to light in one pass may need another one.
+/// The maximum number of passes. What one pass uncovers may need another one.
 const MOST_PASSES: usize = 8;
 
-/// Mends a text until there is nothing left to repair, and hands on what it has become. Returns what was done.
+/// Repairs a text until there is nothing left to repair, and passes on the result. Returns the changes.
 fn mend(
     world: &World,
     path: &Path,
@@ -369,7 +370,7 @@ fn line_at(text: &dyn Text, offset: u64) -> Result<u64, StoreError> {
     Ok(line)
 }
 
-/// Makes sure that the new text has everything the old one has, and what was to be written.
+/// Checks that the new text contains everything in the old one, plus what was planned.
 fn check(
     world: &World,
     path: &Path,
@@ -383,7 +384,7 @@ fn check(
     let back = back.map(|found| (found.at.offset, 1, print(&found.bytes)));
     let marks = examined.marks.iter().map(|mark| (mark.at.offset, 0, print(&mark.text)));
     let mut written: Vec<_> = back.chain(marks).collect();
-    // What stands for a lost parent comes before the record that names it.
+    // A mark for a missing parent precedes the record that names it.
     written.sort_by_key(|(offset, order, _)| (*offset, *order));
     let mut before = before.into_iter().peekable();
     let mut written = written.into_iter().map(|(.., print)| print).peekable();
@@ -410,14 +411,14 @@ fn print(line: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Lets the new text take the file's place, and returns where the original is.
+/// Replaces the file with the new text, and returns the path of the original.
 fn swap(world: &World, path: &Path, log: &dyn Log, old: &dyn Text, new: &dyn Text) -> Result<PathBuf, SessionError> {
     let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
     let id = read_header(world, path).map(|header| header.id()).unwrap_or_default();
     let place = SessionPlace { path: path.to_path_buf(), id };
     let replaced = rewriting(world, Some(OperationKind::Repair), place, &stamp, || {
         replace(&world.os, path, old.length(), &stamp, &mut |out| {
-            // If another file stands there by now, this fails, and that file stays.
+            // If another file has replaced it by now, this fails, and that file stays.
             let actual = log.length()?;
             if actual < old.length() {
                 let (path, expected) = (path.to_path_buf(), old.length());

@@ -1,8 +1,8 @@
-//! A small store of made-up sessions, the same on every machine and every day.
+//! A small store of invented sessions, the same on every machine and every day.
 //!
-//! It serves as a demonstration, and as something to try commands on. All of
+//! It serves as a demonstration, and for trying out commands. All of
 //! it is written through the public interface of [`SessionManager`], so it is
-//! an example of that as well.
+//! also an example of that.
 
 mod harbour;
 mod stage;
@@ -23,38 +23,38 @@ use crate::manager::Sessions;
 use stage::Stage;
 use world::{World, at};
 
-/// The project that most of the sample is about.
+/// The main project of the sample.
 const TIDEPOOL: &str = "/home/u/src/tidepool";
-/// The project that takes a session over from it.
+/// The project that continues one of its sessions.
 const HARBOUR: &str = "/home/u/src/harbour-site";
 
-/// A sample store that was written: see [`write_sample`].
+/// A written sample store: see [`write_sample`].
 #[derive(Clone)]
 pub struct Sample {
     /// The directory, laid out like pi's agent directory.
     pub agent_dir: PathBuf,
     /// The working directory of the project that most sessions belong to.
     pub cwd: PathBuf,
-    /// The session that shows most of what sessions can be.
+    /// The session that shows the most features.
     pub richest: PathBuf,
     world: Arc<World>,
 }
 
 impl Sample {
-    /// The way to its sessions, in an environment that finds them and whose clock stands just behind them.
+    /// Gives access to its sessions, in an environment whose clock is just after them.
     pub fn sessions(&self) -> Sessions {
         Sessions::shared(Arc::clone(&self.world) as _)
     }
 }
 
-/// Tells a sample store from all others, and how often it was opened since it was written.
+/// The file that marks a sample store and counts how often it was opened.
 const MARKER: &str = "sessile-sample";
 
-/// Opens a sample that was written before, if that is what is in a directory.
+/// Opens an existing sample, if the directory holds one.
 ///
-/// Every time it is opened a minute has passed, and ids go on elsewhere: a
-/// sequence of programs that change the sample gives the same bytes on every
-/// run, and none of them draws what another one has drawn.
+/// Each time it is opened, the clock advances by a minute and ids start
+/// elsewhere. So a sequence of programs that change the sample produces the
+/// same bytes on every run, and no two of them draw the same ids.
 pub fn open_sample(dir: &Path) -> Result<Option<Sample>, SessionError> {
     let refused = |source| StoreError::io_at("find", dir, source);
     let agent_dir = std::path::absolute(dir).map_err(refused)?;
@@ -80,13 +80,13 @@ fn mark(agent_dir: &Path, n_openings: u32) -> Result<(), SessionError> {
     Ok(swap_in(&RealOs, &agent_dir.join(MARKER), format!("{n_openings}\n").as_bytes())?)
 }
 
-/// Where the richest session is in every sample.
+/// The path of the richest session in every sample.
 const RICHEST: &str =
     "sessions/--home-u-src-tidepool--/2025-11-10T08-30-00-000Z_019a6ce2-e340-73ae-af1b-5d2830a5422b.jsonl";
 
-/// Opens the sample in a directory, or writes one into it if it is empty or missing.
+/// Opens the sample in a directory, or writes one if the directory is empty or missing.
 ///
-/// Two processes that do this at once get the same sample. None if the directory holds anything else.
+/// Two concurrent processes get the same sample. Returns `None` if the directory holds anything else.
 pub fn keep_sample(dir: &Path) -> Result<Option<Sample>, SessionError> {
     if let Some(sample) = open_sample(dir)? {
         return Ok(Some(sample));
@@ -101,13 +101,14 @@ pub fn keep_sample(dir: &Path) -> Result<Option<Sample>, SessionError> {
     let failed = |source| StoreError::io_at("lock", &lock, source);
     let file = RealOs.open(&lock, Mode::Sidecar).map_err(failed)?;
     while !file.try_lock(Lock::Exclusive).map_err(failed)? {
-        // Writing a sample takes a moment, and the lock of a process that dies is free.
+        // Writing a sample takes a moment, and the lock of a dead process is released.
         RealOs.wait(Duration::from_millis(5));
     }
     if let Some(sample) = open_sample(dir)? {
         return Ok(Some(sample));
     }
-    // A process that died while it wrote the sample has left a part of it. The lock says that the directory is ours.
+    // A process that died while writing the sample has left a part of it. The lock file proves that the directory is
+    // ours.
     for part in ["sessions", "sessile-state", "sessile-trash"] {
         drop(std::fs::remove_dir_all(dir.join(part)));
     }
@@ -117,7 +118,7 @@ pub fn keep_sample(dir: &Path) -> Result<Option<Sample>, SessionError> {
 /// The file that is locked while a sample is written.
 const LOCK: &str = "sessile-sample.lock";
 
-/// Removes the samples in a directory that were not opened for a week. What cannot be removed stays.
+/// Removes the samples in a directory that were not opened for a week. Ignores errors.
 pub fn drop_old_samples(dir: &Path) {
     let Ok(entries) = dir.read_dir() else { return };
     for sample in entries.filter_map(|entry| Some(entry.ok()?.path())) {
@@ -131,10 +132,10 @@ pub fn drop_old_samples(dir: &Path) {
 /// How long a sample is kept after it was last opened.
 const KEPT: Duration = Duration::from_hours(7 * 24);
 
-/// Writes a sample store into a directory that does not hold one yet.
+/// Writes a sample store to a directory that does not hold one yet.
 ///
 /// Ids and times are scripted: the same directory gets the same bytes on every
-/// run. Another directory shows in nothing but the `parentSession` of forks.
+/// run. Another directory changes only the `parentSession` of forks.
 ///
 /// ```
 /// let dir = tempfile::tempdir().unwrap();
@@ -223,7 +224,7 @@ mod tests {
         for sample in found {
             assert_eq!(sample.sessions().list_all(None, &mut ListOptions::default()).unwrap().len(), 6);
         }
-        // Killed before it was whole, it is written again.
+        // If writing was interrupted, the sample is written again.
         std::fs::remove_file(dir.join(MARKER)).unwrap();
         let again = keep_sample(&dir).unwrap().unwrap();
         assert_eq!(again.sessions().list_all(None, &mut ListOptions::default()).unwrap().len(), 6);

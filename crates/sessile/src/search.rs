@@ -1,4 +1,4 @@
-//! Searching the texts of sessions.
+//! Full-text search in sessions.
 
 mod hit;
 mod options;
@@ -24,34 +24,34 @@ use crate::world::World;
 use hit::{Checked, Checker};
 use sessile_core::cancel::Cancel;
 
-/// More than this is read each time rather than not at all: an update is worth its while.
+/// From this many uncovered bytes on, updating the index is worthwhile; fewer are read on each search.
 const WORTHWHILE: u64 = 128 << 10;
 
-/// What can be indexed while somebody waits for an answer.
+/// The maximum number of bytes to index while a search is waiting.
 const CHEAP: u64 = 32 << 20;
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchResult {
-    /// The best first.
+    /// The hits, best first.
     pub hits: Vec<SearchHit>,
-    /// How many bytes had to be read because the index does not cover them.
+    /// The number of bytes that had to be read because the index does not cover them.
     pub unindexed_bytes: u64,
 }
 
-/// What the index does not cover.
+/// The data that the index does not cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// How many sessions it covers not at all, or not to their end.
+    /// The number of sessions that it covers only partly or not at all.
     pub n_sessions: usize,
-    /// How many bytes of theirs that is.
+    /// The number of their uncovered bytes.
     pub n_bytes: u64,
 }
 
 impl Sessions {
-    /// Finds entries by what they say, in all branches of the sessions in scope.
+    /// Finds entries by their text, in all branches of the sessions in scope.
     ///
-    /// The answer is the same whatever the index covers; what it does not is read.
+    /// The result does not depend on what the index covers; everything else is read from the files.
     pub fn search(&self, query: &Query, options: &SearchOptions<'_>) -> Result<SearchResult, SessionError> {
         let is_given = matches!(options.scope, SearchScope::Files(_));
         match options.archived {
@@ -73,9 +73,9 @@ impl Sessions {
         }
     }
 
-    /// Searches, and searches again without the archived sessions that were found, until none is.
+    /// Searches, and repeats without the archived sessions that were found, until there are none.
     ///
-    /// Only the directories of hits are looked at, which most searches do anyway to show what was found.
+    /// Reads only the directories of hits, which most searches read anyway to show the results.
     fn search_without_archived(
         &self,
         query: &Query,
@@ -103,13 +103,13 @@ impl Sessions {
         }
     }
 
-    /// The archived sessions of a directory, or of all.
+    /// The archived sessions of a directory, or of all directories.
     fn archived_in(&self, dir: Option<&Path>) -> Result<HashSet<PathBuf>, SessionError> {
         let sessions = self.list_all(dir, &mut ListOptions::default())?;
         Ok(sessions.into_iter().filter(|session| session.is_archived).map(|session| session.path).collect())
     }
 
-    /// Searches the sessions in scope that a function says yes to by their paths.
+    /// Searches the sessions in scope whose paths `is_wanted` accepts.
     fn search_among(
         &self,
         query: &Query,
@@ -120,7 +120,7 @@ impl Sessions {
         let is_cancelled = || options.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let filter = scope_filter(world, &options.scope);
         let admits = |path: &Path, id: &str, cwd: &str| {
-            // Nothing has to be found out about a working directory if all of them count.
+            // If all working directories match, there is no need to resolve this one.
             (matches!(filter, CwdFilter::All) || filter.admits(world.environment(), cwd))
                 && options.cwd.as_ref().is_none_or(|wanted| is_within(world, cwd, wanted))
                 && options.session.as_ref().is_none_or(|wanted| is_session(path, id, wanted))
@@ -136,7 +136,7 @@ impl Sessions {
             query,
             filter: &options.filter,
             admits: if is_of_all { None } else { Some(&admits) },
-            // Which entries are on a path is found out one by one.
+            // Whether an entry is on the path is checked later, one by one.
             limit: if options.on_path.is_some() { usize::MAX } else { options.limit },
             per_session: options.per_session && options.on_path.is_none(),
             now_ms: world.environment().now_ms(),
@@ -151,7 +151,7 @@ impl Sessions {
             let findings = findings.ok_or(SessionError::Cancelled)?;
             let path = |file| Cow::Owned(index.recalled_path(&recalled, file));
             let shown = Shown { sessions: self, path: &path, query, options, doubted: &HashSet::new() };
-            // If anything is not as it was, every file is looked at.
+            // If anything has changed, survey every file.
             if let Ok(hits) = shown.all(&findings.hits)? {
                 return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned });
             }
@@ -175,7 +175,7 @@ impl Sessions {
             match shown.all(&findings.hits)? {
                 Ok(hits) => return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned }),
                 Err(file) => {
-                    // The file is not what the index says, so it is read; once, for it may be changing all the time.
+                    // The file differs from the index, so read it; only once, because it may be changing constantly.
                     index.doubt(&files[file].path);
                     doubted.insert(file);
                 }
@@ -183,14 +183,14 @@ impl Sessions {
         }
     }
 
-    /// Brings the index of all texts up to date, for the sessions in scope.
+    /// Updates the full-text index for the sessions in scope.
     pub fn update_text_index(&self, scope: &SearchScope, options: &IndexOptions<'_>) -> Result<Updated, SessionError> {
         let Some(caches) = self.world.caches() else { return Ok(Updated::Done) };
         let files = files(&self.world, scope)?;
         self.update(&mut TextIndex::unread(caches), &files, scope, options)
     }
 
-    /// How much of the sessions in scope the index does not cover yet; nothing where no index is kept.
+    /// How much of the sessions in scope the index does not cover yet; nothing if caches are disabled.
     pub fn text_index_backlog(&self, scope: &SearchScope) -> Result<Backlog, SessionError> {
         let Some(caches) = self.world.caches() else { return Ok(Backlog::default()) };
         let files = files(&self.world, scope)?;
@@ -234,7 +234,7 @@ impl Sessions {
         Ok(index.update(files, &updating)?)
     }
 
-    /// Brings the index up to date before a search, if that is wanted.
+    /// Updates the index before a search, if the options ask for it.
     fn keep_up(
         &self,
         index: &mut TextIndex,
@@ -256,7 +256,7 @@ impl Sessions {
         let how = IndexOptions { cancel: options.cancel.clone(), on_progress: options.on_progress, merges_all: false };
         match self.update(index, files, &options.scope, &how) {
             Ok(_) => Ok(()),
-            // An index that cannot be written is one that is not used.
+            // If the index cannot be written, search with the old one.
             Err(SessionError::Store(_)) => {
                 *index = open(&self.world);
                 Ok(())
@@ -266,19 +266,19 @@ impl Sessions {
     }
 }
 
-/// What is needed to show hits.
+/// The data needed to show hits.
 #[derive(Clone, Copy)]
 struct Shown<'s> {
     sessions: &'s Sessions,
     path: &'s (dyn Fn(usize) -> Cow<'s, Path> + Sync),
     query: &'s Query,
     options: &'s SearchOptions<'s>,
-    /// Files that have been read instead of believing the index. What is not right even so is left out.
+    /// Files that were read because the index was wrong. Hits that are still wrong are omitted.
     doubted: &'s HashSet<usize>,
 }
 
 impl Shown<'_> {
-    /// The hits as they are shown; or the file whose index is wrong.
+    /// The hits ready to show; or the file for which the index is wrong.
     fn all(self, hits: &[Hit]) -> Result<Result<Vec<SearchHit>, usize>, SessionError> {
         if self.options.on_path.is_some() || hits.len() < MANY || !self.sessions.world.os().has_threads() {
             return self.in_order(hits);
@@ -314,14 +314,14 @@ impl Shown<'_> {
     }
 }
 
-/// From how many hits on a second thread is worth its while.
+/// From this many hits on, a second thread is worthwhile.
 const MANY: usize = 8;
 
 fn open(world: &World) -> TextIndex {
     world.caches().map_or_else(|| TextIndex::none(std::sync::Arc::clone(&world.os)), TextIndex::open)
 }
 
-/// The files of a region without listing every directory, if that can be, and if the index need not be updated.
+/// The files of a region without listing every directory, if that is possible and the index needs no update.
 fn recall(index: &TextIndex, region: &Region, options: &SearchOptions<'_>) -> Option<Recalled> {
     let max_age_ms = i64::try_from(options.max_age.as_millis()).unwrap_or(i64::MAX);
     let recalled = index.recall(region, max_age_ms)?;
@@ -334,7 +334,7 @@ fn recall(index: &TextIndex, region: &Region, options: &SearchOptions<'_>) -> Op
     is_enough.then_some(recalled)
 }
 
-/// Where the sessions in scope are looked for; none if they are given one by one.
+/// Where the sessions in scope are; `None` if the files are given individually.
 fn region(world: &World, scope: &SearchScope) -> Option<Region> {
     let environment = world.environment();
     match scope {
@@ -350,7 +350,7 @@ fn region(world: &World, scope: &SearchScope) -> Option<Region> {
     }
 }
 
-/// The files in scope, and what they look like.
+/// The files in scope with their metadata.
 fn files(world: &World, scope: &SearchScope) -> Result<Vec<Surveyed>, SessionError> {
     let SearchScope::Files(paths) = scope else { return Ok(survey(world.os(), &directories(world, scope)?)) };
     let look = |path: &PathBuf| {
@@ -378,14 +378,14 @@ fn scope_filter(world: &World, scope: &SearchScope) -> CwdFilter {
     }
 }
 
-/// Whether a working directory is another one or lies in it.
+/// Whether a working directory is `wanted` or inside it.
 fn is_within(world: &World, cwd: &str, wanted: &Path) -> bool {
     let environment = world.environment();
     let clean = |path: &Path| resolve(path, &environment.current_dir(), &environment.home());
     !cwd.is_empty() && clean(Path::new(cwd)).starts_with(clean(wanted))
 }
 
-/// Whether a session is meant: by its path, its file name, or how its id begins.
+/// Whether `wanted` refers to a session: by path, file name or id prefix.
 fn is_session(path: &Path, id: &str, wanted: &str) -> bool {
     path == Path::new(wanted)
         || path.file_name().is_some_and(|name| name.to_string_lossy() == wanted)

@@ -1,4 +1,4 @@
-//! One loaded session: its log, its outline, and where we are in it.
+//! One loaded session: its log, its outline, and its leaf.
 
 mod append;
 mod change;
@@ -36,15 +36,15 @@ use crate::world::World;
 
 /// Where a session's bytes are.
 pub(crate) enum Backing {
-    /// Nowhere but here, for good.
+    /// Only in memory, permanently.
     Memory(MemoryLog),
-    /// Here until the session is worth a file of that name.
+    /// In memory until the session is worth a file of that name.
     Awaited {
-        /// What will be written.
+        /// The bytes to write.
         log: MemoryLog,
-        /// Where to.
+        /// The future path.
         path: PathBuf,
-        /// What is known about that name.
+        /// The origin of that name.
         place: Awaiting,
     },
     /// In a file.
@@ -71,85 +71,84 @@ impl Backing {
         }
     }
 
-    /// The path as errors show it.
+    /// The path as shown in errors.
     fn shown_path(&self) -> PathBuf {
         self.path().unwrap_or(Path::new("(memory)")).to_path_buf()
     }
 }
 
-/// What is known about the name of a file that is yet to be written.
+/// The origin of the name of a file that is not written yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaiting {
-    /// We made it up, so another one does as well.
+    /// We generated it, so another name will do.
     OurName,
     /// The caller gave it.
     GivenName,
-    /// The caller gave it, and an empty file is there already, which takes every entry at once.
+    /// The caller gave it, and an empty file of that name exists, so every entry is written to it immediately.
     EmptyFile,
 }
 
-/// A session and the current place in it.
+/// A session and the current position in it.
 pub(crate) struct Session {
     pub(crate) header: Header,
-    /// The header's line as it was when it was read, to notice that somebody has rewritten the file.
+    /// The header's line as first read, to detect that another program has rewritten the file.
     header_line: Vec<u8>,
     pub(crate) backing: Backing,
     pub(crate) outline: Outline,
-    /// Whether the file has changed so much that the outline says nothing about it.
+    /// Whether the file has changed so much that the outline no longer applies.
     is_void: bool,
-    /// Rows before this offset are compared with their lines when those are read: another program has written to the
-    /// file since they were.
+    /// Rows before this offset are compared with their lines on reading: another program has written to the file since.
     doubted: u64,
-    /// Whether a line was found that is not what its row says, so that everything has to be read again.
+    /// Whether a line was found that contradicts its row, so that everything must be read again.
     is_stale: AtomicBool,
-    /// Where the outline is saved, so that a wrong one can be dropped.
+    /// Where the outline is cached, so that a wrong one can be dropped.
     saved: Option<(Caches, PathBuf)>,
     pub(crate) leaf: Option<Row>,
-    /// Read when first asked for: opening a session decodes no payload.
+    /// Read on first use: opening a session decodes no payload.
     labels: OnceLock<Labels>,
-    /// Read when first asked for, too.
+    /// Read on first use, too.
     archive: OnceLock<Archive>,
-    /// The last entry that another program has added since our last one.
+    /// The last entry that another program appended since our last one.
     foreign: Option<EntryId>,
-    /// What the last entry of the file must be for the next append.
+    /// What the next append expects as the last entry of the file.
     pub(crate) expected_leaf: ExpectedLeaf,
-    /// What became of the last append.
+    /// The result of the last append.
     pub(crate) acknowledged: Option<Acknowledgement>,
-    /// Whether appends leave waiting for the disk to the caller, and for what there is to wait.
+    /// Set while appends leave waiting for the disk to the caller: the syncs to wait for.
     pub(crate) deferred: Option<Vec<Ticket>>,
-    /// Deferred appends of which the disk has not heard yet, each with the leaf before it.
+    /// Deferred appends that are not known to be on disk, each with the leaf before it.
     unsettled: Vec<(u64, Option<EntryId>)>,
-    /// What happened and was not told yet.
+    /// Happenings not yet reported.
     pub(crate) happened: Vec<Happening>,
-    /// How many turns at the file are under way. Whoever is told of something may want a turn, too.
+    /// The number of nested turns at the file. A handler may need a turn too, so nothing is reported during one.
     pub(crate) n_turns: usize,
-    /// Where the file is kept as it was before it was upgraded.
+    /// Where the file's state before the upgrade is kept.
     pub(crate) original: Option<PathBuf>,
-    /// Whether we write to the file, and not only look: only then is anything put back that was destroyed in it.
+    /// Whether we write to the file. Only a writer restores what was destroyed in it.
     is_writer: bool,
 }
 
-/// What a caller expects of the file's last entry.
+/// What a caller expects as the file's last entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ExpectedLeaf {
     /// Nothing.
     #[default]
     Any,
-    /// That it is this one, or that there is none.
+    /// This entry, or none.
     Exactly(Option<EntryId>),
 }
 
-/// What it means that an append has returned.
+/// What a returned append guarantees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The last entry that was written.
+    /// The last entry written.
     pub entry_id: EntryId,
     /// What the entry survives.
     pub durable: Durable,
 }
 
 impl Session {
-    /// A session in memory that starts with these lines.
+    /// Creates a session in memory from these lines.
     pub(crate) fn from_bytes(
         world: &World,
         bytes: Vec<u8>,
@@ -160,12 +159,13 @@ impl Session {
         Self::new(place(log), Outlined::read(outline))
     }
 
-    /// Opens a file that holds a session; anything else is refused and left as it is. Writes nothing.
+    /// Opens a file that holds a session; refuses anything else. Writes nothing.
     pub(crate) fn open_file(world: &World, path: &Path) -> Result<Self, SessionError> {
         Self::open_log(world, FileLog::open(&world.os, path, world.writing)?, path)
     }
 
-    /// The same to go on writing: what an earlier process had acknowledged and another program has destroyed since is put back.
+    /// Like [`open_file`](Self::open_file), for writing: restores entries that an earlier process acknowledged and
+    /// another program destroyed.
     fn open_for_writing(world: &World, path: &Path) -> Result<Self, SessionError> {
         let mut session = Self::open_file(world, path)?;
         session.resume(world)?;
@@ -182,17 +182,17 @@ impl Session {
         Ok(session)
     }
 
-    /// A session that is read from a file and written to memory.
+    /// Opens a session that is read from a file and written to memory.
     fn open_overlay(world: &World, log: FileLog, path: &Path) -> Result<Self, SessionError> {
         let outline = outline_of(world, &log, path)?;
         let overlay = Overlay::new(log)?;
-        // What was added meanwhile may have completed the last line.
+        // Data appended meanwhile may have completed the last line.
         let outline =
             if outline.outline.end() == overlay.length()? { outline } else { Outlined::read(scan(world, &overlay)?) };
         let is_old = outline.outline.upgrade().is_needed();
         let mut session = Self::new(Backing::File { log: Box::new(overlay), path: path.to_path_buf() }, outline)?;
         session.saved = world.caches().map(|caches| (caches, absolute(world.environment(), path)));
-        // Its upgrade belongs to what must not reach the file.
+        // The upgrade must not reach the file either.
         if is_old { session.into_memory(world) } else { Ok(session) }
     }
 
@@ -231,7 +231,7 @@ impl Session {
         })
     }
 
-    /// Remembers to tell of something.
+    /// Queues an event for notification.
     fn notice(&mut self, event: Event) {
         self.happened.push(Happening::Noticed(event));
     }
@@ -253,21 +253,22 @@ impl Session {
         self.parsed(row, line).map(Raw::to_json)
     }
 
-    /// What has to be read for a row: its line, and if that has to be checked, what stands before and behind it.
+    /// The bytes to read for a row: its line, and one byte on each side if the line must be checked.
     fn span_around(&self, row: Row) -> (Span, usize) {
         let span = self.outline.span(row);
         if span.offset >= self.doubted {
             return (span, 0);
         }
         let n_before = span.offset.min(1);
-        // Saved lines are ended ones.
+        // Saved lines always end with a newline.
         let around = Span { offset: span.offset - n_before, len: n_before + span.len + 1 };
         (around, usize::from(n_before > 0))
     }
 
-    /// The line of a row in what was read around it, if it is what the row says.
+    /// Extracts a row's line from the bytes around it, and checks that it matches the row.
     ///
-    /// If not, another program has changed the file in the middle. What was saved of it is dropped at once.
+    /// A mismatch means that another program has changed the middle of the file. Then the cached outline is dropped
+    /// at once.
     fn checked<'l>(&self, row: Row, around: &'l [u8], n_before: usize) -> Result<&'l [u8], SessionError> {
         let span = self.outline.span(row);
         let len = usize::try_from(span.len).unwrap_or(usize::MAX);
@@ -276,7 +277,7 @@ impl Session {
         if span.offset >= self.doubted {
             return Ok(line);
         }
-        // A byte order mark may stand before the first line.
+        // A byte order mark may precede the first line.
         let begins = before.is_empty() || before == b"\n" || span.offset == 3;
         let ends = behind.first() == Some(&b'\n') && memchr::memchr(b'\n', line).is_none();
         if begins && ends && self.outline.is_line_of(row, line) {
@@ -289,12 +290,12 @@ impl Session {
         Err(SessionError::Stale { path: self.backing.shown_path(), line: self.outline.line_number(row) })
     }
 
-    /// The value of a line that was read for a row, which was valid when the file was opened.
+    /// Parses the line read for a row. The line was valid when the file was opened.
     pub(crate) fn parsed<'l>(&self, row: Row, line: &'l [u8]) -> Result<Raw<'l>, SessionError> {
         Raw::parse(line).map_err(|source| self.changed(row, source))
     }
 
-    /// Says that a line that was valid when the file was opened is so no longer.
+    /// The error for a line that was valid when the file was opened and no longer is.
     fn changed(&self, row: Row, source: NotJson) -> SessionError {
         SessionError::Changed { path: self.backing.shown_path(), line: self.outline.line_number(row), source }
     }
@@ -311,7 +312,7 @@ impl Session {
         Ok(self.labels.get_or_init(|| labels))
     }
 
-    /// What is archived in the file. Of the entries of extensions only those are read that are short enough for a mark.
+    /// What is archived in the file. Of the extensions' entries, reads only those short enough to be a mark.
     pub(crate) fn archive(&self) -> Result<&Archive, SessionError> {
         if let Some(archive) = self.archive.get() {
             return Ok(archive);
@@ -328,7 +329,7 @@ impl Session {
         Ok(self.archive.get_or_init(|| archive))
     }
 
-    /// Forgets what was read of entries that may be others by now.
+    /// Drops labels and marks that were read and may be out of date.
     fn forget_read(&mut self) {
         self.labels = OnceLock::new();
         self.archive = OnceLock::new();
@@ -342,14 +343,14 @@ impl Session {
         self.leaf.map(|leaf| self.outline.path(leaf)).unwrap_or_default()
     }
 
-    /// The version in the header's line as it was when it was read; 1 if there is none.
+    /// The version in the header's line as first read; 1 if it has none.
     pub(crate) fn stored_version(&self) -> String {
         let header = Raw::parse(&self.header_line).ok();
         let version = header.and_then(|header| header.get("version")).map(|version| version.to_text().into_owned());
         version.unwrap_or_else(|| "1".to_owned())
     }
 
-    /// Refuses to write to what a newer version wrote.
+    /// Refuses to write to a file of a newer version.
     pub(crate) fn check_writable(&self) -> Result<(), SessionError> {
         let Some(path) = self.backing.path().filter(|_| self.outline.upgrade().is_newer()) else { return Ok(()) };
         let version = self.header.json().raw().get("version").map(|version| version.to_text().into_owned());
@@ -372,9 +373,9 @@ pub(crate) fn line_of(value: Raw<'_>) -> Vec<u8> {
     line
 }
 
-/// Puts a value behind other lines.
+/// Appends a value to other lines.
 fn put_line(value: Json, lines: &mut Vec<u8>) {
-    // A value may be spread over several lines, which a line of a file must not be.
+    // A value may span several lines, but an entry must be a single line.
     let is_one_line = memchr::memchr(b'\n', value.raw().as_bytes()).is_none();
     let line = if is_one_line { value } else { print(value.raw()) };
     if lines.capacity() == 0 {
@@ -385,10 +386,10 @@ fn put_line(value: Json, lines: &mut Vec<u8>) {
     lines.push(b'\n');
 }
 
-/// How many short ids are tried before a long one is taken.
+/// The number of short ids to try before falling back to a long one.
 const MAX_DRAWS: usize = 100;
 
-/// A short id that is not taken, or a long one if short ones keep being taken.
+/// A short id that is not taken; falls back to a long one.
 pub(crate) fn fresh_id(environment: &dyn Environment, is_taken: &dyn Fn(&EntryId) -> bool) -> EntryId {
     for _ in 0..MAX_DRAWS {
         let mut uuid = environment.entry_uuid();

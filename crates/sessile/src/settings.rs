@@ -1,8 +1,8 @@
-//! What the user has set, and where.
+//! The user's settings, and their origins.
 //!
 //! A value comes from a flag, a variable, the user's own `config.toml`, pi's
-//! settings files or a default, in this order, and knows which it was. pi's
-//! files are asked where sessions are and how they are compacted, and never written.
+//! settings files or a default, in this order, and records which. pi's
+//! files are read for the location of sessions and for compaction, and are never written.
 
 mod compaction;
 mod edit;
@@ -24,21 +24,21 @@ use crate::place::{absolute, sessions_root};
 pub use edit::Edited;
 pub use key::{COLUMNS, KEYS, Key, Kind, RESERVED, SORTS, Value};
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A flag of this run.
+    /// A command line flag.
     Flag(&'static str),
     /// An environment variable.
     Variable(&'static str),
-    /// A file, and the line in it if that is known.
+    /// A file, with the line if known.
     File {
         /// The file.
         path: PathBuf,
         /// The line, counted from 1.
         line: Option<usize>,
     },
-    /// Nobody set it.
+    /// The default.
     Default,
 }
 
@@ -78,12 +78,12 @@ pub struct Setting {
     pub key: String,
     /// Its value.
     pub value: Option<Value>,
-    /// Where the value comes from.
+    /// The origin of the value.
     pub origin: Origin,
 }
 
 impl Setting {
-    /// The setting as JSON: an object of key, value and origin; a value that is not set is left out.
+    /// The setting as JSON: an object of key, value and origin; an unset value is omitted.
     pub fn to_json(&self) -> Json {
         let mut json = ObjectWriter::new();
         json.string("key", &self.key);
@@ -95,14 +95,14 @@ impl Setting {
     }
 }
 
-/// Why settings cannot be used, or not changed.
+/// Why settings cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
     /// The file could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The file is no TOML.
+    /// The file is not valid TOML.
     #[error("{}:{line}: {what}", path.display())]
     Syntax {
         /// The file.
@@ -112,7 +112,7 @@ pub enum SettingsError {
         /// What is wrong there.
         what: String,
     },
-    /// A value is not what it should be.
+    /// A value has the wrong type.
     #[error("{}:{line}: {key} must be {expected}, not {found}", path.display())]
     BadValue {
         /// The file.
@@ -121,12 +121,12 @@ pub enum SettingsError {
         line: usize,
         /// The key.
         key: String,
-        /// What it should be.
+        /// The expected value.
         expected: String,
-        /// What it is.
+        /// The actual value.
         found: String,
     },
-    /// A value in a settings file of pi's is not what it should be.
+    /// A value in one of pi's settings files is wrong.
     #[error("{}: {source}", path.display())]
     PiValue {
         /// The file.
@@ -134,46 +134,46 @@ pub enum SettingsError {
         /// What is wrong.
         source: BadSetting,
     },
-    /// There is no such setting.
+    /// The setting does not exist.
     #[error("there is no setting {key}")]
     UnknownKey {
-        /// What was asked for.
+        /// The requested key.
         key: String,
-        /// The one that is most like it.
+        /// The most similar key.
         nearest: Option<&'static str>,
     },
-    /// A value somebody gives is not what it should be.
+    /// A given value is wrong.
     #[error("{key} must be {expected}, not {value:?}")]
     BadGiven {
         /// The key.
         key: String,
-        /// What it should be.
+        /// The expected value.
         expected: String,
-        /// What was given.
+        /// The given value.
         value: String,
     },
-    /// The environment has no place for settings.
+    /// The environment has no directory for settings.
     #[error("there is no place for settings")]
     NoPlace,
 }
 
-/// What the user has set.
+/// The user's settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// One for each key, in the order of [`KEYS`].
+    /// One row for each key, in the order of [`KEYS`].
     rows: Vec<Setting>,
-    /// Values in tables of other parts, which are not judged here.
+    /// Values in tables of other components, which are not checked here.
     others: Vec<Setting>,
     warnings: Vec<String>,
 }
 
 impl Settings {
-    /// What there is without the user's own file, for those who can go on although it makes no sense.
+    /// The settings without the user's own file, for callers that can continue although it is invalid.
     pub fn without_file(environment: &dyn Environment, os: &dyn Os) -> Self {
         Self::with(file::Config::default(), environment, os)
     }
 
-    /// Reads all there is. Without a file of the user's that costs one attempt to open it, and two for pi's.
+    /// Reads all settings. If the user has no file, that costs one attempt to open it, and two for pi's.
     pub fn load(environment: &dyn Environment, os: &dyn Os) -> Result<Self, SettingsError> {
         let config = match Self::path(environment) {
             Some(path) => file::read(os, &path, &environment.home())?,
@@ -202,19 +202,19 @@ impl Settings {
         settings
     }
 
-    /// Where the user's own settings are; none in an environment that has no place for them.
+    /// The path of the user's own settings; `None` in an environment that has no directory for them.
     pub fn path(environment: &dyn Environment) -> Option<PathBuf> {
         environment.config_dir().map(|dir| dir.join("config.toml"))
     }
 
-    /// The one setting that pi's files decide if nobody else does.
+    /// The value from pi's files, for the only setting that they provide.
     fn ask_pi(&mut self, key: &Key, environment: &dyn Environment, os: &dyn Os) -> Option<(Option<Value>, Origin)> {
         let found =
             (key.name == SESSION_DIR).then(|| pi::session_dir(environment, os, &mut self.warnings)).flatten()?;
         Some((found.value, found.origin))
     }
 
-    /// The same settings, with one that a flag of this run decides.
+    /// Overrides one setting with a command line flag.
     #[must_use]
     pub fn with_flag(mut self, key: &str, value: Value, flag: &'static str) -> Self {
         if let Some(row) = self.rows.iter_mut().find(|row| row.key == key) {
@@ -223,12 +223,12 @@ impl Settings {
         self
     }
 
-    /// What is odd about the files, but no reason to stop.
+    /// Problems in the files that are not errors.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// All settings, those without a value as well, and then what other parts have in their tables.
+    /// All settings, including those without a value, then the tables of other components.
     pub fn iter(&self) -> impl Iterator<Item = &Setting> {
         self.rows.iter().chain(&self.others)
     }
@@ -238,22 +238,22 @@ impl Settings {
         self.iter().find(|setting| setting.key == key).ok_or_else(|| key::unknown(key))
     }
 
-    /// The values in a table that is another part's, by key.
+    /// The values in a table of another component, by key.
     pub fn table<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Setting> {
         self.others.iter().filter(move |setting| setting.key.split('.').next() == Some(name))
     }
 
-    /// Where sessions are, unless where pi keeps them by default. Relative to the working directory, as in pi.
+    /// The sessions' directory, if not pi's default. Relative to the working directory, as in pi.
     pub fn session_dir(&self) -> Option<PathBuf> {
         self.text(SESSION_DIR).map(PathBuf::from)
     }
 
-    /// Where sessions are, as an absolute path.
+    /// The sessions' directory as an absolute path.
     pub fn sessions_at(&self, environment: &dyn Environment) -> PathBuf {
         self.session_dir().map_or_else(|| sessions_root(environment), |dir| absolute(environment, &dir))
     }
 
-    /// One setting as it counts: where sessions are is known even if nobody has set it.
+    /// The effective value of a setting: the sessions' directory is known even if it is not set.
     pub fn effective(&self, setting: &Setting, environment: &dyn Environment) -> Setting {
         let is_unset = setting.value.as_ref().is_none_or(|value| *value == Value::Text(String::new()));
         if setting.key != SESSION_DIR || !is_unset {
@@ -268,12 +268,12 @@ impl Settings {
         self.text("color").unwrap_or("auto")
     }
 
-    /// The program that shows long output; an empty one for none.
+    /// The program that shows long output; empty for none.
     pub fn pager(&self) -> &str {
         self.text("pager").unwrap_or_default()
     }
 
-    /// The columns of a list, if they are not the usual ones.
+    /// The columns of a list, if not the default ones.
     pub fn list_columns(&self) -> Option<&[String]> {
         match self.value("list.columns") {
             Some(Value::Words(words)) => Some(words),
@@ -286,7 +286,7 @@ impl Settings {
         self.text("list.sort").unwrap_or("recent")
     }
 
-    /// How many sessions a list has at most.
+    /// The maximum number of sessions in a list.
     pub fn list_limit(&self) -> Option<usize> {
         match self.value("list.limit") {
             Some(Value::Number(number)) if *number > 0 => usize::try_from(*number).ok(),
@@ -294,7 +294,7 @@ impl Settings {
         }
     }
 
-    /// The command that goes on with a session, with `{path}` for its file.
+    /// The command that continues a session, with `{path}` for its file.
     pub fn resume_command(&self) -> &str {
         self.text("resume.command").unwrap_or_default()
     }
@@ -313,18 +313,18 @@ impl Settings {
         }
     }
 
-    /// The program that moves files to the trash, if the user has one of his own.
+    /// The program that moves files to the trash, if the user has set one.
     pub fn trash_command(&self) -> Option<&str> {
         self.text("trash.command")
     }
 
-    /// Where hooks are; none in an environment that has no place for settings.
+    /// The directory of hooks; `None` in an environment that has no directory for settings.
     pub fn hooks_dir(&self, environment: &dyn Environment) -> Option<PathBuf> {
         let given = self.text("hooks.dir").map(|dir| absolute(environment, Path::new(dir)));
         given.or_else(|| environment.config_dir().map(|dir| dir.join("hooks")))
     }
 
-    /// How long a hook may take: at least a second, because a time that nothing can keep to helps nobody.
+    /// The timeout for a hook: at least a second, because no hook could meet a timeout of zero.
     pub fn hooks_timeout(&self) -> Duration {
         match self.value("hooks.timeout") {
             Some(Value::Number(seconds)) => Duration::from_secs((*seconds).max(1)),
@@ -344,10 +344,10 @@ impl Settings {
     }
 }
 
-/// The setting that says where sessions are.
+/// The setting for the sessions' directory.
 const SESSION_DIR: &str = "session_dir";
 
-/// Changes one setting in the user's own file; none takes it out. Everything else in the file stays as it is.
+/// Changes one setting in the user's own file; `None` removes it. Everything else in the file stays unchanged.
 ///
 /// With `is_dry_run` nothing is written.
 pub fn edit_settings(
@@ -366,7 +366,7 @@ fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// What a small file holds; none if there is none.
+/// The content of a small file; `None` if it does not exist.
 fn read_if_there(os: &dyn Os, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     match sessile_store::read_whole(os, path, sessile_store::MOST_SETTINGS) {
         Ok(bytes) => Ok(Some(bytes)),

@@ -1,4 +1,4 @@
-//! A session's bytes as they are, and as they would be with a few of them changed.
+//! A session's bytes, unchanged or with a few of them replaced.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,21 +6,21 @@ use std::path::Path;
 use sessile_core::line::{Line, LineSplitter, Span};
 use sessile_store::{Log, StoreError, behind_hole};
 
-/// How much is read at a time: little in tests, so that a text has many chunks.
+/// The chunk size for reading: small in tests, so that a text has many chunks.
 const CHUNK: u64 = if cfg!(test) { 8 } else { 256 << 10 };
 
-/// What is handed on for a hole, which is not read.
+/// Passed on for holes, which are not read.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
 /// Bytes that can be read by span.
 pub(crate) trait Text {
-    /// How many there are.
+    /// The number of bytes.
     fn length(&self) -> u64;
 
-    /// Those of a span that is known to be there.
+    /// Reads a span, which must exist.
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError>;
 
-    /// Passes on the bytes of a span, a chunk at a time. Holes are not read.
+    /// Passes on the bytes of a span in chunks. Holes are not read.
     fn chunks(&self, span: Span, on_chunk: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let mut at = span.offset;
         while at < span.end() {
@@ -37,7 +37,7 @@ pub(crate) trait Text {
         Ok(())
     }
 
-    /// Hands on the lines of a span that begins and ends between lines.
+    /// Passes on the lines of a span that begins and ends at line boundaries.
     fn lines(&self, span: Span, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError> {
         let mut splitter = LineSplitter::starting_at(span.offset);
         let mut at = span.offset;
@@ -53,18 +53,18 @@ pub(crate) trait Text {
         Ok(())
     }
 
-    /// Where to read on after a chunk that ends at an offset: there, or behind the hole that it lies in.
+    /// Where to continue reading after a chunk that ends at `at`: there, or at the end of the hole that it is in.
     fn behind_hole(&self, _chunk: &[u8], at: u64) -> Result<u64, StoreError> {
         Ok(at)
     }
 
-    /// All of it.
+    /// The span of the whole text.
     fn whole(&self) -> Span {
         Span { offset: 0, len: self.length() }
     }
 }
 
-/// A log up to the length it had when we began; what others append later is not looked at.
+/// A log up to its length at the start; later appends are ignored.
 pub(crate) struct Stored<'l> {
     log: &'l dyn Log,
     length: u64,
@@ -91,28 +91,28 @@ impl Text for Stored<'_> {
     }
 }
 
-/// Some bytes in place of others.
+/// A replacement of some bytes by others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Splice {
-    /// What goes.
+    /// The span to remove.
     pub(crate) at: Span,
-    /// What comes in its place.
+    /// The bytes to insert.
     pub(crate) with: Vec<u8>,
 }
 
 impl Splice {
-    /// Bytes that come in front of an offset.
+    /// An insertion before an offset.
     pub(crate) fn insert(offset: u64, with: &[u8]) -> Self {
         Self { at: Span { offset, len: 0 }, with: with.to_vec() }
     }
 }
 
-/// A text with splices in it. Every other byte is that of the text below, by construction.
+/// A text with splices applied. By construction, every other byte is that of the text below.
 pub(crate) struct Spliced<'t> {
     below: &'t dyn Text,
-    /// In order, none overlapping another.
+    /// Sorted, without overlaps.
     splices: &'t [Splice],
-    /// Where each splice begins in the new text.
+    /// The start of each splice in the new text.
     starts: Vec<u64>,
     length: u64,
 }
@@ -120,7 +120,7 @@ pub(crate) struct Spliced<'t> {
 impl<'t> Spliced<'t> {
     pub(crate) fn new(below: &'t dyn Text, splices: &'t [Splice]) -> Self {
         let mut starts = Vec::with_capacity(splices.len());
-        // How many bytes of the new text there are, and of the one below, up to the end of a splice.
+        // The lengths of the new text and of the text below, up to the end of the current splice.
         let (mut new, mut old) = (0, 0);
         for splice in splices {
             new += splice.at.offset - old;
@@ -131,7 +131,7 @@ impl<'t> Spliced<'t> {
         Self { below, splices, starts, length: new + (below.length() - old) }
     }
 
-    /// The offset in the text below of what lies at an offset: of a splice, where it is.
+    /// Converts an offset to one in the text below; inside a splice, to the position of the splice.
     pub(crate) fn offset_below(&self, at: u64) -> u64 {
         match self.piece(at.min(self.length)) {
             Piece::Below(span) => span.offset,
@@ -142,7 +142,7 @@ impl<'t> Spliced<'t> {
         }
     }
 
-    /// What lies at an offset: the rest of a splice, or a span of the text below.
+    /// The content at an offset: the rest of a splice, or a span of the text below.
     fn piece(&self, at: u64) -> Piece<'_> {
         let n_before = self.starts.partition_point(|start| *start <= at);
         let next = self.splices.get(n_before).map_or(self.below.length(), |splice| splice.at.offset);
@@ -195,7 +195,7 @@ impl Text for Spliced<'_> {
     }
 }
 
-/// Writes a whole text to where `path` will be.
+/// Writes a whole text to `out`, whose path is used in errors.
 pub(crate) fn write(text: &dyn Text, out: &mut dyn Write, path: &Path) -> Result<(), StoreError> {
     text.chunks(text.whole(), &mut |chunk| {
         out.write_all(chunk).map_err(|source| StoreError::io_at("write", path, source))
@@ -208,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes whose zeros lie in holes.
+    /// Bytes whose zeros count as holes.
     struct Bytes(Vec<u8>);
 
     impl Text for Bytes {

@@ -1,12 +1,12 @@
-//! What sessions took: messages, calls of tools, tokens and money, with nothing counted twice.
+//! Usage of sessions: messages, tool calls, tokens and cost, without double counting.
 //!
-//! A fork begins with copies of the entries it was forked from, and so does a
-//! copied or imported file. Each would bring the cost of its past along once
-//! more. So the sessions of one family, and those with the same id, are counted
-//! together, the oldest first: an entry whose id and time were met in another
-//! file of the family is a copy and adds nothing. Ids of unrelated sessions are
-//! never compared, because eight digits repeat. Files of version 1 have no ids, so
-//! the entries of copies are also compared by all the rest.
+//! A fork begins with copies of its parent's entries, and so does a copied or
+//! imported file. Each would count the cost of its past again. So the sessions
+//! of one family, and those with the same id, are counted together, oldest
+//! first. An entry whose id and time were seen in another file of the family is
+//! a copy and adds nothing. Ids of unrelated sessions are never compared,
+//! because eight digits can repeat. Files of version 1 have no ids, so the
+//! entries of copies are also compared by their content.
 
 mod one;
 
@@ -32,16 +32,16 @@ use crate::manager::Sessions;
 pub use one::SessionStats;
 pub(crate) use one::tally_json;
 
-/// What groups are made by.
+/// What to group by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     /// The model that answered.
     Model,
-    /// The day on the user's clock, such as `2026-01-31`.
+    /// The day in local time, such as `2026-01-31`.
     Day,
-    /// The week on the user's clock, by ISO 8601, such as `2026-W05`.
+    /// The ISO 8601 week in local time, such as `2026-W05`.
     Week,
-    /// The month on the user's clock, such as `2026-01`.
+    /// The month in local time, such as `2026-01`.
     Month,
     /// The project: a repository with its worktrees, or a directory.
     Project,
@@ -52,7 +52,7 @@ pub enum Grouping {
 }
 
 impl Grouping {
-    /// The word for it, as commands and JSON have it.
+    /// Its name in commands and JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Model => "model",
@@ -65,12 +65,12 @@ impl Grouping {
         }
     }
 
-    /// Whether it is a span of time.
+    /// Whether it is a period of time.
     pub fn is_period(self) -> bool {
         matches!(self, Self::Day | Self::Week | Self::Month)
     }
 
-    /// Whether all entries of a session are in the same group, so that the totals of a list suffice.
+    /// Whether all entries of a session are in the same group, so that the totals in a list suffice.
     fn is_of_session(self) -> bool {
         matches!(self, Self::Project | Self::Session)
     }
@@ -79,39 +79,39 @@ impl Grouping {
 /// What to count.
 #[derive(Clone, Default)]
 pub struct StatsOptions<'o> {
-    /// How to group: not at all, by one thing, or by one thing and then by another.
+    /// How to group: not at all, by one criterion, or by two.
     ///
-    /// Results of tools do not name a model. By model and tool, only calls are counted.
+    /// Tool results do not name a model. By model and tool, only calls are counted.
     pub by: Vec<Grouping>,
-    /// Count entries from this time on, in milliseconds.
+    /// Count entries from this time on, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Count entries up to this time, in milliseconds.
+    /// Count entries up to this time, in milliseconds since 1970.
     pub until: Option<i64>,
-    /// Looked at before each family.
+    /// Checked before each family.
     pub cancel: Option<Cancel>,
-    /// Told how many sessions have been counted, of how many, from any thread.
+    /// Called with the number of sessions counted and the total, from any thread.
     pub on_progress: Option<&'o (dyn Fn(u64, u64) + Sync)>,
 }
 
-/// What some sessions took.
+/// The usage of some sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
-    /// How the groups were made.
+    /// The criteria of the groups.
     pub by: Vec<Grouping>,
-    /// All together.
+    /// The total.
     pub total: Tally,
-    /// Sessions; if only a span of time was counted, those with an entry in it.
+    /// The number of sessions; if only a period was counted, those with an entry in it.
     pub sessions: usize,
-    /// Those of them that were forked from another.
+    /// The number of them that are forks.
     pub forks: usize,
-    /// Those in which some entry hangs on another one than the one before it.
+    /// The number of them in which an entry's parent is not the entry before it.
     pub branched: usize,
-    /// Entries that were not counted because they are copies of others that were.
+    /// The number of entries not counted because they are copies of counted ones.
     pub copied: u64,
-    /// Whether calls of tools were counted: a list does not know them, so asking for totals alone leaves them out.
+    /// Whether tool calls were counted: a list does not have them, so they are missing if only totals are requested.
     pub knows_tools: bool,
-    /// The groups, in the order of their kind: periods by date, tools by calls, everything else by cost and then by
-    /// tokens. Two kinds: in the order of the first, and those that share it in the order of the second.
+    /// The groups, sorted by criterion: periods by date, tools by calls, everything else by cost and then by tokens.
+    /// With two criteria: sorted by the first, then by the second.
     pub groups: Vec<StatsGroup>,
     /// Files that could not be read.
     pub unreadable: Vec<PathBuf>,
@@ -120,18 +120,18 @@ pub struct Stats {
 /// A group of a [`Stats`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatsGroup {
-    /// What its members have in common: one text for each kind of grouping.
+    /// The values that its members share: one text for each criterion.
     pub keys: Vec<String>,
-    /// The file and the id of the session, if the group is of one.
+    /// The file and the id of the session, if the group is a session.
     pub session: Option<(PathBuf, String)>,
-    /// How many sessions add something to it, if that was counted.
+    /// The number of sessions that contribute to it, if counted.
     pub sessions: Option<usize>,
-    /// What it took.
+    /// Its usage.
     pub tally: Tally,
 }
 
 impl Stats {
-    /// As JSON, documented with the command `stats`.
+    /// The statistics as JSON, documented with the command `stats`.
     pub fn to_json(&self) -> Json {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let mut out = ObjectWriter::new();
@@ -171,23 +171,23 @@ impl StatsGroup {
     }
 }
 
-/// What was counted in one session.
+/// The counts of one session.
 #[derive(Default)]
 struct Counted {
     place: usize,
     tally: Tally,
-    /// By the keys of each group. What all entries of a session share stands as an empty text.
+    /// By the keys of each group. A key that all entries of a session share is an empty text.
     groups: HashMap<Vec<String>, Tally>,
     copied: u64,
-    /// Whether the session has an entry in the span of time, copied or not.
+    /// Whether the session has an entry in the period, copied or not.
     is_within: bool,
     failed: bool,
 }
 
 impl Sessions {
-    /// What sessions took, every entry counted once.
+    /// The usage of sessions, with every entry counted once.
     ///
-    /// What a list knows already is taken from it, so that totals of sessions
+    /// Uses the totals of the list where possible, so that totals of sessions
     /// without relatives need no reading.
     pub fn stats(&self, sessions: &[SessionInfo], options: &StatsOptions<'_>) -> Result<Stats, SessionError> {
         let is_listed = !options.has_span() && options.by.iter().all(|grouping| grouping.is_of_session());
@@ -217,7 +217,7 @@ impl Sessions {
         Ok(self.summed(sessions, counted, options, !is_listed))
     }
 
-    /// Which sessions may have entries in common, by their places, the oldest first.
+    /// Groups of sessions that may share entries, by index, oldest first.
     fn related(&self, sessions: &[SessionInfo]) -> Vec<Vec<usize>> {
         let mut family_of: Vec<usize> = (0..sessions.len()).collect();
         let mut by_id: HashMap<&str, usize> = HashMap::new();
@@ -228,7 +228,7 @@ impl Sessions {
                 }
             }
         }
-        // Copies of one session may stand in different families; those are one, too.
+        // Copies of one session may be in different families; join those.
         let mut joined: Vec<usize> = (0..sessions.len().max(1)).collect();
         for (place, session) in sessions.iter().enumerate() {
             let family = root(&mut joined, family_of[place]);
@@ -252,7 +252,7 @@ impl Sessions {
         families
     }
 
-    /// Reads the sessions of a family one after the other, and leaves out what was copied from one to the next.
+    /// Reads the sessions of a family one after the other, and skips entries copied from one to the next.
     fn count_family(&self, sessions: &[SessionInfo], family: &[usize], options: &StatsOptions<'_>) -> Vec<Counted> {
         let mut seen = Seen::default();
         let mut lines = LineReader::default();
@@ -261,7 +261,7 @@ impl Sessions {
         let count = |place: &usize| {
             let session = &sessions[*place];
             let mut counted = Counted { place: *place, ..Counted::default() };
-            // What is older than asked for adds nothing, but what was copied from it must be known to others.
+            // A session older than the period adds nothing, but its entries are needed to recognise copies.
             let is_over = session.facts.newest_entry.zip(options.since).is_some_and(|(newest, since)| newest < since);
             if is_over && family.len() == 1 {
                 return counted;
@@ -277,7 +277,7 @@ impl Sessions {
                 }
             });
             counted.failed = read.is_err();
-            // A session that adds nothing is still one, unless a span of time was asked for.
+            // A session that adds nothing still counts, unless a period was requested.
             if let Some(keys) = options.whole_sessions().filter(|_| !options.has_span()) {
                 counted.groups.entry(keys).or_default();
             }
@@ -292,7 +292,7 @@ impl Sessions {
             return;
         }
         let one_call = || Tally { tool_calls: 1, ..Tally::default() };
-        // What the model and the tool of each part are.
+        // The model and the tool of each part.
         let parts: Vec<(String, String, Tally)> = match (by.contains(&Grouping::Model), by.contains(&Grouping::Tool)) {
             (true, true) => share.calls_by_model().map(|(model, tool)| (model, tool, one_call())).collect(),
             (true, false) => {
@@ -310,13 +310,13 @@ impl Sessions {
                 Grouping::Project | Grouping::Session => Some(String::new()),
                 period => share.time.map(|time| self.period(*period, time)),
             };
-            // What has no time is in no period.
+            // An entry without a time is in no period.
             let Some(keys) = by.iter().map(key).collect::<Option<Vec<String>>>() else { continue };
             counted.groups.entry(keys).or_default().merge(&tally);
         }
     }
 
-    /// The day, week or month of a time on the user's clock.
+    /// The day, week or month of a time in local time.
     fn period(&self, grouping: Grouping, time: i64) -> String {
         let local = to_local(time, &Zone(self.environment()));
         if grouping == Grouping::Week {
@@ -331,7 +331,7 @@ impl Sessions {
         day
     }
 
-    /// Hands on what each entry of a file adds, and its line.
+    /// Passes on what each entry of a file adds, with its line.
     fn read_shares(
         &self,
         lines: &mut LineReader,
@@ -401,7 +401,7 @@ impl Sessions {
         let mut names = vec![String::new(); sessions.len()];
         for project in self.group_by_project(sessions) {
             let name = match &project.place {
-                // What people call the repository is the directory around its `.git`.
+                // A repository is known by the directory that contains its `.git`.
                 ProjectPlace::Repository(common) if common.ends_with(".git") => {
                     common.parent().unwrap_or(common).to_string_lossy().into_owned()
                 }
@@ -423,17 +423,17 @@ impl StatsOptions<'_> {
         self.since.is_some() || self.until.is_some()
     }
 
-    /// The keys of the one group that a whole session is in, if all its entries are in the same one.
+    /// The keys of the group that contains a whole session, if all its entries are in the same one.
     fn whole_sessions(&self) -> Option<Vec<String>> {
         let is_whole = !self.by.is_empty() && self.by.iter().all(|grouping| grouping.is_of_session());
         is_whole.then(|| vec![String::new(); self.by.len()])
     }
 }
 
-/// Groups in their order: see [`Stats::groups`].
+/// Sorts groups: see [`Stats::groups`].
 fn arranged(by: &[Grouping], mut groups: Vec<StatsGroup>) -> Vec<StatsGroup> {
     let Some(first) = by.first() else { return groups };
-    // Sessions with the same title are not the same.
+    // Different sessions may have the same title.
     let first_of = |group: &StatsGroup| {
         let session = group.session.as_ref().filter(|_| *first == Grouping::Session).map(|(path, _)| path.clone());
         (group.keys.first().cloned().unwrap_or_default(), session)
@@ -452,7 +452,7 @@ fn arranged(by: &[Grouping], mut groups: Vec<StatsGroup>) -> Vec<StatsGroup> {
     groups
 }
 
-/// Which of two groups of a kind comes first by what they took: periods are in the order of their names alone.
+/// Compares two groups of a kind by usage; periods are sorted by name only.
 fn order(grouping: Grouping, one: &Tally, other: &Tally) -> Ordering {
     match grouping {
         Grouping::Day | Grouping::Week | Grouping::Month => Ordering::Equal,
@@ -461,22 +461,22 @@ fn order(grouping: Grouping, one: &Tally, other: &Tally) -> Ordering {
     }
 }
 
-/// The heavier first. What is not a number has a place as well: an order that has none for it would be no order.
+/// Compares by weight, heaviest first. Uses a total order, because values may be NaN.
 fn by_weight(one: (f64, f64), other: (f64, f64)) -> Ordering {
     other.0.total_cmp(&one.0).then_with(|| other.1.total_cmp(&one.1))
 }
 
-/// Which entries were met, by a number and their time, and in which session first.
+/// The entries seen, by a hash and their time, with the session in which each was first seen.
 #[derive(Default)]
 struct Seen(HashMap<(u64, Option<i64>), usize>);
 
 impl Seen {
-    /// Takes note of an entry.
+    /// Records an entry.
     fn note(&mut self, share: &Share, session: usize) {
         self.is_copy(share, None, session);
     }
 
-    /// Whether an entry was met in another session before: one with its id and time, or one with its likeness.
+    /// Whether an entry was seen in another session before: one with the same id and time, or with the same likeness.
     fn is_copy(&mut self, share: &Share, likeness: Option<u64>, session: usize) -> bool {
         let by_id = share.id.as_ref().filter(|_| share.time.is_some()).map(|id| fingerprint(id));
         let mut is_copy = false;
@@ -496,7 +496,7 @@ fn is_within(share: &Share, options: &StatsOptions<'_>) -> bool {
     }
 }
 
-/// The number under which a family is counted, after it was joined to others.
+/// The representative of a family after joining.
 fn root(joined: &mut [usize], mut family: usize) -> usize {
     while joined[family] != family {
         joined[family] = joined[joined[family]];

@@ -1,4 +1,4 @@
-//! Who uses a session: what has to be known before it is taken away.
+//! Finds the users of a session, before it is moved or deleted.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,62 +15,62 @@ use crate::manager::Sessions;
 use crate::place::absolute;
 use crate::world::World;
 
-/// A write within this time says that a program may be at work.
+/// A write within this time indicates that a program may be active.
 const RECENT_MS: i64 = 2 * 60 * 1000;
 
-/// An id that is shorter than this stands in too many arguments by chance.
+/// The minimum length of an id to search for in arguments; a shorter one would match by chance.
 const LEAST_ID: usize = 8;
 
-/// What runs pi, other than a program of its own name.
+/// Runtimes that may run pi, besides a program of its own name.
 const RUNTIMES: [&str; 4] = ["node", "nodejs", "bun", "deno"];
 
-/// The names pi gives itself.
+/// pi's process titles.
 const TITLES: [&str; 2] = ["pi", "pi-rpc"];
 
-/// So much of a program's name is shown.
+/// The maximum length of a program's name that is shown.
 const MOST_NAME: usize = 40;
 
 /// A program that uses a session, or seems to.
 ///
-/// As text it is a sentence without its full stop.
+/// Its text form is a sentence without its full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionUser {
-    /// Another process of Sessile has it open for writing.
+    /// Another Sessile process has it open for writing.
     Sessile {
         /// The process.
         pid: u32,
         /// The machine.
         host: String,
-        /// Since when it writes to the session, in milliseconds since 1970.
+        /// The time since it has been writing to the session, in milliseconds since 1970.
         since_ms: i64,
     },
-    /// An agent runs that probably has it open.
+    /// A running agent that probably has it open.
     Agent {
         /// The process.
         pid: u32,
-        /// What it calls itself, made harmless.
+        /// Its name for itself, sanitised.
         program: String,
-        /// What speaks for it.
+        /// The evidence.
         why: AgentSign,
     },
-    /// It was written to a moment ago, as far as is known not by Sessile.
+    /// It was written to recently, as far as known not by Sessile.
     RecentWrite {
-        /// How long ago, in milliseconds.
+        /// The age of the write in milliseconds.
         age_ms: i64,
     },
 }
 
-/// What says that an agent uses a session.
+/// The evidence that an agent uses a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentSign {
-    /// It works in the session's directory.
+    /// It runs in the session's working directory.
     SameDirectory,
-    /// It was called with the session's path, name or id.
+    /// Its arguments contain the session's path, name or id.
     NamesSession,
 }
 
 impl SessionUser {
-    /// What it is in a word or two, for where there is no room for a sentence.
+    /// A description in a word or two, where there is no room for a sentence.
     pub fn words(&self) -> &'static str {
         match self {
             Self::Sessile { .. } | Self::Agent { why: AgentSign::NamesSession, .. } => "in use",
@@ -79,7 +79,7 @@ impl SessionUser {
         }
     }
 
-    /// As JSON: `{kind, …}` with the kinds `sessile`, `agent` and `recentWrite`.
+    /// The user as JSON: `{kind, …}` with the kinds `sessile`, `agent` and `recentWrite`.
     pub fn to_json(&self) -> Json {
         let mut json = ObjectWriter::new();
         match self {
@@ -128,11 +128,11 @@ impl fmt::Display for SessionUser {
 }
 
 impl Sessions {
-    /// Who uses a session, as far as that can be seen. Changes nothing.
+    /// The users of a session, as far as they can be detected. Changes nothing.
     ///
-    /// A write of ours is not reported: neither one that the session's guard
-    /// still knows, nor one after which the file was `own_length` bytes long,
-    /// as the caller knows.
+    /// Our own writes are not reported: neither one that the session's guard
+    /// still has, nor one after which the file had `own_length` bytes, as the
+    /// caller knows.
     pub fn users_of(&self, path: &Path, own_length: Option<u64>) -> Result<Vec<SessionUser>, SessionError> {
         let path = absolute(self.environment(), path);
         let stat = self.world.os().stat(&path).map_err(|source| StoreError::io_at("look at", &path, source))?;
@@ -147,7 +147,7 @@ impl Sessions {
         Ok(users)
     }
 
-    /// Who uses each of these sessions. All that runs is looked at once.
+    /// The users of each of these sessions. Lists the running processes only once.
     pub fn users_of_all(&self, sessions: &[SessionInfo]) -> Vec<Vec<SessionUser>> {
         self.users_of_sessions(sessions, &HashMap::new())
     }
@@ -171,21 +171,21 @@ impl Sessions {
     }
 }
 
-/// A session that may be used.
+/// A session to check.
 struct Used<'s> {
     path: &'s Path,
     id: &'s str,
     cwd: &'s str,
 }
 
-/// One look at all that runs.
+/// A snapshot of the running processes.
 struct Look<'w> {
     world: &'w World,
     agents: Vec<Process>,
     now_ms: i64,
-    /// The directories that working directories lead to.
+    /// The real paths of working directories.
     real: HashMap<String, PathBuf>,
-    /// Which files of ours lie in directories, so that nothing is opened that is not there.
+    /// Whether directories contain our sidecar files, to avoid opening missing files.
     sidecars: HashMap<PathBuf, bool>,
 }
 
@@ -195,7 +195,7 @@ impl<'w> Look<'w> {
         Self { world, agents, now_ms: world.environment().now_ms(), real: HashMap::new(), sidecars: HashMap::new() }
     }
 
-    /// Processes that use a session.
+    /// The processes that use a session.
     fn others(&mut self, session: &Used<'_>) -> Vec<SessionUser> {
         let mut users = Vec::new();
         if self.may_have_sidecars(session.path)
@@ -220,17 +220,17 @@ impl<'w> Look<'w> {
         users
     }
 
-    /// Whether something other than us wrote to a session a moment ago.
+    /// Whether another program wrote to a session recently.
     fn recent_write(&self, path: &Path) -> Option<SessionUser> {
         let os = self.world.os();
         let stat = os.stat(path).ok()?;
         let age_ms = self.now_ms.saturating_sub(stat.modified_ms);
-        // Clocks of file systems may be a little ahead.
+        // File system clocks may be slightly ahead.
         let is_recent = (-RECENT_MS..=RECENT_MS).contains(&age_ms);
         (is_recent && !ends_with_ours(os, path, &stat)).then_some(SessionUser::RecentWrite { age_ms: age_ms.max(0) })
     }
 
-    /// Where a working directory leads, which is where a process in it says that it is.
+    /// The real path of a working directory, which is what a process in it reports.
     fn real_directory(&mut self, cwd: &str) -> Option<PathBuf> {
         if cwd.is_empty() {
             return None;
@@ -240,7 +240,7 @@ impl<'w> Look<'w> {
         Some(real.clone())
     }
 
-    /// Whether a session's directory holds files of ours beside sessions, looked up once for each directory.
+    /// Whether a session's directory contains our sidecar files; looked up once per directory.
     fn may_have_sidecars(&mut self, path: &Path) -> bool {
         let Some(directory) = path.parent() else { return true };
         let os = self.world.os();
@@ -258,10 +258,10 @@ fn real_path(os: &dyn Os, path: &Path) -> PathBuf {
     os.real_path(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Whether a process is pi: by the name it gives itself, or by the script that a runtime runs.
+/// Whether a process is pi: by its title, or by the script that a runtime runs.
 fn is_pi(process: &Process) -> bool {
     let program = process.program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
-    // A runtime that was replaced on disk is shown with a remark after its name.
+    // If a runtime was replaced on disk, the system appends a remark to its name.
     let program = program.as_deref().map(|name| name.trim_end_matches(" (deleted)"));
     let is_runtime = program.is_none_or(|name| RUNTIMES.contains(&name));
     let title = process.arguments.first().and_then(|title| title.split(' ').next()).unwrap_or_default();
@@ -271,7 +271,7 @@ fn is_pi(process: &Process) -> bool {
         || (is_runtime && (is_titled || process.arguments.iter().skip(1).take(4).any(|word| is_script(word))))
 }
 
-/// Whether an argument is the script of pi, as its package or a link to it is called.
+/// Whether an argument is pi's script, by the name of its package or of a link to it.
 fn is_script(word: &str) -> bool {
     let path = Path::new(word);
     let is = |name: Option<&std::ffi::OsStr>, wanted: &str| name.is_some_and(|name| name == wanted);
@@ -279,9 +279,9 @@ fn is_script(word: &str) -> bool {
     is(path.file_name(), "pi") || (is(path.file_name(), "cli.js") && in_package())
 }
 
-/// Whether a process was called with something that stands for a session.
+/// Whether a process's arguments refer to a session.
 ///
-/// A path that leads to another file, as to a copy of the session, does not.
+/// A path to another file, such as a copy of the session, does not count.
 fn names(os: &dyn Os, process: &Process, session: &Used<'_>) -> bool {
     let file = session.path.file_name().unwrap_or_default().to_string_lossy();
     let has = |word: &String| {
@@ -296,7 +296,7 @@ fn names(os: &dyn Os, process: &Process, session: &Used<'_>) -> bool {
     process.arguments.iter().skip(1).any(|word| has(word) && !is_other(word))
 }
 
-/// A name that another program chose, without what acts on a terminal or hides from the reader.
+/// A name chosen by another program, without characters that act on a terminal or are invisible.
 fn harmless(name: &str) -> String {
     let is_plain = |char: &char| char.is_alphanumeric() || char.is_ascii_graphic() || *char == ' ';
     let name: String = name.chars().filter(is_plain).take(MOST_NAME).collect();

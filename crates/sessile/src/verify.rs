@@ -1,8 +1,8 @@
-//! Looking for what is wrong with sessions.
+//! Finds what is wrong with sessions.
 //!
-//! [`examine()`] is the one place that decides what is wrong and what would be
-//! done about it: `verify` reports it, `repair` does it and examines the
-//! result, so the two cannot disagree.
+//! Only [`examine()`] decides what is wrong and how to repair it: `verify`
+//! reports its findings, `repair` applies them and examines the result, so
+//! the two cannot disagree.
 
 mod damage;
 mod examine;
@@ -31,17 +31,17 @@ use examine::outline_of;
 pub(crate) use examine::{Examined, examine};
 pub(crate) use marks::StandsFor;
 
-/// What was found in one session.
+/// The findings for one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The file.
     pub path: PathBuf,
-    /// The findings in file order; empty if nothing is worth telling.
+    /// The findings in file order; empty if there is nothing to report.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// Whether nothing but notes was found.
+    /// Whether there are only notes, if anything.
     pub fn is_sound(&self) -> bool {
         !self.findings.iter().any(Finding::counts)
     }
@@ -72,7 +72,7 @@ pub(crate) fn write_place(object: &mut ObjectWriter, line: u64, offset: u64) {
     object.integer("line", number(line)).integer("offset", number(offset));
 }
 
-/// A whole record in a damaged line. It is not an entry until repair has given it a line of its own.
+/// A complete record in a damaged line. It is not an entry until repair gives it its own line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HiddenRecord {
     /// The line it begins on, counted from 1.
@@ -83,28 +83,28 @@ pub struct HiddenRecord {
     pub record: Json,
 }
 
-/// One session of many that was looked at: see [`Sessions::verify_all`].
+/// The result for one of many sessions: see [`Sessions::verify_all`].
 pub struct Verified<'v> {
     /// Its file, or a directory that could not be listed.
     pub path: &'v Path,
-    /// What was found.
+    /// The findings.
     pub report: Result<Report, SessionError>,
-    /// How many bytes of sessions were looked at by now.
+    /// The number of bytes of sessions verified so far.
     pub n_done: u64,
-    /// How many there are in all.
+    /// The total number of bytes.
     pub n_bytes: u64,
 }
 
 impl Sessions {
-    /// Looks for everything that is wrong with a session. Changes nothing.
+    /// Finds everything that is wrong with a session. Changes nothing.
     pub fn verify(&self, path: impl AsRef<Path>) -> Result<Report, SessionError> {
         self.verify_beside(path.as_ref(), &mut Neighbours::default())
     }
 
-    /// Verifies all sessions of a directory, or of every directory of the store, and hands on each report.
+    /// Verifies all sessions of a directory, or of every directory of the store, and passes on each report.
     ///
-    /// A file that cannot be read, or is not a session, does not keep the others from being verified. Of files that hold
-    /// the same session, all but one are reported as copies of that one.
+    /// A file that cannot be read, or is not a session, does not affect the others. If several files hold the same
+    /// session, all but one are reported as copies of that one.
     pub fn verify_all(
         &self,
         session_dir: Option<&Path>,
@@ -149,7 +149,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Whether a directory holds no sessions, but directories with sessions, as the root of pi's store does.
+    /// Whether a directory holds no sessions itself but has subdirectories with sessions, like the root of pi's store.
     pub fn is_store_root(&self, dir: impl AsRef<Path>) -> bool {
         let dir = absolute(self.environment(), dir.as_ref());
         let has_sessions = |dir: &Path| find_sessions(self.world.os(), dir).is_ok_and(|files| !files.is_empty());
@@ -157,7 +157,7 @@ impl Sessions {
         !has_sessions(&dir) && below().iter().any(|dir| has_sessions(dir))
     }
 
-    /// The whole records in a session's damaged lines that repair would bring back.
+    /// The complete records in a session's damaged lines that repair would restore.
     pub fn hidden_records(&self, path: impl AsRef<Path>) -> Result<Vec<HiddenRecord>, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         let log = FileLog::open(&self.world.os, path.clone(), self.world.writing)?;
@@ -165,9 +165,9 @@ impl Sessions {
         Ok(examined.hidden().filter_map(damage::Hidden::to_record).collect())
     }
 
-    /// The entries of a file that has lost its header; none if it is a session, or not made of entries.
+    /// The entries of a file that has lost its header; `None` if it is a session or does not consist of entries.
     ///
-    /// pi writes such a file when the session that it has open is moved or deleted: then the first parent is an entry
+    /// pi writes such a file when the session that it has open is moved or deleted. Then the first parent is an entry
     /// of that session.
     pub fn headerless(&self, path: impl AsRef<Path>) -> Result<Option<Headerless>, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
@@ -181,7 +181,7 @@ impl Sessions {
         let path = absolute(environment, path);
         let log = FileLog::open(&self.world.os, path.clone(), self.world.writing)?;
         let examined = examine(&self.world, &path, &Stored::new(&log)?)?;
-        // All of the file was read, so what is kept of it is compared as well; a wrong cache is dropped.
+        // The whole file was read, so compare its caches as well; drop a wrong cache.
         if let Some(caches) = self.world.caches() {
             caches.check_outline(&path);
         }
@@ -200,7 +200,7 @@ impl Sessions {
     }
 }
 
-/// Which files hold the same session as others.
+/// Finds files that hold the same session.
 fn copies<'f>(world: &World, files: impl Iterator<Item = &'f Found>) -> Copies {
     let known = |file: &'f Found| {
         let header = read_header(world, &file.path)?;
@@ -221,7 +221,7 @@ fn same_session(original: &Path) -> Finding {
     Finding::new(Code::SameSession, 1, 0, message)
 }
 
-/// Whether others can read a file.
+/// Whether other users can read a file.
 pub(crate) fn exposure(world: &World, path: &Path) -> Result<Vec<Finding>, SessionError> {
     let found = permissions(world.os(), path)?;
     if found.are_private() {
@@ -231,21 +231,21 @@ pub(crate) fn exposure(world: &World, path: &Path) -> Result<Vec<Finding>, Sessi
     let message = format!("the mode of the file is {:04o}{directory}", found.file);
     let remedy = Remedy::Permissions("with --permissions: sets them to 0600 and 0700".to_owned());
     let finding = Finding::new(Code::Permissions, 1, 0, message).with(remedy);
-    // A private file in an open directory shows others its name, not what is in it.
+    // A private file in an open directory shows others its name, not its content.
     let severity = if found.is_file_private() { Severity::Note } else { finding.severity };
     Ok(vec![Finding { severity, ..finding }])
 }
 
-/// Entries that were acknowledged and are no longer in a file, as its guard knows.
+/// Acknowledged entries that are no longer in a file, according to its guard.
 #[derive(Default)]
 pub(crate) struct Vanished {
-    /// Those that are put back.
+    /// Those that can be restored.
     pub(crate) restorable: Option<Finding>,
-    /// Those that are too old for that.
+    /// Those that are too old to be restored.
     pub(crate) expired: Option<Finding>,
 }
 
-/// Whether entries that were acknowledged are no longer in a file, and what becomes of them.
+/// Finds acknowledged entries that are no longer in a file, and whether they can be restored.
 pub(crate) fn vanished(world: &World, path: &Path) -> Result<Vanished, SessionError> {
     let missing = missing_lines(world.os(), path)?;
     let finding = |n_missing: usize, rest: &str| {
@@ -260,17 +260,17 @@ pub(crate) fn vanished(world: &World, path: &Path) -> Result<Vanished, SessionEr
     let expired = finding(missing.expired.len(), old);
     Ok(Vanished {
         restorable: restorable.map(|finding| finding.with(Remedy::Repair(back.to_owned()))),
-        // Whether they were destroyed or taken out on purpose cannot be told any more.
+        // There is no way to tell whether they were destroyed or removed on purpose.
         expired: expired.map(|finding| Finding { severity: Severity::Note, ..finding }),
     })
 }
 
-/// The working directories whose sessions a directory holds, looked up once.
+/// The working directories whose sessions share a directory, looked up once per directory.
 #[derive(Default)]
 struct Neighbours(HashMap<PathBuf, BTreeSet<PathBuf>>);
 
 impl Neighbours {
-    /// Whether a session shares its default directory with those of another working directory.
+    /// Whether a session shares its default directory with sessions of another working directory.
     fn collision(&mut self, world: &World, path: &Path, cwd: &str) -> Option<Finding> {
         let environment = world.environment();
         let cwd = absolute(environment, Path::new(cwd));

@@ -1,4 +1,4 @@
-//! A store that other programs write: which sessions come, change and go.
+//! Watches a store that other programs write: added, changed and removed sessions.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -18,49 +18,49 @@ use crate::place::{given_dir, sessions_root};
 use crate::world::World;
 use sessile_core::cancel::Cancel;
 
-/// What a caller may choose about watching.
+/// Options for watching.
 #[derive(Clone, Debug, Default)]
 pub struct WatchOptions {
-    /// Whether the sessions that are there already are told as [`StoreEvent::Added`] first.
+    /// Whether to report existing sessions as [`StoreEvent::Added`] first.
     pub tells_present: bool,
-    /// Ends a wait from another thread, within a tenth of a second.
+    /// Cancels a wait from another thread, within a tenth of a second.
     pub cancel: Option<Cancel>,
-    /// Whether to look by the clock alone, without asking the system for news.
+    /// Whether to poll, without system notifications.
     pub polls: bool,
 }
 
-/// What happened to a session of a store.
+/// An event in a store.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StoreEvent {
-    /// It was not there before.
+    /// A session was added.
     Added(Box<SessionInfo>),
-    /// Something that a list shows, or its size, is not what it was.
+    /// The session's size or a value shown in a list has changed.
     Changed(Box<SessionInfo>),
-    /// It is not there any more, or is no session any more.
+    /// The file was removed, or is no longer a session.
     Removed(PathBuf),
 }
 
-/// A store that is watched. Made by [`Sessions::watch_store`].
+/// A watched store, created by [`Sessions::watch_store`].
 ///
-/// Of a file that has changed only its tail is read. What happens to a session
-/// between two looks is told as one event.
+/// Only the tail of a changed file is read. All changes to a session
+/// between two checks are reported as one event.
 pub struct StoreWatcher {
     world: World,
-    /// The one directory to watch, or none for all.
+    /// The single directory to watch; `None` for all.
     given: Option<PathBuf>,
     options: WatchOptions,
     watch: Watch,
-    /// What the watch watches.
+    /// The watched directories.
     watched: Vec<PathBuf>,
     known: HashMap<PathBuf, Known>,
     events: VecDeque<StoreEvent>,
-    /// Before this nobody looks again, so that a busy store does not keep a core busy.
+    /// The earliest time of the next check, so that a busy store does not keep a core busy.
     rest_until: Instant,
 }
 
-/// What is known of a file.
+/// What is known about a file.
 struct Known {
-    /// What it looked like when it was read; none if it could not be, which is tried again.
+    /// Its metadata when it was read; `None` if it could not be read, which is retried.
     stat: Option<Stat>,
     row: Option<NewRow>,
     session: Option<Box<SessionInfo>>,
@@ -69,7 +69,7 @@ struct Known {
 impl Sessions {
     /// Watches all sessions, or those of one directory; see [`StoreWatcher`].
     ///
-    /// New, changed and deleted sessions are told within a second. Neither the
+    /// New, changed and deleted sessions are reported within a second. Neither the
     /// store nor the directory needs to exist yet.
     pub fn watch_store(&self, session_dir: Option<&Path>, options: WatchOptions) -> Result<StoreWatcher, SessionError> {
         let given = given_dir(self.environment(), session_dir);
@@ -91,18 +91,18 @@ impl Sessions {
     }
 }
 
-/// How long a wait goes on before anybody looks whether it was cancelled.
+/// The interval at which a wait checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The shortest and the longest rest between two looks; in between, ten times as long as the look took.
+/// The minimum and maximum pause between two checks; in between, ten times the duration of the check.
 const REST: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(400)];
 
 impl StoreWatcher {
-    /// The next event, waiting for it at most so long; none if the time is up.
+    /// The next event, waiting for at most `timeout`; `None` if the time is up.
     ///
-    /// After an error it can be asked again.
+    /// Can be called again after an error.
     pub fn next(&mut self, timeout: Duration) -> Result<Option<StoreEvent>, SessionError> {
-        // A time too far away to be told is never.
+        // An overflow means no deadline.
         let deadline = Instant::now().checked_add(timeout);
         loop {
             self.check_cancelled()?;
@@ -116,12 +116,12 @@ impl StoreWatcher {
         }
     }
 
-    /// Whether the store is looked at by the clock alone, because the system has no news for us.
+    /// Whether the store is polled, because the system cannot send notifications.
     pub fn is_polling(&self) -> bool {
         self.watch.is_polling()
     }
 
-    /// Waits until it is time to look. False if the time is up first.
+    /// Waits until it is time to check. Returns false if the time is up first.
     fn wait(&mut self, deadline: Option<Instant>) -> Result<bool, SessionError> {
         let mut is_woken = false;
         loop {
@@ -143,7 +143,7 @@ impl StoreWatcher {
         }
     }
 
-    /// Looks at the whole store, and notes what is not as it was.
+    /// Checks the whole store, and records the differences.
     fn look(&mut self) -> Result<(), SessionError> {
         let begun = Instant::now();
         let directories = self.watch_directories()?;
@@ -164,7 +164,7 @@ impl StoreWatcher {
         Ok(())
     }
 
-    /// The directories that hold sessions, all of them watched.
+    /// The directories that hold sessions, after making sure that all are watched.
     fn watch_directories(&mut self) -> Result<Vec<PathBuf>, SessionError> {
         let (mut watched, mut directories) = self.directories()?;
         while watched != self.watched {
@@ -172,13 +172,13 @@ impl StoreWatcher {
             if !self.options.polls {
                 self.watch = Watch::of_sessions(&self.watched);
             }
-            // What was made before the new watch began is found by looking once more.
+            // Check again for directories created before the new watch began.
             (watched, directories) = self.directories()?;
         }
         Ok(directories)
     }
 
-    /// What to watch, and where sessions may be.
+    /// The directories to watch, and those that may hold sessions.
     fn directories(&self) -> Result<(Vec<PathBuf>, Vec<PathBuf>), SessionError> {
         if let Some(given) = &self.given {
             return Ok((vec![given.clone()], vec![given.clone()]));
@@ -188,17 +188,17 @@ impl StoreWatcher {
         Ok((std::iter::once(root).chain(directories.iter().cloned()).collect(), directories))
     }
 
-    /// Whether nothing has happened to a file since it was read.
+    /// Whether a file is unchanged since it was read.
     fn is_current(&self, found: &Found) -> bool {
         let Some(known) = self.known.get(&found.path) else { return false };
         match (&known.row, known.stat) {
             (Some(row), _) => row.borrow().is_current(&found.stat),
-            // There is no row to go by if the time zone matters.
+            // If the time zone matters, there is no row to compare with.
             (None, stat) => stat == Some(found.stat),
         }
     }
 
-    /// Reads what is new in files.
+    /// Reads the new parts of files.
     fn read(&self, stale: Vec<Found>) -> Vec<(PathBuf, Known)> {
         let catalogues = self.catalogues(&stale);
         let (world, known) = (&self.world, &self.known);
@@ -213,7 +213,7 @@ impl StoreWatcher {
         })
     }
 
-    /// What was kept of files that nobody has looked at yet.
+    /// The cached rows for files that were not read yet.
     fn catalogues(&self, stale: &[Found]) -> HashMap<PathBuf, Catalogue> {
         let Some(caches) = self.world.caches() else { return HashMap::new() };
         let new = stale.iter().filter(|found| !self.known.contains_key(&found.path));
@@ -222,7 +222,7 @@ impl StoreWatcher {
         directories.into_iter().map(|path| (path.to_path_buf(), Catalogue::load(&caches, path))).collect()
     }
 
-    /// Notes what a file is now, and tells of it if that is news.
+    /// Updates what is known about a file, and reports a change.
     fn take(&mut self, path: PathBuf, now: Known) {
         let before = self.known.get_mut(&path).and_then(|known| known.session.take());
         let event = match (before, &now.session) {
@@ -243,17 +243,17 @@ impl StoreWatcher {
     }
 }
 
-/// How many files a thread takes at a time.
+/// The number of files that a thread takes at a time.
 const RUN: usize = 16;
 
-/// All files of some directories that may be sessions. A directory that cannot be listed holds none.
+/// All files of some directories that may be sessions. A directory that cannot be listed counts as empty.
 fn find(world: &World, directories: Vec<PathBuf>) -> HashMap<PathBuf, Found> {
     let listed =
         each(world.os(), directories, 1, |directory| find_sessions(world.os(), &directory).unwrap_or_default());
     listed.into_iter().flatten().map(|found| (found.path.clone(), found)).collect()
 }
 
-/// Reads what a row does not cover yet of a file.
+/// Reads the part of a file that a row does not cover yet.
 fn read(files: &mut Gatherer<'_, Zone<'_>>, found: &Found, row: Option<&NewRow>) -> Known {
     let listed = |info: Option<Info>| info.map(|info| Box::new(row_of(found, info)));
     if let Some(row) = row.filter(|row| row.borrow().is_current(&found.stat))

@@ -1,4 +1,4 @@
-//! What the engine works with: surroundings, files, and the caller's wishes about writing.
+//! What the engine works with: environment, files, and options for writing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,25 +11,25 @@ use crate::environment::Environment;
 use crate::event::Handlers;
 use crate::operations::OperationKind;
 
-/// Surroundings, files and wishes, handed to everything that reads or writes.
+/// Environment, files and options, passed to everything that reads or writes.
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) environment: Arc<dyn Environment>,
     pub(crate) os: Arc<dyn Os>,
     pub(crate) writing: WriteOptions,
-    /// Whether sessions are only looked at: nothing is written, not even what a crash has left to be put back.
+    /// Whether sessions are read-only: nothing is written, not even to restore entries after a crash.
     pub(crate) is_read_only: bool,
-    /// Where it is noted at which entry somebody was, if at all.
+    /// Where leaf positions are saved, if at all.
     pub(crate) state_dir: Option<PathBuf>,
-    /// Where it is written down what the owner of sessions does to them, if at all.
+    /// Where the owner's operations are logged, if at all.
     pub(crate) operations_dir: Option<PathBuf>,
-    /// As what kind of operation new files of sessions are written down, if at all.
+    /// The kind of operation as which new session files are logged, if at all.
     pub(crate) noted_as: Option<OperationKind>,
-    /// Whether sessions are moved and deleted although other programs use them.
+    /// Whether to move and delete sessions even while other programs use them.
     pub(crate) ignores_users: bool,
     /// Where caches are kept, if at all.
     pub(crate) cache_dir: Option<PathBuf>,
-    /// Who is told of what happens.
+    /// The handlers that are notified of events.
     pub(crate) handlers: Handlers,
 }
 
@@ -57,7 +57,7 @@ impl World {
         self.os.as_ref()
     }
 
-    /// The caches, if there are to be any.
+    /// The caches, if enabled.
     pub(crate) fn caches(&self) -> Option<Caches> {
         self.cache_dir.as_ref().map(|root| Caches::new(Arc::clone(&self.os), root))
     }

@@ -1,11 +1,11 @@
-//! What is answered quickly is what is answered simply.
+//! Fast answers match the simple ones.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use sessile::entry::Entry;
 use sessile::json::{Json, Raw};
 use sessile::{NewSession, SessionManager, Sessions, draft, write_sample};
 
-/// Compares every answer that reads little with the one that reads everything.
+/// Compares every answer that reads little with one that reads everything.
 fn check(session: &SessionManager) {
     let context = session.build_session_context().unwrap();
     assert_eq!(session.message_count().unwrap(), context.messages.len());

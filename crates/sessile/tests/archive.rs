@@ -1,4 +1,4 @@
-//! Archived sessions and branches: the last mark counts, nothing else changes, and what was archived comes back.
+//! Archived sessions and branches: the last mark counts, nothing else changes, and archived items can be restored.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn message(id: &str, parent: &str, text: &str) -> String {
     )
 }
 
-/// A session with two branches below its first entry; it stands at `c`.
+/// A session with two branches below its first entry; its leaf is `c`.
 fn content(id: &str) -> String {
     let header =
         format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}}"#);
@@ -85,7 +85,7 @@ fn a_session_is_archived_and_comes_back() {
     assert_eq!(archived(&sessions), ["s1"]);
     let again = sessions.archive(place("s1"), None, true, false).unwrap();
     assert_eq!((again.is_change, again.entry_id, again.operation), (false, None, None));
-    // Nothing else is different.
+    // Nothing else has changed.
     let after = sessions.list("/proj", None, &mut ListOptions::default()).unwrap();
     let order =
         |rows: &[sessile::SessionInfo]| rows.iter().map(|row| (row.id.clone(), row.modified)).collect::<Vec<_>>();
@@ -102,7 +102,7 @@ fn a_session_is_archived_and_comes_back() {
     let undone = sessions.undo(None, false).unwrap();
     assert_eq!(undone.operation.kind, OperationKind::Archive);
     assert_eq!(archived(&sessions), [""; 0]);
-    // Undoing the undo archives it again, and taking it out by hand leaves nothing to undo.
+    // Undoing the undo archives it again, and restoring it by hand leaves nothing to undo.
     sessions.undo(undone.id.as_deref(), false).unwrap();
     assert_eq!(archived(&sessions), ["s1"]);
     assert!(sessions.archive(place("s1"), None, false, false).unwrap().is_change);
@@ -127,14 +127,14 @@ fn a_branch_is_archived_unless_the_session_stands_in_it() {
         nodes.into_iter().filter(|node| node.is_archived).map(|node| node.id.unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(roots(&session), ["b"]);
-    // What is known already takes new marks in, also those that are not ours to make.
+    // The cached marks include new ones, even those that we would refuse to write.
     assert!(matches!(session.set_archived(Some(&"a".into()), true), Err(SessionError::ArchivesLeaf { .. })));
     session.set_archived(Some(&"b".into()), false).unwrap();
     assert_eq!(roots(&session), [""; 0]);
     let data = Json::parse(r#"{"archived":true,"entryId":"b2"}"#).unwrap();
     session.append_custom_entry(CUSTOM_TYPE, Some(&data)).unwrap();
     assert_eq!(roots(&session), ["b2"]);
-    // The session goes there: the mark holds, and nothing prevents it from being taken back.
+    // The session moves there: the mark stays valid, and can still be revoked.
     session.branch("b2").unwrap();
     session.append_message(draft::UserMessage::new("on the branch", 1)).unwrap();
     assert_eq!(roots(&session), ["b2"]);
@@ -142,7 +142,7 @@ fn a_branch_is_archived_unless_the_session_stands_in_it() {
     assert_eq!(roots(&session), [""; 0]);
 }
 
-/// What an open session knows is what a session that is opened again reads, whichever process has written the marks.
+/// An open session knows the same marks as a freshly opened one, whichever process wrote them.
 #[test]
 fn what_is_known_is_what_is_in_the_file() {
     let os = machine();
@@ -182,7 +182,7 @@ fn several_sessions_are_archived_as_one_operation() {
     assert_eq!(archived(&sessions).len(), 2);
 }
 
-/// A new session that was archived and brought back is still undone.
+/// Creating a session can still be undone after it was archived and restored.
 #[test]
 fn a_mark_does_not_keep_what_was_made_from_being_undone() {
     let os = machine();
@@ -250,7 +250,7 @@ fn ids_that_do_not_fit_are_refused() {
     sessions.archive(place("s3"), None, true, false).unwrap();
 }
 
-/// Archives, and takes it back.
+/// Archives and restores.
 #[track_caller]
 fn assert_works(os: &SimOs, what: &str) {
     let text = String::from_utf8(os.read_file(place("s1")).unwrap()).unwrap();
@@ -263,7 +263,7 @@ fn assert_works(os: &SimOs, what: &str) {
     assert!(!is_archived(), "{what}");
 }
 
-/// The branch is archived or it is not, and either way it can be archived and brought back.
+/// The branch is archived or not, and either way it can be archived and restored afterwards.
 #[test]
 fn archiving_may_be_interrupted_and_fail_anywhere() {
     let archive = |os: &SimOs| sessions(os, 7).archive(place("s1"), Some(&"b".into()), true, false);
@@ -278,7 +278,7 @@ fn archiving_may_be_interrupted_and_fail_anywhere() {
                 break;
             }
             let next = os.process(2000);
-            // Sidecars of a dead process must not be in the way of the next one.
+            // Sidecars of a dead process must not block the next one.
             next.advance(20_000);
             assert_works(&next, &format!("crash at {n}"));
         }

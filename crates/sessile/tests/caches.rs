@@ -1,4 +1,4 @@
-//! What the caches hold, making them anew, and stopping that.
+//! Cache status, rebuilding caches, and cancelling that.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make the files that they need")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Whatever happens to a store and to its catalogue, a list says what a scan says.
+//! Whatever happens to a store and its catalogue, a list matches a scan.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::collections::HashMap;
@@ -16,8 +16,8 @@ use sessile::{ListOptions, Progress, SessionInfo, Sessions, default_session_dir}
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
-/// Sees to it that a file looks changed when it was, however fast the test is, and old all the same, so that its time
-/// is believed. Counts how often a file is read.
+/// Makes every changed file look changed, however fast the test is, and yet old, so that its time is trusted. Counts
+/// how often a file is read.
 #[derive(Debug, Default)]
 struct Logical {
     changes: Mutex<HashMap<Identity, i64>>,
@@ -58,7 +58,7 @@ struct Place {
 const CWDS: [&str; 2] = ["/proj", "/other"];
 
 impl Place {
-    /// With `is_logical`, files look old; without, all are as new as they are.
+    /// With `is_logical`, files look old; without, they have their real times.
     fn new(is_logical: bool) -> Self {
         let dir = TempDir::new().unwrap();
         let environment = Replay::new(1_735_689_600_000, 7);
@@ -114,7 +114,7 @@ fn all(sessions: &Sessions) -> Vec<SessionInfo> {
     sessions.list_all(None, &mut ListOptions::default()).unwrap()
 }
 
-/// All that can be asked.
+/// The answers to all queries.
 #[derive(Debug, PartialEq)]
 struct Answers {
     all: Vec<SessionInfo>,
@@ -129,26 +129,26 @@ struct Answers {
 enum Op {
     Create(usize, Vec<String>),
     Append(usize, String),
-    /// Changes one byte in its place.
+    /// Changes one byte in place.
     Edit(usize, Index, u8),
     Truncate(usize, Index),
     Delete(usize),
     Rename(usize, usize),
-    /// Puts another file in its place.
+    /// Replaces it with another file.
     Replace(usize, Vec<String>),
     Touch(usize, u64),
     Forbid(usize),
     DropCache(Index),
     CutCache(Index, Index),
     FlipCache(Index, Index),
-    /// Puts one directory's catalogue in the place of another's.
+    /// Swaps the catalogues of two directories.
     SwapCaches,
-    /// Moves the clock's zone, on which odd dates depend.
+    /// Changes the time zone, on which unusual dates depend.
     Travel(i64),
     Nothing,
 }
 
-/// Lines, whole and broken, and what is between lines.
+/// Lines, complete and broken, and bytes between lines.
 fn piece() -> impl Strategy<Value = String> {
     let text = |time: u64, role: &str| {
         format!(
@@ -181,7 +181,7 @@ fn piece() -> impl Strategy<Value = String> {
     (line, prop::bool::weighted(0.8)).prop_map(|(line, is_whole)| if is_whole { line + "\n" } else { line })
 }
 
-/// More than what a mark compares as a whole.
+/// Longer than the part of a file that is compared completely.
 fn large() -> String {
     format!(r#"{{"type":"message","id":"big","message":{{"role":"user","content":"{}"}}}}"#, "x".repeat(90_000)) + "\n"
 }
@@ -307,7 +307,7 @@ fn agree_after_each(place: &Place, ops: &[Op]) {
         place.play(op);
         let expected = place.answers(&place.scanning);
         assert_eq!(place.answers(&place.cached), expected, "after {n_before} and {op:?}");
-        // What was just kept answers as well.
+        // The newly cached rows give the same answers.
         assert_eq!(place.answers(&place.cached), expected, "again after {n_before} and {op:?}");
     }
 }
@@ -320,7 +320,7 @@ proptest! {
         agree_after_each(&Place::new(true), &ops);
     }
 
-    /// Files as young as these are compared with what was kept of them, whatever their times say.
+    /// Files this young are compared with their cached rows, whatever their times say.
     #[test]
     fn young_files_are_no_exception(ops in proptest::collection::vec(op(false), 1..12)) {
         agree_after_each(&Place::new(false), &ops);
@@ -339,7 +339,7 @@ fn what_has_not_changed_is_not_opened_and_what_has_grown_is_read_from_there() {
     for slot in 0..6 {
         place.write(&place.file(slot), format!("{HEADER}\n{}", message(slot)).as_bytes());
     }
-    // No session, and remembered as such.
+    // Not a session, and cached as such.
     place.write(&place.directory(CWDS[0]).join("junk.jsonl"), "junk\n5\n".repeat(100_000).as_bytes());
     let n_reads = || std::mem::take(&mut *place.layer.n_reads.lock().unwrap());
     let listed = all(&place.cached);
@@ -367,7 +367,7 @@ fn catalogues_are_for_their_owner_only_and_none_is_made_for_nothing() {
     let [file] = place.cache_files().try_into().unwrap();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::metadata(file.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
-    // Nothing has changed, so nothing is written: the file with the same name is the same file.
+    // Nothing has changed, so nothing is written: the cache file keeps its modification time.
     let before = fs::metadata(&file).unwrap().modified().unwrap();
     all(&place.cached);
     assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), before);

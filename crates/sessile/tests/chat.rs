@@ -1,4 +1,4 @@
-//! The example host, driven as a person would.
+//! The example host, driven like a user would.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use sessile::SessionManager;
 use sessile::head::Kind;
 
-/// Examples are built with the tests, beside them.
+/// Examples are built together with the tests, in a directory beside them.
 fn example() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().and_then(Path::parent).unwrap().join("examples").join("chat")
@@ -24,7 +24,7 @@ fn chat(home: &Path, file: &Path, said: &str) -> String {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // From a thread of its own, because the chat stops listening while nobody takes its answers.
+    // On a separate thread, because the chat stops reading while its output is not consumed.
     let (mut stdin, said) = (child.stdin.take().unwrap(), said.to_owned());
     let writing = std::thread::spawn(move || stdin.write_all(said.as_bytes()).unwrap());
     let output = child.wait_with_output().unwrap();

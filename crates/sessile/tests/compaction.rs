@@ -1,4 +1,4 @@
-//! Compacting and going elsewhere: what is written, and above all what is not.
+//! Compaction and navigation: what is written, and above all what is not.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::cell::RefCell;
@@ -20,10 +20,10 @@ use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 use tempfile::TempDir;
 
-/// What a summarizer is asked to do by a test.
+/// A test's implementation of a summarizer.
 type Act = dyn Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure>;
 
-/// A summarizer that does what a test wants.
+/// A summarizer that runs a test's function.
 struct Acting(Box<Act>);
 
 impl Acting {
@@ -55,7 +55,7 @@ fn sessions() -> Sessions {
     Sessions::new(Replay::new(1_735_689_600_000, 7))
 }
 
-/// A session of three turns in a file.
+/// A session with three turns in a file.
 fn three_turns(sessions: &Sessions, dir: &Path) -> (SessionManager, PathBuf) {
     let mut session = sessions.create("/proj", Some(dir), NewSession::default()).unwrap();
     for turn in 1..=3 {
@@ -163,7 +163,7 @@ fn a_failure_leaves_the_file_byte_for_byte() {
         assert_eq!(fs::read(&path).unwrap(), before);
         assert_eq!(session.leaf_id(), leaf);
     }
-    // Stopped from outside, and by an extension.
+    // Cancelled by the caller, and by an extension.
     let options = keeping(2);
     options.cancel.cancel();
     assert!(matches!(session.compact(options, &Acting::saying("x")).unwrap_err(), SessionError::Cancelled));
@@ -323,7 +323,7 @@ fn navigating_takes_back_questions_and_goes_to_answers() {
     assert_eq!(messages, ["question 1", "question 2", "question 3"]);
 }
 
-/// A session on a simulated machine, settled.
+/// A session on a simulated machine, with all data on disk.
 fn machine() -> (SimOs, PathBuf) {
     let os = SimOs::new();
     os.make_directories("/s");
@@ -372,7 +372,7 @@ fn a_crash_at_any_call_compacts_once_or_not_at_all() {
         let is_unchanged = os.read_file(&path) == before;
         n_unchanged += usize::from(compacted.is_err() && is_unchanged);
         n_changed += usize::from(compacted.is_err() && !is_unchanged);
-        // What came after the write and failed did not take the compaction back, so that it is found now.
+        // A failure after the write did not undo the compaction, so it is found now.
         let again = compact_on(&os, 2, &path).unwrap();
         assert_eq!(matches!(again, Compacted::Done(_)), is_unchanged, "failed call {call}: {compacted:?}");
         assert_eq!(n_compactions(&os), 1, "failed call {call}");

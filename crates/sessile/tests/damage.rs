@@ -1,8 +1,9 @@
-//! Random sessions, random damage: repair writes nothing that was not written, and loses nothing that was.
+//! Random sessions, random damage: repair never invents records, and loses none.
 //!
-//! Every byte of the damaged file knows which byte of the original it was, so a test can tell an intact record from
-//! one that the damage made. The long form: `SESSILE_DAMAGE_CASES=100000 cargo test -p sessile --test damage -- --nocapture`;
-//! `SESSILE_DAMAGE_SEED` chooses other cases, and runs a single one again.
+//! Every byte of the damaged file is traced to its byte in the original, so a test can tell an intact record from one
+//! that the damage made. The long form:
+//! `SESSILE_DAMAGE_CASES=100000 cargo test -p sessile --test damage -- --nocapture`; `SESSILE_DAMAGE_SEED` selects
+//! other cases, and repeats a single one.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test asks for its own variables and may stop")]
 
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ use sessile_testkit::{Replay, SplitMix};
 
 const PLACE: &str = "/home/u/.pi/agent/sessions/--proj--/2025-01-01T00-00-00-000Z_s1.jsonl";
 
-/// How many cases are tried unless the variable says otherwise.
+/// The number of cases, unless the variable is set.
 const CASES: u64 = 3000;
 
 #[test]
@@ -37,29 +38,29 @@ fn repair_writes_what_was_written_or_marks_it() {
     assert!(cases < 1000 || (tally.back > 0 && tally.marks > 0 && tally.headers > 0), "{tally:?}");
 }
 
-/// What was seen in all cases.
+/// Totals over all cases.
 #[derive(Debug, Default)]
 struct Tally {
     repaired: usize,
     not_sessions: usize,
-    /// Lines that repair wrote: whole records, marks, headers.
+    /// Lines that repair wrote: complete records, marks, headers.
     back: usize,
     marks: usize,
     headers: usize,
-    /// Records that the damage put together without a trace, and that were already whole before the repair.
+    /// Records that the damage assembled without a trace, and that were already complete before the repair.
     traceless: usize,
-    /// Intact records that are lines after the repair, that are inside of marks, and that stay in lines nobody reads.
+    /// Intact records that are lines after the repair, that are inside marks, and that stay in unreadable lines.
     intact_lines: usize,
     intact_in_marks: usize,
     intact_unread: usize,
 }
 
-/// A byte, and its place in the original.
+/// A byte, and its offset in the original.
 type Traced = (u8, Option<usize>);
 
 struct Case {
     original: Vec<u8>,
-    /// Where the records of the original lie, the header first.
+    /// The ranges of the original's records, the header first.
     records: Vec<Range<usize>>,
     damaged: Vec<Traced>,
 }
@@ -112,7 +113,7 @@ impl Case {
         promised.map_or(Ok(()), |finding| Err(format!("left to repair: {finding:?}")))
     }
 
-    /// Every line that is new is a record of the original or carries the mark, and every line that counted is still there.
+    /// Every new line is a record of the original or a mark, and every valid line is still there.
     fn check_written(&self, before: &[u8], after: &[u8], tally: &mut Tally) -> Result<(), String> {
         let mut old: HashMap<&[u8], usize> = HashMap::new();
         let lines = |text: &'_ [u8]| text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
@@ -159,7 +160,7 @@ impl Case {
         }
     }
 
-    /// Whether bytes of the damaged file are bytes of the original that did not follow each other.
+    /// Whether a line of the damaged file joins bytes that were not adjacent in the original.
     fn has_seam(&self, before: &[u8], line: &[u8]) -> bool {
         let line = line.trim_ascii();
         let follows = |pair: &[Traced]| matches!((pair[0].1, pair[1].1), (Some(one), Some(other)) if one + 1 == other);
@@ -168,7 +169,7 @@ impl Case {
         found.peek().is_some() && found.all(|bytes| !bytes.windows(2).all(follows))
     }
 
-    /// Every record that the damage left whole is a line, or inside of a mark, or where it was.
+    /// Every record that the damage left intact is a line, or inside a mark, or where it was.
     fn check_intact(&self, after: &[u8], tally: &mut Tally) -> Result<(), String> {
         let lines: Vec<&[u8]> = after.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).collect();
         let marks: Vec<Vec<u8>> =
@@ -204,14 +205,14 @@ fn holds(text: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(text, part).is_some()
 }
 
-/// The bytes that a mark keeps.
+/// The bytes stored in a mark.
 fn left_in(mark: &[u8]) -> Option<Vec<u8>> {
     let mark = Json::parse(mark).ok()?;
     let data = mark.raw().get("data")?;
     data.get("pieces").map_or_else(|| Some(Vec::new()), bytes_of)
 }
 
-/// Hurts a file in one of the ways that files are hurt.
+/// Damages a file in one of the usual ways.
 fn damage(file: &mut Vec<Traced>, random: &mut SplitMix) {
     if file.is_empty() {
         return;
@@ -237,7 +238,7 @@ fn damage(file: &mut Vec<Traced>, random: &mut SplitMix) {
                 file.remove(random.pick(&newlines));
             }
         }
-        // Two blocks in each other's places.
+        // Two blocks swapped.
         5 => {
             let (one, other) = (range(file, random), range(file, random));
             let (one, other) = if one.start <= other.start { (one, other) } else { (other, one) };
@@ -247,7 +248,7 @@ fn damage(file: &mut Vec<Traced>, random: &mut SplitMix) {
                 file.splice(one, second);
             }
         }
-        // A block twice.
+        // A block duplicated.
         6 => {
             let block = file[range(file, random)].to_vec();
             let at = random.below(file.len() + 1);
@@ -262,7 +263,7 @@ fn damage(file: &mut Vec<Traced>, random: &mut SplitMix) {
                 *traced = (if letters { b'a' + byte % 26 } else { byte }, None);
             }
         }
-        // NUL bytes put in.
+        // NUL bytes inserted.
         _ => {
             let at = random.below(file.len() + 1);
             let n_nuls = 1 + random.below(50);
@@ -304,7 +305,7 @@ fn entry(id: &str, parent: &str, time: &str, random: &mut SplitMix) -> String {
             r#"{},"message":{{"role":"toolResult","toolCallId":"t{id}","toolName":"read","content":[{{"type":"text","text":{said}}}],"isError":false,"timestamp":1}}}}"#,
             head("message")
         ),
-        // Data that looks like entries, and is none.
+        // Data that looks like entries but is not.
         2 => format!(
             r#"{{"type":"custom","customType":"copy","data":[{{"type":"message","id":"in{id}","parentId":{parent},"message":{{"role":"user","content":{said}}}}}],"id":"{id}","parentId":{parent},"timestamp":"{time}"}}"#
         ),
@@ -316,7 +317,7 @@ fn entry(id: &str, parent: &str, time: &str, random: &mut SplitMix) -> String {
     }
 }
 
-/// A text as JSON: words, quotes, line breaks, letters of all kinds, and text that looks like a record.
+/// A text as JSON: words, quotes, line breaks, various letters, and text that looks like a record.
 fn text(random: &mut SplitMix) -> String {
     let mut said = String::new();
     for _ in 0..=random.below(10) {

@@ -1,4 +1,4 @@
-//! Another program edits a large session in place and appends to it: whatever is shown is what the file says.
+//! Another program edits a large session in place and appends to it: everything shown matches the file.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests play the other programs, and end on errors")]
 
 use std::fs::{self, OpenOptions};
@@ -10,7 +10,7 @@ use sessile::text::query::Query;
 use sessile::{EntryId, SearchOptions, SearchScope, SessionError, SessionManager, Sessions};
 use sessile_testkit::Replay;
 
-/// Far more bytes than are compared as a whole.
+/// Far more bytes than the part that is compared completely.
 const N_ENTRIES: usize = 3000;
 const PADDING: usize = 1800;
 
@@ -42,7 +42,7 @@ fn sessions(cache: Option<PathBuf>) -> Sessions {
     Sessions::new(Replay::new(1_763_164_800_000, 1)).caching(cache).read_only()
 }
 
-/// An edit that leaves the length as it is.
+/// An edit that keeps the length.
 #[derive(Clone, Debug)]
 enum Edit {
     Text,
@@ -70,7 +70,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Where in a line an edit goes, and what it puts there.
+/// The position of an edit in a line, and its new bytes.
 fn put(edit: &Edit, number: usize) -> (usize, String) {
     let text = line(number, number.checked_sub(1), &format!("entry{number}"));
     let place = |word: &str| text.find(word).unwrap();
@@ -91,7 +91,7 @@ fn append(path: &Path, text: &str) {
     OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// What a look shows, and what it shows after a refresh if it has found that it was wrong.
+/// The result of a read, and whether it needed a refresh because the data was stale.
 fn look<T>(session: &mut SessionManager, look: impl Fn(&SessionManager) -> Result<T, SessionError>) -> (T, bool) {
     match look(session) {
         Ok(shown) => (shown, false),
@@ -135,7 +135,7 @@ proptest! {
         }
         drop(file);
         append(&path, &line(N_ENTRIES, Some(N_ENTRIES - 1), "appended"));
-        // Either another process opens it, or the one that has it open looks again.
+        // Either another process opens it, or the one that has it open reads it again.
         let mut cached = if reopens {
             sessions(Some(cache.clone())).open(&path, None, None).unwrap()
         } else {
@@ -154,7 +154,7 @@ proptest! {
         cached.follow_leaf().unwrap();
         let (shown, _) = look(&mut cached, context);
         prop_assert_eq!(shown, context(&plain).unwrap());
-        // The next one need not find out again.
+        // The next process does not find stale data again.
         let again = sessions(Some(cache)).open(&path, None, None).unwrap();
         for number in asked {
             match entry(&again, &id(number)) {
@@ -188,7 +188,7 @@ fn a_check_finds_what_nobody_has_asked_for_and_drops_it() {
         sessions.search(&Query::parse(word).unwrap(), &options).unwrap().hits.len()
     };
     assert_eq!(search("entry1500"), 1);
-    // A file that was only just written may be called unproven, but nothing is wrong.
+    // A file that was just written may be reported as unproven, but nothing is wrong.
     let is_right = || sessions.check_caches(&cancel).unwrap().unwrap().iter().all(|dropped| !dropped.is_wrong);
     assert!(is_right());
     assert_eq!(search("entry1500"), 1);
@@ -199,7 +199,8 @@ fn a_check_finds_what_nobody_has_asked_for_and_drops_it() {
         file.write_all(bytes.as_bytes()).unwrap();
     }
     append(&path, &line(N_ENTRIES, Some(N_ENTRIES - 1), "appended"));
-    // Between two of the places that are compared in any case. A hit that is no more is never shown, but a word that came in between is not found yet.
+    // The edits are between two of the positions that are always compared. A hit that no longer exists is never
+    // shown, but a new word at such a position is not found yet.
     assert_eq!((search("entry1510"), search("appended")), (0, 1));
     list();
     let dropped = sessions.check_caches(&cancel).unwrap().unwrap();

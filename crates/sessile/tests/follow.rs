@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;
 
-/// Long enough for any machine; a test that fails waits this long.
+/// Long enough for any machine; a failing test waits this long.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 struct Scene {
@@ -123,7 +123,7 @@ fn following_begins_where_it_is_told_to() {
     assert!(matches!(missing, SessionError::EntryNotFound { .. }), "{missing}");
 }
 
-/// C7: a file that is another one is told from its beginning, wherever following began.
+/// C7: a replaced file is reported from its beginning, wherever following started.
 #[test]
 fn a_session_that_was_replaced_begins_again() {
     let scene = Scene::new(&[HEADER, &entry("a", "-")]);
@@ -169,7 +169,7 @@ fn old_versions_are_told_in_the_current_form() {
     assert_eq!(&entry, seen[2].json());
 }
 
-/// C16: the clock is enough.
+/// C16: polling is enough.
 #[test]
 fn a_manager_is_followed_with_and_without_news() {
     for polls in [false, true] {

@@ -1,4 +1,4 @@
-//! Sessions that belong together.
+//! Grouping sessions.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::fmt::Write;
@@ -34,7 +34,7 @@ fn sessions() -> Sessions {
     Sessions::new(Replay::new(1_735_689_600_000, 7))
 }
 
-/// Families as indented ids, `?` before the paths of those that are missing.
+/// Families as indented ids, with `?` before the paths of missing ones.
 fn drawn(list: &[SessionInfo], families: &[Family]) -> String {
     let mut text = String::new();
     for family in families {
@@ -65,7 +65,7 @@ fn families_know_their_newest_activity_and_survive_what_is_missing() {
         session("old", "/", 2, Some("/s/2025_root.jsonl")),
         session("young", "/", 3, Some("/s/2025_root.jsonl")),
         session("grandchild", "/", 9, Some("/s/x/../2025_old.jsonl")),
-        // Its parent was moved: the path leads nowhere, but the id in it is known.
+        // Its parent was moved: the path does not exist, but its id is known.
         session("moved", "/", 4, Some("/elsewhere/2024_young.jsonl")),
         session("orphan", "/", 6, Some("/gone/2024_nobody.jsonl")),
         session("sibling", "/", 5, Some("/gone/2024_nobody.jsonl")),

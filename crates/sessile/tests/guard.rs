@@ -1,4 +1,4 @@
-//! What the guard puts back, and when: whatever clocks do, but only for an hour, and only for those who write.
+//! When the guard restores entries: whatever clocks do, but only for an hour, and only for writers.
 #![expect(clippy::unwrap_used, reason = "tests say what must hold")]
 
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ fn listen(session: &mut SessionManager) -> Heard {
     heard
 }
 
-/// A session of which an entry was acknowledged that other programs know nothing of.
+/// A session with an acknowledged entry that other programs have not read.
 struct Acknowledged {
     os: SimOs,
     path: PathBuf,
@@ -53,7 +53,7 @@ impl Acknowledged {
         Self::after(|_| {})
     }
 
-    /// Something happens before the entry is written.
+    /// Runs `happens` before the entry is written.
     fn after(happens: impl FnOnce(&SimOs)) -> Self {
         let os = SimOs::new();
         os.make_directories("/s");
@@ -74,7 +74,7 @@ impl Acknowledged {
         !contains(&self.os.read_file(&self.path).unwrap(), b"\"lost\"")
     }
 
-    /// Another process writes to the session. Returns what it was told.
+    /// Another process writes to the session. Returns its events.
     fn write(&self, text: &str) -> Vec<Event> {
         let mut next = sessions(&self.os.process(2), 2).open(&self.path, None, None).unwrap();
         let events = listen(&mut next);
@@ -95,13 +95,13 @@ fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
     bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 
-/// What happens between the acknowledgement and the rewrite, apart from the clock.
+/// What happens between the acknowledgement and the rewrite, apart from clock changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Meanwhile {
     Nothing,
-    /// Whoever wrote the entry ends, and looks whether the guard can go.
+    /// The writer of the entry ends, and checks whether the guard can be removed.
     Ends,
-    /// Another process writes and ends, and looks after the guard.
+    /// Another process writes and ends, and checks the guard.
     AnotherWrites,
 }
 
@@ -136,7 +136,7 @@ fn whatever_the_clock_does_between_two_steps_an_acknowledged_entry_is_put_back()
                 }
                 when(4, &case.os);
                 assert!(!case.has_lost(), "{step} ms at {at}, {meanwhile:?}");
-                // Once is enough: nothing is put back twice.
+                // Nothing is restored twice.
                 case.write("last");
                 let bytes = case.os.read_file(&case.path).unwrap();
                 let n_times = bytes.split(|byte| *byte == b'\n').filter(|line| contains(line, b"\"lost\"")).count();
@@ -178,7 +178,7 @@ fn the_hour_counts_from_the_acknowledgement_not_from_when_an_entry_was_put_back(
     case.os.advance(50 * MINUTE);
     case.rewrite();
     assert_eq!(case.write("next"), [case.recovered()]);
-    // Somebody insists.
+    // Another program removes it again and again.
     case.os.advance(9 * MINUTE);
     case.rewrite();
     assert!(!case.write("again").is_empty() && !case.has_lost());
@@ -190,7 +190,7 @@ fn the_hour_counts_from_the_acknowledgement_not_from_when_an_entry_was_put_back(
 
 #[test]
 fn after_a_reboot_the_wall_clock_says_how_old_an_entry_is() {
-    // A clock that runs far behind says nothing, so the entry may be as old as anything.
+    // A clock that is far behind proves nothing, so the entry may have any age.
     for (step, comes_back) in [
         (0, true),
         (50 * MINUTE, true),
@@ -207,7 +207,7 @@ fn after_a_reboot_the_wall_clock_says_how_old_an_entry_is() {
         let told = case.write("next");
         assert_eq!((case.has_lost(), told.is_empty()), (!comes_back, !comes_back), "{step} ms: {told:?}");
     }
-    // What is in its place stays there, and the guard goes.
+    // An entry that is still in the file stays there, and the guard drops its copy.
     let mut case = Acknowledged::new();
     case.ours = None;
     case.os = case.os.reboot();
@@ -226,7 +226,7 @@ fn looking_at_a_session_puts_nothing_back() {
     let mut open = looking.open(&case.path, None, None).unwrap();
     let events = listen(&mut open);
     open.refresh().unwrap();
-    // Another change while it is open, and it is only looked at.
+    // Another change while it is open for reading only.
     case.os.foreign_append(&case.path, "{\"type\":\"custom\",\"id\":\"x1\",\"parentId\":null}\n");
     open.refresh().unwrap();
     case.rewrite();
@@ -247,11 +247,11 @@ fn looking_at_a_session_puts_nothing_back() {
     dry.append_message(user("only here")).unwrap();
     drop(dry);
     assert_eq!(case.os.snapshot(), before);
-    // And then somebody writes.
+    // Then another process writes.
     assert_eq!(case.write("next"), [case.recovered()]);
 }
 
-/// A session that is open but was never written to takes in what others made of it.
+/// A session that is open but was never written to reads what others made of it.
 #[test]
 fn a_reader_of_a_rewritten_session_becomes_a_writer_with_its_first_entry() {
     let case = Acknowledged::new();

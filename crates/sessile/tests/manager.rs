@@ -1,4 +1,4 @@
-//! The manager on real files: what it promises beyond pi.
+//! The manager on real files: its guarantees beyond pi's.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::fs;
@@ -39,7 +39,7 @@ impl Place {
         self.sessions.create("/proj", Some(&self.path("sessions")), NewSession::default()).unwrap()
     }
 
-    /// A file of a header and these lines.
+    /// A file with a header and these lines.
     fn file(&self, name: &str, lines: &[&str]) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, format!("{HEADER}\n{}\n", lines.join("\n"))).unwrap();
@@ -112,7 +112,7 @@ fn a_name_that_is_taken_is_left_alone() {
     let mut session = place.create();
     let file = session.session_file().unwrap().to_path_buf();
     fs::write(&file, "precious\n").unwrap();
-    // We made the name up, so another one does as well.
+    // We generated the name, so another one will do.
     session.append_message(user("x")).unwrap();
     assert_eq!(read(&file), "precious\n");
     let saved = session.session_file().unwrap().to_path_buf();
@@ -122,7 +122,7 @@ fn a_name_that_is_taken_is_left_alone() {
     );
     assert_eq!(place.open(&saved).entry_count(), 1);
 
-    // A name the caller gave is the only one that will do.
+    // A name given by the caller must be used.
     let given = place.path("given.jsonl");
     let mut session = place.open(&given);
     fs::write(&given, "precious\n").unwrap();
@@ -183,7 +183,7 @@ fn a_newer_file_is_read_but_not_written() {
     let error = session.append_message(user("x")).unwrap_err();
     assert!(matches!(&error, SessionError::NewerVersion { version, .. } if version == "4"), "{error}");
     assert_eq!(read(&path), text);
-    // A branch of it is a session of our version, and can be written.
+    // A branch of it is a session of our version, and is writable.
     session.create_branched_session("a").unwrap();
     session.append_message(user("x")).unwrap();
 }
@@ -259,7 +259,7 @@ fn an_unfinished_line_is_sealed_and_one_finished_by_others_is_seen() {
     append(r#"{"type":"message","id":"torn"#);
     session.append_message(user("kept")).unwrap();
     assert_eq!(place.open(&path).entry_count(), 2);
-    // Half a line is seen by nobody; once it is whole it is an entry.
+    // Half a line is ignored; once complete it is an entry.
     append(r#"{"type":"custom","id":"half","#);
     session.refresh().unwrap();
     assert_eq!(session.entry_count(), 2);
@@ -444,7 +444,7 @@ fn context_edits_are_checked_before_anything_is_written() {
     assert_eq!(session.entry_count(), 4);
 }
 
-/// A version 2 file of these entries.
+/// A version 2 file with these entries.
 fn old_file(place: &Place, name: &str, lines: &[&str]) -> PathBuf {
     let path = place.path(name);
     fs::write(&path, format!("{}\n{}\n", HEADER.replace("\"version\":3", "\"version\":2"), lines.join("\n"))).unwrap();
@@ -475,7 +475,7 @@ fn a_file_that_another_program_upgraded_is_not_upgraded_again() {
     )
     .unwrap();
     let mut session = place.open(&path);
-    // pi writes the upgraded lines into the same file, with ids of its own.
+    // pi writes the upgraded lines to the same file, with its own ids.
     let upgraded =
         format!("{HEADER}\n{{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"11111111\",\"parentId\":null}}\n");
     fs::write(&path, &upgraded).unwrap();
@@ -555,7 +555,7 @@ fn an_entry_is_not_hung_on_one_that_is_gone() {
     let path = place.path("f.jsonl");
     fs::write(&path, format!("{HEADER}\n{}\n{}", entry("a", None), entry("b", Some("a")))).unwrap();
     let mut session = place.open(&path);
-    // Another program glues its line to the unfinished one, and both are lost.
+    // Another program appends its line to the unfinished one, and both are lost.
     fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"glued\":1}\n").unwrap();
     let error = session.append_message(user("x")).unwrap_err();
     assert!(matches!(&error, SessionError::LeafGone { id, .. } if *id == "b"), "{error}");
@@ -588,7 +588,7 @@ fn forks_take_back_messages_of_the_user_only() {
     assert_eq!(session.fork(&question, ForkPosition::Before).unwrap().text.as_deref(), Some("ab"));
     assert!(matches!(session.clone_session(), Err(SessionError::NoLeaf)));
 
-    // Nothing of an unsaved session is needed to start over before its first message.
+    // Forking before the first message needs nothing of an unsaved session.
     let mut unsaved = place.create();
     fs::remove_dir(place.path("sessions")).unwrap();
     assert!(unsaved.append_message(user("x")).is_err());
@@ -614,7 +614,7 @@ fn a_file_that_was_cut_is_noticed() {
     fs::write(&path, format!("{HEADER}\n")).unwrap();
     let refused = session.refresh().unwrap_err();
     assert!(matches!(&refused, SessionError::LeafGone { id, .. } if *id == "b"), "{refused}");
-    // Whoever wants to go on from what is left can.
+    // The caller can continue from what is left.
     session.follow_leaf().unwrap();
     assert_eq!(session.leaf_id(), None);
     let id = session.append_message(user("on")).unwrap();
@@ -659,7 +659,7 @@ fn a_line_that_would_not_be_read_again_is_not_written() {
         assert_eq!(before, after, "nothing was written, and nothing is remembered");
     }
     session.append_message(Json::parse(r#"{"role":"user","content":"fits","timestamp":1}"#).unwrap()).unwrap();
-    // A session that has no file yet refuses too.
+    // A session without a file refuses too.
     let mut awaited = sessions.in_memory("/proj", NewSession::default()).unwrap();
     assert!(matches!(awaited.append_session_info(&"x".repeat(limit)), Err(SessionError::EntryTooLarge { .. })));
     assert_eq!(WriteOptions::default().longest_line, sessile::line::LINE_CAP);

@@ -1,4 +1,4 @@
-//! Compacting without a model, on whole sessions.
+//! Compaction without a model, on whole sessions.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::path::Path;
@@ -46,7 +46,7 @@ fn the_sample_can_be_gone_on_with() {
     for told in ["keep everything in UTC", "CI run 4127", "<modified-files>"] {
         assert!(report.summary.contains(told), "{told} is not in\n{}", report.summary);
     }
-    // What was compacted once is not forgotten by the next time.
+    // The next compaction keeps what the previous one summarised.
     let question =
         sessile::draft::UserMessage::new("Add a test for Lord Howe Island, which changes by half an hour.", 1);
     session.append_message(question).unwrap();
@@ -57,7 +57,7 @@ fn the_sample_can_be_gone_on_with() {
     assert!(again.summary.contains("Lord Howe Island") && again.summary.contains("UTC"), "{}", again.summary);
 }
 
-/// The recorded session is beside the workspace, if it is there at all.
+/// The recorded session is beside the workspace, if it exists at all.
 #[test]
 fn the_recorded_session_can_be_gone_on_with() {
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/before-compaction.jsonl");
@@ -72,7 +72,7 @@ fn the_recorded_session_can_be_gone_on_with() {
     assert_whole(&report);
     println!("{}", report.summary);
     let told = [
-        // From the summary before, from the conversation, and from the turn that was split.
+        // From the previous summary, from the conversation, and from the split turn.
         "Refactor `coding-agent` to eliminate code duplication",
         "**E2E tests only**",
         "Refactor selectors: replace show/hide pairs with single showSelector helper",

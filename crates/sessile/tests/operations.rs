@@ -1,5 +1,5 @@
-//! Moving and deleting on a machine that may die or fail at every call: no session is ever missing, and what was
-//! interrupted can be undone.
+//! Moving and deleting on a machine that may die or fail at every call: no session is ever missing, and interrupted
+//! operations can be undone.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
     Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(Some("/home/u/state".into()))
 }
 
-/// What is in a directory under the session's name, or under that name with a number.
+/// The files in a directory with the session's name, or with that name and a number.
 fn in_directory(os: &SimOs, directory: &Path) -> Vec<PathBuf> {
     let is_session = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -61,7 +61,7 @@ fn in_directory(os: &SimOs, directory: &Path) -> Vec<PathBuf> {
     os.list(directory).unwrap_or_default().into_iter().filter(is_session).collect()
 }
 
-/// The session has a name, and all its bytes but the header's directory.
+/// The session has a name, and all its bytes except for the header's directory.
 #[track_caller]
 fn assert_there(os: &SimOs, elsewhere: &Path) {
     let places = in_directory(os, place().parent().unwrap()).into_iter().chain(in_directory(os, elsewhere));
@@ -72,7 +72,7 @@ fn assert_there(os: &SimOs, elsewhere: &Path) {
     }
 }
 
-/// Whoever comes next can undo what was interrupted, and all is as it was.
+/// The next process can undo the interrupted operation, and everything is as before.
 #[track_caller]
 fn assert_undoable(os: &SimOs, elsewhere: &Path) {
     let sessions = sessions(os, 99);
@@ -98,7 +98,7 @@ fn trashed() -> PathBuf {
     Path::new("/home/u/.local/share/Trash/files").join(NAME)
 }
 
-/// Has a process die at each call of an act, and looks what is left.
+/// Lets a process die at each call of an action, and checks what is left.
 fn dies_anywhere(act: fn(&SimOs) -> Result<(), SessionError>, elsewhere: &Path) {
     for tear in Tear::EVERY {
         for n in 1.. {
@@ -115,7 +115,7 @@ fn dies_anywhere(act: fn(&SimOs) -> Result<(), SessionError>, elsewhere: &Path) 
                 assert_there(&rebooted, elsewhere);
             }
             let next = os.process(2000);
-            // Sidecars of a dead process must not be in the way of the next one.
+            // Sidecars of a dead process must not block the next one.
             next.advance(20_000);
             assert_there(&next, elsewhere);
             assert_undoable(&next, elsewhere);
@@ -134,7 +134,7 @@ fn a_deletion_may_be_interrupted_anywhere() {
     dies_anywhere(delete_it, trashed().parent().unwrap());
 }
 
-/// Has each call of an act fail, and looks what is left.
+/// Lets each call of an action fail, and checks what is left.
 fn fails_anywhere(act: fn(&SimOs) -> Result<(), SessionError>, elsewhere: &Path) {
     let n_calls = {
         let os = machine();
@@ -175,13 +175,13 @@ fn a_move_changes_the_directory_and_nothing_else() {
     assert_eq!(os.read_file(place()), None);
     let original = moved.sessions[0].original.clone().unwrap();
     assert_eq!(os.read_file(&original), Some(content("/proj")));
-    // A line that somebody adds later stays when the move is undone, and the original is needed no longer.
+    // A line added later stays when the move is undone, and the original is no longer needed.
     os.foreign_append(moved_place(), "{\"type\":\"future\"}\n");
     sessions.undo(None, false).unwrap();
     let with_line = [content("/proj"), b"{\"type\":\"future\"}\n".to_vec()].concat();
     assert_eq!(os.read_file(place()), Some(with_line));
     assert_eq!(os.read_file(original), None);
-    // Undoing the undo does it again.
+    // Undoing the undo redoes the move.
     let operations = sessions.operations().unwrap();
     let undo = operations.last().unwrap();
     assert_eq!((undo.kind, undo.state), (OperationKind::Undo, OperationState::Done));
@@ -224,7 +224,7 @@ fn sidecars_go_with_the_session() {
     sessions.move_session(place(), "/new/place", false).unwrap();
     assert_eq!(names(place().parent().unwrap()).len(), 1, "the original");
     assert_eq!(names(moved_place().parent().unwrap()), [format!(".{NAME}.sessile-guard"), NAME.to_owned()]);
-    // What vanishes at the new place is put back from the guard that came along, before the session goes.
+    // Entries that vanish at the new path are restored from the guard, which was moved along, before the session goes.
     let whole = os.read_file(moved_place()).unwrap();
     os.foreign_rewrite(moved_place(), content("/new/place"));
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -254,7 +254,7 @@ fn what_somebody_else_has_changed_is_not_undone() {
     let undone = sessions.undo(None, false).unwrap();
     assert_eq!(undone.operation.kind, OperationKind::Label);
     assert_eq!(sessions.open(place(), None, None).unwrap().label("a").unwrap(), None);
-    // Somebody has undone it by hand.
+    // The user has undone it by hand.
     sessions.open(place(), None, None).unwrap().append_session_info("").unwrap();
     assert!(sessions.undo(None, false).unwrap().steps.is_empty());
     assert!(matches!(sessions.undo(Some("zz"), false), Err(SessionError::NoSuchOperation { .. })));
@@ -278,7 +278,7 @@ fn a_broken_log_tells_what_it_can() {
     assert_eq!(os.stat(log).unwrap().mode & 0o777, 0o600);
 }
 
-/// Three sessions: one with a fork that somebody has just used, one with a name, one with a label.
+/// Three sessions: one with a recently used fork, one with a name, one with a label.
 fn store(os: &SimOs) {
     let write = |name: &str, header: &str, rest: &str, day: u32| {
         let message = format!(
@@ -312,7 +312,7 @@ fn pruning_spares_what_is_used_named_or_labelled() {
         pruned.sessions.iter().map(|(session, _)| session.id.clone()).collect()
     };
     assert_eq!(ids(&Pruning::default(), true), [""; 0], "nothing without a criterion");
-    // The child was used two weeks ago, which keeps the parent.
+    // The fork was used two weeks ago, which keeps the parent.
     let old = Pruning { older_than: Some(30 * day), ..Pruning::default() };
     assert_eq!(ids(&old, false), ["s1", "plain"]);
     let reasons: Vec<Reason> = sessions.prune(&old, false).unwrap().kept.iter().map(|kept| kept.reason).collect();
@@ -336,7 +336,7 @@ fn pruning_spares_what_is_used_named_or_labelled() {
     assert_eq!(os.read_file(place()), Some(content("/proj")));
 }
 
-/// A parent whose file's name does not tell its id is found by the log.
+/// A parent whose file name does not contain its id is found through the log.
 #[test]
 fn moved_parents_are_found() {
     let os = machine();

@@ -1,4 +1,4 @@
-//! Two operations at once, operations whose process dies, and programs that know nothing of either: a session is in
+//! Concurrent operations, operations whose process dies, and programs that know nothing of either: a session is in
 //! exactly one place, with every acknowledged entry.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -34,7 +34,7 @@ fn machine() -> SimOs {
     os
 }
 
-/// The same with the place it is moved to, and the trash, on file systems of their own.
+/// Like [`machine`], with the target of the move and the trash on separate file systems.
 fn machine_of_three_disks() -> SimOs {
     let os = machine();
     os.mount(moved_place().parent().unwrap());
@@ -50,7 +50,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
     Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(Some("/home/u/state".into()))
 }
 
-/// Every place where the session is: files of its name, whatever directory they are in.
+/// Every place of the session: files with its name, in any directory.
 fn places(os: &SimOs) -> Vec<PathBuf> {
     let is_session = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_str().unwrap();
@@ -59,7 +59,7 @@ fn places(os: &SimOs) -> Vec<PathBuf> {
     os.snapshot().into_keys().filter(is_session).collect()
 }
 
-/// What a process does. Those that append say which entry was acknowledged.
+/// An action of a process. Appending actions return the acknowledged entry.
 type Act = (&'static str, fn(&Sessions) -> Result<Option<String>, SessionError>);
 
 const ACTS: [Act; 7] = [
@@ -77,7 +77,7 @@ fn append(sessions: &Sessions, path: &Path) -> Result<Option<String>, SessionErr
     session.append_message(UserMessage::new("acknowledged", NOW)).map(|id| Some(id.to_string()))
 }
 
-/// What was done before, so that there is something to restore or to undo.
+/// Earlier actions, so that there is something to restore or undo.
 const BEFORE: [Act; 4] = [
     ("nothing", |_| Ok(None)),
     ("a name", |sessions| sessions.rename(place(), Some("old"), false).map(|named| Some(named.entry_id?.to_string()))),
@@ -85,7 +85,7 @@ const BEFORE: [Act; 4] = [
     ("a deletion", |sessions| sessions.delete(&[place()], Deletion::ToTrash, false).map(|_| None)),
 ];
 
-/// The session is in one place, with every entry that was acknowledged, and no other session was made.
+/// The session is in one place, with every acknowledged entry, and no other session was created.
 #[track_caller]
 fn assert_whole(os: &SimOs, acknowledged: &[String], story: &str) {
     let found = places(os);
@@ -98,7 +98,7 @@ fn assert_whole(os: &SimOs, acknowledged: &[String], story: &str) {
     }
 }
 
-/// Whatever another process does just before any system call of an operation, nothing is lost and nothing is there twice.
+/// Whatever another process does just before any system call of an operation, nothing is lost or duplicated.
 #[test]
 fn two_operations_at_once_keep_the_session_in_one_place() {
     two_at_once(machine);
@@ -138,7 +138,7 @@ fn two_at_once(machine: fn() -> SimOs) {
     assert!(n_cases > 5000 && n_both > 500, "{n_cases} cases, {n_both} in which both succeeded");
 }
 
-/// A process that dies at any call of an operation leaves something that the next one finishes or rolls back.
+/// If a process dies at any call of an operation, the next one finishes it or rolls it back.
 #[test]
 fn what_a_dead_process_has_left_is_settled_by_the_next_one() {
     dying_at_every_call(machine);
@@ -165,7 +165,7 @@ fn dying_at_every_call(machine: fn() -> SimOs) {
                 let story = format!("after {before}, {name} died at call {n}");
                 let next = sessions(&os.process(3000), 3);
                 let live = || places(&os).into_iter().find(|path| path.starts_with(STORE));
-                // Its own work comes after that of the dead, which may have taken the session elsewhere.
+                // It first settles the dead process's operation, which may have moved the session.
                 let go_on = || match live() {
                     Some(path) => next.rename(path, Some("next"), false).map(drop),
                     None => next.restore("s1", false).map(drop),
@@ -180,7 +180,7 @@ fn dying_at_every_call(machine: fn() -> SimOs) {
     }
 }
 
-/// An undo that fails is not done: the next one goes on with the same operation.
+/// A failed undo does not count: the next one continues with the same operation.
 #[test]
 fn an_undo_that_failed_is_undone_by_the_next_one() {
     for n in 1.. {
@@ -204,7 +204,7 @@ fn an_undo_that_failed_is_undone_by_the_next_one() {
     }
 }
 
-/// What another process is still doing is not undone half-way.
+/// An operation that another process is still running is not undone.
 #[test]
 fn an_operation_that_is_under_way_is_not_undone() {
     let os = machine();
@@ -220,7 +220,7 @@ fn an_operation_that_is_under_way_is_not_undone() {
     assert!(seen.iter().filter(|undone| is_refused(undone)).count() > 10, "{seen:?}");
 }
 
-/// What pi writes to the old place of a session comes home, whether the session was moved or deleted.
+/// What pi writes to the old path of a session is appended to it, whether the session was moved or deleted.
 #[test]
 fn entries_that_went_to_the_old_place_come_home() {
     let line = |id: &str, parent: &str| {
@@ -252,13 +252,13 @@ fn entries_that_went_to_the_old_place_come_home() {
         assert!(text.ends_with(&(line("b", "a") + &line("c", "b"))), "{how}: {text}");
         let session = ours.open_existing(&found[0]).unwrap();
         assert_eq!(session.leaf_id().unwrap().to_string(), "c", "{how}");
-        // Another file without a header stays as it is.
+        // Another file without a header is not changed.
         os.foreign_append(Path::new(STORE).join("--proj--/other.jsonl"), line("z", "unknown"));
         assert_eq!(ours.stray(Path::new(STORE).join("--proj--/other.jsonl")).unwrap(), None);
     }
 }
 
-/// Wherever a process dies while entries come home, the next one brings all of them home once.
+/// If a process dies while reuniting entries, the next one appends each of them once.
 #[test]
 fn a_process_may_die_while_entries_come_home() {
     let late = r#"{"type":"message","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:09.000Z","message":{"role":"user","content":"late"}}"#;
@@ -276,7 +276,7 @@ fn a_process_may_die_while_entries_come_home() {
         let next = sessions(&os.process(3000), 3);
         match next.restore("s1", false) {
             Ok(_) => {}
-            // It was there already.
+            // It was already restored.
             Err(SessionError::NotInTrash { .. }) => drop(next.rename(place(), Some("next"), false).unwrap()),
             Err(error) => panic!("call {n}: {error}"),
         }
@@ -286,7 +286,7 @@ fn a_process_may_die_while_entries_come_home() {
     }
 }
 
-/// A copy that was interrupted is not listed, and making it again works.
+/// An interrupted copy is not listed, and can be made again.
 #[test]
 fn new_sessions_have_their_names_only_once_they_are_whole() {
     let make: [Act; 2] = [
@@ -326,7 +326,7 @@ fn new_sessions_have_their_names_only_once_they_are_whole() {
     }
 }
 
-/// Another process that takes a new session away comes before it has its name, or after the one that made it.
+/// Another process can move or delete a new session before it has its name, or after its creator has opened it.
 #[test]
 fn a_new_session_is_not_taken_away_before_it_is_open() {
     let make: [(OperationKind, Act); 2] = [
@@ -370,7 +370,7 @@ fn of_a_month() -> sessile::Pruning {
     sessile::Pruning { older_than: Some(30 * day), ..sessile::Pruning::default() }
 }
 
-/// A session that was appended to since it was chosen to be pruned stays.
+/// A session that was appended to after it was selected for pruning is kept.
 #[test]
 fn pruning_looks_again_under_the_lock() {
     let pruning = of_a_month();
@@ -394,7 +394,7 @@ fn pruning_looks_again_under_the_lock() {
     assert!(n_kept > 3, "{n_kept}");
 }
 
-/// A session that another process moves while it is being pruned stays where it goes, and the pruning goes on.
+/// A session that another process moves during a pruning stays at its new place, and the pruning continues.
 #[test]
 fn a_session_that_goes_elsewhere_does_not_end_a_pruning() {
     let pruning = of_a_month();
@@ -418,7 +418,7 @@ fn a_session_that_goes_elsewhere_does_not_end_a_pruning() {
     assert!(n_moved > 3, "{n_moved}");
 }
 
-/// A session that another process restores while an undo brings it back is back, and the undo is done.
+/// If another process restores a session during an undo, the session is restored, and the undo completes.
 #[test]
 fn an_undo_goes_on_if_a_session_is_back_already() {
     let other = place().with_file_name("2025-01-01T00-00-00-000Z_s2.jsonl");
@@ -447,7 +447,7 @@ fn an_undo_goes_on_if_a_session_is_back_already() {
                     assert!(os.read_file(&other).is_some(), "call {n}");
                     n_restored += 1;
                 }
-                // Nothing was left to be undone, or the restoration was the last operation.
+                // Nothing was left to undo, or the restoration was the last operation.
                 Ok(undone) => assert_eq!(undone.steps, [], "call {n}"),
                 Err(SessionError::ChangedSince { .. }) if !deletes_both => n_told += 1,
                 Err(error) => panic!("call {n}: {error}"),
@@ -470,7 +470,7 @@ fn a_deletion_that_comes_too_late_says_so() {
     assert_eq!(places(&os), [moved_place()]);
 }
 
-/// A writer of release 0.1 holds the lock file beside the session, and is waited for.
+/// A writer of release 0.1 holds the lock file beside the session, and we wait for it.
 #[test]
 fn a_turn_of_the_last_release_is_honoured() {
     let os = machine();
@@ -480,7 +480,7 @@ fn a_turn_of_the_last_release_is_honoured() {
     let refused = sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Busy { .. })), "{refused}");
     old.unlock().unwrap();
-    // And a session that is open for writing here cannot be taken away by the last release.
+    // And release 0.1 cannot move or delete a session that is open for writing here.
     let mut session = sessions(&os, 2).open_existing(place()).unwrap();
     session.append_message(UserMessage::new("x", NOW)).unwrap();
     let sidecar = os.process(2000).open(&sidecar, Mode::Sidecar).unwrap();
@@ -489,7 +489,7 @@ fn a_turn_of_the_last_release_is_honoured() {
     assert!(sidecar.try_lock(sessile::os::Lock::Exclusive).unwrap());
 }
 
-/// The log does not grow without bound, and what is needed to find sessions stays in it.
+/// The log has a limited size, and keeps what is needed to find sessions.
 #[test]
 fn the_log_is_shortened_and_sessions_are_still_found() {
     let os = machine();
@@ -510,7 +510,7 @@ fn the_log_is_shortened_and_sessions_are_still_found() {
     assert!(operations.len() > 400);
 }
 
-/// A process that has a session open writes to the file that has the name, whatever was done to it meanwhile.
+/// A process with an open session writes to the file of that name, whatever happened to it meanwhile.
 #[test]
 fn a_writer_follows_a_session_that_was_moved_and_brought_back() {
     for (before, take_away) in [BEFORE[2], BEFORE[3]] {

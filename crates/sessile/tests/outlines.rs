@@ -1,4 +1,4 @@
-//! Saved outlines never change an answer: whatever happens to the session or to the cache between two looks.
+//! Saved outlines never change a result, whatever happens to the session or to the cache between two reads.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests play the other programs, and end on errors")]
 
 use std::fs::{self, OpenOptions};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use sessile::{SessionManager, Sessions, draft};
 use sessile_testkit::Replay;
 
-/// Long enough that the outline is worth saving.
+/// Enough entries that the outline is saved.
 const N_ENTRIES: usize = 400;
 
 fn line(number: usize, parent: Option<usize>, text: &str) -> String {
@@ -46,7 +46,7 @@ fn shown(session: &SessionManager) -> String {
     format!("{entries:?} {} {tree:?} {:?} {:?}", context.to_text(), session.diagnostics(), session.leaf_id())
 }
 
-/// What happens between two looks.
+/// What happens between two reads.
 #[derive(Clone, Debug)]
 enum Change {
     Append(u8),
@@ -121,7 +121,7 @@ fn apply(change: &Change, step: usize, path: &Path, cache: &Path) {
             }
         }),
         Change::CutCache(at) => damage(&|bytes| bytes.truncate(at % (bytes.len() + 1))),
-        // As another byte order, or another program's idea of such a file.
+        // Like another byte order, or another program's idea of such a file.
         Change::ForeignCache => damage(&|bytes| bytes.chunks_mut(4).for_each(<[u8]>::reverse)),
         Change::DropCache => drop(fs::remove_dir_all(cache)),
     }
@@ -139,7 +139,7 @@ proptest! {
             let scanned = sessions(None).open(&path, None, None);
             match (cached, scanned) {
                 (Ok(cached), Ok(scanned)) => prop_assert_eq!(shown(&cached), shown(&scanned)),
-                // An edit may have hit the header.
+                // An edit may have changed the header.
                 (cached, scanned) => prop_assert_eq!(cached.is_err(), scanned.is_err()),
             }
             apply(change, step, &path, &cache);
@@ -155,7 +155,7 @@ fn a_large_session_is_not_read_twice() {
     let open = || sessions(Some(cache.clone())).open(&path, None, None).unwrap();
     let first = shown(&open());
     assert_eq!(cache_files(&cache).len(), 1);
-    // What was saved is what is read: damage that the file's own content would show stays unseen.
+    // The second open shows the same, and does not save the outline again.
     let saved = fs::read(&cache_files(&cache)[0]).unwrap();
     assert_eq!(shown(&open()), first);
     assert_eq!(fs::read(&cache_files(&cache)[0]).unwrap(), saved);

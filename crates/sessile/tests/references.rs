@@ -1,4 +1,4 @@
-//! What people call sessions and entries.
+//! References to sessions and entries.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use sessile::{EntryId, ReferenceError, SessionManager, Sessions, draft};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
-/// A store in a directory of its own.
+/// A store in its own directory.
 struct Store {
     dir: TempDir,
     sessions: Sessions,
@@ -58,7 +58,7 @@ fn what_is_near_and_exact_comes_first() {
     assert_eq!(store.find("Tides").unwrap(), near);
     assert_eq!(store.find("tides").unwrap(), near, "near beats spelled alike");
     assert_eq!(store.find("MOON").unwrap(), exact);
-    // Nobody said anything in either, so the later name counts.
+    // Neither has a message, so the later name counts.
     assert_eq!(store.find("@latest").unwrap(), near.max(named_like_an_id));
 }
 
@@ -99,7 +99,7 @@ fn ids_lead_nowhere_but_to_the_files_they_are_in() {
     let hostile = store.add("/here", "plain", None);
     fs::write(&hostile, r#"{"type":"session","version":3,"id":"../../secret","timestamp":"t","cwd":"/here"}"#).unwrap();
     assert_eq!(store.find("plain").ok(), None);
-    // What has a slash is a path, whatever a header says.
+    // Anything with a slash is a path, whatever a header says.
     assert!(matches!(store.find("../../secret"), Err(ReferenceError::NoSuchFile { .. })));
     assert_eq!(store.find("..").unwrap(), Path::new("/"));
 }

@@ -1,4 +1,4 @@
-//! Every known kind of damage: what is found, what repair makes of it, and that it does so once.
+//! Every known kind of damage: the findings, the result of repair, and that a second repair does nothing.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 #![expect(clippy::many_single_char_names, reason = "entries are called by their ids")]
 
@@ -51,7 +51,7 @@ impl Place {
         names
     }
 
-    /// The entries that a session shows, as `id<parent`.
+    /// The entries of a session, as `id<parent`.
     fn shown(&self, path: &Path) -> String {
         let session = self.sessions.open(path, None, None).unwrap();
         let outline = session.outline();
@@ -78,7 +78,7 @@ fn user(id: &str, parent: &str) -> String {
     message(id, parent, &format!(r#"{{"role":"user","content":"{id}","timestamp":1}}"#))
 }
 
-/// The mark that stands for what is left of a record, or for one of which nothing is left.
+/// The mark for an incomplete or a missing record.
 fn mark(id: &str, parent: &str, reason: &str, bytes: Option<&str>) -> String {
     let (id, parent) = (id.into(), (!parent.is_empty()).then(|| parent.into()));
     let bytes = bytes.map(str::as_bytes);
@@ -89,7 +89,7 @@ fn codes(findings: &[Finding]) -> String {
     findings.iter().map(|finding| finding.code.word()).collect::<Vec<_>>().join(" ")
 }
 
-/// Repairs lines behind a header, and expects these findings, these entries, these lines, and what is left.
+/// Repairs lines after a header, and expects these findings, entries, lines and remaining findings.
 #[track_caller]
 fn mends(lines: &str, found: &str, shown: &str, expected: &str, left: &str) {
     let place = Place::new();
@@ -120,14 +120,14 @@ fn mends(lines: &str, found: &str, shown: &str, expected: &str, left: &str) {
         assert_eq!(fs::read(original).unwrap(), before.as_bytes());
         assert!(original.extension().unwrap().to_str().unwrap().starts_with("orig-"));
     }
-    // Once more: nothing.
+    // A second repair does nothing.
     let names = place.names();
     let again = place.repair(&path);
     assert_eq!((again.changes, again.original), (Vec::new(), None));
     assert_eq!((fs::read(&path).unwrap(), place.names()), (after.into_bytes(), names));
 }
 
-/// Findings that repair leaves, in a file that it does not touch.
+/// Expects findings that repair leaves, in a file that it does not change.
 #[track_caller]
 fn leaves(lines: &str, found: &str) {
     let place = Place::new();
@@ -157,7 +157,7 @@ fn torn_lines_are_marked_and_the_tree_stays_connected() {
         &format!("{a}\n{}\n{c}\n", mark("b", "a", "torn", Some(torn))),
         "incomplete",
     );
-    // Without an id nothing is known of the record but that the next entry names another parent.
+    // Without an id, the only evidence of the record is that the next entry names a missing parent.
     let nameless = r#"{"type":"message","id":"b"#;
     mends(
         &format!("{a}\n{nameless}\n{c}\n"),
@@ -166,7 +166,7 @@ fn torn_lines_are_marked_and_the_tree_stays_connected() {
         &format!("{a}\n{nameless}\n{}\n{c}\n", mark("b", "a", "missing-parent", None)),
         "torn incomplete",
     );
-    // The last line may still be written.
+    // Another program may still be writing the last line.
     leaves(&format!("{a}\n{torn}"), "torn unterminated");
     leaves(&format!("{a}\nwhat is this\n"), "malformed");
 }
@@ -193,7 +193,7 @@ fn records_glued_together_come_back() {
         &format!("{a}\n{b}\n{}\n{c}\n{d}\n", t("b")),
         "incomplete",
     );
-    // Of two rests with one id the first stands for the record.
+    // If two rests have the same id, the first one stands for the record.
     mends(
         &format!("{a}\n{torn}{b}{c}{torn}\n{d}\n"),
         "fused missing-parent",
@@ -201,7 +201,7 @@ fn records_glued_together_come_back() {
         &format!("{a}\n{}\n{b}\n{c}\n{torn}\n{d}\n", t("a")),
         "incomplete torn",
     );
-    // The last line of the file is where the conversation goes on.
+    // The conversation continues at the last line of the file.
     mends(
         &format!("{a}\n{b}\n{c}\n{torn}{d}\n"),
         "fused",
@@ -211,7 +211,8 @@ fn records_glued_together_come_back() {
     );
 }
 
-/// What stands before a record looks like the rest of one that held it: only a record that names it tells.
+/// The bytes before a record look like the rest of one that contained it: it is restored only if another record names
+/// it.
 #[test]
 fn what_may_be_a_part_comes_back_only_if_it_is_named() {
     let (a, b, c) = (user("a", ""), user("b", "a"), user("c", "b"));
@@ -249,7 +250,8 @@ fn holes_are_never_closed() {
     leaves(&format!("{a}\n\0\0\0\n{b}\n\0\0"), "nul-bytes nul-bytes unterminated");
 }
 
-/// The hole took the end of one order and the beginning of another. Closing it made an order that no user gave.
+/// The hole removed the end of one order and the beginning of another. Closing it would make an order that no user
+/// gave.
 #[test]
 fn a_hole_over_two_records_does_not_make_a_third() {
     let said = |id: &str, parent: &str, text: &str| {
@@ -273,7 +275,7 @@ fn a_hole_over_two_records_does_not_make_a_third() {
     let texts = format!("{:?}", context.messages);
     assert!(texts.contains("Hello.") && texts.contains("Thanks."), "{texts}");
     assert!(!texts.contains("Delete") && !texts.contains("Drop"), "{texts}");
-    // Both halves are kept, each as it is, and the tree stays connected through what stands for the lost entries.
+    // Both halves are kept unchanged, and the marks for the lost entries keep the tree connected.
     assert_eq!(place.shown(&path), "a<- b<a d<b e<d");
     let after = String::from_utf8(fs::read(&path).unwrap()).unwrap();
     assert!(after.contains("Delete the staging database, \",{\"nuls\":") && after.contains("Drop production now"));
@@ -295,7 +297,7 @@ fn records_with_raw_newlines_are_marked() {
 
 #[test]
 fn lost_parents_are_stood_in_for() {
-    // The parent of c is salvaged; that of b, which is salvaged itself, is nowhere.
+    // The parent of c is restored; that of b, which is restored itself, is missing.
     let (a, b, c) = (user("a", ""), user("b", "gone"), user("c", "b"));
     let gone = mark("gone", "a", "missing-parent", None);
     mends(
@@ -313,7 +315,7 @@ fn lost_parents_are_stood_in_for() {
         "incomplete",
     );
     leaves(&format!("{b}\n{c}\n"), "missing-parent");
-    // Several children of one lost parent have one to stand for it; no loop is closed.
+    // Several children of one missing parent share one mark; no cycle is created.
     let d = user("d", "gone");
     mends(
         &format!("{a}\n{b}\n{d}\n"),
@@ -332,7 +334,7 @@ fn what_the_file_has_already_does_not_come_back_twice() {
     mends(&format!("{a}\ntorn{b}{b}\n"), "fused", "a<- b<a", &format!("{a}\ntorn\n{b}\n\n"), "malformed");
     let c = user("c", "b");
     mends(&format!("{a}\n{b}{c}\n{b}\n"), "fused", "a<- c<b b<a", &format!("{a}\n\n{c}\n{b}\n"), "");
-    // Another content under the same id must not come to light; what stands beside it must.
+    // Different content with the same id must not be restored; records beside it must.
     let other = b.replace("\"content\":\"b\"", "\"content\":\"other\"");
     leaves(&format!("{a}\n{b}\n{other}torn\n"), "fused");
     let place = Place::new();
@@ -384,13 +386,13 @@ fn headers_and_versions() {
     let mended = second.replace("torn{", &format!("torn\n{lost}\n{{"));
     assert_eq!(check(second, "older-version fused"), mended);
     assert_eq!(check(format!("\u{feff}{HEADER}\n{a}\n"), "byte-order-mark"), format!("{HEADER}\n{a}\n"));
-    // A header that can be found again, and one that cannot.
+    // A header that can be restored, and one that cannot.
     assert_eq!(check(format!("\0\0{HEADER}\n{a}\n"), "nul-bytes no-header"), format!("\0\0\n{HEADER}\n{a}\n"));
     assert_eq!(
         check(format!("{HEADER}{a}\n{b}\n"), "fused no-header missing-parent"),
         format!("{HEADER}\n{a}\n{lost}\n{b}\n")
     );
-    // Nothing may come to stand before the header.
+    // Nothing may precede the header.
     let early = format!("torn{a}\n{HEADER}\n");
     assert_eq!(check(early.clone(), "fused"), early);
     for content in ["", "\n", "hello\n", "{\"type\":\"message\"}", "{\"id\":\"a\",\"parentId\":null}", "\0\0\0"] {
@@ -420,7 +422,7 @@ fn permissions_change_only_when_asked() {
     let done = place.sessions.repair(&path, options(false)).unwrap();
     assert_eq!((mode(&path), mode(&dir), mode(&done.original.unwrap())), (0o600, 0o700, 0o600));
     assert_eq!(place.sessions.repair(&path, options(false)).unwrap().changes, []);
-    // A directory that holds other things is not a session's own.
+    // A directory with other files is not exclusive to sessions.
     fs::write(dir.join("notes.txt"), "").unwrap();
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(codes(&place.verify(&path).findings), "");
@@ -474,8 +476,8 @@ fn links_are_not_repaired() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
-/// A dry run has to say what would happen, a link to a sound session is still a link, and asking about either must
-/// leave no sidecars beside it.
+/// A dry run must report what would happen, a link to a sound session is still a link, and neither may leave sidecars
+/// beside it.
 #[test]
 fn links_are_refused_before_anything_else_is_done() {
     let place = Place::new();
@@ -564,7 +566,7 @@ fn a_lost_header_is_rebuilt() {
 fn a_header_is_rebuilt_from_what_is_known() {
     let place = Place::new();
     let a = user("a", "");
-    // The entries know the directory, which its name spells in two ways.
+    // The entries contain the path, whose encoded name is ambiguous.
     let knowing = a.replace("\"content\":\"a\"", "\"content\":\"look at /home/me/my-proj/src/x.rs\"");
     let path = headerless(&place, "x.jsonl", "--home-me-my-proj--", &format!("torn\n{knowing}\n"));
     place.repair(&path);
@@ -574,12 +576,12 @@ fn a_header_is_rebuilt_from_what_is_known() {
         (&"/home/me/my-proj".into(), &"the entries".into())
     );
     assert_eq!(header["sessile:rebuilt"]["id"], "nothing: it is new");
-    // Another session of the directory knows it as well.
+    // Another session in the directory also has the path.
     write_private(&path, format!("{}\n{a}\n", HEADER.replace("/proj", "/home/me/my-proj")).as_bytes());
     let other = headerless(&place, "y.jsonl", "--home-me-my-proj--", &format!("{a}\n"));
     place.repair(&other);
     assert_eq!(header_of(&other)["cwd"], "/home/me/my-proj");
-    // What is left of the header counts before anything else, but for the id in the name.
+    // The remains of the header take precedence over everything else, except for the id in the file name.
     let torn =
         r#"{"type":"session","version":3,"id":"old","timestamp":"2024-01-01T00:00:00.000Z","cwd":"/else","paren"#;
     let path = headerless(&place, "z.jsonl", "--home-me-my-proj--", &format!("{torn}\n{a}\n"));
@@ -587,7 +589,7 @@ fn a_header_is_rebuilt_from_what_is_known() {
     let header = header_of(&path);
     assert_eq!((&header["id"], &header["cwd"]), (&"old".into(), &"/else".into()));
     assert_eq!(header["timestamp"], "2024-01-01T00:00:00.000Z");
-    // A header further down is the header.
+    // A header further down is used as the header.
     let path = headerless(&place, "w.jsonl", "--home-me-my-proj--", &format!("{a}\n{HEADER}\n"));
     let repair = place.repair(&path);
     assert_eq!(codes(&repair.left), "extra-header");
@@ -636,7 +638,7 @@ fn a_list_names_the_files_it_passes_over() {
     assert_eq!(place.sessions.list_all(None, &mut options).unwrap().len(), 2);
 }
 
-/// Sessions in pieces.
+/// Sessions in fragments.
 fn ruins() -> impl Strategy<Value = String> {
     let id = || prop_oneof![Just("a"), Just("b"), Just("c"), Just("d"), Just("lost")];
     let record = (id(), id()).prop_map(|(id, parent)| user(id, parent));
@@ -655,7 +657,7 @@ fn ruins() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..14).prop_map(|pieces| format!("{HEADER}\n{}", pieces.concat()))
 }
 
-/// The second record of the last line comes to light only once the first one is mended.
+/// The second record of the last line becomes visible only after the first one is repaired.
 #[test]
 fn what_a_repair_brings_to_light_is_repaired_too() {
     let place = Place::new();

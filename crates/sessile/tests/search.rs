@@ -1,4 +1,4 @@
-//! Searching sessions: on real files, and on a machine whose every call can fail.
+//! Searching sessions: on real files, and on a machine where every call can fail.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::path::{Path, PathBuf};
@@ -234,10 +234,10 @@ fn what_was_looked_at_lately_is_not_looked_at_again_unless_it_must_be() {
     scene.write("four.jsonl", &session(&[user("e", "", "needle")]));
     assert_eq!(found(&lately), ["a", "b", "c"], "nothing is looked at");
     assert_eq!(found(&exact), ["a", "b", "c", "d", "e"]);
-    // A hit that is gone is no hit, and then everything is looked at.
+    // A hit that is gone is not shown, and then all files are surveyed again.
     std::fs::remove_file(scene.store().join("two.jsonl")).unwrap();
     assert_eq!(found(&lately), ["a", "c", "d", "e"]);
-    // What is damaged is no note.
+    // A damaged note is ignored.
     search(&scene.sessions, "needle", &options(&scene.store()));
     assert_eq!(found(&lately), ["a", "c", "d", "e"]);
     scene.write("five.jsonl", &session(&[user("f", "", "needle")]));
@@ -261,7 +261,7 @@ fn directories_that_have_not_changed_are_not_listed_again() {
     let exact = SearchOptions { upkeep: Upkeep::Never, ..options(&scene.store()) };
     let lately = SearchOptions { max_age: Duration::from_millis(1), upkeep: Upkeep::Never, ..options(&scene.store()) };
     let found = |options: &SearchOptions<'_>| ids(&search(&scene.sessions, "needle", options));
-    // Until then the times of files and directories prove nothing.
+    // Before that, the times of files and directories prove nothing.
     std::thread::sleep(Duration::from_millis(2100));
     found(&update);
     for expected in

@@ -1,4 +1,4 @@
-//! Several programs and one session: who sees what, who waits, and what is never lost.
+//! Several programs share one session: who sees what, who waits, and what is never lost.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +21,7 @@ fn user(text: &str) -> draft::UserMessage {
     draft::UserMessage::new(text, 1)
 }
 
-/// Sessions in a directory of their own, with ids of their own.
+/// Sessions with their own directory and ids.
 fn sessions(seed: u64) -> Sessions {
     let environment = Replay::new(1_735_689_600_000, seed);
     environment.set_home("/home/u");
@@ -70,7 +70,7 @@ fn entries_beside_each_other_are_told() {
     let divergence =
         Event::Divergence { leaf_id: own.clone(), foreign_leaf_id: other.clone(), common_ancestor_id: Some(first) };
     assert_eq!(heard(&events), [divergence]);
-    // Told once; going on from there is nobody's surprise.
+    // Reported once; continuing from there is not reported again.
     ours.append_message(user("on")).unwrap();
     assert_eq!(heard(&events), []);
     theirs.refresh().unwrap();
@@ -97,7 +97,7 @@ fn an_expected_leaf_is_compared_and_set() {
         ours.append_if_leaf(None, |session| session.append_message(user("late"))),
         Err(SessionError::LeafMoved { expected: None, .. })
     ));
-    // On top of the expected entry, wherever the own leaf was.
+    // On top of the expected entry, wherever our own leaf was.
     let own = ours.append_if_leaf(Some(&other), |session| session.append_message(user("now"))).unwrap();
     assert_eq!(ours.entry(&own).unwrap().unwrap().parent_id(), Some(other));
 
@@ -106,7 +106,7 @@ fn an_expected_leaf_is_compared_and_set() {
     assert!(empty.append_if_leaf(None, |session| session.append_message(user("second"))).is_err());
 }
 
-/// C5: what the caller wants while somebody else has the lock.
+/// C5: the caller's options while another process holds the lock.
 #[test]
 fn a_busy_session_is_waited_for_refused_or_written_to() {
     let dir = TempDir::new().unwrap();
@@ -136,11 +136,11 @@ fn a_busy_session_is_waited_for_refused_or_written_to() {
     drop(lock);
     let (last, waits) = waiter.join().unwrap().unwrap();
     assert_eq!(waits.entry(&last).unwrap().unwrap().parent_id(), Some(id));
-    // The first one can go on as well now.
+    // The refused writer can continue now.
     refused.append_message(user("x")).unwrap();
 }
 
-/// C2: a program that writes back what it read before destroys what came since; it is put back in order.
+/// C2: a program that writes back an old copy destroys newer entries; they are restored in order.
 #[test]
 fn what_a_rewrite_destroys_is_put_back() {
     let dir = TempDir::new().unwrap();
@@ -164,7 +164,7 @@ fn what_a_rewrite_destroys_is_put_back() {
     assert_eq!(reopened.entry_count(), 5);
 }
 
-/// The same after our own death, by the next one that writes to the session.
+/// C2 after our own process has died: the next writer restores them.
 #[test]
 fn what_a_rewrite_destroyed_after_our_death_is_put_back_by_the_next() {
     let dir = TempDir::new().unwrap();
@@ -268,7 +268,7 @@ fn each_acknowledgement_says_what_it_means() {
     }
 }
 
-/// Tells of each sync.
+/// Reports each sync.
 #[derive(Debug)]
 struct Syncs(mpsc::Sender<()>);
 
@@ -278,7 +278,7 @@ impl Layer for Syncs {
     }
 }
 
-/// A session is made by its first messages, and if nothing follows them these have to reach the disk all the same.
+/// A session is created by its first messages, and they must reach the disk even if nothing follows.
 #[test]
 fn a_new_file_is_synced_every_so_often_too() {
     let make = |interval| {
@@ -289,12 +289,13 @@ fn a_new_file_is_synced_every_so_often_too() {
         let (session, _) = started(&sessions, dir.path());
         (dir, syncs, session)
     };
-    // Whoever closes a session before its time has come syncs it then.
+    // Closing a session before the interval has passed syncs it.
     let (_dir, syncs, session) = make(Duration::from_hours(1));
     assert_eq!(syncs.try_iter().count(), 0);
     drop(session);
     assert_eq!(syncs.try_iter().count(), 1);
-    // While it is open, a thread does so. How soon is not ours to say, so only its absence makes this wait for long.
+    // While it is open, a thread does so. The delay is not guaranteed, so this waits long only if the sync never
+    // happens.
     let (_dir, syncs, _session) = make(Duration::from_millis(1));
     syncs.recv_timeout(Duration::from_mins(1)).unwrap();
 }
@@ -331,7 +332,7 @@ fn looking_makes_nothing_and_writes_nothing() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
-/// Waits for the disk happen outside of the lock, so one sync serves many.
+/// Writers wait for the disk outside of the lock, so one sync serves many.
 #[test]
 fn threads_share_a_session_and_its_syncs() {
     let dir = TempDir::new().unwrap();
@@ -379,11 +380,11 @@ fn a_place_is_remembered_until_somebody_goes_on() {
     assert_eq!(remembering(2).open(&path, None, None).unwrap().leaf_id(), Some(first.clone()));
     assert_eq!(sessions(2).open(&path, None, None).unwrap().leaf_id(), Some(second), "off unless asked for");
 
-    // Another program goes on: its entry is where everybody goes on.
+    // Another program appends: sessions now open at its entry.
     let other = sessions(3).open(&path, None, None).unwrap().append_message(user("other")).unwrap();
     let mut ours = remembering(4).open(&path, None, None).unwrap();
     assert_eq!(ours.leaf_id(), Some(other));
-    // So does appending ourselves, or following.
+    // Our own append and following also reset the saved position.
     ours.reset_leaf();
     assert_eq!(remembering(5).open(&path, None, None).unwrap().leaf_id(), None);
     let root = ours.append_message(user("root")).unwrap();
@@ -399,7 +400,7 @@ fn simulated(os: &SimOs, seed: u64) -> Sessions {
     sessions(seed).on(Arc::new(os.clone()))
 }
 
-/// C15: where several machines may write, one writer at a time, and none without a lock.
+/// C15: if several machines may write, there is one writer at a time, and none without a lock.
 #[test]
 fn a_network_file_system_has_one_writer() {
     let os = SimOs::new();
@@ -421,7 +422,7 @@ fn a_network_file_system_has_one_writer() {
     assert!(matches!(refused, SessionError::Store(StoreError::SharedFileSystem { .. })), "{refused}");
 }
 
-/// The sidecars go when the last user closes a session whose entries are safe.
+/// The sidecars are removed when the last user closes a session whose entries are safe.
 #[test]
 fn sidecars_go_with_the_last_user() {
     let os = SimOs::new();
@@ -448,7 +449,7 @@ fn sidecars_go_with_the_last_user() {
     assert_eq!(n_files(), 1);
 }
 
-/// D10: after a failed sync nothing is acknowledged until the file was opened anew.
+/// D10: after a failed sync nothing is acknowledged until the file was reopened.
 #[test]
 fn a_failed_sync_is_never_taken_for_a_good_one() {
     let os = SimOs::new();
@@ -467,7 +468,7 @@ fn a_failed_sync_is_never_taken_for_a_good_one() {
     ours.reopen().unwrap();
     assert_eq!(ours.leaf_id(), first);
     let good = ours.append_message(user("good")).unwrap();
-    // Whatever became of the entry in doubt, the one that was acknowledged has a parent that is on disk.
+    // Whatever happened to the uncertain entry, the acknowledged one has a parent that is on disk.
     for seed in 0..50 {
         let after = os.power_loss(seed);
         let seen = simulated(&after, 9).open(&path, None, None).unwrap();
@@ -476,7 +477,7 @@ fn a_failed_sync_is_never_taken_for_a_good_one() {
     }
 }
 
-/// D10: what is refused after a failed sync is not in the file either, where it would come to light later.
+/// D10: an append refused after a failed sync is not in the file either, where it could appear later.
 #[test]
 fn an_append_that_is_refused_after_a_failed_sync_writes_nothing() {
     let os = SimOs::new();
@@ -492,8 +493,8 @@ fn an_append_that_is_refused_after_a_failed_sync_writes_nothing() {
     assert_eq!(os.read_file(&path).unwrap(), before);
 }
 
-/// D10: only the caller may decide to go on. That somebody else rewrote the file, so that we had to open it again, is
-/// no such decision.
+/// D10: only the caller may decide to continue. Reopening the file because another program rewrote it is not such a
+/// decision.
 #[test]
 fn a_failed_sync_is_not_forgotten_because_others_rewrite_the_file() {
     let os = SimOs::new();
@@ -523,7 +524,7 @@ const OLD: &str = concat!(
     "\n"
 );
 
-/// C6: other tools lock a file by a directory, and touch it while they hold it.
+/// C6: other tools lock a file with a directory, and touch it while they hold the lock.
 #[test]
 fn a_lock_directory_of_others_is_honoured_while_it_is_fresh() {
     let os = SimOs::new();
@@ -533,13 +534,13 @@ fn a_lock_directory_of_others_is_honoured_while_it_is_fresh() {
     let refused = session.append_message(user("x")).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Busy { holder: None, .. })), "{refused}");
     assert_eq!(os.read_file("/old.jsonl").unwrap(), OLD.as_bytes());
-    // Left behind by somebody who died: ignored, and not ours to remove.
+    // Left over from a dead process: ignored, and not ours to remove.
     os.advance(11_000);
     session.append_message(user("x")).unwrap();
     assert!(os.snapshot().contains_key(Path::new("/old.jsonl.lock")));
 }
 
-/// C6: the same for ours. Whoever takes a long time over a new version is not dead.
+/// C6: our own lock directory stays fresh. A process that takes long to write a new version is not dead.
 #[test]
 fn a_lock_directory_of_ours_stays_fresh_while_a_file_is_being_replaced() {
     let os = SimOs::new();
@@ -560,7 +561,7 @@ fn a_lock_directory_of_ours_stays_fresh_while_a_file_is_being_replaced() {
     assert!(!os.snapshot().contains_key(Path::new("/s.jsonl.lock")));
 }
 
-/// C5: an entry can be written beside those of others, but a file cannot be swapped under somebody who writes to it.
+/// C5: an entry can be written beside those of others, but a file cannot be swapped while another process writes to it.
 #[test]
 fn an_old_file_is_not_upgraded_while_somebody_else_has_its_lock() {
     let os = SimOs::new();
@@ -580,7 +581,7 @@ fn an_old_file_is_not_upgraded_while_somebody_else_has_its_lock() {
     assert_eq!(session.entry_count(), 2);
 }
 
-/// P5: a second name that somebody gave to a file of somebody else.
+/// P5: another user's file with a second name.
 #[test]
 fn a_second_name_of_a_file_of_somebody_else_is_refused() {
     let os = SimOs::new();
@@ -597,7 +598,7 @@ fn a_second_name_of_a_file_of_somebody_else_is_refused() {
     assert!(matches!(refused, SessionError::Store(StoreError::NotRegular { .. })), "{refused}");
 }
 
-/// P8: somebody guesses the name of our temporary file and puts a link there.
+/// P8: another user guesses the name of our temporary file and puts a link there.
 #[test]
 fn a_temporary_file_of_somebody_else_is_not_written_to() {
     let os = SimOs::new();
@@ -610,7 +611,7 @@ fn a_temporary_file_of_somebody_else_is_not_written_to() {
     assert_eq!(session.entry_count(), 2);
 }
 
-/// A session of its own, as text.
+/// Another session, as text.
 fn other_session() -> String {
     let dir = TempDir::new().unwrap();
     let mut other = sessions(77).create(
@@ -625,7 +626,7 @@ fn other_session() -> String {
     fs::read_to_string(other.session_file().unwrap()).unwrap()
 }
 
-/// Asking twice must not make an error go away.
+/// Repeating the call must not make the error go away.
 #[test]
 fn another_session_in_our_place_is_never_written_to() {
     for is_copied in [true, false] {
@@ -646,7 +647,7 @@ fn another_session_in_our_place_is_never_written_to() {
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
         assert_eq!(ours.leaf_id(), Some(own.clone()));
-        // Our session comes back, and everything goes on.
+        // Our session comes back, and everything continues.
         fs::write(&path, &whole).unwrap();
         let next = ours.append_message(user("yes")).unwrap();
         assert_eq!(ours.entry(&next).unwrap().unwrap().parent_id(), Some(own));
@@ -660,7 +661,7 @@ fn a_leaf_that_is_gone_stays_gone_however_often_one_asks() {
     let (mut ours, path) = started(&simulated(&os, 1), Path::new("/s"));
     let stale = os.read_file(&path).unwrap();
     ours.append_message(user("soon safe")).unwrap();
-    // Long ago, so that the guard has let go of it.
+    // Long ago, so that the guard no longer has it.
     os.advance(20_000);
     let other = ours.append_message(user("other")).unwrap();
     os.advance(20_000);
@@ -683,7 +684,7 @@ fn a_leaf_that_is_gone_stays_gone_however_often_one_asks() {
     ours.append_message(user("yes")).unwrap();
 }
 
-/// What was written while somebody else had the lock is guarded once we have it.
+/// Entries written while another process held the lock are guarded once we have it.
 #[test]
 fn entries_written_without_the_lock_are_guarded_as_well() {
     let os = SimOs::new();
@@ -700,7 +701,7 @@ fn entries_written_without_the_lock_are_guarded_as_well() {
     let seen = simulated(&os.process(2), 2).open(&path, None, None).unwrap();
     assert!(seen.entry(&unlocked).unwrap().is_some());
 
-    // And if we close before there is another one.
+    // Also if we close before the next write.
     let stale = os.read_file(&path).unwrap();
     assert!(os.change(|world| world.foreign_lock(&lock, Lock::Exclusive)));
     let unlocked = ours.append_message(user("unlocked again")).unwrap();
@@ -746,7 +747,7 @@ fn a_panic_while_a_leaf_is_expected_leaves_nothing_behind() {
     assert_eq!(durable, Durable::Disk);
 }
 
-/// An editor takes the last newline away: nothing is missing, and nothing is put back again and again.
+/// An editor removes the last newline: nothing is missing, and nothing is restored again and again.
 #[test]
 fn a_missing_last_newline_is_no_missing_entry() {
     let dir = TempDir::new().unwrap();
@@ -777,16 +778,16 @@ fn a_rewrite_that_brings_entries_of_others_is_told_as_a_divergence() {
     assert!(heard(&events).contains(&divergence));
 }
 
-/// A program that rewrites a session in place empties it first. Whoever opens it at that moment finds an empty file and
-/// starts a session in it, which the rewriter then overwrites. What was acknowledged meanwhile must come back, and the
-/// long torture run found that it did not.
+/// A program that rewrites a session in place empties it first. Another program that opens it at that moment finds an
+/// empty file and starts a session in it, which the rewriter then overwrites. The entries acknowledged meanwhile must
+/// come back. The long torture run found that they did not.
 #[test]
 fn entries_written_while_a_rewriter_had_the_file_empty_come_back() {
     let os = SimOs::new();
     os.make_directories("/s");
     let path = Path::new("/s/f.jsonl");
     let whole = other_session();
-    // As it is for a moment, while somebody rewrites it.
+    // The state for a moment during a rewrite.
     os.foreign_append(path, "");
     let mut ours = simulated(&os, 3).open(path, None, None).unwrap();
     let ids: Vec<_> = (0..3).map(|index| ours.append_message(user(&format!("{index}"))).unwrap()).collect();

@@ -1,5 +1,5 @@
-//! Slimming on a machine that may die or fail at every call: the original is never missing, a copy is whole or not
-//! there, and what was interrupted can be undone and done again.
+//! Slimming on a machine that may die or fail at every call: the original is never missing, a copy is complete or
+//! does not exist, and an interrupted operation can be undone and repeated.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fmt::Write;
@@ -59,7 +59,7 @@ fn slim(os: &SimOs, seed: u64, trash_original: bool) -> Result<Slimmed, SessionE
     sessions(os, seed).slim(&place(), &slimming, true)
 }
 
-/// The original is there, at its place or in the trash, and every other session is whole.
+/// The original is at its path or in the trash, and every other session is complete.
 #[track_caller]
 fn assert_there(os: &SimOs) {
     let mut n_found = 0;
@@ -79,7 +79,7 @@ fn assert_there(os: &SimOs) {
     assert!(n_found > 0, "the original is missing");
 }
 
-/// The next process can undo it, and do it again.
+/// The next process can undo and repeat it.
 #[track_caller]
 fn assert_undoable(os: &SimOs, trash_original: bool) {
     let ours = sessions(os, 99);
@@ -114,7 +114,7 @@ fn a_slimming_may_be_interrupted_anywhere() {
                     assert_there(&os.power_loss(seed));
                 }
                 let next = os.process(2000);
-                // Sidecars of a dead process must not be in the way of the next one.
+                // Sidecars of a dead process must not block the next one.
                 next.advance(20_000);
                 assert_there(&next);
                 assert_undoable(&next, trash_original);
@@ -145,7 +145,7 @@ fn a_slimming_may_fail_anywhere() {
     }
 }
 
-/// What another program adds while the copy is made is in the copy, or the original stays.
+/// Lines that another program adds during the copy are in the copy, or the original stays.
 #[test]
 fn nothing_goes_to_the_trash_that_was_not_copied() {
     for n in 1.. {
@@ -156,7 +156,7 @@ fn nothing_goes_to_the_trash_that_was_not_copied() {
         os.interleave(n, move |_| {
             *is_added.lock().unwrap() = true;
             let ours = sessions(&rival, 3);
-            // It may have gone by now.
+            // The session may be gone by now.
             if let Ok(mut session) = ours.open_existing(place()) {
                 drop(session.append_message(sessile::draft::UserMessage::new("late", NOW)));
             }
@@ -174,7 +174,7 @@ fn nothing_goes_to_the_trash_that_was_not_copied() {
     }
 }
 
-/// A process that brings the original back at any moment does not make the slimming fail after it was done.
+/// If another process restores the original at any moment, a completed slimming does not fail.
 #[test]
 fn the_original_may_be_brought_back_at_once() {
     let mut n_brought_back = 0;

@@ -1,4 +1,4 @@
-//! Who uses a session, on a simulated machine and beside the genuine pi.
+//! Detecting users of a session, on a simulated machine and with the genuine pi.
 #![expect(clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::io::Read;
@@ -40,7 +40,7 @@ fn a_write_of_ours_is_nobody_and_one_of_others_is_somebody() {
     let users = |own_length| sessions.users_of(&path, own_length).unwrap();
     assert_eq!(users(None), [], "the guard knows the last line");
     let line = "{\"type\":\"custom\",\"id\":\"x1\",\"parentId\":null}\n";
-    // The environment's clock stands still, so others write before that.
+    // The environment's clock stands still, so others write at an earlier time.
     for (age_ms, is_recent) in [(1500, true), (0, true), (2 * MINUTE, true), (2 * MINUTE + 1, false), (-1000, true)] {
         os.step_clock(-age_ms);
         os.foreign_append(&path, line);
@@ -97,7 +97,7 @@ fn agents_are_found_for_all_sessions_at_once() {
     assert_eq!(all.len(), 2);
 }
 
-/// A path that leads to a copy of the session is another session's; one that leads nowhere may be its old place.
+/// A path to a copy of the session refers to another session; a missing path may be its old one.
 #[test]
 fn an_agent_that_uses_a_copy_does_not_use_the_session() {
     let (os, sessions, path) = machine();
@@ -116,12 +116,12 @@ fn an_agent_that_uses_a_copy_does_not_use_the_session() {
     assert_eq!((run(&copy), run(&path)), (0, 1));
 }
 
-/// The genuine pi gives itself a title, in place of its arguments, and stays in its directory.
+/// The genuine pi replaces its arguments with a title, and stays in its directory.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_genuine_pi_is_found_in_its_directory_while_it_runs() {
     let home = TempDir::new().unwrap();
-    // As the system shows it: without links on the way.
+    // The real path, as the system reports it.
     let home = home.path().canonicalize().unwrap();
     let project = home.join("proj");
     std::fs::create_dir(&project).unwrap();

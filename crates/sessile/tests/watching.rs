@@ -1,4 +1,4 @@
-//! A store that others write.
+//! Watching a store that other programs write.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use sessile::{Cancel, SessionError, SessionInfo, Sessions, StoreEvent, StoreWatc
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
-/// Nothing takes that long unless it never happens.
+/// Longer than anything takes, unless it never happens.
 const EVER: Duration = Duration::from_mins(1);
 
 struct Place {
@@ -56,7 +56,7 @@ fn next(watcher: &mut StoreWatcher) -> StoreEvent {
     watcher.next(EVER).unwrap().expect("something happens")
 }
 
-/// Waits until a session is as expected; what a watcher sees in between depends on when it looks.
+/// Waits until a session is as expected; intermediate events depend on timing.
 fn until(watcher: &mut StoreWatcher, is_as_expected: impl Fn(&SessionInfo) -> bool) {
     loop {
         match next(watcher) {
@@ -81,17 +81,17 @@ fn lives_through_everything(options: &WatchOptions) {
     until(&mut watcher, |session| session.id == "b");
     append(&path, "{\"type\":\"session_info\",\"id\":\"x\",\"name\":\"named\"}\n");
     until(&mut watcher, |session| session.path == path && session.name == Some("named".into()));
-    // What was there before is told only when it changes.
+    // An existing session is reported only when it changes.
     append(&present, "{\"type\":\"message\",\"id\":\"x\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n");
     until(&mut watcher, |session| session.path == present && session.message_count == 1);
     fs::remove_file(&path).unwrap();
     until_removed(&mut watcher, &path);
-    // A file that stops to be a session is gone too, and one that becomes one is new.
+    // A file that is no longer a session counts as removed, and one that becomes a session as new.
     fs::write(&present, "5\n").unwrap();
     until_removed(&mut watcher, &present);
     fs::write(&present, header("again")).unwrap();
     until(&mut watcher, |session| session.id == "again");
-    // A directory can go with all it holds, and come back.
+    // A directory can be removed with its content, and come back.
     fs::remove_dir_all(place.path("--p--")).unwrap();
     until_removed(&mut watcher, &present);
     place.write("--p--/a.jsonl", &header("back"));

@@ -1,4 +1,4 @@
-//! Who is told of events, and asked before.
+//! Registered handlers, which are called before and after changes.
 
 use std::any::Any;
 use std::fmt;
@@ -13,36 +13,36 @@ use super::kind::{EventKind, EventSet};
 use super::payload::SessionEvent;
 use super::reply::Reply;
 
-/// How many failures are kept while nobody wants to know.
+/// The maximum number of failures kept while there is no reporter.
 const MAX_UNTOLD: usize = 100;
 
-/// Why a handler has failed.
+/// Why a handler failed.
 pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Somebody who is told of events, and whose answer counts before the fact.
+/// A callback for events. Its reply to an event before the fact can change what happens.
 type Handler = dyn Fn(&SessionEvent, &EventContext) -> Result<Option<Reply>, HandlerError> + Send + Sync;
 
 type Reporter = dyn Fn(&HandlerFailure) + Send + Sync;
 
-/// Where an event happens.
+/// The session in which an event happens.
 #[derive(Clone, Debug, Default)]
 pub struct EventContext {
-    /// The session's file, also while it does not exist yet; none in memory.
+    /// The session's file, even if it does not exist yet; `None` in memory.
     pub session_file: Option<PathBuf>,
     /// The session's id.
     pub session_id: String,
     /// The working directory the session runs in.
     pub cwd: PathBuf,
-    /// Whether what the event is about was called off, so that no answer is needed: pi's `signal`.
+    /// Whether the action was cancelled, so that no reply is needed: pi's `signal`.
     pub cancel: Cancel,
 }
 
-/// A handler that has failed, and so has given no answer.
+/// A handler that failed, and so gave no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandlerFailure {
-    /// What the handler is called.
+    /// The handler's name.
     pub handler: String,
-    /// The event it was told of.
+    /// The event that it was called for.
     pub event: EventKind,
     /// What went wrong.
     pub error: String,
@@ -54,33 +54,33 @@ impl fmt::Display for HandlerFailure {
     }
 }
 
-/// A handler that was registered.
+/// The id of a registered handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HandlerId(u64);
 
-/// What came of asking.
+/// The combined replies of all handlers.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// The last answer that asks for something, or the first one that says no.
+    /// The last reply that requests something, or the first one that cancels.
     pub reply: Reply,
-    /// Who gave it; none if nobody did.
+    /// The handler that gave it; `None` if there is no reply.
     pub by: Option<String>,
 }
 
-/// The handlers of a program. A clone is the same handlers.
+/// The handlers of a program. Clones share the same handlers.
 ///
-/// They are called one after the other in the order in which they were
-/// registered, by the thread in which the event happens and outside of every
-/// lock, so that they may take their time and may add or remove handlers. Of several
-/// answers the last one counts, as a whole; the first one that cancels ends the
-/// matter. A handler that fails or panics is reported and has given no answer.
+/// They are called one after the other in the order of their registration, on
+/// the thread in which the event happens and outside of every lock. So they may
+/// take their time, and may add or remove handlers. Of several replies the last
+/// one counts, as a whole; the first one that cancels stops the calls. A handler
+/// that fails or panics is reported and counts as giving no reply.
 #[derive(Clone, Default)]
 pub struct Handlers(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     registered: Mutex<Vec<Registered>>,
-    /// The kinds that somebody wants, as bits, to be looked at without waiting.
+    /// The kinds that any handler wants, as bits that can be read without locking.
     wanted: AtomicU32,
     next_id: AtomicU64,
     reporter: Mutex<Option<Arc<Reporter>>>,
@@ -101,7 +101,7 @@ impl Handlers {
         Self::default()
     }
 
-    /// Has a handler told of some kinds of events. Its name is for reports.
+    /// Registers a handler for some kinds of events. Its name is used in reports.
     pub fn on(
         &self,
         events: impl Into<EventSet>,
@@ -116,14 +116,14 @@ impl Handlers {
         id
     }
 
-    /// Has a handler told no more. One that is just being called is not stopped.
+    /// Removes a handler. A call in progress is not stopped.
     pub fn remove(&self, id: HandlerId) {
         let mut registered = lock(&self.0.registered);
         registered.retain(|handler| handler.id != id);
         self.count(&registered);
     }
 
-    /// Has somebody told of handlers that fail, also of those that have failed before.
+    /// Registers a reporter for failing handlers, and reports earlier failures to it.
     pub fn on_failure(&self, reporter: impl Fn(&HandlerFailure) + Send + Sync + 'static) {
         let reporter: Arc<Reporter> = Arc::new(reporter);
         *lock(&self.0.reporter) = Some(Arc::clone(&reporter));
@@ -133,17 +133,17 @@ impl Handlers {
         }
     }
 
-    /// The handlers that have failed while nobody wanted to know.
+    /// Returns and clears the failures that happened while there was no reporter.
     pub fn take_failures(&self) -> Vec<HandlerFailure> {
         std::mem::take(&mut *lock(&self.0.untold))
     }
 
-    /// Whether anybody wants to be told of a kind of event. What takes work to tell need not be prepared if not.
+    /// Whether any handler wants this kind of event. If not, the caller need not prepare it.
     pub fn wants(&self, kind: EventKind) -> bool {
         EventSet::from_bits(self.0.wanted.load(Ordering::Acquire)).contains(kind)
     }
 
-    /// Tells all who want to know of an event, and says what they answered.
+    /// Calls all handlers that want an event, and returns their combined reply.
     pub fn tell(&self, event: &SessionEvent, context: &EventContext) -> Verdict {
         let kind = event.kind();
         if !self.wants(kind) {
@@ -168,7 +168,7 @@ impl Handlers {
         verdict
     }
 
-    /// Reports that a handler has failed.
+    /// Reports that a handler failed.
     pub(crate) fn failed(&self, handler: &str, event: EventKind, error: String) -> Option<Reply> {
         let failure = HandlerFailure { handler: handler.to_owned(), event, error };
         let reporter = lock(&self.0.reporter).clone();
@@ -197,7 +197,7 @@ impl fmt::Debug for Handlers {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is done under these locks that could leave something half done.
+    // No code under these locks can leave data half changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

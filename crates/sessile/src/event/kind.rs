@@ -1,47 +1,47 @@
-//! Which events there are.
+//! The kinds of events.
 
 use std::fmt;
 
-/// A kind of event. Its name is pi's where pi has the event.
+/// A kind of event. It has pi's name if pi has the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A session has begun to be worked in.
+    /// A host has begun to work in a session.
     SessionStart,
-    /// Another session is about to take the place of this one.
+    /// Another session is about to replace this one.
     SessionBeforeSwitch,
-    /// A session is about to be made of a part of this one.
+    /// This session is about to be forked.
     SessionBeforeFork,
-    /// A session was made of a part of another one.
+    /// A session was forked.
     SessionFork,
-    /// Another place in the tree is about to be gone to.
+    /// The leaf is about to move to another place in the tree.
     SessionBeforeTree,
-    /// Another place in the tree was gone to.
+    /// The leaf has moved to another place in the tree.
     SessionTree,
-    /// A summary is about to take the place of what is old.
+    /// A summary is about to replace older entries in the context.
     SessionBeforeCompact,
-    /// A summary took the place of what is old.
+    /// A summary has replaced older entries in the context.
     SessionCompact,
-    /// It did not.
+    /// A compaction failed.
     SessionCompactFailed,
-    /// The session has another name.
+    /// The session's name changed.
     SessionInfoChanged,
-    /// The session is no longer worked in.
+    /// A host no longer works in the session.
     SessionShutdown,
-    /// An entry was added, by whomever.
+    /// An entry was appended, by us or by another program.
     EntryAppended,
-    /// The leaf is elsewhere, and not because something was added to it.
+    /// The leaf moved, other than by an append.
     LeafMoved,
-    /// Our entry is beside somebody else's, not behind it.
+    /// Our entry is on another branch than another program's entry.
     Divergence,
-    /// Entries that somebody had destroyed were put back.
+    /// Destroyed entries were restored.
     Recovered,
     /// A session was deleted.
     SessionDeleted,
 }
 
 impl EventKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 16] = [
         Self::SessionStart,
         Self::SessionBeforeSwitch,
@@ -61,7 +61,7 @@ impl EventKind {
         Self::SessionDeleted,
     ];
 
-    /// The name by which programs know it.
+    /// The name of the event in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SessionStart => "session_start",
@@ -88,7 +88,7 @@ impl EventKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether it is told before the fact, so that an answer can change what happens.
+    /// Whether it is sent before the fact, so that a reply can change what happens.
     pub const fn is_before(self) -> bool {
         matches!(
             self,
@@ -103,7 +103,7 @@ impl fmt::Display for EventKind {
     }
 }
 
-/// Some kinds of events.
+/// A set of event kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventSet(u32);
 
@@ -111,12 +111,12 @@ impl EventSet {
     /// All kinds.
     pub const ALL: Self = Self(u32::MAX);
 
-    /// Whether a kind is among them.
+    /// Whether the set contains a kind.
     pub const fn contains(self, kind: EventKind) -> bool {
         self.0 & (1 << kind as u32) != 0
     }
 
-    /// Whether there is none among them.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -129,7 +129,7 @@ impl EventSet {
         Self(bits)
     }
 
-    /// Those of both.
+    /// The union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)

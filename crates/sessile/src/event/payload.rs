@@ -1,4 +1,4 @@
-//! What events carry, in Rust and as JSON.
+//! The data of events, in Rust and as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::RecoveryReason;
 use super::kind::EventKind;
 use crate::manager::ForkPosition;
 
-/// Something that happens in a session, as handlers, hooks and clients are told of it.
+/// Something that happens in a session, as reported to handlers, hooks and clients.
 ///
 /// [`SessionEvent::to_json`] has pi's names and shapes where pi has the event.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,47 +18,47 @@ use crate::manager::ForkPosition;
 pub enum SessionEvent {
     /// `session_start`
     Start {
-        /// Why.
+        /// The reason.
         reason: StartReason,
-        /// The file of the session that was left for it.
+        /// The file of the previous session.
         previous_session_file: Option<PathBuf>,
     },
     /// `session_before_switch`
     BeforeSwitch {
-        /// Why.
+        /// The reason.
         reason: SwitchReason,
-        /// The file that is to be opened.
+        /// The file to open.
         target_session_file: Option<PathBuf>,
     },
     /// `session_before_fork`
     BeforeFork {
-        /// The entry that is forked at.
+        /// The entry to fork at.
         entry_id: EntryId,
-        /// On which side of it.
+        /// The side of the entry.
         position: ForkPosition,
     },
     /// `session_fork`
     Fork {
-        /// The file that was forked from; none in memory.
+        /// The file of the original; `None` in memory.
         previous_session_file: Option<PathBuf>,
-        /// The file of the fork; none in memory.
+        /// The file of the fork; `None` in memory.
         session_file: Option<PathBuf>,
-        /// The entry that was forked at.
+        /// The entry at which it was forked.
         entry_id: EntryId,
-        /// On which side of it.
+        /// The side of the entry.
         position: ForkPosition,
     },
     /// `session_before_tree`
     BeforeTree(TreePreparation),
     /// `session_tree`
     Tree {
-        /// Where one is now.
+        /// The leaf now.
         new_leaf_id: Option<EntryId>,
-        /// Where one was.
+        /// The leaf before.
         old_leaf_id: Option<EntryId>,
-        /// The summary of what was left, if one was written.
+        /// The summary of the abandoned branch, if one was written.
         summary_entry: Option<Json>,
-        /// Whether a handler made the summary; none if there is no summary.
+        /// Whether a handler made the summary; `None` if there is no summary.
         from_extension: Option<bool>,
     },
     /// `session_before_compact`
@@ -69,52 +69,52 @@ pub enum SessionEvent {
         compaction_entry: Json,
         /// Whether a handler made the summary.
         from_extension: bool,
-        /// Why.
+        /// The reason.
         reason: CompactReason,
-        /// Whether what did not fit is tried again.
+        /// Whether the request that did not fit is retried.
         will_retry: bool,
     },
     /// `session_compact_failed`
     CompactFailed {
-        /// Why it was tried.
+        /// The reason for the attempt.
         reason: CompactReason,
-        /// What went wrong; none if somebody stopped it.
+        /// The error; `None` if the compaction was cancelled.
         error_message: Option<String>,
-        /// Whether somebody stopped it.
+        /// Whether the compaction was cancelled.
         aborted: bool,
-        /// Whether what did not fit is tried again.
+        /// Whether the request that did not fit is retried.
         will_retry: bool,
         /// Whether a handler had made the summary.
         from_extension: bool,
     },
     /// `session_info_changed`
     InfoChanged {
-        /// The session's name; none if it has none any more.
+        /// The session's name; `None` if it was removed.
         name: Option<String>,
     },
     /// `session_shutdown`
     Shutdown {
-        /// Why.
+        /// The reason.
         reason: ShutdownReason,
-        /// The file of the session that takes its place.
+        /// The file of the next session.
         target_session_file: Option<PathBuf>,
     },
     /// `entry_appended`
     EntryAppended {
-        /// The session's file; none in memory.
+        /// The session's file; `None` in memory.
         session_path: Option<PathBuf>,
-        /// The entry, as it is stored.
+        /// The stored entry.
         entry: Json,
         /// Whether we wrote it.
         own: bool,
     },
     /// `leaf_moved`
     LeafMoved {
-        /// Where it is.
+        /// The leaf now.
         leaf_id: Option<EntryId>,
-        /// Where it was.
+        /// The leaf before.
         previous_leaf_id: Option<EntryId>,
-        /// What moved it.
+        /// The cause of the move.
         reason: LeafMove,
     },
     /// `divergence`
@@ -123,76 +123,76 @@ pub enum SessionEvent {
         leaf_id: EntryId,
         /// The last entry of the other program.
         foreign_leaf_id: EntryId,
-        /// The last entry both have in common.
+        /// The last common entry.
         common_ancestor_id: Option<EntryId>,
     },
     /// `recovered`
     Recovered {
         /// The entries, oldest first.
         entry_ids: Vec<EntryId>,
-        /// How they had been destroyed.
+        /// How they were destroyed.
         reason: RecoveryReason,
     },
     /// `session_deleted`
     Deleted {
-        /// Where it was.
+        /// Its former path.
         session_path: PathBuf,
-        /// Whether it is in a trash.
+        /// Whether it is in the trash.
         trashed: bool,
     },
 }
 
-/// A tree navigation that is about to happen.
+/// A navigation that is about to happen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreePreparation {
-    /// Where one goes.
+    /// The target entry.
     pub target_id: EntryId,
-    /// Where one is.
+    /// The current leaf.
     pub old_leaf_id: Option<EntryId>,
-    /// The last entry that both paths have.
+    /// The last entry common to both paths.
     pub common_ancestor_id: Option<EntryId>,
-    /// The entries that are left, oldest first.
+    /// The entries of the abandoned branch, oldest first.
     pub entries_to_summarize: Vec<Json>,
-    /// Whether a summary is wanted.
+    /// Whether a summary is requested.
     pub user_wants_summary: bool,
-    /// What the summary should look at in particular.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Whether that stands instead of the summarizer's own instructions.
+    /// Whether the custom instructions replace the summarizer's own.
     pub replace_instructions: bool,
-    /// The label that is wanted.
+    /// The requested label.
     pub label: Option<String>,
 }
 
 /// A compaction that is about to happen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BeforeCompact {
-    /// The first entry that is to be kept.
+    /// The first entry to keep.
     pub first_kept_entry_id: EntryId,
-    /// What the summary is to stand for.
+    /// The messages that the summary will replace.
     pub messages_to_summarize: Vec<Json>,
-    /// The beginning of the turn that the cut goes through.
+    /// The beginning of the turn that is split by the cut.
     pub turn_prefix_messages: Vec<Json>,
-    /// Whether the cut goes through a turn.
+    /// Whether the cut splits a turn.
     pub is_split_turn: bool,
-    /// The tokens of the context before.
+    /// The tokens of the context before the compaction.
     pub tokens_before: f64,
-    /// The summary of the compaction before.
+    /// The summary of the previous compaction.
     pub previous_summary: Option<JsText<'static>>,
-    /// The files all of this was about.
+    /// The files that the summarised messages read, wrote or edited.
     pub files: FileOperations,
-    /// How much is kept.
+    /// How much to keep.
     pub settings: CompactionSettings,
     /// The whole path to the leaf.
     pub branch_entries: Vec<Json>,
-    /// What the summary should look at in particular.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: CompactReason,
-    /// Whether what did not fit is tried again afterwards.
+    /// Whether the request that did not fit is retried afterwards.
     pub will_retry: bool,
 }
 
-/// An enumeration whose values are words.
+/// Defines an enumeration whose values have names in JSON.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
@@ -203,7 +203,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The word for it.
+            /// The name of the value.
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*
@@ -215,43 +215,43 @@ macro_rules! words {
 pub(super) use words;
 
 words! {
-    /// Why a session has begun.
+    /// Why a session starts.
     StartReason {
-        /// The program has.
+        /// The program has started.
         Startup = "startup",
-        /// The program has read its handlers anew.
+        /// The program has reloaded its handlers.
         Reload = "reload",
-        /// A new session was wanted.
+        /// The user requested a new session.
         New = "new",
-        /// Another session was wanted.
+        /// The user requested another session.
         Resume = "resume",
-        /// It was made of a part of another one.
+        /// It was forked from another session.
         Fork = "fork",
     }
 }
 
 words! {
-    /// Why another session takes the place of this one.
+    /// Why another session replaces this one.
     SwitchReason {
-        /// A new session is wanted.
+        /// The user requested a new session.
         New = "new",
-        /// Another session is wanted.
+        /// The user requested another session.
         Resume = "resume",
     }
 }
 
 words! {
-    /// Why a session has ended.
+    /// Why work in a session ends.
     ShutdownReason {
         /// The program ends.
         Quit = "quit",
-        /// The program reads its handlers anew.
+        /// The program reloads its handlers.
         Reload = "reload",
-        /// A new session takes its place.
+        /// A new session replaces it.
         New = "new",
-        /// Another session takes its place.
+        /// Another session replaces it.
         Resume = "resume",
-        /// A fork of it takes its place.
+        /// A fork replaces it.
         Fork = "fork",
     }
 }
@@ -259,31 +259,31 @@ words! {
 words! {
     /// Why a session is compacted.
     CompactReason {
-        /// Somebody asked for it.
+        /// The user requested it.
         Manual = "manual",
         /// The window is almost full.
         Threshold = "threshold",
-        /// Something did not fit into the window.
+        /// A request did not fit into the window.
         Overflow = "overflow",
     }
 }
 
 words! {
-    /// What moved a leaf.
+    /// The cause of a leaf move.
     LeafMove {
-        /// Somebody went to an entry.
+        /// A move to an entry.
         Branch = "branch",
-        /// Somebody went to before all entries.
+        /// A move before all entries.
         Reset = "reset",
-        /// Somebody navigated in the tree.
+        /// A navigation in the tree.
         Navigate = "navigate",
-        /// Somebody went to the last entry of the file.
+        /// A move to the last entry of the file.
         Follow = "follow",
-        /// A compaction came behind what others had added meanwhile.
+        /// A compaction was appended after entries that another program had added meanwhile.
         Compact = "compact",
-        /// A write was made on top of the last entry of the file.
+        /// A write was made on top of the expected last entry of the file.
         Expect = "expect",
-        /// The file was opened again at the last entry that is known to be on disk.
+        /// The file was opened again at the last entry known to be on disk.
         Reopen = "reopen",
     }
 }
@@ -307,7 +307,7 @@ impl From<SwitchReason> for ShutdownReason {
 }
 
 impl ForkPosition {
-    /// The word for it.
+    /// The name of the position.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Before => "before",
@@ -339,12 +339,12 @@ impl SessionEvent {
         }
     }
 
-    /// The event as JSON, `type` first. What is absent is left out; where one can be nowhere, that is `null`.
+    /// The event as JSON, `type` first. Absent values are omitted; a leaf before all entries is `null`.
     pub fn to_json(&self) -> Json {
         self.to_object().finish()
     }
 
-    /// The event as JSON to which more can be added.
+    /// The event as a JSON object to which members can be added.
     pub fn to_object(&self) -> ObjectWriter {
         let mut json = ObjectWriter::new();
         json.string("type", self.kind().name());
@@ -418,7 +418,7 @@ impl SessionEvent {
 }
 
 impl TreePreparation {
-    /// The preparation in pi's words.
+    /// The preparation in pi's format.
     pub fn to_json(&self) -> Json {
         let mut json = ObjectWriter::new();
         json.text("targetId", self.target_id.as_text());
@@ -436,7 +436,7 @@ impl TreePreparation {
 }
 
 impl BeforeCompact {
-    /// The `preparation` of the event in pi's words.
+    /// The `preparation` of the event in pi's format.
     pub fn preparation_json(&self) -> Json {
         let mut json = ObjectWriter::new();
         json.text("firstKeptEntryId", self.first_kept_entry_id.as_text())
@@ -459,7 +459,7 @@ impl BeforeCompact {
     }
 }
 
-/// The files as arrays: what pi's extensions see as sets has no other form in JSON.
+/// The files as arrays: pi's extensions see sets, which JSON does not have.
 fn files_json(files: &FileOperations) -> Json {
     let mut json = ObjectWriter::new();
     for (key, names) in [("read", &files.read), ("written", &files.written), ("edited", &files.edited)] {
@@ -494,7 +494,7 @@ fn path(json: &mut ObjectWriter, key: &str, value: Option<&Path>) {
     text(json, key, value.map(Path::to_string_lossy).as_deref());
 }
 
-/// A place in the tree, which may be before all entries.
+/// An entry's id, or `null` for the place before all entries.
 fn place(json: &mut ObjectWriter, key: &str, value: Option<&EntryId>) {
     match value {
         Some(id) => json.text(key, id.as_text()),

@@ -1,55 +1,55 @@
-//! What handlers answer.
+//! The replies of handlers.
 
 use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter, Raw, Shape};
 
 use crate::manager::{BranchSummary, SuppliedCompaction};
 
-/// What a handler answers to an event. What an event has no use for is passed over.
+/// A handler's reply to an event. Members that do not apply to the event are ignored.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
-    /// Before the fact: let it be.
+    /// Before the fact: cancel the action.
     pub cancel: bool,
-    /// Before a compaction: take this one.
+    /// Before a compaction: use this one.
     pub compaction: Option<SuppliedCompaction>,
-    /// Before a navigation: take this summary, if one is wanted.
+    /// Before a navigation: use this summary, if one is requested.
     pub summary: Option<BranchSummary>,
-    /// Before a navigation or a compaction: what the summary should look at in particular.
+    /// Before a navigation or a compaction: what the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Before a navigation: whether that stands instead of the summarizer's own instructions.
+    /// Before a navigation: whether the custom instructions replace the summarizer's own.
     pub replace_instructions: Option<bool>,
     /// Before a navigation: the label.
     pub label: Option<String>,
-    /// After the fact: name the session so.
+    /// After the fact: give the session this name.
     pub name: Option<String>,
 }
 
-/// Why something is no reply.
+/// Why a value is not a valid reply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadReply {
     /// It is neither an object nor null.
     #[error("a reply is a JSON object or null, not {found}")]
     NoObject {
-        /// What it is.
+        /// Its actual type.
         found: &'static str,
     },
-    /// A member is not what it should be.
+    /// A member has the wrong type or value.
     #[error("{key} of a reply must be {expected}")]
     Member {
         /// The member.
         key: &'static str,
-        /// What it should be.
+        /// The expected value.
         expected: &'static str,
     },
 }
 
 impl Reply {
-    /// A veto.
+    /// A reply that cancels the action.
     pub fn cancel() -> Self {
         Self { cancel: true, ..Self::default() }
     }
 
-    /// Whether it asks for nothing, and so is no answer.
+    /// Whether it requests nothing, and so counts as no reply.
     pub fn is_empty(&self) -> bool {
         !self.cancel
             && self.compaction.is_none()
@@ -60,7 +60,7 @@ impl Reply {
             && self.name.is_none()
     }
 
-    /// Reads a reply as pi's extensions give it; `null` and an object that asks for nothing are none.
+    /// Reads a reply in the format of pi's extensions; `null` and an object that requests nothing are `None`.
     pub fn from_json(json: Raw<'_>) -> Result<Option<Self>, BadReply> {
         match json.shape() {
             Shape::Null => return Ok(None),
@@ -149,7 +149,7 @@ fn supplied_summary(json: Raw<'_>) -> Result<BranchSummary, BadReply> {
     })
 }
 
-/// A summary without words would stand for everything before it.
+/// The text of a summary. A blank one is refused, because it would stand for everything before it.
 fn summary_text(json: Raw<'_>, key: &'static str) -> Result<String, BadReply> {
     let summary = json.get("summary").and_then(Raw::as_string).filter(|summary| !summary.trim().is_empty());
     summary.ok_or(BadReply::Member { key, expected: "a text that is not blank" })
@@ -160,7 +160,7 @@ fn text(json: Raw<'_>, key: &'static str) -> Result<Option<String>, BadReply> {
     value.as_string().map(Some).ok_or(BadReply::Member { key, expected: "a string" })
 }
 
-/// A member that is there and says something.
+/// A member that exists and is not null.
 fn member<'j>(json: Raw<'j>, key: &str) -> Option<Raw<'j>> {
     json.get(key).filter(|value| !value.is_null())
 }

@@ -10,42 +10,42 @@ use crate::manager::Sessions;
 use crate::operations::moved_paths;
 use crate::place::absolute;
 
-/// A session and all that was forked from it, directly or not.
+/// A session and all its direct and indirect forks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
-    /// When somebody last said something in any of them, in milliseconds.
+    /// The time of the last message in any of them, in milliseconds since 1970.
     pub newest_activity: i64,
-    /// Each before what was forked from it; among siblings the one with the most recently active descendants first.
+    /// The members, parents before forks; among siblings the one with the most recently active descendants first.
     pub members: Vec<Relative>,
 }
 
 /// A member of a [`Family`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relative {
-    /// Which session.
+    /// The session.
     pub who: Who,
-    /// The place of its parent among the members; none for the first.
+    /// The index of its parent among the members; `None` for the first.
     pub parent: Option<usize>,
-    /// How many generations after the first it is.
+    /// The number of generations after the first.
     pub depth: usize,
 }
 
-/// A session of a family: one of the list, or one that others were forked from and that is not in it.
+/// A session of a family: one in the list, or a parent that is not in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// The place in the list.
+    /// The index in the list.
     Listed(usize),
-    /// The path that its children's headers name. Where it went is not guessed.
+    /// The path in its forks' headers. Its present location is not guessed.
     Missing(PathBuf),
 }
 
 impl Sessions {
-    /// Sorts sessions into families, the most recently active first.
+    /// Groups sessions into families, most recently active first.
     ///
-    /// A parent is the session at the path that a header names, or else the
-    /// one with the id that the path's file name has, or else the one that was
-    /// moved from there, as far as the log of operations tells. Sessions whose parents lead in a circle are cut off at the one
-    /// that was created first.
+    /// A parent is the session at the path in the header, or else the one with the
+    /// id in that path's file name, or else the one that was moved from there
+    /// according to the log of operations. If parents form a cycle, the session
+    /// that was created first becomes the root.
     pub fn families(&self, sessions: &[SessionInfo]) -> Vec<Family> {
         let mut tree = Tree::new(self, sessions);
         tree.cut_circles();
@@ -53,7 +53,7 @@ impl Sessions {
     }
 }
 
-/// Who descends from whom. Behind the listed sessions come the missing ones.
+/// The tree of forks. The listed sessions are followed by the missing ones.
 struct Tree<'s> {
     sessions: &'s [SessionInfo],
     missing: Vec<PathBuf>,
@@ -79,7 +79,7 @@ impl<'s> Tree<'s> {
             };
             let path = absolute(world.environment(), Path::new(named));
             let by_name = || id_in_name(&path).and_then(|id| by_id.get(id).copied());
-            // The log is read only if somebody's parent is nowhere else.
+            // Read the log only if a parent was not found otherwise.
             let by_move = || moved_to(moved.get_or_init(|| moved_paths(&world.world)), &path, &by_path);
             let found = by_path.get(path.as_path()).copied().or_else(by_name).or_else(by_move);
             parents.push(match found {
@@ -94,9 +94,9 @@ impl<'s> Tree<'s> {
         Self { sessions, missing, parents }
     }
 
-    /// Makes a root of one member of each circle.
+    /// Makes one member of each cycle a root.
     fn cut_circles(&mut self) {
-        // Who was seen on the way up from whom; a way that meets itself is a circle.
+        // For each place, the start from which it was visited; a walk that meets itself is a cycle.
         let mut seen_from: Vec<Option<usize>> = vec![None; self.parents.len()];
         for start in 0..self.parents.len() {
             let mut at = Some(start);
@@ -114,7 +114,7 @@ impl<'s> Tree<'s> {
         }
     }
 
-    /// The member of a circle that was created first.
+    /// The member of a cycle that was created first.
     fn first_of_circle(&self, member: usize) -> usize {
         let age = |place: usize| (self.sessions.get(place).and_then(|session| session.created), place);
         let mut first = member;
@@ -137,7 +137,7 @@ impl<'s> Tree<'s> {
         }
         roots.sort_by_key(|place| Reverse(newest[*place]));
         for siblings in &mut children {
-            // The last one is taken off the stack first.
+            // The last one is popped from the stack first.
             siblings.sort_by_key(|place| newest[*place]);
         }
         let family = |root: usize| {
@@ -190,10 +190,10 @@ impl<'s> Tree<'s> {
     }
 }
 
-/// The session that was at a path once, however often it was moved since.
+/// The session that used to be at a path, however often it was moved since.
 fn moved_to(moved: &HashMap<PathBuf, PathBuf>, path: &Path, by_path: &HashMap<&Path, usize>) -> Option<usize> {
     let mut at = path;
-    // No further than there are moves, because they may lead in a circle.
+    // Limit the steps to the number of moves, because moves may form a cycle.
     for _ in 0..moved.len() {
         at = moved.get(at)?;
         if let Some(found) = by_path.get(at) {
@@ -203,7 +203,7 @@ fn moved_to(moved: &HashMap<PathBuf, PathBuf>, path: &Path, by_path: &HashMap<&P
     None
 }
 
-/// The id in the name of a session file: what stands between its time and its ending.
+/// The id in the name of a session file: the part between its time and its extension.
 fn id_in_name(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
     name.split_once('_').map(|(_, id)| id).filter(|id| !id.is_empty())

@@ -1,11 +1,11 @@
-//! Which repository a directory belongs to, as far as the disk says.
+//! Determines the repository of a directory from the file system.
 
 use std::path::{Path, PathBuf};
 
 use sessile_core::location::resolve;
 use sessile_store::os::{FileKind, Identity, Mode, Os, read_upto};
 
-/// No file that says where a repository is, or which branch, is longer.
+/// The maximum length of files that name a repository or a branch.
 const MOST_TEXT: u64 = 4096;
 
 /// A repository and one of its worktrees.
@@ -13,15 +13,15 @@ const MOST_TEXT: u64 = 4096;
 pub(crate) struct Checkout {
     /// The directory that all worktrees of the repository share.
     pub(crate) common: PathBuf,
-    /// What tells that directory from all others, whatever ways lead to it.
+    /// The identity of that directory, independent of the path to it.
     pub(crate) identity: Identity,
     /// The top of the worktree.
     pub(crate) top: PathBuf,
-    /// The branch that is checked out; none if it is no branch.
+    /// The branch that is checked out; `None` for a detached HEAD.
     pub(crate) branch: Option<String>,
 }
 
-/// The worktree around a directory, if there is one.
+/// The worktree that contains a directory, if any.
 pub(crate) fn checkout_of(os: &dyn Os, directory: &Path) -> Option<Checkout> {
     directory.ancestors().find_map(|top| checkout_at(os, top))
 }
@@ -30,7 +30,7 @@ fn checkout_at(os: &dyn Os, top: &Path) -> Option<Checkout> {
     let entry = top.join(".git");
     let own = match os.stat(&entry).ok()?.kind {
         FileKind::Directory => entry,
-        // A worktree, or a submodule: the file says where the rest is.
+        // A worktree or a submodule: the file names the actual directory.
         FileKind::Regular => {
             let text = first_line(os, &entry)?;
             clean(top, Path::new(text.strip_prefix("gitdir:")?.trim()))
@@ -48,13 +48,13 @@ fn checkout_at(os: &dyn Os, top: &Path) -> Option<Checkout> {
     Some(Checkout { common, identity, top: top.to_path_buf(), branch })
 }
 
-/// A path as written in a file of this directory.
+/// Resolves a path from a file in this directory.
 fn clean(directory: &Path, path: &Path) -> PathBuf {
-    // No home directory: git does not know `~` here.
+    // No home directory: git does not expand `~` here.
     resolve(path, directory, Path::new("~"))
 }
 
-/// The first line of a small file, trimmed; none if there is no such regular file.
+/// The first line of a small file, trimmed; `None` if it is not a regular file.
 fn first_line(os: &dyn Os, path: &Path) -> Option<String> {
     os.stat(path).ok().filter(|stat| stat.kind == FileKind::Regular)?;
     let file = os.open(path, Mode::Read).ok()?;

@@ -1,4 +1,4 @@
-//! How much sessions that were forked from one another have in common.
+//! How many entries forked sessions share with their parents.
 
 use std::path::Path;
 
@@ -15,26 +15,26 @@ use crate::world::World;
 /// The family of one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FamilyTree {
-    /// Each before what was forked from it; the first is the one all descend from.
+    /// The members, parents before forks; the first is the common ancestor.
     pub members: Vec<FamilyMember>,
-    /// The place of the session that was asked about.
+    /// The index of the requested session.
     pub place: usize,
 }
 
 /// A member of a [`FamilyTree`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FamilyMember {
-    /// Which session, its parent, and how far it is from the first.
+    /// The session, its parent, and its distance from the first.
     pub relative: Relative,
-    /// How many entries at its beginning its parent has too.
+    /// The number of entries at its beginning that its parent has too.
     ///
-    /// None for the first, for what is missing and for the children of that,
-    /// and where one of the two files cannot be read.
+    /// `None` for the first member, for missing ones and their forks, and if
+    /// one of the two files cannot be read.
     pub shared_entries: Option<usize>,
 }
 
 impl FamilyTree {
-    /// The tree as JSON: the first session's path, and all members with the places of their parents.
+    /// The tree as JSON: the first session's path, and all members with the indexes of their parents.
     pub fn to_json(&self, sessions: &[SessionInfo]) -> Json {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let path_of = |who: &Who| match who {
@@ -71,10 +71,10 @@ impl FamilyTree {
 }
 
 impl Sessions {
-    /// The family of a session of a list: parents, children, who is missing, and what they share.
+    /// The family of a session in a list: parents, forks, missing members, and what they share.
     ///
-    /// None if the list does not have the session. Looks at the outlines of
-    /// the family's files and at no payload.
+    /// `None` if the session is not in the list. Reads the outlines of
+    /// the family's files and no payload.
     pub fn family_of(&self, sessions: &[SessionInfo], path: &Path) -> Option<FamilyTree> {
         let is_asked = |member: &Relative| matches!(member.who, Who::Listed(at) if sessions[at].path == path);
         let families = self.families(sessions);
@@ -105,9 +105,9 @@ impl Sessions {
     }
 }
 
-/// How many entries at the beginning of a session another one has too.
+/// The number of entries at the beginning of a session that another one has too.
 ///
-/// Entries are copied with their ids and times, so those tell.
+/// Entries are copied with their ids and times, so those identify them.
 fn n_shared(child: &Outline, parent: &Outline) -> usize {
     let is_shared = |row: &Row| {
         let twin = child.id(*row).and_then(|id| parent.find(&id));

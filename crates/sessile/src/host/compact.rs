@@ -1,4 +1,4 @@
-//! Compacting, with handlers asked before and told afterwards.
+//! Compaction, with handlers called before and after.
 
 use sessile_core::cancel::Cancel;
 use sessile_core::compaction::{CompactionSettings, NothingToCompact, Summarizer, SummaryProgress};
@@ -14,13 +14,13 @@ use crate::manager::{Compacted, CompactionPlan, Planned, ReadyCompaction, Sessio
 pub struct CompactWishes {
     /// How much to keep.
     pub settings: CompactionSettings,
-    /// What the summary should look at in particular.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Why.
+    /// The reason for compacting.
     pub reason: CompactReason,
-    /// Whether what did not fit is tried again afterwards.
+    /// Whether the request that did not fit is retried afterwards.
     pub will_retry: bool,
-    /// Stops it, handlers too.
+    /// Cancels the compaction and its handlers.
     pub cancel: Cancel,
 }
 
@@ -36,27 +36,27 @@ impl Default for CompactWishes {
     }
 }
 
-/// What came of beginning to compact.
+/// The result of starting a compaction.
 #[derive(Debug)]
 pub enum BegunCompaction {
     /// There is something to summarise.
     Task(Box<CompactionTask>),
-    /// There is not, and handlers were told so.
+    /// There is not, and handlers were notified of that.
     Nothing(NothingToCompact),
 }
 
-/// A compaction that is under way and needs the host no more until it is finished.
+/// A compaction in progress. It does not need the host until it is finished.
 #[derive(Debug)]
 pub struct CompactionTask {
     handlers: Handlers,
     context: EventContext,
-    /// What handlers are asked, if anybody wants to be.
+    /// The event to ask handlers with, if any handler wants it.
     event: Option<SessionEvent>,
     plan: CompactionPlan,
     wishes: CompactWishes,
 }
 
-/// A compaction that is summarised, or failed to be.
+/// A compaction with its summary, or with the failure to make one.
 #[derive(Debug)]
 pub struct SummarisedCompaction {
     ready: Result<ReadyCompaction, SessionError>,
@@ -65,7 +65,7 @@ pub struct SummarisedCompaction {
 }
 
 impl CompactionTask {
-    /// Asks the handlers, and has summarised what none of them supplies.
+    /// Calls the handlers, and makes a summary unless one of them supplies it.
     pub fn run(
         self,
         summarizer: &dyn Summarizer,
@@ -94,9 +94,9 @@ impl CompactionTask {
 }
 
 impl SessionHost {
-    /// Puts a summary in the place of the older part of the path to the leaf: see [`SessionManager::compact`].
+    /// Replaces the older part of the path to the leaf with a summary: see [`SessionManager::compact`].
     ///
-    /// If a handler does not want it, that is [`SessionError::Cancelled`].
+    /// Returns [`SessionError::Cancelled`] if a handler cancels.
     pub fn compact(
         &mut self,
         wishes: CompactWishes,
@@ -112,8 +112,8 @@ impl SessionHost {
         }
     }
 
-    /// The first part of [`SessionHost::compact`], for those who do other things while a summary is made: then comes
-    /// [`CompactionTask::run`], on any thread, then [`SessionHost::finish_compaction`].
+    /// The first part of [`SessionHost::compact`], for callers that do other work while a summary is made. Then call
+    /// [`CompactionTask::run`], on any thread, and [`SessionHost::finish_compaction`].
     pub fn begin_compaction(&mut self, wishes: CompactWishes) -> Result<BegunCompaction, SessionError> {
         let (reason, will_retry) = (wishes.reason, wishes.will_retry);
         match self.compaction_task(wishes) {
@@ -145,7 +145,7 @@ impl SessionHost {
         }))
     }
 
-    /// The last part of [`SessionHost::compact`]: writes what was summarised, and tells what came of it.
+    /// The last part of [`SessionHost::compact`]: writes the compaction and reports the result.
     pub fn finish_compaction(&mut self, summarised: SummarisedCompaction) -> Result<Compacted, SessionError> {
         let SummarisedCompaction { ready, reason, will_retry } = summarised;
         let from_extension = ready.as_ref().is_ok_and(ReadyCompaction::is_from_hook);
@@ -192,7 +192,7 @@ impl SessionHost {
     }
 }
 
-/// What handlers are told of a compaction that is about to happen.
+/// The event sent before a compaction.
 fn before_compact(
     session: &SessionManager,
     plan: &CompactionPlan,
@@ -217,7 +217,7 @@ fn before_compact(
     })))
 }
 
-/// Why there is nothing to compact, in the words that clients of pi know.
+/// Why there is nothing to compact, in the text that pi's clients know.
 fn nothing_words(nothing: NothingToCompact) -> &'static str {
     match nothing {
         NothingToCompact::AlreadyCompacted => "Already compacted",

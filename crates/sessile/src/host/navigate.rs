@@ -1,4 +1,4 @@
-//! Going elsewhere in the tree, with handlers asked before and told afterwards.
+//! Navigation in the tree, with handlers called before and after.
 
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
@@ -10,29 +10,29 @@ use crate::error::SessionError;
 use crate::event::{EventContext, EventKind, Handlers, SessionEvent, TreePreparation};
 use crate::manager::{BranchSummary, LeftBranchPlan, LeftBranchText, Navigated, SessionManager};
 
-/// How to go elsewhere: see [`SessionHost::navigate`].
+/// How to navigate: see [`SessionHost::navigate`].
 #[derive(Clone, Debug, Default)]
 pub struct NavigateWishes {
-    /// Whether the branch that is left is summed up.
+    /// Whether to summarise the abandoned branch.
     pub summarize: bool,
-    /// What the summary should look at in particular.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Whether that stands instead of the summarizer's own instructions.
+    /// Whether the custom instructions replace the summarizer's own.
     pub replace_instructions: bool,
-    /// A label for the summary, or for the entry one goes to if there is no summary.
+    /// A label for the summary, or for the target entry if there is no summary.
     pub label: Option<String>,
-    /// How much room the summary leaves.
+    /// How much of the context window to reserve.
     pub settings: BranchSummarySettings,
-    /// Stops it, handlers too.
+    /// Cancels the navigation and its handlers.
     pub cancel: Cancel,
 }
 
-/// A navigation that is under way.
+/// A navigation in progress.
 #[derive(Debug)]
 pub struct NavigationTask {
     handlers: Handlers,
     context: EventContext,
-    /// What handlers are asked, if anybody wants to be.
+    /// The event to ask handlers with, if any handler wants it.
     event: Option<SessionEvent>,
     plan: LeftBranchPlan,
     wishes: NavigateWishes,
@@ -41,7 +41,7 @@ pub struct NavigationTask {
 }
 
 impl NavigationTask {
-    /// Asks the handlers, and takes what they want into account.
+    /// Calls the handlers, and applies their replies.
     pub fn ask(&mut self) -> Outcome<()> {
         let Some(event) = self.event.take() else { return Outcome::Done(()) };
         let reply = match veto(self.handlers.tell(&event, &self.context)) {
@@ -58,7 +58,7 @@ impl NavigationTask {
         Outcome::Done(())
     }
 
-    /// Has summarised what [`SessionHost::prepare_navigation`] found to be summarised.
+    /// Summarises the text that [`SessionHost::prepare_navigation`] collected.
     pub fn summarise(
         &mut self,
         summarizer: &dyn Summarizer,
@@ -87,9 +87,9 @@ impl NavigationTask {
 }
 
 impl SessionHost {
-    /// Goes to another place of the tree: see [`SessionManager::navigate`].
+    /// Moves to another place in the tree: see [`SessionManager::navigate`].
     ///
-    /// Going to where one is tells nobody anything.
+    /// Moving to the current leaf sends no events.
     pub fn navigate(
         &mut self,
         target: impl Into<EntryId>,
@@ -109,8 +109,8 @@ impl SessionHost {
         self.finish_navigation(&task).map(Outcome::Done)
     }
 
-    /// The first part of [`SessionHost::navigate`], for those who do other things while handlers think and a summary is
-    /// made; none if one is there already. Then come [`NavigationTask::ask`], on any thread,
+    /// The first part of [`SessionHost::navigate`], for callers that do other work while handlers run and a summary
+    /// is made; `None` if the target already is the leaf. Then call [`NavigationTask::ask`], on any thread,
     /// [`SessionHost::prepare_navigation`], [`NavigationTask::summarise`], on any thread, and
     /// [`SessionHost::finish_navigation`].
     pub fn begin_navigation(
@@ -132,7 +132,7 @@ impl SessionHost {
         }))
     }
 
-    /// Finds what there is to be summarised for a model with a window of so many tokens.
+    /// Collects the text to summarise for a model with a window of this many tokens.
     pub fn prepare_navigation(&self, task: &mut NavigationTask, window: u64) -> Result<(), SessionError> {
         if task.needs_text() {
             let budget = task.wishes.settings.budget(window);
@@ -141,7 +141,7 @@ impl SessionHost {
         Ok(())
     }
 
-    /// The last part of [`SessionHost::navigate`]: goes there, and tells.
+    /// The last part of [`SessionHost::navigate`]: moves the leaf and reports it.
     pub fn finish_navigation(&mut self, task: &NavigationTask) -> Result<Navigated, SessionError> {
         let label = task.wishes.label.as_deref();
         let navigated = self.session.complete_navigation(&task.plan, task.summary.as_ref(), label)?;
@@ -156,7 +156,7 @@ impl SessionHost {
     }
 }
 
-/// What handlers are told of a navigation that is about to happen.
+/// The event sent before a navigation.
 fn before_tree(
     session: &SessionManager,
     plan: &LeftBranchPlan,

@@ -1,4 +1,4 @@
-//! Leaving the current session for another one.
+//! Replacing the current session with another one.
 
 use std::path::{Path, PathBuf};
 
@@ -27,10 +27,10 @@ impl SessionHost {
         Ok(Outcome::Done(()))
     }
 
-    /// Leaves the session for the one in a file, or for a new one of that name if there is none.
+    /// Leaves the session for the one in a file, or for a new one of that name if the file does not exist.
     ///
-    /// A file that is no session, or whose working directory is not there any more, is refused, and the current
-    /// session stays.
+    /// Refuses a file that is not a session, or whose working directory no longer exists; then the current session
+    /// stays open.
     pub fn switch_session(&mut self, path: impl AsRef<Path>) -> Result<Outcome<()>, SessionError> {
         let path = absolute(self.sessions.environment(), path.as_ref());
         let asked = self
@@ -47,9 +47,9 @@ impl SessionHost {
         Ok(Outcome::Done(()))
     }
 
-    /// Leaves the session for one that is made of a part of it.
+    /// Leaves the session for a fork of it.
     ///
-    /// Handlers are asked first, whether or not there is such an entry, as in pi.
+    /// Handlers are called first, whether or not the entry exists, as in pi.
     pub fn fork(&mut self, entry: impl Into<EntryId>, position: ForkPosition) -> Result<Outcome<Forked>, SessionError> {
         let entry_id = entry.into();
         let asked = self.ask(&SessionEvent::BeforeFork { entry_id: entry_id.clone(), position });
@@ -71,7 +71,7 @@ impl SessionHost {
         Ok(Outcome::Done(Forked { session_file, text }))
     }
 
-    /// Leaves the session for one that holds the path to the leaf.
+    /// Leaves the session for a new one that holds the path to the leaf.
     pub fn clone_session(&mut self) -> Result<Outcome<Forked>, SessionError> {
         let leaf = self.session.leaf_id().ok_or(SessionError::NoLeaf)?;
         self.fork(leaf, ForkPosition::At)
@@ -81,7 +81,7 @@ impl SessionHost {
         self.session.session_file().map(Path::to_path_buf)
     }
 
-    /// Refuses a session whose working directory is not there.
+    /// Refuses a session whose working directory does not exist.
     fn check_cwd(&self, session: &SessionManager, path: &Path) -> Result<(), SessionError> {
         let stat = self.sessions.world.os().stat(session.cwd());
         if !session.is_stored() || stat.is_ok_and(|stat| stat.kind == FileKind::Directory) {

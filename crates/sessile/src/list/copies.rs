@@ -8,21 +8,21 @@ use sessile_core::location::encode_cwd;
 
 use super::SessionInfo;
 
-/// Which sessions of a list are copies of others: files with the same session id.
+/// The sessions of a list that are copies of others: files with the same session id.
 ///
-/// The original is the file that has the name and the directory that pi gives it; of several, the one that was used
-/// last. All others are copies of it.
+/// The original is the file with the name and the directory that pi gives it; of several, the most recently used one.
+/// All others are copies of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     original_of: HashMap<PathBuf, PathBuf>,
 }
 
-/// What decides which of some files is the original.
+/// The data that decides which of several files is the original.
 pub(crate) struct Candidate<'c> {
     pub(crate) path: &'c Path,
     pub(crate) id: &'c str,
     pub(crate) cwd: &'c str,
-    /// When it was last used, in milliseconds.
+    /// The time of its last use in milliseconds since 1970.
     pub(crate) used: i64,
     pub(crate) size: u64,
 }
@@ -35,9 +35,9 @@ impl<'c> From<&'c SessionInfo> for Candidate<'c> {
 }
 
 impl Copies {
-    /// The copies in a list.
+    /// Finds the copies in a list.
     pub fn among(sessions: &[SessionInfo]) -> Self {
-        // Most lists have none, and they are found out about quickly.
+        // Most lists have none, and this check is quick.
         let mut met: HashSet<&str> = HashSet::with_capacity(sessions.len());
         if sessions.iter().all(|session| session.id.is_empty() || met.insert(&session.id)) {
             return Self::default();
@@ -45,7 +45,7 @@ impl Copies {
         Self::among_files(sessions.iter().map(Candidate::from))
     }
 
-    /// The same, of files of which no more is known than needed.
+    /// Like [`among`](Self::among), for files known only by the necessary data.
     pub(crate) fn among_files<'c>(files: impl Iterator<Item = Candidate<'c>>) -> Self {
         let mut by_id: HashMap<&str, Vec<Candidate<'_>>> = HashMap::new();
         for file in files.filter(|file| !file.id.is_empty()) {
@@ -60,12 +60,12 @@ impl Copies {
         Self { original_of }
     }
 
-    /// The file that another one is a copy of.
+    /// The original of a copy.
     pub fn original_of(&self, path: &Path) -> Option<&Path> {
         self.original_of.get(path).map(PathBuf::as_path)
     }
 
-    /// The copies of a file, in the order of their paths.
+    /// The copies of a file, sorted by path.
     pub fn of(&self, path: &Path) -> Vec<&Path> {
         let is_copy = |(_, original): &(&PathBuf, &PathBuf)| original.as_path() == path;
         let mut copies: Vec<&Path> = self.original_of.iter().filter(is_copy).map(|(copy, _)| copy.as_path()).collect();
@@ -79,7 +79,7 @@ impl Copies {
     }
 }
 
-/// The original of some files comes first.
+/// The sort key by which the original comes first.
 fn rank<'c>(file: &Candidate<'c>) -> (bool, bool, Reverse<i64>, Reverse<u64>, &'c Path) {
     let own_name = format!("_{}.jsonl", file.id);
     let has_own_name = file.path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&own_name));

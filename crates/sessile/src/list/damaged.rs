@@ -1,4 +1,4 @@
-//! Files that a list passes over, and what repair would do with them.
+//! Files that a list skips, and what repair would do with them.
 
 use std::path::{Path, PathBuf};
 
@@ -12,18 +12,18 @@ use crate::place::absolute;
 use crate::splice::{Stored, Text};
 use crate::verify::examine;
 
-/// A file that has the name of a session and cannot be read as one.
+/// A file that is named like a session and cannot be read as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedFile {
     /// The file.
     pub path: PathBuf,
-    /// Its length in bytes, if that could be learnt.
+    /// Its length in bytes, if known.
     pub size: Option<u64>,
     /// Why a list does not show it.
     pub reason: String,
     /// What repair would do with it.
     pub repair: String,
-    /// Whether repair would make a session of it.
+    /// Whether repair would turn it into a session.
     pub is_repairable: bool,
 }
 
@@ -41,7 +41,7 @@ impl DamagedFile {
 }
 
 impl Sessions {
-    /// Finds out why a file that a list has passed over is not a session, and what repair would do. Changes nothing.
+    /// Explains why a skipped file is not a session, and what repair would do. Changes nothing.
     pub fn explain_skipped(&self, path: impl AsRef<Path>) -> DamagedFile {
         let path = absolute(self.environment(), path.as_ref());
         let mut size = None;
@@ -74,7 +74,7 @@ impl Sessions {
             Some(finding) => {
                 (format!("its header is missing; {entries} can be read"), finding.remedy.text().to_owned())
             }
-            // It can be read now: another program has mended it meanwhile.
+            // It can be read now: another program has repaired it meanwhile.
             None => (format!("it is a session with {entries}"), "nothing: nothing is wrong".to_owned()),
         })
     }

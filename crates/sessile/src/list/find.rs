@@ -1,4 +1,4 @@
-//! One session of a directory, by its id or because it is the newest.
+//! Finds one session of a directory: by its id, or the newest.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::error::SessionError;
 use crate::place::{CwdFilter, given_dir};
 use crate::world::World;
 
-/// The file written last whose header is valid and whose working directory fits.
+/// The most recently written file with a valid header and a matching working directory.
 pub(crate) fn most_recent(
     world: &World,
     cwd: &Path,
@@ -28,7 +28,7 @@ pub(crate) fn most_recent(
     Ok(files.into_iter().find(fits).map(|file| file.path))
 }
 
-/// The first file by name whose header has exactly this id and whose working directory fits.
+/// The first file by name whose header has exactly this id and a matching working directory.
 pub(crate) fn find_by_id(world: &World, cwd: &Path, id: &str, given: Option<&Path>, dir: &Path) -> Option<PathBuf> {
     let filter = CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), given).as_deref());
     let files = find_sessions(world.os(), dir).ok()?;
@@ -39,20 +39,20 @@ pub(crate) fn find_by_id(world: &World, cwd: &Path, id: &str, given: Option<&Pat
     files.into_iter().find(fits).map(|file| file.path)
 }
 
-/// A session as far as its header tells, and what it is about if somebody found that out.
+/// A session with the data of its header, and its title if known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionCandidate {
     /// Its file.
     pub path: PathBuf,
     /// Its id.
     pub id: String,
-    /// The working directory its header names, or nothing.
+    /// The working directory in its header, or empty.
     pub cwd: String,
     /// Its name, or else the first text of the user.
     pub title: Option<String>,
 }
 
-/// The sessions of a directory that a filter admits, by file name. No file is read beyond its header.
+/// The sessions of a directory that a filter admits, by file name. Reads only the headers.
 pub(crate) fn identified(world: &World, dir: &Path, filter: &CwdFilter) -> Result<Vec<SessionCandidate>, SessionError> {
     let headers = Headers::of(world, dir);
     let candidate = |file: Found| {
@@ -62,9 +62,9 @@ pub(crate) fn identified(world: &World, dir: &Path, filter: &CwdFilter) -> Resul
     Ok(find_sessions(world.os(), dir)?.into_iter().filter_map(candidate).collect())
 }
 
-/// The headers of a directory's files: from the catalogue where it knows, else from the files.
+/// The headers of a directory's files: from the catalogue if it has them, else from the files.
 ///
-/// Nothing is added to the catalogue: a few headers are read faster than whole files.
+/// Adds nothing to the catalogue: reading a few headers is faster than reading whole files.
 struct Headers<'w> {
     world: &'w World,
     catalogue: Catalogue,
@@ -76,19 +76,19 @@ impl<'w> Headers<'w> {
         Self { world, catalogue }
     }
 
-    /// The id and the working directory in a file's header; none if the file is no session.
+    /// The id and the working directory in a file's header; `None` if the file is not a session.
     fn get(&self, file: &Found) -> Option<(String, String)> {
         let row = file.path.file_name().and_then(|name| self.catalogue.row(name));
         match row.and_then(|row| row.header(&file.stat)) {
             Some(None) => None,
-            // One that stands further behind would not be found in the file either.
+            // A header further down would not be found in the file either.
             Some(Some(header)) if header.offset < MOST_JUNK => Some((header.id, header.cwd)),
             _ => read_header(self.world, &file.path).map(|header| (header.id(), header.cwd().unwrap_or_default())),
         }
     }
 }
 
-/// The header of a file, read no further than needed; none if the file is no session.
+/// The header of a file, without reading more than necessary; `None` if the file is not a session.
 pub(crate) fn read_header(world: &World, path: &Path) -> Option<Header> {
     let mut header = None;
     read_head(world.os(), path, &mut |line| {
@@ -106,5 +106,5 @@ pub(crate) fn read_header(world: &World, path: &Path) -> Option<Header> {
     header
 }
 
-/// How much that is no header may stand before one; more than that is no session worth waiting for.
+/// The maximum number of bytes before a header; a file with more is not treated as a session.
 const MOST_JUNK: u64 = 16 << 20;

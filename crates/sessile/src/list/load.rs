@@ -1,4 +1,4 @@
-//! The rows of a list: from the catalogue where it knows, else from the files.
+//! Builds the rows of a list: from the catalogue if it has them, else from the files.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -16,15 +16,15 @@ use crate::error::SessionError;
 use crate::place::CwdFilter;
 use crate::world::World;
 
-/// How many files a thread looks at before it takes the next ones.
+/// The number of files that a thread takes at a time.
 const RUN: usize = 32;
 
-/// What is in some directories, and what is known of it.
+/// The files of some directories, and what is known about them.
 pub(super) struct Survey<'w> {
     world: &'w World,
     caches: Option<Caches>,
     directories: Vec<Directory>,
-    /// By directory and name, until somebody wants them in another order.
+    /// Sorted by directory and name, until the caller changes the order.
     pub(super) files: Vec<File>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Survey<'w> {
 struct Directory {
     path: PathBuf,
     catalogue: Catalogue,
-    /// The files in it that may be sessions, until somebody takes them.
+    /// The files in it that may be sessions, until they are taken.
     found: Vec<Found>,
 }
 
@@ -45,18 +45,18 @@ pub(super) struct File {
     known: Known,
 }
 
-/// What the catalogue says of a file.
+/// What the catalogue knows about a file.
 enum Known {
-    /// Not enough: it has to be read.
+    /// Not enough: the file must be read.
     Stale,
-    /// All there is to know; nothing if the file is no session.
+    /// Everything; `None` if the file is not a session.
     Current(Option<Box<SessionInfo>>),
 }
 
 impl<'w> Survey<'w> {
-    /// Looks at every file of some directories, without opening any.
+    /// Lists every file of some directories, without opening any.
     ///
-    /// A directory that cannot be listed does not hide the others.
+    /// A directory that cannot be listed does not affect the others.
     pub(super) fn new(world: &'w World, directories: Vec<PathBuf>, caches: Option<Caches>) -> Self {
         let listed = each(world.os(), directories, 1, |directory| {
             Directory::list(world, &directory, caches.as_ref()).unwrap_or_default()
@@ -64,7 +64,7 @@ impl<'w> Survey<'w> {
         Self::look(world, listed, caches)
     }
 
-    /// Looks at every file of one directory, which must be readable if it is there.
+    /// Lists every file of one directory, which must be readable if it exists.
     pub(super) fn of(world: &'w World, directory: &Path, caches: Option<Caches>) -> Result<Self, StoreError> {
         let listed = Directory::list(world, directory, caches.as_ref())?;
         Ok(Self::look(world, vec![listed], caches))
@@ -82,12 +82,12 @@ impl<'w> Survey<'w> {
         Self { world, caches, directories, files }
     }
 
-    /// Reads what is not known, in the order of the files, and returns the rows with the most recently active first.
+    /// Reads the unknown files in order, and returns the rows, most recently active first.
     ///
-    /// The list so far is shown when the known rows are there, after the first
-    /// file that was read, after the last, and after every so many. A file that
-    /// cannot be read hides only itself. What was read is kept even if somebody
-    /// stops the list.
+    /// Reports the list so far once the known rows are there, after the first and
+    /// the last file read, and after every `partial_every` files. An unreadable
+    /// file hides only itself. Rows that were read are cached even if the listing
+    /// is cancelled.
     pub(super) fn load(
         mut self,
         filter: &CwdFilter,
@@ -131,7 +131,7 @@ impl<'w> Survey<'w> {
         Ok(listing.sessions)
     }
 
-    /// Hands the rows that are known to the list, and returns which files have to be read.
+    /// Passes the known rows to the list, and returns the files that must be read.
     fn take_known(&mut self, listing: &mut Listing<'_>) -> Vec<usize> {
         let mut stale = Vec::new();
         for (order, file) in self.files.iter_mut().enumerate() {
@@ -143,7 +143,7 @@ impl<'w> Survey<'w> {
         stale
     }
 
-    /// What a thread does with the files that have to be read.
+    /// Creates a function that reads stale files on one thread.
     fn reader<'s>(
         &'s self,
         stale: &'s [usize],
@@ -165,12 +165,12 @@ impl<'w> Survey<'w> {
         }
     }
 
-    /// Keeps what was read, and drops what is known of files that are gone.
+    /// Caches the rows that were read, and drops the rows of files that are gone.
     fn keep(&self, renewed: Vec<(usize, NewRow)>) {
         let Some(caches) = &self.caches else { return };
         let n_rows: usize = self.directories.iter().map(|directory| directory.catalogue.len()).sum();
         if renewed.is_empty() && n_rows == self.files.len() {
-            // No row is new, and as each file was known by its own, none is left over.
+            // No row is new, and since every file has its own row, none is left over.
             return;
         }
         let mut present: Vec<Vec<&OsStr>> = vec![Vec::new(); self.directories.len()];
@@ -201,7 +201,7 @@ impl Directory {
         Ok(Self { path: path.to_path_buf(), catalogue, found })
     }
 
-    /// What the catalogue says of a file.
+    /// What the catalogue knows about a file.
     fn known(&self, found: &Found) -> Known {
         let row = found.path.file_name().and_then(|name| self.catalogue.row(name));
         let collected = row.filter(|row| row.is_current(&found.stat)).and_then(|row| row.collected());
@@ -216,10 +216,10 @@ impl Directory {
 struct Listing<'l> {
     world: &'l World,
     filter: &'l CwdFilter,
-    /// The place of each session's file among all, which decides between equals.
+    /// The index of each session's file among all files, which breaks ties.
     orders: Vec<usize>,
     sessions: Vec<SessionInfo>,
-    /// The places among all files of those that are not sessions.
+    /// The indexes of the files that are not sessions.
     skipped: Vec<usize>,
 }
 
@@ -243,12 +243,12 @@ impl Listing<'_> {
         progress(Progress { loaded, total, partial: is_due.then_some(&self.sessions) });
     }
 
-    /// The most recently active first; of equals the one whose file comes first.
+    /// Sorts by most recent activity; ties by the order of the files.
     fn arrange(&mut self) {
         let key = |place: &usize| (Reverse(self.sessions[*place].modified), self.orders[*place]);
         let mut places: Vec<usize> = (0..self.sessions.len()).collect();
         places.sort_unstable_by_key(key);
-        // Sessions are large, so each is moved once, to where it belongs.
+        // Sessions are large, so move each one only once, to its final position.
         for start in 0..places.len() {
             let mut to = start;
             loop {
@@ -264,7 +264,7 @@ impl Listing<'_> {
     }
 }
 
-/// What a list shows of a file.
+/// The row of a list for a file.
 pub(crate) fn row_of(file: &Found, info: Info) -> SessionInfo {
     SessionInfo {
         path: file.path.clone(),

@@ -1,57 +1,57 @@
-//! Which sessions of a list are wanted, and in which order.
+//! Filters and sorts the sessions of a list.
 
 use std::cmp::{Ordering, Reverse};
 
 use super::SessionInfo;
 
-/// Which sessions of a list are wanted, and in which order.
+/// Which sessions of a list to return, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Only those with each of these words in their name, first message or working directory, or with an id that
-    /// begins with it. Case does not matter.
+    /// Only sessions that have each of these words in their name, first message or working directory, or an id that
+    /// starts with it. Case is ignored.
     pub words: Vec<String>,
-    /// Only those that somebody gave a name.
+    /// Only named sessions.
     pub named: bool,
-    /// What about those that were forked from others.
+    /// How to treat forks.
     pub children: Children,
-    /// What about those that are archived.
+    /// How to treat archived sessions.
     pub archived: Archived,
-    /// Only those in which somebody said something since then, in milliseconds.
+    /// Only sessions with a message at or after this time, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Only those in which nobody said anything after that, in milliseconds.
+    /// Only sessions without a message after this time, in milliseconds since 1970.
     pub until: Option<i64>,
     /// The order.
     pub sort: SortBy,
-    /// At most so many.
+    /// The maximum number of sessions.
     pub limit: Option<usize>,
 }
 
-/// What about sessions that were forked from others.
+/// How to treat sessions that were forked from others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Children {
-    /// They are listed like all others.
+    /// List them like all others.
     #[default]
     Shown,
-    /// They are left out.
+    /// Omit them.
     Hidden,
-    /// All others are left out.
+    /// Omit all others.
     Only,
 }
 
-/// What about sessions that are archived.
+/// How to treat archived sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Archived {
-    /// They are left out.
+    /// Omit them.
     #[default]
     Hidden,
-    /// They are treated like all others.
+    /// Treat them like all others.
     Shown,
-    /// All others are left out.
+    /// Omit all others.
     Only,
 }
 
 impl Archived {
-    /// Whether a session is wanted that is archived, or is not.
+    /// Whether a session with this archive state is included.
     pub fn admits(self, is_archived: bool) -> bool {
         match self {
             Self::Hidden => !is_archived,
@@ -61,26 +61,26 @@ impl Archived {
     }
 }
 
-/// What decides the order of a list; of equals the more recently active one comes first.
+/// The order of a list; ties are sorted by most recent activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {
-    /// The most recently active first.
+    /// Most recently active first.
     #[default]
     Recent,
-    /// The most recently created first, those without a time last.
+    /// Most recently created first, unknown times last.
     Created,
-    /// The largest file first.
+    /// Largest file first.
     Size,
-    /// The most expensive first.
+    /// Most expensive first.
     Cost,
-    /// The most messages first.
+    /// Most messages first.
     Messages,
-    /// By name, those without one last.
+    /// By name, unnamed sessions last.
     Name,
 }
 
 impl Selection {
-    /// Leaves what is wanted of a list that has the most recently active first, in the order that is wanted.
+    /// Filters and sorts a list that has the most recently active session first.
     pub fn apply(&self, sessions: &mut Vec<SessionInfo>) {
         let words: Vec<String> = self.words.iter().map(|word| word.to_lowercase()).collect();
         sessions.retain(|session| self.admits(session) && has_words(session, &words));
@@ -95,7 +95,7 @@ impl Selection {
         sessions.truncate(self.limit.unwrap_or(usize::MAX));
     }
 
-    /// How many sessions of a list are wanted, whatever the limit is.
+    /// The number of matching sessions, ignoring the limit.
     pub fn count(&self, sessions: &[SessionInfo]) -> usize {
         let words: Vec<String> = self.words.iter().map(|word| word.to_lowercase()).collect();
         sessions.iter().filter(|session| self.admits(session) && has_words(session, &words)).count()
@@ -116,7 +116,7 @@ impl Selection {
     }
 }
 
-/// Whether each of some words, in lower case, stands somewhere in what a list shows of a session.
+/// Whether what a list shows of a session contains each of these lower-case words.
 fn has_words(session: &SessionInfo, words: &[String]) -> bool {
     if words.is_empty() {
         return true;

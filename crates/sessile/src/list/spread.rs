@@ -1,4 +1,4 @@
-//! Work for all cores.
+//! Spreads work over all cores.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -8,7 +8,7 @@ use std::thread::{available_parallelism, scope};
 use sessile_store::os::Os;
 use sessile_store::threads;
 
-/// How many threads so many pieces of work are worth.
+/// The number of threads to use for this many pieces of work.
 pub(crate) fn n_threads(os: &dyn Os, n_pieces: usize) -> usize {
     if !os.has_threads() {
         return 1;
@@ -16,9 +16,9 @@ pub(crate) fn n_threads(os: &dyn Os, n_pieces: usize) -> usize {
     available_parallelism().map_or(1, usize::from).min(n_pieces).max(1)
 }
 
-/// Does something to each piece, on all cores, and returns the results in the order of the pieces.
+/// Processes each piece, on all cores, and returns the results in the order of the pieces.
 ///
-/// A thread takes a run of pieces at a time, because some are hardly worth the taking.
+/// A thread takes a run of pieces at a time, because a single one may be too small.
 pub(crate) fn each<T: Send, R: Send>(os: &dyn Os, pieces: Vec<T>, run: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let n_threads = n_threads(os, pieces.len() / run);
     if n_threads == 1 {
@@ -26,7 +26,7 @@ pub(crate) fn each<T: Send, R: Send>(os: &dyn Os, pieces: Vec<T>, run: usize, wo
     }
     let left = Mutex::new((0, pieces.into_iter()));
     let next_run = || {
-        // Taking pieces off cannot panic, so the lock is never poisoned.
+        // Taking pieces cannot panic, so the lock is never poisoned.
         let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
         let taken: Vec<T> = left.1.by_ref().take(run).collect();
         left.0 += 1;
@@ -46,7 +46,7 @@ pub(crate) fn each<T: Send, R: Send>(os: &dyn Os, pieces: Vec<T>, run: usize, wo
         let others: Vec<_> = (1..n_threads).filter_map(|_| threads::spawn_in(scope, take_runs).ok()).collect();
         let mut runs = take_runs();
         for other in others {
-            // A piece of work that panics does so here as well.
+            // Propagate a panic of a worker.
             runs.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         runs
@@ -55,9 +55,9 @@ pub(crate) fn each<T: Send, R: Send>(os: &dyn Os, pieces: Vec<T>, run: usize, wo
     runs.into_iter().flat_map(|(_, results)| results).collect()
 }
 
-/// Hands out pieces of work in their order and gives the results to `take` as they come, on the caller's thread.
+/// Hands out pieces of work in order and passes the results to `take` as they arrive, on the caller's thread.
 ///
-/// Each thread makes its own `worker`. Once `take` answers false no piece is begun any more.
+/// Each thread makes its own `worker`. Once `take` returns false, no further piece is started.
 pub(crate) fn stream<R: Send, W: FnMut(usize) -> R>(
     os: &dyn Os,
     n_pieces: usize,
@@ -87,7 +87,7 @@ pub(crate) fn stream<R: Send, W: FnMut(usize) -> R>(
                 let mut work = worker();
                 loop {
                     let piece = next.fetch_add(1, Ordering::Relaxed);
-                    // Nobody listens any more, or there is nothing left.
+                    // The receiver is gone, or no piece is left.
                     if piece >= n_pieces || sender.send((piece, work(piece))).is_err() {
                         return;
                     }
@@ -100,7 +100,7 @@ pub(crate) fn stream<R: Send, W: FnMut(usize) -> R>(
             return one_by_one(take);
         }
         take_all(results, take);
-        // Whoever still works stops at its next piece.
+        // Threads that are still working stop before their next piece.
         next.store(n_pieces, Ordering::Relaxed);
     });
 }

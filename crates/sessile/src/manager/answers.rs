@@ -1,4 +1,4 @@
-//! What programs ask about a session as a whole, in the words of pi's commands.
+//! Queries about a whole session, named as in pi's commands.
 
 use sessile_core::context::{Projection, Settings};
 use sessile_core::head::Role;
@@ -11,7 +11,7 @@ use crate::environment::Zone;
 use crate::error::SessionError;
 
 impl SessionManager {
-    /// What the entries of all branches add up to.
+    /// The totals over the entries of all branches.
     pub fn tally(&self) -> Result<Tally, SessionError> {
         let zone = Zone(self.world.environment());
         let mut tally = Tally::default();
@@ -24,7 +24,7 @@ impl SessionManager {
         Ok(tally)
     }
 
-    /// The answer to pi's `get_session_stats`; how full the window is only if its size is known.
+    /// The answer to pi's `get_session_stats`; includes the context usage only if the window size is known.
     pub fn stats_json(&self, window: Option<u64>) -> Result<Json, SessionError> {
         let tally = self.tally()?;
         let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
@@ -57,7 +57,7 @@ impl SessionManager {
         self.settings()
     }
 
-    /// How many messages the context at the leaf has. Reads little of them.
+    /// The number of messages in the context at the leaf. Reads little of each message.
     pub fn message_count(&self) -> Result<usize, SessionError> {
         let rows = self.context_rows()?;
         let zone = Zone(self.world.environment());
@@ -70,8 +70,9 @@ impl SessionManager {
         Ok(n_messages)
     }
 
-    /// Adds the messages of the context at the leaf to `out` as a JSON array: those of
-    /// [`build_session_context`](Self::build_session_context), one after the other, so that they are in memory once.
+    /// Appends the messages of the context at the leaf to `out` as a JSON array. They are the messages of
+    /// [`build_session_context`](Self::build_session_context), written one at a time so that memory holds only one
+    /// copy.
     pub fn write_messages(&self, out: &mut Vec<u8>) -> Result<(), SessionError> {
         let rows = self.context_rows()?;
         let zone = Zone(self.world.environment());
@@ -79,7 +80,7 @@ impl SessionManager {
         let projection = Projection::new(&self.session.outline, &rows, &zone, &mut reading)?;
         let mut is_first = true;
         let n_bytes: u64 = rows.iter().map(|row| self.session.outline.span(*row).len).sum();
-        // Messages are no longer than their lines, but for what edits and summaries add.
+        // A message is no longer than its line, except for text that edits and summaries add.
         out.reserve(usize::try_from(n_bytes).unwrap_or_default());
         out.push(b'[');
         for place in 0..rows.len() {
@@ -94,9 +95,9 @@ impl SessionManager {
         Ok(())
     }
 
-    /// The text of the last answer in the context; none if there is no answer.
+    /// The text of the last answer in the context; `None` if there is no answer.
     ///
-    /// An answer that was stopped before it said anything does not count.
+    /// Skips an answer that was aborted before it had any content.
     pub fn last_assistant_text(&self) -> Result<Option<JsText<'static>>, SessionError> {
         let rows = self.context_rows()?;
         let zone = Zone(self.world.environment());
@@ -116,9 +117,9 @@ impl SessionManager {
         Ok(None)
     }
 
-    /// Adds the whole tree to `out` as pi's `get_tree` nests it: `[{entry, children, label?, labelTimestamp?}]`.
+    /// Appends the whole tree to `out`, nested as in pi's `get_tree`: `[{entry, children, label?, labelTimestamp?}]`.
     ///
-    /// Keeps a list of what is open instead of calling itself, so depth costs memory and not stack.
+    /// Keeps a list of open nodes instead of recursing, so depth costs memory and not stack.
     pub fn write_tree(&self, out: &mut Vec<u8>) -> Result<(), SessionError> {
         let nodes = self.tree()?;
         let mut open: Vec<&TreeNode> = Vec::new();
@@ -155,7 +156,7 @@ fn end_node(node: &TreeNode, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// Whether an answer was stopped before it had any content.
+/// Whether an answer was aborted before it had any content.
 fn is_stopped_in_silence(message: Raw<'_>) -> bool {
     let is_stopped = message.get("stopReason").and_then(Raw::as_text).is_some_and(|reason| reason == "aborted");
     is_stopped && message.get("content").is_none_or(|content| content.items().next().is_none())

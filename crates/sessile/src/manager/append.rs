@@ -19,45 +19,45 @@ use crate::event::LeafMove;
 /// A compaction to record: see [`SessionManager::append_compaction`].
 #[derive(Clone, Debug, Default)]
 pub struct Compaction {
-    /// What stands for the entries that are no longer shown to the model.
+    /// Replaces the entries that are no longer shown to the model.
     pub summary: String,
-    /// The first entry that is still shown; none to show none of those before the compaction.
+    /// The first entry that is still shown; `None` to hide every entry before the compaction.
     pub first_kept_entry_id: Option<EntryId>,
-    /// How many tokens the context had.
+    /// The number of tokens in the context before the compaction.
     pub tokens_before: f64,
-    /// Whatever the maker of the summary wants to remember.
+    /// Any data that the summary's author wants to store.
     pub details: Option<Json>,
-    /// Whether an extension made it.
+    /// Whether an extension made the compaction.
     pub from_hook: Option<bool>,
-    /// What making the summary cost.
+    /// The cost of making the summary.
     pub usage: Option<Json>,
 }
 
 /// A branch summary to record: see [`SessionManager::branch_with_summary`].
 #[derive(Clone, Debug, Default)]
 pub struct BranchSummary {
-    /// What happened on the branch that is left.
+    /// What happened on the abandoned branch.
     pub summary: String,
-    /// Whatever the maker of the summary wants to remember.
+    /// Any data that the summary's author wants to store.
     pub details: Option<Json>,
-    /// Whether an extension made it.
+    /// Whether an extension made the summary.
     pub from_hook: Option<bool>,
-    /// What making the summary cost.
+    /// The cost of making the summary.
     pub usage: Option<Json>,
 }
 
-/// A cost outside of any message to record: see [`SessionManager::append_usage`].
+/// A cost outside of any message: see [`SessionManager::append_usage`].
 #[derive(Clone, Debug)]
 pub struct UsageNote {
-    /// What for, such as `cache_warm`.
+    /// The purpose, such as `cache_warm`.
     pub kind: String,
-    /// Whose model.
+    /// The model's provider.
     pub provider: String,
-    /// Which model.
+    /// The model.
     pub model: String,
     /// The tokens and their cost.
     pub usage: Json,
-    /// A remark; an empty one is left out.
+    /// A remark; an empty one is omitted.
     pub note: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl SessionManager {
     /// Adds a message of any role and returns its id.
     ///
     /// Takes the drafts of [`draft`](crate::draft) and any [`Json`]. Values are
-    /// written as JavaScript would write them.
+    /// serialised as JavaScript would.
     pub fn append_message(&mut self, message: impl Into<Json>) -> Result<EntryId, SessionError> {
         let message = print_owned(message.into());
         self.append(&|base| compose::message(base, message.raw()))
@@ -89,10 +89,10 @@ impl SessionManager {
         })
     }
 
-    /// Records that the context up to here is now represented by a summary.
+    /// Records that a summary now stands for the context up to here.
     ///
-    /// The system messages in force are summed up in the entry, because those
-    /// before it are no longer shown.
+    /// The entry includes the system messages in force, because earlier entries
+    /// are no longer shown.
     pub fn append_compaction(&mut self, compaction: &Compaction) -> Result<EntryId, SessionError> {
         let now = self.world.environment().now_ms();
         let system_messages = self.system_messages()?;
@@ -115,7 +115,7 @@ impl SessionManager {
         })
     }
 
-    /// The system messages of the context. Nothing else of it is read.
+    /// The system messages of the context. Reads nothing else.
     fn system_messages(&self) -> Result<Vec<Json>, SessionError> {
         let outline = &self.session.outline;
         let rows = self.context_rows()?;
@@ -152,13 +152,13 @@ impl SessionManager {
         self.append(&|base| compose::custom_message(base, custom_type, content.raw(), display, details))
     }
 
-    /// Names the session. Line breaks become spaces; an empty name clears.
+    /// Names the session. Line breaks become spaces; an empty name clears it.
     pub fn append_session_info(&mut self, name: &str) -> Result<EntryId, SessionError> {
         let name = one_line(name);
         self.append(&|base| compose::session_info(base, &name))
     }
 
-    /// Labels an entry; no label, or an empty one, clears it.
+    /// Labels an entry; `None` or an empty label clears it.
     pub fn append_label_change(
         &mut self,
         target: impl Into<EntryId>,
@@ -169,23 +169,24 @@ impl SessionManager {
         self.append(&|base| compose::label(base, &target, label))
     }
 
-    /// Archives the session, or an entry and everything below it; or takes that back.
+    /// Archives the session, or an entry and everything below it; or restores it.
     ///
-    /// The mark is a `custom` entry at the leaf, which pi keeps and shows to no model, so the session goes on where it
-    /// was. A branch that the session stands in is not archived: that would fold away the conversation in progress.
+    /// The mark is a `custom` entry at the leaf. pi keeps it and never shows it to a model, so the session continues
+    /// unchanged. Refuses to archive a branch that contains the leaf: that would fold away the conversation in
+    /// progress.
     pub fn set_archived(&mut self, entry: Option<&EntryId>, is_archived: bool) -> Result<EntryId, SessionError> {
         self.check_archivable(entry, is_archived)?;
         self.append_mark(entry, is_archived)
     }
 
-    /// The same, wherever the session stands.
+    /// Like [`set_archived`](Self::set_archived), without checking where the leaf is.
     pub(crate) fn append_mark(&mut self, entry: Option<&EntryId>, is_archived: bool) -> Result<EntryId, SessionError> {
         let target = entry.map_or(Target::Session, |entry| Target::Branch(entry.clone()));
         let data = Mark { is_archived, target }.to_data(&self.session_id());
         self.append(&|base| compose::custom(base, CUSTOM_TYPE, Some(data.raw())))
     }
 
-    /// Fails if a branch is not there, or cannot be archived where the session stands.
+    /// Fails if the branch does not exist, or contains the leaf and so cannot be archived.
     pub(crate) fn check_archivable(&self, entry: Option<&EntryId>, is_archived: bool) -> Result<(), SessionError> {
         let row = entry.map(|entry| self.require(entry)).transpose()?;
         for id in entry.into_iter().chain(&self.leaf_id()) {
@@ -202,7 +203,7 @@ impl SessionManager {
     }
 
     /// Changes what the model sees of an entry on the active branch: nothing
-    /// (`null`), or other content (`{"content": …}`). The entry itself stays.
+    /// (`null`), or other content (`{"content": …}`). The entry itself does not change.
     pub fn append_context_edit(
         &mut self,
         target: impl Into<EntryId>,
@@ -224,7 +225,7 @@ impl SessionManager {
         self.append(&|base| compose::context_edit(base, &target, replacement.raw()))
     }
 
-    /// Lets the model see an entry again as it was written, whatever edits of it came since.
+    /// Shows an entry to the model as it was written, overriding earlier edits.
     pub fn append_context_restore(&mut self, target: impl Into<EntryId>) -> Result<EntryId, SessionError> {
         let target = target.into();
         let entry = self.session.value(self.require(&target)?)?;
@@ -234,9 +235,9 @@ impl SessionManager {
         self.append_context_edit(target, &replacement)
     }
 
-    /// Moves the leaf to an entry, or to before all entries, and records there what happened on the branch left.
+    /// Moves the leaf to an entry, or before all entries, and records there what happened on the abandoned branch.
     ///
-    /// If writing fails the leaf stays where it was.
+    /// If writing fails, the leaf does not move.
     pub fn branch_with_summary(
         &mut self,
         entry: Option<&EntryId>,
@@ -246,7 +247,7 @@ impl SessionManager {
         self.append_branch_summary(target, summary, None, LeafMove::Branch)
     }
 
-    /// Records at a place what happened on the branch left, and a label of that record with it.
+    /// Writes a branch summary below `target`, followed by a label for it if given.
     pub(super) fn append_branch_summary(
         &mut self,
         target: Option<Row>,
@@ -261,7 +262,7 @@ impl SessionManager {
         let old_leaf = self.leaf_id();
         self.session.leaf = target;
         let compose = |place: usize, base: &Base<'_>| match base.parent {
-            // The label follows what it is for.
+            // The label follows the entry it labels.
             Some(labelled) if place == 1 => compose::label(base, labelled, label),
             _ => compose::branch_summary(base, &from, &summary.summary, details, usage, summary.from_hook),
         };
@@ -275,7 +276,7 @@ impl SessionManager {
         appended.map(|mut ids| ids.remove(0))
     }
 
-    /// Labels the entry of a row, whatever its id is once the file can be written to.
+    /// Labels the entry of a row. Takes a row because an upgrade of the file may change the entry's id.
     pub(super) fn append_label_at(&mut self, target: Row, label: &str) -> Result<EntryId, SessionError> {
         self.session.prepare_write(&self.world)?;
         let Some(target) = self.session.outline.id(target) else {
@@ -284,10 +285,10 @@ impl SessionManager {
         self.append(&|base| compose::label(base, &target, Some(label)))
     }
 
-    /// Adds several messages in one write, each the child of the one before, and returns their ids.
+    /// Appends several messages in one write, each the child of the previous one, and returns their ids.
     ///
-    /// All of them are written or none; a program that takes no lock may still
-    /// add something of its own before or behind them.
+    /// Writes all of them or none. A program that takes no lock may still
+    /// insert entries before or after them.
     pub fn append_messages(
         &mut self,
         messages: impl IntoIterator<Item = impl Into<Json>>,
@@ -303,7 +304,7 @@ impl SessionManager {
 
     fn append_at(&mut self, now_ms: i64, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
         let mut ids = self.append_several(now_ms, 1, &|_, base| compose(base))?;
-        // One entry was asked for, so there is one.
+        // One entry was requested, so there is exactly one id.
         Ok(ids.remove(0))
     }
 
@@ -330,7 +331,7 @@ impl SessionManager {
     }
 }
 
-/// A value as JavaScript would write it.
+/// A value as JavaScript would serialise it.
 fn js(value: &Json) -> Json {
     print(value.raw())
 }
@@ -341,7 +342,7 @@ fn check_replacement(replacement: Raw<'_>) -> Result<(), SessionError> {
     if is_sound { Ok(()) } else { Err(SessionError::BadReplacement) }
 }
 
-/// For messages that are made of blocks, a string becomes a block and other keys are dropped.
+/// For messages made of blocks: turns a string into a block and drops other keys.
 fn blocks_replacement(replacement: Json) -> Json {
     let Some(content) = replacement.raw().get("content").filter(|content| content.shape() == Shape::String) else {
         return replacement;

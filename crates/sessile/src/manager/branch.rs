@@ -1,4 +1,4 @@
-//! Moving in the tree, and taking a branch out of it.
+//! Moving in the tree, and extracting a branch.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -19,21 +19,21 @@ use crate::event::LeafMove;
 use crate::operations::{SessionPlace, publish};
 use crate::session::{Awaiting, Backing, Session, fresh_id, line_of};
 
-/// Which side of an entry a fork is cut at.
+/// The side of an entry at which a fork is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForkPosition {
-    /// The entry is left out, to be written anew: how one takes a question back.
+    /// Omits the entry so that its text can be edited and sent again.
     Before,
-    /// The entry is the last one of the fork.
+    /// Keeps the entry as the last one of the fork.
     At,
 }
 
-/// What came of a fork.
+/// The result of a fork.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forked {
-    /// The new session's file; none in memory.
+    /// The new session's file; `None` in memory.
     pub session_file: Option<PathBuf>,
-    /// The text of the message that was left out, ready to be edited and sent again.
+    /// The text of the omitted message, ready to be edited and sent again.
     pub text: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl SessionManager {
         Ok(())
     }
 
-    /// Moves the leaf to before all entries: the next append becomes another root. Nothing is written.
+    /// Moves the leaf before all entries: the next append becomes another root. Nothing is written.
     pub fn reset_leaf(&mut self) {
         let leaf = self.leaf_id();
         self.session.leaf = None;
@@ -59,29 +59,29 @@ impl SessionManager {
     /// Leaves this session for a new one that holds only the path to an entry.
     ///
     /// Entries are copied byte for byte; only the parent changes where a label
-    /// stood between. Labels of the path are set anew behind it with their old
-    /// times. The new file is written at once if it holds conversation.
-    /// Returns where it is, or will be; none in memory.
+    /// stood in between. Labels of the path are written again after it, with
+    /// their original times. The new file is written at once if it contains conversation.
+    /// Returns its present or future path; `None` in memory.
     pub fn create_branched_session(&mut self, leaf: impl Into<EntryId>) -> Result<Option<PathBuf>, SessionError> {
         self.enter(self.branched(&leaf.into())?);
         Ok(self.session_file().map(Path::to_path_buf))
     }
 
-    /// Starts a new session from this one: up to an entry, or up to just before a message of the user.
+    /// Starts a new session from this one: up to an entry, or up to just before a user message.
     ///
-    /// Needs a session that was saved, or one in memory, unless nothing of it is taken along.
+    /// The session must be saved or in memory, unless the fork keeps none of it.
     pub fn fork(&mut self, entry: impl Into<EntryId>, position: ForkPosition) -> Result<Forked, SessionError> {
         let (session, text) = self.forked(&entry.into(), position)?;
         self.enter(session);
         Ok(Forked { session_file: self.session_file().map(Path::to_path_buf), text })
     }
 
-    /// The path to an entry as a session. This one stays as it is.
+    /// The path to an entry as a new session. This session does not change.
     pub(crate) fn branched(&self, leaf: &EntryId) -> Result<Session, SessionError> {
         self.extracted(self.require(leaf)?)
     }
 
-    /// The fork, and the text of the message that it leaves out. This session stays as it is.
+    /// The fork, and the text of the message it omits. This session does not change.
     pub(crate) fn forked(
         &self,
         id: &EntryId,
@@ -105,13 +105,13 @@ impl SessionManager {
 
     /// Starts a new session that holds the path to the current leaf.
     ///
-    /// Named after pi's `/clone`; it leaves the original for the copy.
+    /// Named after pi's `/clone`. Afterwards the manager is in the copy.
     pub fn clone_session(&mut self) -> Result<Forked, SessionError> {
         let leaf = self.session.leaf_id().ok_or(SessionError::NoLeaf)?;
         self.fork(leaf, ForkPosition::At)
     }
 
-    /// The session's file as a header names it.
+    /// The session's file in the form that headers use.
     pub(crate) fn file_text(&self) -> Option<String> {
         self.session_file().map(|file| file.to_string_lossy().into_owned())
     }
@@ -120,7 +120,7 @@ impl SessionManager {
         if matches!(self.session.backing, Backing::Awaited { .. }) { Err(SessionError::Unsaved) } else { Ok(()) }
     }
 
-    /// The text of a user's message, to be edited and sent again.
+    /// The text of a user message, to be edited and sent again.
     fn taken_back(&self, row: Row, id: &EntryId) -> Result<String, SessionError> {
         if self.session.outline.role(row) != Role::User {
             return Err(SessionError::NotForkable { id: id.clone() });
@@ -129,7 +129,7 @@ impl SessionManager {
         Ok(content_text(entry.raw().get("message").and_then(|message| message.get("content"))))
     }
 
-    /// A session made of the path to a row. This one stays as it is.
+    /// A new session that holds the path to a row. This session does not change.
     fn extracted(&self, row: Row) -> Result<Session, SessionError> {
         let environment = self.world.environment();
         let outline = &self.session.outline;
@@ -175,7 +175,7 @@ impl SessionManager {
         })
     }
 
-    /// The labels of an extracted path as lines that follow its last entry.
+    /// The labels of an extracted path, as lines to append after its last entry.
     fn label_lines(&self, steps: &[extract::Step]) -> Result<Vec<u8>, SessionError> {
         let outline = &self.session.outline;
         let mut taken: HashSet<EntryId> = steps.iter().filter_map(|step| outline.id(step.row)).collect();
@@ -191,7 +191,7 @@ impl SessionManager {
         Ok(lines)
     }
 
-    /// The row of an entry that must be there.
+    /// The row of an entry; fails if the entry does not exist.
     pub(crate) fn require(&self, id: &EntryId) -> Result<Row, SessionError> {
         self.session.outline.find(id).ok_or_else(|| SessionError::not_found(id))
     }

@@ -1,4 +1,4 @@
-//! Writing together: comparing first, waiting later, sharing one session among threads.
+//! Coordinated writes: compare and append, deferred syncs, one session shared among threads.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::error::SessionError;
 use crate::event::LeafMove;
 use crate::session::ExpectedLeaf;
 
-/// Something that was written and is on its way to the disk.
+/// A completed write whose data may not be on disk yet.
 #[derive(Debug)]
 #[must_use = "what was written is only acknowledged by waiting for it"]
 pub struct Pending<T> {
@@ -20,9 +20,9 @@ pub struct Pending<T> {
 }
 
 impl<T> Pending<T> {
-    /// Waits until it survives what the session promises, and says what that is.
+    /// Waits until the data has the durability that the session promises, and returns that durability.
     ///
-    /// If the disk fails, nothing more can be written until
+    /// If the disk fails, every write is refused until
     /// [`SessionManager::reopen`].
     pub fn wait(self) -> Result<(T, Durable), SessionError> {
         let is_on_disk = !self.tickets.is_empty();
@@ -34,7 +34,7 @@ impl<T> Pending<T> {
 }
 
 impl SessionManager {
-    /// Does something to a session while no other process of ours can write to it, after taking in what others wrote.
+    /// Runs `act` while holding the session's lock, after reading what other programs wrote.
     pub(crate) fn in_turn<T>(
         &mut self,
         act: impl FnOnce(&mut Self) -> Result<T, SessionError>,
@@ -46,13 +46,13 @@ impl SessionManager {
         acted
     }
 
-    /// Does something only if the file's last entry is still the expected one, and on top of that entry.
+    /// Runs `write` only if the file's last entry is still the expected one, and appends to that entry.
     ///
     /// `None` expects a session without entries. Among programs that take
     /// Sessile's lock this is exact: nothing comes between the comparison and
-    /// the write. A program that takes no lock may still slip in between; then
-    /// both entries are there and [`Event::Divergence`](crate::Event) tells.
-    /// If it fails, the leaf is where it was.
+    /// the write. A program that takes no lock may still append in between; then
+    /// both entries exist and [`Event::Divergence`](crate::Event) reports it.
+    /// On failure the leaf does not move.
     pub fn append_if_leaf<T>(
         &mut self,
         expected: Option<&EntryId>,
@@ -64,7 +64,7 @@ impl SessionManager {
         let scope = Expecting::begin(self)?;
         let written = scope.manager.compare_and_write(expected, write);
         drop(scope);
-        // A session that was left meanwhile has no place to go back to.
+        // If `write` switched to another session, there is no leaf to restore.
         let is_same = self.session_id() == session_id;
         if written.is_err() && is_same {
             self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
@@ -86,11 +86,11 @@ impl SessionManager {
         write(self)
     }
 
-    /// Does something without waiting for the disk, and returns something to wait for.
+    /// Runs `write` without waiting for the disk, and returns a handle to wait on.
     ///
-    /// With [`Durability::Group`](crate::Durability) many writers can be under
-    /// way at once and share a sync; in the other modes there is nothing to
-    /// wait for and this is the same as calling directly.
+    /// With [`Durability::Group`](crate::Durability) many writers can be
+    /// in flight and share a sync. The other modes have nothing to wait for, so
+    /// this is the same as calling `write` directly.
     pub fn deferred<T>(
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
@@ -104,7 +104,7 @@ impl SessionManager {
     }
 }
 
-/// A turn in which a leaf is expected. Ends also if what is done in it panics.
+/// A turn that expects a leaf. Ends even if the code in it panics.
 struct Expecting<'m> {
     manager: &'m mut SessionManager,
     outer: ExpectedLeaf,
@@ -125,7 +125,7 @@ impl Drop for Expecting<'_> {
     }
 }
 
-/// A time in which nobody waits for the disk. Ends also if what is done in it panics.
+/// A scope in which appends do not wait for the disk. Ends even if the code in it panics.
 struct Deferring<'m> {
     manager: &'m mut SessionManager,
     outer: Option<Vec<Ticket>>,
@@ -144,10 +144,10 @@ impl Drop for Deferring<'_> {
     }
 }
 
-/// One session that several threads write to.
+/// A session that several threads write to.
 ///
-/// Each write takes its turn; waiting for the disk happens outside of it, so
-/// with [`Durability::Group`](crate::Durability) one sync serves all who wait.
+/// Writers take turns but wait for the disk outside of their turn, so with
+/// [`Durability::Group`](crate::Durability) one sync serves all waiting writers.
 #[derive(Clone, Debug)]
 pub struct SharedSession(Arc<Mutex<SessionManager>>);
 
@@ -157,13 +157,13 @@ impl SharedSession {
         Self(Arc::new(Mutex::new(session)))
     }
 
-    /// The session, for this thread alone while the guard lives.
+    /// Locks the session for this thread while the guard lives.
     pub fn lock(&self) -> MutexGuard<'_, SessionManager> {
-        // Every operation leaves the session whole, also one whose listener panicked.
+        // Every operation leaves the session consistent, even if a listener panicked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes, and waits until what was written survives what the session promises.
+    /// Writes, and waits until the data has the durability that the session promises.
     pub fn write<T>(
         &self,
         write: impl FnOnce(&mut SessionManager) -> Result<T, SessionError>,

@@ -1,4 +1,4 @@
-//! Compacting: preparing, having summarised, writing.
+//! Compaction: preparing, summarising, writing.
 
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
@@ -22,44 +22,44 @@ use crate::event::LeafMove;
 pub struct CompactOptions<'o> {
     /// How much to keep.
     pub settings: CompactionSettings,
-    /// What the summary should look at in particular.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Asked once everything is prepared and before anybody summarises: the place of extensions.
+    /// Called after the preparation and before the summary: the hook for extensions.
     pub decide: Option<&'o mut dyn FnMut(&Preparation) -> CompactionDecision>,
-    /// Told what happens while the summary is made.
+    /// Called with progress while the summary is made.
     pub progress: Option<&'o mut dyn FnMut(SummaryProgress<'_>)>,
-    /// Stops it. What is not written by then is not written at all.
+    /// Cancels the compaction. Anything not written by then is never written.
     pub cancel: Cancel,
 }
 
-/// What to do with a compaction that is prepared.
+/// What to do with a prepared compaction.
 #[derive(Clone, Debug, Default)]
 pub enum CompactionDecision {
-    /// Have it summarised.
+    /// Summarise it.
     #[default]
     Proceed,
-    /// Let it be.
+    /// Do not compact.
     Cancel,
-    /// Take this summary.
+    /// Use this summary.
     Supply(SuppliedCompaction),
 }
 
-/// A compaction that somebody else made.
+/// A compaction supplied by the caller or an extension.
 #[derive(Clone, Debug, Default)]
 pub struct SuppliedCompaction {
-    /// The summary, written as it is.
+    /// The summary, written unchanged.
     pub summary: String,
-    /// The first entry that is kept; none to keep none.
+    /// The first entry to keep; `None` to keep none.
     pub first_kept_entry_id: Option<EntryId>,
-    /// The tokens of the context before; those that were prepared if none.
+    /// The tokens of the context before; `None` for the prepared number.
     pub tokens_before: Option<f64>,
-    /// Whatever its maker wants to remember.
+    /// Any data that its author wants to store.
     pub details: Option<Json>,
-    /// What making it cost.
+    /// The cost of making it.
     pub usage: Option<Json>,
 }
 
-/// What came of compacting.
+/// The result of compacting.
 #[derive(Clone, Debug)]
 pub enum Compacted {
     /// The session was compacted.
@@ -68,7 +68,7 @@ pub enum Compacted {
     Nothing(NothingToCompact),
 }
 
-/// What came of planning a compaction.
+/// The result of planning a compaction.
 #[derive(Debug)]
 pub enum Planned {
     /// There is something to summarise.
@@ -77,33 +77,33 @@ pub enum Planned {
     Nothing(NothingToCompact),
 }
 
-/// A compaction that was written.
+/// A written compaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompactionReport {
-    /// The compaction.
+    /// The compaction's entry.
     pub entry_id: EntryId,
-    /// Its summary, as it is stored.
+    /// The stored summary.
     pub summary: String,
-    /// The first entry it keeps; the compaction itself if it keeps none.
+    /// The first entry that is kept; the compaction itself if it keeps none.
     pub first_kept_entry_id: EntryId,
-    /// The tokens of the context before.
+    /// The tokens of the context before the compaction.
     pub tokens_before: f64,
-    /// Those after, guessed; none if the session could not be read back once the compaction was written.
+    /// The estimated tokens after it; `None` if the session could not be read back once the compaction was written.
     pub estimated_tokens_after: Option<u64>,
-    /// What the summary cost.
+    /// The cost of the summary.
     pub usage: Option<Json>,
-    /// Whatever its maker wants to remember.
+    /// Any data that its author wants to store.
     pub details: Option<Json>,
-    /// Whether somebody else made the summary.
+    /// Whether the summary was supplied by a hook.
     pub from_hook: bool,
 }
 
 impl CompactionReport {
-    /// The report in the words of pi's `compact`.
+    /// The report in the format of pi's `compact`.
     pub fn to_json(&self) -> Json {
         let mut report = ObjectWriter::new();
         report.string("summary", &self.summary);
-        // A compaction that keeps nothing names itself, which pi does not tell.
+        // A compaction that keeps nothing refers to itself; pi omits the field in that case.
         if self.first_kept_entry_id != self.entry_id {
             report.text("firstKeptEntryId", self.first_kept_entry_id.as_text());
         }
@@ -118,7 +118,7 @@ impl CompactionReport {
     }
 }
 
-/// A compaction that only lacks its summary. It needs the session no more until it is written.
+/// A compaction that only lacks its summary. It does not need the session again until it is written.
 #[derive(Debug)]
 pub struct CompactionPlan {
     preparation: Box<Preparation>,
@@ -126,7 +126,7 @@ pub struct CompactionPlan {
     place: PlannedPlace,
 }
 
-/// Where a compaction was planned.
+/// The position at which a compaction was planned.
 #[derive(Clone, Debug)]
 struct PlannedPlace {
     session_id: String,
@@ -148,22 +148,22 @@ pub struct ReadyCompaction {
     from_hook: bool,
 }
 
-/// The first entry that is kept.
+/// The first entry to keep.
 #[derive(Debug)]
 enum FirstKept {
-    /// A row, because an upgrade of the file may give its entry another id.
+    /// A row, because an upgrade of the file may change the entry's id.
     Row(Row),
     Id(EntryId),
     None,
 }
 
 impl CompactionPlan {
-    /// What is about to be summarised, kept and told.
+    /// What will be summarised and kept.
     pub fn preparation(&self) -> &Preparation {
         &self.preparation
     }
 
-    /// Has it summarised.
+    /// Makes the summary.
     pub fn summarised(
         self,
         custom_instructions: Option<&str>,
@@ -185,7 +185,7 @@ impl CompactionPlan {
         })
     }
 
-    /// Takes a compaction that somebody else made.
+    /// Uses a supplied compaction instead of summarising.
     pub fn supplied(self, supplied: SuppliedCompaction) -> ReadyCompaction {
         ReadyCompaction {
             place: self.place,
@@ -200,43 +200,42 @@ impl CompactionPlan {
 }
 
 impl ReadyCompaction {
-    /// Whether somebody else made it.
+    /// Whether it was supplied by a hook.
     pub fn is_from_hook(&self) -> bool {
         self.from_hook
     }
 }
 
 impl SessionManager {
-    /// What a compaction of the path to the leaf would summarise, keep and be about. Nothing is written.
+    /// What a compaction of the path to the leaf would summarise and keep. Nothing is written.
     pub fn prepare_compaction(&self, settings: &CompactionSettings) -> Result<Prepared, SessionError> {
         let path = self.session.leaf_path();
         let zone = Zone(self.world.environment());
         compaction::prepare(&self.session.outline, &path, settings, &zone, &mut self.session.reading())
     }
 
-    /// The messages that a part of a preparation is made of.
+    /// The messages of one section of a preparation.
     pub fn messages_of(&self, section: &compaction::Section) -> Result<Vec<Json>, SessionError> {
         let path = self.session.leaf_path();
         let zone = Zone(self.world.environment());
         compaction::section_messages(&self.session.outline, &path, section, &zone, &mut self.session.reading())
     }
 
-    /// The tokens of what a prepared compaction would keep, each message guessed.
+    /// The estimated tokens of everything that a prepared compaction would keep.
     pub fn kept_tokens(&self, preparation: &Preparation) -> Result<u64, SessionError> {
         self.estimated_tokens_from(Some(preparation.first_kept))
     }
 
-    /// Puts a summary in the place of the older part of the path to the leaf.
+    /// Replaces the older part of the path to the leaf with a summary.
     ///
-    /// Nothing is written until the summary is there: whatever fails before
-    /// leaves the file as it was, byte for byte, and a program that dies in
-    /// between has lost the summary and nothing else. A compaction that was
-    /// written and never acknowledged is found by the next attempt, which then
-    /// has nothing to do.
+    /// Nothing is written until the summary exists. A failure before that
+    /// leaves the file unchanged, byte for byte, and a program that dies in
+    /// between loses only the summary. If a compaction was written but never
+    /// acknowledged, the next attempt finds it and has nothing to do.
     ///
-    /// If another program has meanwhile added to the end of the path, the
-    /// compaction comes behind that and keeps it. If it has compacted the path
-    /// itself, nothing is written.
+    /// If another program has meanwhile appended to the end of the path, the
+    /// compaction follows those entries and keeps them. If another program has
+    /// compacted the path, nothing is written.
     pub fn compact(
         &mut self,
         mut options: CompactOptions<'_>,
@@ -262,7 +261,7 @@ impl SessionManager {
         self.write_compaction(&ready)
     }
 
-    /// The first part of [`SessionManager::compact`], for those who do other things while a summary is made.
+    /// The first part of [`SessionManager::compact`], for callers that do other work while a summary is made.
     pub fn plan_compaction(&self, settings: &CompactionSettings) -> Result<Planned, SessionError> {
         let preparation = match self.prepare_compaction(settings)? {
             Prepared::Nothing(reason) => return Ok(Planned::Nothing(reason)),
@@ -277,9 +276,9 @@ impl SessionManager {
         Ok(Planned::Ready(CompactionPlan { preparation, names: WishedNames::of(&self.settings()?), place }))
     }
 
-    /// The last part of [`SessionManager::compact`]: writes a compaction where the path ends by now.
+    /// The last part of [`SessionManager::compact`]: writes a compaction at the current end of the path.
     ///
-    /// Fails if the path that was to be compacted is no longer the one to the leaf.
+    /// Fails if the leaf is no longer on the path that was planned.
     pub fn write_compaction(&mut self, ready: &ReadyCompaction) -> Result<Compacted, SessionError> {
         if ready.place.session_id != self.session_id() {
             let path = self.session_file().map(ToOwned::to_owned).unwrap_or_default();
@@ -298,7 +297,7 @@ impl SessionManager {
         written.map(|(compacted, _)| compacted)
     }
 
-    /// Writes a compaction, and says behind which entry.
+    /// Writes a compaction, and returns the entry it was appended to.
     fn write_compaction_in_turn(
         &mut self,
         ready: &ReadyCompaction,
@@ -313,7 +312,7 @@ impl SessionManager {
             let at = path.iter().position(|row| Some(*row) == place.leaf)?;
             Some(path.split_off(at + 1))
         };
-        // Somebody who has gone elsewhere meanwhile, back on the same path as well, wants to be there.
+        // If the caller has moved meanwhile, even back along the same path, respect that position.
         let (Some(_), Some(since)) = (behind(self.session.leaf), behind(end)) else {
             return Err(SessionError::LeafMoved { expected: place.leaf_id.clone(), actual: self.leaf_id() });
         };
@@ -350,7 +349,7 @@ impl SessionManager {
             first_kept_entry_id: first_kept_entry_id.unwrap_or_else(|| entry_id.clone()),
             entry_id,
             tokens_before: ready.tokens_before,
-            // What was written stays written: a figure that cannot be had is no reason to report a failure.
+            // The compaction is written; a missing estimate must not turn that into a failure.
             estimated_tokens_after: self.estimated_tokens().ok(),
             usage: ready.usage.clone(),
             details: ready.details.clone(),
@@ -359,19 +358,19 @@ impl SessionManager {
         Ok((Compacted::Done(Box::new(report)), onto))
     }
 
-    /// The file's last entry, if another program has added it behind our leaf.
+    /// The file's last entry, if another program appended it below our leaf.
     fn continuation(&self) -> Option<Row> {
         let end = self.session.outline.leaf()?;
         let leaf = self.session.leaf?;
         (end != leaf && self.session.outline.path(end).contains(&leaf)).then_some(end)
     }
 
-    /// The tokens of everything the model would see, each message guessed.
+    /// The estimated tokens of everything the model would see.
     pub(super) fn estimated_tokens(&self) -> Result<u64, SessionError> {
         self.estimated_tokens_from(None)
     }
 
-    /// The same, from an entry on.
+    /// The estimated tokens of the context from an entry on.
     fn estimated_tokens_from(&self, first: Option<Row>) -> Result<u64, SessionError> {
         let rows = self.context_rows()?;
         let start = first.and_then(|first| rows.iter().position(|row| *row == first)).unwrap_or(0);
@@ -392,7 +391,7 @@ impl SessionManager {
     }
 }
 
-/// The session's settings as a summarizer is told them.
+/// The session's settings in the form passed to a summarizer.
 #[derive(Clone, Debug)]
 pub(super) struct WishedNames {
     pub(super) model: Option<String>,
@@ -423,7 +422,7 @@ impl WishedNames {
     }
 }
 
-/// A failure of a summarizer as an error of the session.
+/// Converts a summarizer's failure to a session error.
 pub(super) fn summary_error(failure: SummaryFailure) -> SessionError {
     match failure {
         SummaryFailure::Cancelled => SessionError::Cancelled,

@@ -1,4 +1,4 @@
-//! A session for somebody else: as a session of its own, as JSON, or to read.
+//! Export: as a session of its own, as JSON, or as a document to read.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::place::{absolute, sessions_root};
 
-/// What an export looks like.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExportFormat {
     /// A session file, as pi exports one.
@@ -26,49 +26,49 @@ pub enum ExportFormat {
     Jsonl,
     /// A document to read.
     Markdown,
-    /// One object with `header`, `entries` and `leafId`, in which characters that act on a terminal are escaped.
+    /// One object with `header`, `entries` and `leafId`. Characters that act on a terminal are escaped.
     Json,
 }
 
-/// What is exported, and how.
+/// What to export, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportOptions {
-    /// The form.
+    /// The format.
     pub format: ExportFormat,
-    /// Every branch instead of one.
+    /// Export every branch instead of one.
     pub all_branches: bool,
-    /// The end of the branch; the leaf if none is given.
+    /// The end of the branch; the current leaf if `None`.
     pub leaf: Option<EntryId>,
 }
 
-/// How many characters of the first question make a title.
+/// The maximum number of characters in a title made from the first question.
 const LONGEST_TITLE: usize = 72;
 
-/// Takes the bytes of an export, piece by piece.
+/// Receives the bytes of an export, piece by piece.
 type Sink<'s, E> = &'s mut dyn FnMut(&[u8]) -> Result<(), E>;
 
 impl Sessions {
-    /// Writes a document that is no session, in place of what was there, and makes the directory it lies in.
+    /// Writes a document that is not a session, replacing an existing file, and creates its directory.
     pub fn write_document(&self, path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
         let path = absolute(self.environment(), path);
         create_directory(self.world.os(), path.parent().unwrap_or(Path::new("/")), false)?;
         Ok(swap_in(self.world.os(), &path, bytes)?)
     }
 
-    /// Makes a directory for exports and what is missing above it, with mode 0700. One that exists is left as it is.
+    /// Creates a directory for exports and its missing parents with mode 0700. An existing directory is not changed.
     pub fn make_export_directory(&self, path: &Path) -> Result<(), SessionError> {
         Ok(create_directory(self.world.os(), &absolute(self.environment(), path), false)?)
     }
 }
 
 impl SessionManager {
-    /// Exports the session piece by piece, so that one of any size takes little memory.
+    /// Exports the session piece by piece, so that any size takes little memory.
     ///
-    /// As JSON lines this is what pi exports: a new header with the same id and
-    /// the present time, and the entries of the branch, each hanging on the one
-    /// before it. Lines that need no other parent are copied byte for byte. With
-    /// all branches it is the session itself under its own header, every entry
-    /// in its place, but without lines that are no entries.
+    /// As JSON lines this matches pi's export: a new header with the same id and
+    /// the present time, followed by the entries of the branch, each the child of
+    /// the previous one. Lines whose parent does not change are copied byte for byte.
+    /// With all branches it is the session itself under its own header, every entry
+    /// in its place, without lines that are not entries.
     pub fn export<E: From<SessionError>>(&self, options: &ExportOptions, sink: Sink<'_, E>) -> Result<(), E> {
         let rows = self.exported_rows(options);
         match options.format {
@@ -78,9 +78,9 @@ impl SessionManager {
         }
     }
 
-    /// Exports the session into a new file of mode 0600, or in place of another one if `overwrite` says so.
+    /// Exports the session to a new file of mode 0600, or replaces an existing file if `overwrite` is set.
     ///
-    /// Where sessions are kept nothing is ever overwritten.
+    /// Never overwrites a file where sessions are kept.
     pub fn export_to(&self, options: &ExportOptions, path: &Path, overwrite: bool) -> Result<(), SessionError> {
         let path = absolute(self.world.environment(), path);
         let os = self.world.os();
@@ -93,7 +93,7 @@ impl SessionManager {
         replace_file(os, &path, &mut write)
     }
 
-    /// Whether a file is this session, or lies where sessions are kept.
+    /// Whether a file is this session, or is where sessions are kept.
     fn is_precious(&self, path: &Path) -> bool {
         let os = self.world.os();
         let identity = |path: &Path| os.stat(path).ok().map(|stat| stat.identity);
@@ -139,7 +139,7 @@ impl SessionManager {
         Ok(())
     }
 
-    /// The header of an exported branch: the same session, written down now.
+    /// The header of an exported branch: the same session id with the present time.
     fn exported_header(&self) -> Header {
         let now = sessile_core::date::to_iso(self.world.environment().now_ms());
         let cwd = self.cwd.to_string_lossy();
@@ -192,7 +192,7 @@ impl SessionManager {
         Ok(())
     }
 
-    /// How the first question begins, as the title of a session without a name.
+    /// The beginning of the first question, as the title of an unnamed session.
     fn first_words(&self, options: &ExportOptions) -> Result<Option<String>, SessionError> {
         let outline = &self.session.outline;
         let Some(first) = self.path(options.leaf.as_ref()).into_iter().find(|row| outline.role(*row) == Role::User)

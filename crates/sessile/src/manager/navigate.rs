@@ -1,4 +1,4 @@
-//! Going somewhere else in the tree, with or without a summary of what is left.
+//! Moving to another place in the tree, with or without a summary of the abandoned branch.
 
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
@@ -18,44 +18,44 @@ use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::event::LeafMove;
 
-/// How to go somewhere else: see [`SessionManager::navigate`].
+/// How to move: see [`SessionManager::navigate`].
 #[derive(Default)]
 pub struct NavigateOptions<'o> {
-    /// Who summarises the branch that is left; nobody if it is left without a summary.
+    /// Summarises the abandoned branch; `None` for no summary.
     pub summarizer: Option<&'o dyn Summarizer>,
-    /// What the summary should look at in particular.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Whether that stands instead of the summarizer's own instructions.
+    /// Whether the custom instructions replace the summarizer's own.
     pub replace_instructions: bool,
-    /// A label for the summary, or for the entry one goes to if there is no summary.
+    /// A label for the summary, or for the target entry if there is no summary.
     pub label: Option<String>,
-    /// How much room the summary leaves.
+    /// How much of the context window to reserve.
     pub settings: BranchSummarySettings,
-    /// Asked before anything happens: the place of extensions.
+    /// Called before anything happens: the hook for extensions.
     pub decide: Option<&'o mut dyn FnMut(&LeftBranchPlan) -> NavigationDecision>,
-    /// Told what happens while the summary is made.
+    /// Called with progress while the summary is made.
     pub progress: Option<&'o mut dyn FnMut(SummaryProgress<'_>)>,
-    /// Stops the summary, and then nothing moves.
+    /// Cancels the summary; then the leaf does not move.
     pub cancel: Cancel,
 }
 
-/// What is about to be left.
+/// The branch that is about to be abandoned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftBranchPlan {
-    /// Where one goes.
+    /// The target entry.
     pub target: EntryId,
-    /// Where one was.
+    /// The current leaf.
     pub old_leaf: Option<EntryId>,
-    /// The last entry that both paths have.
+    /// The last entry common to both paths.
     pub common_ancestor: Option<EntryId>,
-    /// The entries that are left, oldest first.
+    /// The abandoned entries, oldest first.
     pub left: Vec<Row>,
-    /// Whether a summary is wanted.
+    /// Whether a summary is requested.
     pub summarize: bool,
     session_id: String,
 }
 
-/// What a summary of a branch that is left is made of. It needs the session no more.
+/// The input for a summary of an abandoned branch. It does not need the session again.
 #[derive(Debug)]
 pub struct LeftBranchText {
     preparation: BranchPreparation,
@@ -63,7 +63,7 @@ pub struct LeftBranchText {
 }
 
 impl LeftBranchText {
-    /// Has it summarised. The instructions may stand instead of the summarizer's own.
+    /// Makes the summary. The flag says whether the instructions replace the summarizer's own.
     pub fn summarised(
         &self,
         (custom_instructions, replaces): (Option<&str>, bool),
@@ -78,41 +78,41 @@ impl LeftBranchText {
     }
 }
 
-/// What somebody else wants of a navigation.
+/// An extension's decision about a navigation.
 #[derive(Clone, Debug, Default)]
 pub enum NavigationDecision {
-    /// Go on.
+    /// Continue.
     #[default]
     Proceed,
-    /// Stay.
+    /// Do not move.
     Cancel,
-    /// Take this summary, if one is wanted.
+    /// Use this summary, if one is requested.
     Supply(BranchSummary),
 }
 
-/// Where one has gone.
+/// The result of a navigation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Navigated {
-    /// The text of the message one went back to, ready to be edited and sent again.
+    /// The text of the target message, ready to be edited and sent again.
     pub editor_text: Option<String>,
-    /// The summary that was written.
+    /// The written summary.
     pub summary_entry_id: Option<EntryId>,
-    /// Whether somebody else made the summary.
+    /// Whether the summary was supplied by a hook.
     pub from_hook: bool,
-    /// Where one was.
+    /// The leaf before.
     pub old_leaf: Option<EntryId>,
-    /// Where one is now.
+    /// The leaf now.
     pub new_leaf: Option<EntryId>,
 }
 
 impl SessionManager {
-    /// Goes to another place of the tree, as pi's `/tree` does.
+    /// Moves to another place in the tree, as pi's `/tree` does.
     ///
-    /// A message of the user (or of an extension) is taken back: one stands
-    /// before it, and its text is returned to be edited. Anything else is gone
-    /// to itself. With a summarizer, what is left behind is summed up in an
-    /// entry at the new place; without one nothing is written but the label, if
-    /// there is one. If anything fails, one is where one was.
+    /// If the target is a message of the user (or of an extension), the leaf moves
+    /// before it and its text is returned for editing. Otherwise the leaf moves to
+    /// the target itself. With a summarizer, an entry at the new place summarises
+    /// the abandoned branch; without one, only the label is written, if there is
+    /// one. On failure the leaf does not move.
     pub fn navigate(
         &mut self,
         target: impl Into<EntryId>,
@@ -135,8 +135,8 @@ impl SessionManager {
         self.complete_navigation(&plan, summary.as_ref(), options.label.as_deref())
     }
 
-    /// The first part of [`SessionManager::navigate`], for those who do other things while a summary is made; none if
-    /// one is there already.
+    /// The first part of [`SessionManager::navigate`], for callers that do other work while a summary is made; `None`
+    /// if the target already is the leaf.
     pub fn plan_navigation(
         &self,
         target: impl Into<EntryId>,
@@ -160,16 +160,16 @@ impl SessionManager {
         }))
     }
 
-    /// The middle part of [`SessionManager::navigate`]: what a summary of the branch that is left is made of.
+    /// The middle part of [`SessionManager::navigate`]: collects the input for a summary of the abandoned branch.
     pub fn prepare_left_branch(&self, plan: &LeftBranchPlan, budget: u64) -> Result<LeftBranchText, SessionError> {
         self.check_plan(plan)?;
         let preparation = self.prepare_branch_summary(&plan.left, budget)?;
         Ok(LeftBranchText { preparation, names: WishedNames::of(&self.settings()?) })
     }
 
-    /// The last part of [`SessionManager::navigate`]: goes there, and writes what there is to write.
+    /// The last part of [`SessionManager::navigate`]: moves the leaf and writes the summary and the label, if any.
     ///
-    /// Fails if one is no longer where one was when it was planned.
+    /// Fails if the leaf has moved since the plan was made.
     pub fn complete_navigation(
         &mut self,
         plan: &LeftBranchPlan,
@@ -191,7 +191,7 @@ impl SessionManager {
         })
     }
 
-    /// Where the leaf will be, before anything is written there: a message of the user is taken back.
+    /// Where the leaf will be before anything is written there: before a message of the user, else at the target.
     pub(crate) fn planned_leaf(&self, plan: &LeftBranchPlan) -> Result<Option<EntryId>, SessionError> {
         let row = self.require(&plan.target)?;
         let place = if self.editor_text(row)?.is_some() { self.session.outline.parent(row) } else { Some(row) };
@@ -209,9 +209,9 @@ impl SessionManager {
         Ok(())
     }
 
-    /// A summary of what going to an entry would leave behind; none if that is nothing. Nothing is written.
+    /// A summary of the branch that moving to an entry would abandon; `None` if that is empty. Nothing is written.
     ///
-    /// Needs a summarizer in the options; their label and decision do not count.
+    /// The options need a summarizer; their label and decision are ignored.
     pub fn summarize_left(
         &self,
         target: impl Into<EntryId>,
@@ -223,7 +223,7 @@ impl SessionManager {
         }
     }
 
-    /// The summary that the options ask for; none if they ask for none, or nothing is left.
+    /// The summary that the options request; `None` if they request none or no entries are abandoned.
     fn summary_of_left(
         &self,
         plan: &LeftBranchPlan,
@@ -240,13 +240,13 @@ impl SessionManager {
         prepared.summarised(instructions, summarizer, progress, &options.cancel).map(Some)
     }
 
-    /// What a summary of some entries would be made of.
+    /// The input for a summary of some entries.
     pub fn prepare_branch_summary(&self, left: &[Row], budget: u64) -> Result<BranchPreparation, SessionError> {
         let zone = Zone(self.world.environment());
         compaction::prepare_branch(&self.session.outline, left, budget, &zone, &mut self.session.reading())
     }
 
-    /// The text of a message that is taken back by going to it.
+    /// The text of a message that moving to it returns for editing.
     fn editor_text(&self, row: Row) -> Result<Option<String>, SessionError> {
         let (kind, role) = (self.session.outline.kind(row), self.session.outline.role(row));
         if kind != Kind::CustomMessage && role != Role::User {
@@ -257,7 +257,7 @@ impl SessionManager {
         Ok(Some(content_text(holder.and_then(|holder| holder.get("content")))))
     }
 
-    /// Moves the leaf and writes what there is to write, all of it or nothing.
+    /// Moves the leaf and writes the summary or the label: all of it or nothing.
     fn go(
         &mut self,
         target: Row,
@@ -285,9 +285,9 @@ impl SessionManager {
         Ok(None)
     }
 
-    /// Every message of the user in the file with its text, the oldest first: where one can fork.
+    /// Every user message in the file with its text, oldest first: the possible fork points.
     ///
-    /// Those without text are left out.
+    /// Messages without text are omitted.
     pub fn fork_messages(&self) -> Result<Vec<ForkMessage>, SessionError> {
         let outline = &self.session.outline;
         let mut messages = Vec::new();
@@ -307,11 +307,11 @@ impl SessionManager {
 pub struct ForkMessage {
     /// The entry.
     pub entry_id: EntryId,
-    /// What the user said.
+    /// The user's text.
     pub text: String,
 }
 
-/// The text of content, its blocks joined without anything between them.
+/// The text of content; its blocks are joined without a separator.
 pub(super) fn content_text(content: Option<Raw<'_>>) -> String {
     match Content::new(content) {
         Content::Text(text) => text,

@@ -24,21 +24,21 @@ use crate::remember;
 use crate::session::{Awaiting, Backing, Session, line_of};
 use crate::world::World;
 
-/// How long an operation of another process is waited for before a session is opened.
+/// How long opening a session waits for another process to finish an operation on it.
 const REST: Duration = Duration::from_secs(2);
 
-/// What a caller may choose about a new session.
+/// Options for a new session.
 #[derive(Clone, Debug, Default)]
 pub struct NewSession {
-    /// Its id; a time-ordered UUID if none is given.
+    /// Its id; a time-ordered UUID if `None`.
     pub id: Option<String>,
     /// The session file it comes from.
     pub parent_session: Option<String>,
 }
 
-/// The way to sessions in an environment of one's own.
+/// Gives access to sessions in an environment of your choice.
 ///
-/// [`SessionManager::create`] and its siblings do the same in the real world.
+/// [`SessionManager::create`] and its siblings do the same in the system's environment.
 #[derive(Clone)]
 pub struct Sessions {
     pub(crate) world: World,
@@ -51,50 +51,50 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// Sessions that take time, ids and surroundings from here.
+    /// Uses this environment for time, ids and paths.
     pub fn new(environment: impl Environment + 'static) -> Self {
         Self::shared(Arc::new(environment))
     }
 
-    /// The same, sharing the environment with others.
+    /// Like [`new`](Self::new), with a shared environment.
     pub fn shared(environment: Arc<dyn Environment>) -> Self {
         Self { world: World::new(environment) }
     }
 
-    /// The same sessions, written as these options say.
+    /// Sets the options for writing.
     #[must_use]
     pub fn writing(mut self, options: WriteOptions) -> Self {
         self.world.writing = options;
         self
     }
 
-    /// The same sessions, only looked at: every append is refused, and nothing is made or put back.
+    /// Makes the sessions read-only: refuses every append, and creates or restores nothing.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.world.is_read_only = true;
         self
     }
 
-    /// The same sessions, opened where they were left: moving the leaf is noted in this directory.
+    /// Opens sessions at the leaf where they were left, saving leaf moves in this directory.
     ///
-    /// A note counts only until somebody adds to the session. Without this,
-    /// which is the default, a session opens at its last entry, as in pi.
+    /// A saved position is valid until the next append to the session. Without
+    /// this, which is the default, a session opens at its last entry, as in pi.
     #[must_use]
     pub fn remembering_leaves(mut self, state_dir: impl Into<PathBuf>) -> Self {
         self.world.state_dir = Some(state_dir.into());
         self
     }
 
-    /// The same sessions, opened at their last entries, as in pi.
+    /// Opens sessions at their last entry, as in pi.
     #[must_use]
     pub fn forgetting_leaves(mut self) -> Self {
         self.world.state_dir = None;
         self
     }
 
-    /// The same sessions, with what their owner does to them written down in this directory; none to write nothing down.
+    /// Records the owner's operations in this directory; `None` to record nothing.
     ///
-    /// What is not written down cannot be undone. In the real world the
+    /// Only recorded operations can be undone. By default the
     /// directory is `$SESSILE_STATE_DIR`, else `sessile` below the user's state directory.
     #[must_use]
     pub fn noting_operations(mut self, directory: Option<PathBuf>) -> Self {
@@ -102,27 +102,27 @@ impl Sessions {
         self
     }
 
-    /// The same sessions, with every file that is made from a session (a fork, a clone, an upgraded version) written
-    /// down as an operation of this kind.
+    /// Records every file made from a session (a fork, a clone, an upgraded version) as an operation of this kind.
     #[must_use]
     pub fn noting_new_files_as(mut self, kind: OperationKind) -> Self {
         self.world.noted_as = Some(kind);
         self
     }
 
-    /// The same sessions, moved and deleted although other programs use them.
+    /// Moves and deletes sessions even while other programs use them.
     ///
-    /// Without this, [`SessionError::InUse`] names the programs. See [`Sessions::users_of`].
+    /// Without this, the operation fails with [`SessionError::InUse`], which names the programs. See
+    /// [`Sessions::users_of`].
     #[must_use]
     pub fn despite_users(mut self) -> Self {
         self.world.ignores_users = true;
         self
     }
 
-    /// The same sessions with their caches in this directory; none for no caches at all.
+    /// Keeps caches in this directory; `None` for no caches.
     ///
     /// Caches make reopening, listing and searching cheap. They may be deleted
-    /// at any time and never change an answer. In the real world they lie in
+    /// at any time and never change a result. By default they are in
     /// `$SESSILE_CACHE_DIR`, else in `sessile` below the user's cache directory.
     #[must_use]
     pub fn caching(mut self, directory: Option<PathBuf>) -> Self {
@@ -130,19 +130,19 @@ impl Sessions {
         self
     }
 
-    /// The same sessions, with these handlers told of what happens in them.
+    /// Notifies these handlers of events in the sessions.
     #[must_use]
     pub fn telling(mut self, handlers: Handlers) -> Self {
         self.world.handlers = handlers;
         self
     }
 
-    /// Who is told of what happens.
+    /// The handlers that are notified of events.
     pub fn handlers(&self) -> &Handlers {
         &self.world.handlers
     }
 
-    /// The same sessions on another operating system, such as one that fails on purpose.
+    /// Uses another operating system layer, such as one that fails on purpose.
     #[must_use]
     pub fn on(mut self, os: Arc<dyn Os>) -> Self {
         self.world.os = os;
@@ -154,7 +154,7 @@ impl Sessions {
         self.world.environment()
     }
 
-    /// What is at a path, as the system tells it; none if nothing is there, or it cannot be looked at.
+    /// The metadata of a path; `None` if nothing is there or it cannot be read.
     pub fn look_at(&self, path: &Path) -> Option<Stat> {
         self.world.os().stat(path).ok()
     }
@@ -188,26 +188,26 @@ impl Sessions {
         self.opened(&path, session_dir, cwd, session)
     }
 
-    /// Opens a session whose file must be there.
+    /// Opens a session whose file must exist.
     ///
-    /// A file that another process takes away at this moment is an error, never a new session of that name.
+    /// If another process removes the file at this moment, this returns an error and never a new session of that name.
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         if planted::has(Bug::ExistenceApart) && self.world.os().stat(&path).is_ok() {
             return self.open(path, None, None);
         }
         let session = match file_state(self.world.os(), &path)? {
-            // An empty file is to become a session.
+            // An empty file becomes a session.
             FileState::Empty => load(&self.world, &path, None)?,
             _ => Session::open_file(&self.world, &path)?,
         };
         self.opened(&path, None, None, session)
     }
 
-    /// [`open_existing`](Self::open_existing) while no other process is in the middle of an operation on the session.
+    /// Like [`open_existing`](Self::open_existing), after other processes have finished operations on the session.
     ///
-    /// A session that is being moved has its new directory in the header before it has its new place. So this waits
-    /// for the session's lock, at most two seconds: where there is no lock to be had, it opens the session all the same.
+    /// While a session is being moved, its header names the new directory before the file is there. So this waits for
+    /// the session's lock, at most two seconds. If it cannot get the lock, it opens the session anyway.
     pub fn open_at_rest(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         let _turn = HeldTurn::take(&self.world.os, &path, REST).ok();
@@ -270,7 +270,7 @@ impl Sessions {
         let mut entries = entries.to_vec();
         let has_type =
             |entry: &Json| entry.raw().get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "session");
-        // Upgraded while every entry is in its place, because version 1 counts places.
+        // Upgrade before the header is moved, because version 1 refers to entries by position.
         if entries.iter().any(has_type) {
             migrate_session_entries(&mut entries, &mut Migrated(environment));
         }
@@ -278,7 +278,7 @@ impl Sessions {
             let text = |key| entry.raw().get(key).and_then(Raw::as_text);
             text("type").is_some_and(|kind| kind == "session") && text("id").is_some()
         };
-        // The first header leads, wherever it stood.
+        // The first header goes to the front, wherever it was.
         let place = entries.iter().position(is_header);
         match place {
             Some(place) => bytes.extend(line_of(entries[place].raw())),
@@ -344,17 +344,17 @@ impl Sessions {
         list::list_all(&self.world, dir.as_deref(), options)
     }
 
-    /// The directory to use: the caller's, or the working directory's own.
+    /// The directory to use: the caller's, or the default of the working directory.
     fn session_dir(&self, cwd: &Path, given: Option<&Path>) -> PathBuf {
         given_dir(self.environment(), given).unwrap_or_else(|| default_session_dir(self.environment(), cwd))
     }
 
-    /// The same world, in which sources are only read.
+    /// The same world, read-only, for sources.
     fn looking(&self) -> World {
         World { is_read_only: true, writing: WriteOptions::default(), ..self.world.clone() }
     }
 
-    /// Makes a directory for sessions, unless they are only looked at.
+    /// Creates a directory for sessions, unless the sessions are read-only.
     fn make_directory(&self, dir: &Path) -> Result<(), SessionError> {
         if self.world.is_read_only || self.world.is_in_memory() {
             return Ok(());
@@ -385,9 +385,9 @@ impl Sessions {
 impl SessionManager {
     /// Starts a new session for a working directory.
     ///
-    /// The session directory (the working directory's own, unless one is
-    /// given) is made at once; the file comes with the first message of user
-    /// or assistant, so that an abandoned start leaves nothing behind.
+    /// The session directory (the default of the working directory, unless one is
+    /// given) is created at once. The file is created with the first message of
+    /// user or assistant, so an abandoned start leaves nothing behind.
     ///
     /// ```no_run
     /// use sessile::{NewSession, SessionManager, draft};
@@ -404,42 +404,42 @@ impl SessionManager {
         Sessions::default().create(cwd, session_dir, options)
     }
 
-    /// Opens a session file, or prepares a session under that name if there is none.
+    /// Opens a session file, or prepares a session of that name if the file does not exist.
     ///
     /// Nothing is written. New sessions made from this one go to
-    /// `session_dir`, which is the file's own directory unless given. The
+    /// `session_dir`, by default the file's own directory. The
     /// working directory is the header's unless given.
     pub fn open(path: impl AsRef<Path>, session_dir: Option<&Path>, cwd: Option<&Path>) -> Result<Self, SessionError> {
         Sessions::default().open(path, session_dir, cwd)
     }
 
-    /// Opens the session of a working directory whose file was written last, or starts a new one.
+    /// Opens the most recently written session of a working directory, or starts a new one.
     pub fn continue_recent(cwd: impl AsRef<Path>, session_dir: Option<&Path>) -> Result<Self, SessionError> {
         Sessions::default().continue_recent(cwd, session_dir)
     }
 
-    /// A session without a file.
+    /// Starts a session without a file.
     #[must_use]
     pub fn in_memory(cwd: impl AsRef<Path>) -> Self {
         match Sessions::default().in_memory(cwd, NewSession::default()) {
             Ok(manager) => manager,
-            // Only an id of the caller's choice is refused, and there is none.
+            // The only possible error is a bad id, and no id is given here.
             Err(error) => unreachable!("a session without choices was refused: {error}"),
         }
     }
 
-    /// A session without a file that starts with these entries, upgraded to the current version.
+    /// Starts a session without a file from these entries, upgraded to the current version.
     ///
-    /// If there is a header among them its id counts and `options` do not.
-    /// Without one, the entries are taken for the current version.
+    /// If the entries contain a header, its id is used and `options` are ignored.
+    /// Without a header, the entries must be of the current version.
     pub fn in_memory_with(cwd: impl AsRef<Path>, options: NewSession, entries: &[Json]) -> Result<Self, SessionError> {
         Sessions::default().in_memory_with(cwd, options, entries)
     }
 
-    /// Copies a session, all branches of it, into a new file for another working directory, and opens that.
+    /// Copies a session with all its branches to a new file for another working directory, and opens the copy.
     ///
-    /// Every line is copied byte for byte, those that are no valid JSON too;
-    /// entries of older versions are brought to the current one. The source is only read.
+    /// Every line is copied byte for byte, even invalid JSON;
+    /// entries of older versions are upgraded. The source is only read.
     pub fn fork_from(
         source: impl AsRef<Path>,
         target_cwd: impl AsRef<Path>,
@@ -449,12 +449,12 @@ impl SessionManager {
         Sessions::default().fork_from(source, target_cwd, session_dir, id)
     }
 
-    /// The file of the session with exactly this id, if the working directory has one.
+    /// The file of the working directory's session with exactly this id.
     pub fn find_by_id(cwd: impl AsRef<Path>, id: &str, session_dir: Option<&Path>) -> Option<PathBuf> {
         Sessions::default().find_by_id(cwd, id, session_dir)
     }
 
-    /// The sessions of a working directory, the most recently active first.
+    /// The sessions of a working directory, most recently active first.
     pub fn list(
         cwd: impl AsRef<Path>,
         session_dir: Option<&Path>,
@@ -463,7 +463,7 @@ impl SessionManager {
         Sessions::default().list(cwd, session_dir, options)
     }
 
-    /// The sessions of all working directories, or all sessions of one directory, the most recently active first.
+    /// The sessions of all working directories, or all sessions of one directory, most recently active first.
     pub fn list_all(
         session_dir: Option<&Path>,
         options: &mut ListOptions<'_>,
@@ -473,7 +473,7 @@ impl SessionManager {
 
     /// Leaves the current session and starts a new one in the same place.
     ///
-    /// Returns where its file will be. The old session's file stays as it is.
+    /// Returns the future path of its file. The old session's file does not change.
     pub fn new_session(&mut self, options: NewSession) -> Result<Option<&Path>, SessionError> {
         let session = self.prepare_new(options)?;
         self.enter(session);
@@ -488,7 +488,7 @@ impl SessionManager {
     /// Leaves the current session and opens another file in its place.
     ///
     /// The file is checked first: if it cannot be opened, the current session
-    /// stays. The working directory and the session directory stay in any case.
+    /// stays open. The working directory and the session directory never change.
     pub fn set_session_file(&mut self, path: impl AsRef<Path>) -> Result<(), SessionError> {
         let path = absolute(self.world.environment(), path.as_ref());
         let session = load(&self.world, &path, Some(&self.cwd))?;
@@ -501,7 +501,7 @@ impl SessionManager {
         Ok(())
     }
 
-    /// Writes the session to its file now, even if nothing in it would bring that about.
+    /// Writes the session to its file now, even if it has no conversation yet.
     ///
     /// For sessions that hold only a name, labels or shell output. A session in memory stays there.
     pub fn persist_now(&mut self) -> Result<(), SessionError> {
@@ -520,10 +520,10 @@ impl SessionManager {
         Ok(())
     }
 
-    /// Puts back entries that an earlier process wrote and another program has destroyed, as the first append would.
+    /// Restores entries that an earlier process wrote and another program has destroyed, as the first append would.
     ///
-    /// For those who want to know what the session holds, or where its leaf is, before they write. If the leaf was
-    /// the last entry, it is so afterwards.
+    /// For callers that need the session's content or leaf before they write. If the leaf was the last entry, it is
+    /// again the last entry afterwards.
     pub fn recover(&mut self) -> Result<(), SessionError> {
         if self.world.is_read_only {
             return Err(SessionError::ReadOnly);
@@ -533,37 +533,37 @@ impl SessionManager {
         recovered
     }
 
-    /// Brings a file of version 1 or 2 to the current version now, as the first append would.
+    /// Upgrades a file of version 1 or 2 to the current version now, as the first append would.
     ///
-    /// Returns where the original is kept; none if there was nothing to do.
+    /// Returns the path of the kept original; `None` if no upgrade was needed.
     pub fn upgrade(&mut self) -> Result<Option<PathBuf>, SessionError> {
         let upgraded = self.session.prepare_write(&self.world);
         self.tell();
         upgraded.map(|()| self.session.original.take())
     }
 
-    /// Where the original is kept, if a write has brought the file to the current version since this was last asked.
+    /// Returns the path of the kept original once, if a write has upgraded the file since the last call.
     pub fn take_original(&mut self) -> Option<PathBuf> {
         self.session.original.take()
     }
 
-    /// Takes in what other programs have appended to the file. The leaf stays where it is.
+    /// Reads what other programs have appended to the file. The leaf does not move.
     pub fn refresh(&mut self) -> Result<(), SessionError> {
         let refreshed = self.session.catch_up(&self.world);
         self.tell();
         refreshed
     }
 
-    /// Clears up after a panic in the middle of a method: other programs are let in, and the file is read again.
+    /// Recovers after a panic inside a method: releases the lock and reads the file again.
     ///
-    /// For those who catch panics and go on, as a server does.
+    /// For programs that catch panics and continue, such as servers.
     pub fn abandon(&mut self) {
         self.session.abandon();
-        // What cannot be read now is read with the next look.
+        // If this fails, the next access reads the file again.
         drop(self.refresh());
     }
 
-    /// Moves the leaf to the last entry of the file, after taking in what others have appended.
+    /// Moves the leaf to the last entry of the file, after reading what other programs have appended.
     pub fn follow_leaf(&mut self) -> Result<(), SessionError> {
         let leaf = self.leaf_id();
         let followed = self.session.follow(&self.world);
@@ -574,9 +574,9 @@ impl SessionManager {
 
     /// Opens the file again after a failed sync.
     ///
-    /// Until then every append is refused, because nobody knows what the disk
-    /// holds. Acknowledged entries that are missing are put back; entries whose
-    /// append failed stay in the file beside the leaf if they got that far.
+    /// Until then every append is refused, because the content of the disk is
+    /// unknown. Missing acknowledged entries are restored. Entries whose append
+    /// failed stay in the file beside the leaf if they reached it.
     pub fn reopen(&mut self) -> Result<(), SessionError> {
         let leaf = self.leaf_id();
         let reopened = self.session.reopen(&self.world);
@@ -597,7 +597,7 @@ pub(super) fn new_session(
     awaited(world, &header, path, Awaiting::OurName)
 }
 
-/// A session of a header alone.
+/// A session that has only a header.
 fn awaited(world: &World, header: &Header, path: Option<PathBuf>, place: Awaiting) -> Result<Session, SessionError> {
     let bytes = line_of(header.json().raw());
     Session::from_bytes(world, bytes, |log| match path {
@@ -622,12 +622,12 @@ pub(crate) fn compose_header(
     Ok(Header::compose(&id, &timestamp, &cwd.to_string_lossy(), options.parent_session.as_deref()))
 }
 
-/// The file of a session in its directory.
+/// The path of a session's file in its directory.
 pub(crate) fn session_path(dir: &Path, header: &Header) -> PathBuf {
     dir.join(file_name(&header.timestamp().unwrap_or_default(), &header.id()))
 }
 
-/// Opens what is at a path: a session, an empty file that is to become one, or a name for a new one.
+/// Opens a path: a session, an empty file that becomes one, or an unused name for a new one.
 fn load(world: &World, path: &Path, cwd: Option<&Path>) -> Result<Session, SessionError> {
     let environment = world.environment();
     let state = file_state(world.os(), path)?;

@@ -1,4 +1,4 @@
-//! Telling others what happened.
+//! Notifying listeners and handlers.
 
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
@@ -8,31 +8,31 @@ use super::SessionManager;
 use super::append::one_line;
 use crate::event::{Event, EventContext, EventKind, Handlers, Happening, LeafMove, SessionEvent, Verdict};
 
-/// How many events are kept while nobody listens.
+/// The maximum number of events kept while there is no listener.
 const MAX_UNTOLD: usize = 100;
 
-/// How often in a row what handlers ask for may have handlers told again.
+/// The maximum number of rounds in which handlers' requests may trigger further notifications.
 const MAX_ROUNDS: usize = 4;
 
 impl SessionManager {
-    /// Has somebody told what happens to the session besides what its owner does.
+    /// Registers a listener for events that the owner did not cause.
     ///
-    /// Listeners are called by the method that notices, after the fact and in order.
+    /// The method that notices an event calls the listeners, after the fact and in order.
     pub fn on_event(&mut self, listener: impl FnMut(&Event) + Send + 'static) {
         self.listeners.push(Box::new(listener));
     }
 
-    /// Who is told of what happens in this session, and asked before.
+    /// The handlers that are called before and after changes to this session.
     pub fn handlers(&self) -> &Handlers {
         &self.world.handlers
     }
 
-    /// From now on these are told.
+    /// Replaces the handlers.
     pub(crate) fn tell_by(&mut self, handlers: Handlers) {
         self.world.handlers = handlers;
     }
 
-    /// Where events of this session happen.
+    /// The context passed with events of this session.
     pub fn event_context(&self, cancel: Cancel) -> EventContext {
         EventContext {
             session_file: self.session_file().map(ToOwned::to_owned),
@@ -42,7 +42,7 @@ impl SessionManager {
         }
     }
 
-    /// Tells all handlers of something that was done, and does what they ask for.
+    /// Notifies all handlers of a completed action, and carries out their requests.
     pub(crate) fn announce(&mut self, event: &SessionEvent) {
         let kind = event.kind();
         if self.world.handlers.wants(kind) {
@@ -52,9 +52,9 @@ impl SessionManager {
         self.tell();
     }
 
-    /// Tells listeners and handlers what happened since the last time.
+    /// Notifies listeners and handlers of everything that happened since the last call.
     ///
-    /// Not in the middle of a turn at the file: a handler may be a program that wants one, too.
+    /// Does nothing during a turn at the file: a handler may be a program that needs a turn itself.
     pub(crate) fn tell(&mut self) {
         let has_news = !self.session.happened.is_empty() || !(self.untold.is_empty() || self.listeners.is_empty());
         if !has_news || self.session.n_turns > 0 || self.is_telling {
@@ -82,7 +82,7 @@ impl SessionManager {
         }
     }
 
-    /// Tells of one thing. Returns what handlers answered.
+    /// Reports one happening. Returns the handlers' replies.
     fn tell_one(&mut self, happening: Happening) -> Vec<(EventKind, Verdict)> {
         let events = match happening {
             Happening::Noticed(event) => {
@@ -104,12 +104,12 @@ impl SessionManager {
         wanted.iter().map(|event| (event.kind(), handlers.tell(event, &context))).collect()
     }
 
-    /// What there is to tell of an entry that came in.
+    /// The events for an appended entry.
     fn appended_events(&self, id: &EntryId, own: bool) -> Vec<SessionEvent> {
         let handlers = &self.world.handlers;
         let Some(row) = self.session.outline.find(id) else { return Vec::new() };
         let mut events = Vec::new();
-        // An entry that cannot be read any more is told by whoever notices that.
+        // If the entry can no longer be read, the code that notices that reports it.
         if handlers.wants(EventKind::EntryAppended)
             && let Ok(entry) = self.session.value(row)
         {
@@ -125,7 +125,7 @@ impl SessionManager {
         events
     }
 
-    /// Does what a handler asks for after the fact.
+    /// Carries out what a handler requests after the fact.
     fn oblige(&mut self, kind: EventKind, verdict: Verdict) {
         let Verdict { reply, by } = verdict;
         let Some(name) = reply.name.map(|name| one_line(&name)).filter(|name| !name.is_empty()) else { return };
@@ -140,10 +140,10 @@ impl SessionManager {
         }
     }
 
-    /// Tells the listeners of an event, or keeps it for the first one.
+    /// Notifies the listeners of an event, or keeps it for the first listener.
     fn notify(&mut self, event: Event) {
         if self.listeners.is_empty() {
-            // The first listener may come right after opening; but not everything is kept for it.
+            // The first listener may be registered right after opening; keep a limited number of events for it.
             self.untold.push(event);
             let n_old = self.untold.len().saturating_sub(MAX_UNTOLD);
             self.untold.drain(..n_old);
@@ -154,7 +154,7 @@ impl SessionManager {
         }
     }
 
-    /// Tells that the leaf is elsewhere, if it is.
+    /// Reports a leaf move, if the leaf has moved.
     pub(super) fn tell_leaf(&mut self, previous: Option<EntryId>, reason: LeafMove) {
         if self.world.handlers.wants(EventKind::LeafMoved) {
             let leaf = self.leaf_id();
@@ -166,7 +166,7 @@ impl SessionManager {
     }
 }
 
-/// A time in which somebody is told. Ends also if a listener panics.
+/// A scope in which listeners are notified. Ends even if a listener panics.
 struct Telling<'m>(&'m mut SessionManager);
 
 impl<'m> Telling<'m> {
@@ -182,7 +182,7 @@ impl Drop for Telling<'_> {
     }
 }
 
-/// What handlers are told of something that a listener is told.
+/// The event for handlers that corresponds to a listener's event.
 fn session_event(event: &Event) -> Option<SessionEvent> {
     match event {
         Event::Divergence { leaf_id, foreign_leaf_id, common_ancestor_id } => Some(SessionEvent::Divergence {

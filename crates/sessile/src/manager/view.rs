@@ -1,4 +1,4 @@
-//! Looking at a session.
+//! Reading a session.
 
 use sessile_core::EntryId;
 use sessile_core::archive::Archive;
@@ -18,59 +18,59 @@ use super::SessionManager;
 use crate::environment::Zone;
 use crate::error::SessionError;
 
-/// One place of the tree, in pre-order: see [`SessionManager::tree`].
+/// One node of the tree, in pre-order: see [`SessionManager::tree`].
 #[derive(Clone, Debug)]
 pub struct TreeNode {
     /// The entry's row, for [`SessionManager::entry_at`].
     pub row: Row,
     /// The entry's id.
     pub id: Option<EntryId>,
-    /// How many ancestors it has.
+    /// The number of ancestors.
     pub depth: usize,
     /// Its label. Boxed, since few entries have one.
     pub label: Option<Box<Label>>,
     /// Whether an archived branch begins here.
     pub is_archived: bool,
-    /// Whether it is on the path to the leaf.
+    /// Whether the entry is on the path to the leaf.
     pub on_path: bool,
-    /// Whether it stands at another place too, because two lines share its id.
+    /// Whether the entry appears more than once in the tree, because two lines share its id.
     pub repeated: bool,
 }
 
 /// A compaction in a session's history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompactionRecord {
-    /// The compaction.
+    /// The compaction's entry.
     pub id: EntryId,
     /// Whether it is on the path to the leaf.
     pub on_path: bool,
-    /// How many tokens the context had.
+    /// The number of tokens in the context before it.
     pub tokens_before: Option<f64>,
-    /// When it happened, in milliseconds.
+    /// Its time in milliseconds since 1970.
     pub time: Option<i64>,
     /// The first entry it keeps.
     pub first_kept_entry_id: Option<EntryId>,
 }
 
-/// How a session is related to others, as far as its own file tells.
+/// A session's relations to others, as recorded in its own file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkLinks {
     /// The session's id.
     pub id: String,
     /// The file it was forked from.
     pub parent_session: Option<String>,
-    /// Its branch summaries: each is a branch that was left, and the place where work went on.
+    /// Its branch summaries: each names an abandoned branch and the place where work continued.
     pub left_branches: Vec<LeftBranch>,
 }
 
-/// A branch that was left with a summary.
+/// A branch that was abandoned with a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftBranch {
     /// The summary.
     pub summary_id: EntryId,
-    /// The leaf that was left, as the file has it: an id, or `root`.
+    /// The abandoned leaf as stored in the file: an id, or `root`.
     pub from: Option<EntryId>,
-    /// Where work went on.
+    /// The entry at which work continued.
     pub onto: Option<EntryId>,
 }
 
@@ -85,41 +85,41 @@ impl SessionManager {
         &self.session.header
     }
 
-    /// The version that the file says it has.
+    /// The version stored in the file.
     pub fn stored_version(&self) -> String {
         self.session.stored_version()
     }
 
-    /// What is odd about the file, if anything.
+    /// Everything unusual about the file.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.session.outline.diagnostics()
     }
 
-    /// Why the active branch begins where it does, if that is not by its writer's will.
+    /// Why the active branch starts where it does, if its writer did not intend that.
     ///
-    /// A line that cannot be read takes the way to everything before it along:
-    /// the entry behind it names a parent that is not there.
+    /// An unreadable line cuts off everything before it: the next entry then
+    /// names a parent that does not exist.
     pub fn cut_off(&self) -> Option<Diagnostic> {
         let first = self.session.leaf_path().first().copied()?;
         self.session.outline.cut_off(first)
     }
 
-    /// The outline: where every entry lies and how they hang together.
+    /// The outline: the position of every entry and the tree they form.
     pub fn outline(&self) -> &Outline {
         &self.session.outline
     }
 
-    /// The id of the entry we stand at; none before all entries.
+    /// The id of the leaf; `None` before all entries.
     pub fn leaf_id(&self) -> Option<EntryId> {
         self.session.leaf_id()
     }
 
-    /// The row of the entry we stand at.
+    /// The row of the leaf.
     pub(crate) fn leaf_row(&self) -> Option<Row> {
         self.session.leaf
     }
 
-    /// The entry we stand at.
+    /// The leaf's entry.
     pub fn leaf_entry(&self) -> Result<Option<Entry>, SessionError> {
         self.session.leaf.map(|leaf| self.entry_at(leaf)).transpose()
     }
@@ -129,7 +129,7 @@ impl SessionManager {
         self.session.outline.find(&id.into()).map(|row| self.entry_at(row)).transpose()
     }
 
-    /// The entry of a row. Rows belong to the session they came from, and to the manager while it has that session.
+    /// The entry of a row. A row is valid for the session it came from, while the manager has that session open.
     pub fn entry_at(&self, row: Row) -> Result<Entry, SessionError> {
         if row.index() >= self.session.outline.rows().len() {
             return Err(SessionError::StaleRow { row: row.index() });
@@ -137,15 +137,15 @@ impl SessionManager {
         self.session.value(row).map(Entry::new)
     }
 
-    /// All entries in file order, read one after the other as the iterator goes.
+    /// All entries in file order, read one at a time.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry, SessionError>> + '_ {
         let mut rows = self.session.reading();
         self.session.outline.entries().map(move |row| rows.value(row).map(Entry::new))
     }
 
-    /// The entries of some rows, read one after the other as the iterator goes; in file order that is fastest.
+    /// The entries of some rows, read one at a time; file order is fastest.
     ///
-    /// Rows belong to the session they came from, as with [`entry_at`](Self::entry_at).
+    /// Rows belong to the session they came from, as in [`entry_at`](Self::entry_at).
     pub fn entries_of<'m>(
         &'m self,
         rows: impl IntoIterator<Item = Row> + 'm,
@@ -159,7 +159,7 @@ impl SessionManager {
         })
     }
 
-    /// The same without the first ones.
+    /// All entries after the first `n_skipped`, in file order, read one at a time.
     pub fn entries_from(&self, n_skipped: usize) -> impl Iterator<Item = Result<Entry, SessionError>> + '_ {
         let mut rows = self.session.reading();
         self.session.outline.entries().skip(n_skipped).map(move |row| rows.value(row).map(Entry::new))
@@ -170,7 +170,7 @@ impl SessionManager {
         self.session.outline.n_ids()
     }
 
-    /// The rows from the root to an entry, or to the leaf if none is given; empty if there is no such entry.
+    /// The rows from the root to an entry, or to the leaf if `None`; empty if the entry does not exist.
     pub fn path(&self, from: Option<&EntryId>) -> Vec<Row> {
         match from {
             None => self.session.leaf_path(),
@@ -184,7 +184,7 @@ impl SessionManager {
         self.path(from).into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
     }
 
-    /// The same, read one after the other as the iterator goes, so that a path of any length takes little memory.
+    /// Like [`branch_path`](Self::branch_path), read one at a time so that a path of any length takes little memory.
     pub fn branch_entries(
         &self,
         from: Option<&EntryId>,
@@ -193,7 +193,7 @@ impl SessionManager {
         self.path(from).into_iter().map(move |row| rows.value(row).map(Entry::new))
     }
 
-    /// The entries whose parent is this one; without one, those whose parent is null.
+    /// The entries with this parent; with `None`, those whose parent is null.
     pub fn children(&self, parent: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
         self.session.outline.children(parent).into_iter().map(|row| self.entry_at(row)).collect()
     }
@@ -220,7 +220,7 @@ impl SessionManager {
         Ok(nodes)
     }
 
-    /// The same, one place after the other: where entries stand, and nothing else.
+    /// Visits the nodes of [`tree`](Self::tree) one at a time: their positions only.
     pub fn walk_tree(&self, visit: impl FnMut(tree::Node)) -> Result<(), SessionError> {
         let zone = Zone(self.world.environment());
         let mut odd_time = |row| {
@@ -249,12 +249,12 @@ impl SessionManager {
         self.session.labels()
     }
 
-    /// What is archived: the session, or branches of it.
+    /// What is archived: the session, or some of its branches.
     pub fn archive(&self) -> Result<&Archive, SessionError> {
         self.session.archive()
     }
 
-    /// Every entry with a label, in the order of the entries in the file.
+    /// Every labelled entry, in file order.
     pub fn labelled(&self) -> Result<Vec<(EntryId, Label)>, SessionError> {
         let labels = self.session.labels()?;
         let outline = &self.session.outline;
@@ -266,7 +266,7 @@ impl SessionManager {
         Ok(labelled.collect())
     }
 
-    /// Fails if the session cannot be written to, for reasons that do not change.
+    /// Fails if the session can never be written to.
     pub fn check_writable(&self) -> Result<(), SessionError> {
         if self.world.is_read_only {
             return Err(SessionError::ReadOnly);
@@ -274,7 +274,7 @@ impl SessionManager {
         self.session.check_writable()
     }
 
-    /// The name somebody gave the session last, on whichever branch.
+    /// The most recent name of the session, from any branch.
     pub fn session_name(&self) -> Result<Option<String>, SessionError> {
         let named = self.session.outline.entries().rfind(|row| self.session.outline.kind(*row) == Kind::SessionInfo);
         let Some(row) = named else { return Ok(None) };
@@ -282,18 +282,18 @@ impl SessionManager {
         Ok(name.map(|name| js_trim(&name).to_owned()).filter(|name| !name.is_empty()))
     }
 
-    /// The rows the context at the leaf is made of, in its order.
+    /// The rows that make up the context at the leaf, in context order.
     pub fn context_rows(&self) -> Result<Vec<Row>, SessionError> {
         context::select(&self.session.outline, &self.session.leaf_path(), &mut |row| self.session.value(row))
     }
 
-    /// The entries the context at the leaf is made of: pi's `buildContextEntries`.
+    /// The entries that make up the context at the leaf: pi's `buildContextEntries`.
     pub fn build_context_entries(&self) -> Result<Vec<Entry>, SessionError> {
         let mut rows = self.session.reading();
         self.context_rows()?.into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
     }
 
-    /// The same for another entry.
+    /// Like [`build_context_entries`](Self::build_context_entries), at another entry.
     pub fn build_context_entries_at(&self, leaf: impl Into<EntryId>) -> Result<Vec<Entry>, SessionError> {
         let path = self.session.outline.path(self.require(&leaf.into())?);
         let selected = context::select(&self.session.outline, &path, &mut |row| self.session.value(row))?;
@@ -301,7 +301,7 @@ impl SessionManager {
         selected.into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
     }
 
-    /// The context's entries with the messages each contributes: pi's `buildSessionProjection`.
+    /// The context's entries, each with the messages it contributes: pi's `buildSessionProjection`.
     pub fn build_session_projection(&self) -> Result<Vec<Projected>, SessionError> {
         let rows = self.context_rows()?;
         let zone = Zone(self.world.environment());
@@ -326,24 +326,24 @@ impl SessionManager {
         context::build(&self.session.outline, path, &zone, &mut rows)
     }
 
-    /// The messages of the context in the form a model takes them: pi's `convertToLlm`.
+    /// The messages of the context in the form that models take: pi's `convertToLlm`.
     pub fn llm_messages(&self) -> Result<Vec<Json>, SessionError> {
         let context = self.build_session_context()?;
         Ok(llm::convert(context.messages.iter().map(Json::raw)))
     }
 
-    /// The same for another entry.
+    /// Like [`llm_messages`](Self::llm_messages), at another entry.
     pub fn llm_messages_at(&self, leaf: impl Into<EntryId>) -> Result<Vec<Json>, SessionError> {
         let context = self.build_session_context_at(leaf)?;
         Ok(llm::convert(context.messages.iter().map(Json::raw)))
     }
 
-    /// Every place where the session branches.
+    /// All entries at which the session branches.
     pub fn branch_points(&self) -> Vec<BranchPoint> {
         tree::branch_points(&self.session.outline)
     }
 
-    /// Figures about the shape of the session.
+    /// Statistics about the shape of the tree.
     pub fn branch_statistics(&self) -> BranchStatistics {
         tree::branch_statistics(&self.session.outline, self.session.leaf)
     }
@@ -370,7 +370,7 @@ impl SessionManager {
         Ok(records)
     }
 
-    /// How the session is related to others.
+    /// The session's relations to others.
     pub fn fork_links(&self) -> Result<ForkLinks, SessionError> {
         let header = self.header();
         let outline = &self.session.outline;

@@ -1,4 +1,4 @@
-//! How full the model's window is, and what to do about it.
+//! Context window usage, and when to compact.
 
 use sessile_core::EntryId;
 use sessile_core::compaction::{
@@ -19,14 +19,14 @@ use crate::error::SessionError;
 /// How full a context window is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContextUsage {
-    /// The tokens of the context; none if nobody can know, because no answer came since the last compaction.
+    /// The tokens of the context; `None` if unknown, because no answer came since the last compaction.
     pub tokens: Option<f64>,
-    /// The tokens of the window.
+    /// The size of the window in tokens.
     pub window: u64,
 }
 
 impl ContextUsage {
-    /// How much of the window is used, in percent.
+    /// The used part of the window in percent.
     pub fn percent(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "no window is beyond 2^53")]
         self.tokens.map(|tokens| tokens / self.window as f64 * 100.0)
@@ -48,17 +48,17 @@ impl ContextUsage {
     }
 }
 
-/// What is known about the model that answers.
+/// The limits of the answering model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelLimits {
-    /// The tokens of its context window.
+    /// The size of its context window in tokens.
     pub window: u64,
-    /// The tokens it answers with at most, if that is known.
+    /// The maximum number of tokens in an answer, if known.
     pub output: Option<u64>,
 }
 
 impl SessionManager {
-    /// How full a window of so many tokens is at the leaf. Reads from the end, and mostly little.
+    /// The usage of a window of this many tokens at the leaf. Reads from the end, and usually little.
     pub fn context_usage(&self, window: u64) -> Result<ContextUsage, SessionError> {
         let path = self.session.leaf_path();
         if self.is_unknown_since_compaction(&path)? {
@@ -67,9 +67,9 @@ impl SessionManager {
         Ok(ContextUsage { tokens: Some(self.context_tokens()?.tokens), window })
     }
 
-    /// How large the context at the leaf is, as pi estimates it. Reads from the end, and mostly little.
+    /// The size of the context at the leaf, as pi estimates it. Reads from the end, and usually little.
     ///
-    /// What a provider counted is believed unless something was compacted or edited since.
+    /// Uses the provider's count unless the context was compacted or edited since.
     pub fn context_tokens(&self) -> Result<ProjectedEstimate, SessionError> {
         let path = self.session.leaf_path();
         let zone = Zone(self.world.environment());
@@ -79,12 +79,12 @@ impl SessionManager {
         compaction::estimate_projected(&self.session.outline, &path, &projection, &mut reading)
     }
 
-    /// The model that the session last used, as `provider/model`.
+    /// The model that the session used last, as `provider/model`.
     pub fn model_name(&self) -> Result<Option<String>, SessionError> {
         Ok(WishedNames::of(&self.settings()?).model)
     }
 
-    /// Whether the path was compacted and nobody has answered since.
+    /// Whether the path was compacted and has no answer since.
     fn is_unknown_since_compaction(&self, path: &[Row]) -> Result<bool, SessionError> {
         let outline = &self.session.outline;
         let Some(at) = path.iter().rposition(|row| outline.kind(*row) == Kind::Compaction) else { return Ok(false) };
@@ -92,7 +92,7 @@ impl SessionManager {
         let rows = self.context_rows()?;
         let mut reading = self.session.reading();
         let projection = Projection::new(outline, &rows, &zone, &mut reading)?;
-        // What follows the compaction on the path ends the selected rows.
+        // The entries after the compaction on the path are the last of the selected rows.
         let n_later = path.len() - at - 1;
         for place in (rows.len() - n_later..rows.len()).rev() {
             if outline.role(rows[place]) != Role::Assistant {
@@ -106,10 +106,10 @@ impl SessionManager {
         Ok(true)
     }
 
-    /// Whether a host should compact now, and why: for before a prompt, between turns and after a run.
+    /// Whether a host should compact now, and why. Call it before a prompt, between turns and after a run.
     ///
     /// `is_before_prompt` says that the user is about to ask; then an answer
-    /// that was stopped by the user counts too.
+    /// that the user aborted counts too.
     pub fn auto_compaction(
         &self,
         settings: &CompactionSettings,
@@ -147,10 +147,10 @@ impl SessionManager {
         Ok(js_time(self.session.value(*row)?.raw().get("timestamp"), &zone))
     }
 
-    /// Takes an attempt that did not fit out of the context: the last answer and the results of its tools.
+    /// Removes an attempt that did not fit from the context: the last answer and its tool results.
     ///
-    /// They stay in the file. Returns the edits that were written, all in one
-    /// write; none if the path has no answer.
+    /// They stay in the file. Returns the edits, all written in one
+    /// write; empty if the path has no answer.
     pub fn omit_failed_attempt(&mut self) -> Result<Vec<EntryId>, SessionError> {
         let path = self.session.leaf_path();
         let outline = &self.session.outline;

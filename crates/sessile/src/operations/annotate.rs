@@ -1,4 +1,4 @@
-//! Names, labels, marks of what is archived, and places in the tree: what is undone by appending, or by moving the leaf back.
+//! Names, labels, archive marks and leaf moves: undone by appending, or by moving the leaf back.
 
 use std::path::{Path, PathBuf};
 
@@ -11,25 +11,25 @@ use crate::error::SessionError;
 use crate::host::{NavigationTask, SessionHost};
 use crate::manager::{BranchSummary, Navigated, SessionManager, Sessions, one_line};
 
-/// A change to one session that was made, or would be.
+/// A change to one session: made, or planned in a dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotated {
-    /// The operation, by which it can be undone; none if nothing was to be changed, or nothing should.
+    /// The operation's id, for undo; `None` if nothing changed.
     pub operation: Option<String>,
-    /// What was changed.
+    /// The change.
     pub step: Step,
     /// Whether there was something to change.
     pub is_change: bool,
-    /// The entry that was appended for it.
+    /// The entry appended for it.
     pub entry_id: Option<EntryId>,
-    /// Where the original is kept, if the file was of an older version and had to be upgraded for it.
+    /// Where the original is kept, if an older file had to be upgraded for the change.
     pub original: Option<PathBuf>,
 }
 
 impl Annotated {
     /// The change as JSON: `{dryRun?, changed, change, entryId?, operation?, original?}`.
     ///
-    /// In a dry run `changed` is whether there is something to change.
+    /// In a dry run `changed` says whether there is something to change.
     pub fn to_json(&self, dry_run: bool) -> Json {
         let step = self.step.to_json();
         let mut json = ObjectWriter::new();
@@ -50,11 +50,11 @@ impl Annotated {
     }
 }
 
-/// Says what there is to change in a session, and whether that is a change.
+/// Determines the step for a session, and whether it would change anything.
 type Look<'l> = dyn Fn(&SessionManager) -> Result<(Step, bool), SessionError> + 'l;
 
 impl Sessions {
-    /// Names a session, or takes its name away.
+    /// Names a session, or removes its name.
     pub fn rename(&self, path: impl AsRef<Path>, name: Option<&str>, dry_run: bool) -> Result<Annotated, SessionError> {
         let after = name.map(one_line);
         if after.as_ref().is_some_and(String::is_empty) {
@@ -67,7 +67,7 @@ impl Sessions {
         })
     }
 
-    /// Labels an entry, or takes its label away.
+    /// Labels an entry, or removes its label.
     pub fn relabel(
         &self,
         path: impl AsRef<Path>,
@@ -85,7 +85,7 @@ impl Sessions {
         })
     }
 
-    /// Archives a session, or a branch of it that begins at an entry; or takes that back.
+    /// Archives a session, or the branch that begins at an entry; or restores it.
     pub fn archive(
         &self,
         path: impl AsRef<Path>,
@@ -106,9 +106,9 @@ impl Sessions {
         })
     }
 
-    /// Archives several sessions, or takes them out of the archive, as one operation.
+    /// Archives or restores several sessions as one operation.
     ///
-    /// Returns the operation and how many sessions it changed; no operation if there was nothing to change.
+    /// Returns the operation's id, `None` if nothing changed, and the number of changed sessions.
     pub fn archive_sessions(
         &self,
         paths: &[PathBuf],
@@ -142,9 +142,9 @@ impl Sessions {
         Ok((Some(operation), changed.len()))
     }
 
-    /// Moves the leaf of a session to an entry, or to before all entries, and remembers that.
+    /// Moves the leaf of a session to an entry, or before all entries, and saves the position.
     ///
-    /// A summary of the branch that is left is appended there.
+    /// If given, a summary of the abandoned branch is appended there.
     pub fn move_leaf(
         &self,
         path: impl AsRef<Path>,
@@ -164,8 +164,7 @@ impl Sessions {
         })
     }
 
-    /// Changes one session. `look` says what there is to change, first before anything is written and then once no
-    /// other process of ours can change it.
+    /// Changes one session. Calls `look` twice: before anything is written, and again while holding the session's lock.
     fn annotate(
         &self,
         path: &Path,
@@ -179,7 +178,7 @@ impl Sessions {
         }
         let mut manager = self.open_existing(path)?;
         if !dry_run {
-            // What was destroyed in the session is put back first, so that it counts.
+            // First restore destroyed entries, so that they are taken into account.
             manager.recover()?;
         }
         let (step, is_change) = look(&manager)?;
@@ -187,7 +186,7 @@ impl Sessions {
         if dry_run || !is_change {
             return Ok(unchanged(step));
         }
-        // What is refused anyway needs no line in the log.
+        // Do not log a change that will be refused anyway.
         manager.check_writable()?;
         let recording = Recording::begin(&self.world, kind, 1, None)?;
         let original = manager.upgrade()?;
@@ -203,7 +202,7 @@ impl Sessions {
 }
 
 impl SessionHost {
-    /// [`SessionHost::finish_navigation`], as an operation that can be undone.
+    /// Like [`SessionHost::finish_navigation`], as an operation that can be undone.
     pub fn finish_navigation_noted(&mut self, task: &NavigationTask) -> Result<(Navigated, String), SessionError> {
         let sessions = self.sessions().clone();
         if !task.has_summary() && sessions.world.state_dir.is_none() {
@@ -230,13 +229,13 @@ impl SessionManager {
     }
 }
 
-/// Whether a session is archived, or its branch that begins at an entry.
+/// Whether a session is archived, or its branch that begins at `entry`.
 pub(super) fn is_archived_in(manager: &SessionManager, entry: Option<&EntryId>) -> Result<bool, SessionError> {
     let archive = manager.archive()?;
     Ok(entry.map_or_else(|| archive.is_archived(), |entry| archive.has_branch(entry)))
 }
 
-/// Does what a step says about one open session. Returns the entry that was appended for it.
+/// Applies a step to an open session. Returns the entry appended for it.
 pub(super) fn apply(
     manager: &mut SessionManager,
     step: &Step,

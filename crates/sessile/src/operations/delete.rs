@@ -1,4 +1,4 @@
-//! Deleting sessions: into the trash, or for good.
+//! Deleting sessions: to the trash, or permanently.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,36 +21,36 @@ use crate::place::absolute;
 use crate::session::entry_ids;
 use crate::world::World;
 
-/// How long somebody who takes a session away waits for others to finish.
+/// How long an operation waits for the session's lock.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How sessions are deleted.
+/// How to delete sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Deletion {
-    /// They go to the trash.
+    /// Move them to the trash.
     #[default]
     ToTrash,
-    /// They are gone.
+    /// Delete them permanently.
     Permanent,
 }
 
-/// What was deleted, or would be.
+/// A deletion: done, or planned in a dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deleted {
-    /// The operation, by which it can be undone; none if nothing was done.
+    /// The operation's id, for undo; `None` if nothing was done.
     pub operation: Option<String>,
-    /// The sessions, where they were.
+    /// The sessions, with their former paths.
     pub sessions: Vec<DeletedSession>,
 }
 
-/// A session that was deleted, or would be.
+/// A deleted session, or one that a dry run would delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeletedSession {
-    /// The session, where it was.
+    /// The session with its former path.
     pub session: SessionPlace,
-    /// How long its file was.
+    /// The length of its file.
     pub size: u64,
-    /// Where it went; none if nothing was done.
+    /// Where it went; `None` if nothing was done.
     pub to: Option<TrashedTo>,
 }
 
@@ -89,9 +89,9 @@ impl Deleted {
 impl Sessions {
     /// Deletes sessions.
     ///
-    /// Everything is checked first: what is no session is not deleted, and
-    /// then nothing else is either. If one cannot be deleted, those before it
-    /// are, and the log knows.
+    /// Checks everything first: if one of the files is not a session, nothing is
+    /// deleted. If deleting one fails later, the earlier ones are deleted, and the
+    /// log contains them.
     pub fn delete(&self, paths: &[PathBuf], how: Deletion, dry_run: bool) -> Result<Deleted, SessionError> {
         if !dry_run {
             settle_dead(&self.world);
@@ -117,9 +117,9 @@ impl Sessions {
         Ok(Deleted { operation, sessions })
     }
 
-    /// Refuses a session that other programs use, unless the caller takes it away all the same.
+    /// Refuses a session that other programs use, unless the caller ignores users.
     ///
-    /// A file that is as long as an operation of ours made it was not written to by another program since.
+    /// If a file has the length that our own operation gave it, no other program has written to it since.
     pub(super) fn refuse_users(&self, path: &Path) -> Result<(), SessionError> {
         if self.world.ignores_users {
             return Ok(());
@@ -131,7 +131,7 @@ impl Sessions {
         Err(SessionError::InUse { path: path.to_path_buf(), users: users.iter().map(ToString::to_string).collect() })
     }
 
-    /// Makes sure that a session can be deleted, and says how long its file is.
+    /// Checks that a session can be deleted, and returns the length of its file.
     pub(super) fn deletable(&self, path: &Path) -> Result<(SessionPlace, u64), SessionError> {
         let path = absolute(self.environment(), path);
         let stat = self.world.os().link_stat(&path).map_err(|source| StoreError::io_at("look at", &path, source))?;
@@ -159,7 +159,7 @@ pub(super) fn delete_all(
     found.into_iter().map(delete).collect()
 }
 
-/// Deletes one session while no other process of ours writes to it.
+/// Deletes one session while holding its lock.
 pub(super) fn delete_one(
     world: &World,
     recording: &Recording<'_>,
@@ -169,7 +169,7 @@ pub(super) fn delete_one(
     delete_if(world, recording, session, how, &|| Ok(()))
 }
 
-/// The same, unless `check` refuses it once no other process of ours can write to it.
+/// Like [`delete_one`], unless `check`, called while holding the lock, refuses.
 pub(super) fn delete_if(
     world: &World,
     recording: &Recording<'_>,
@@ -180,7 +180,7 @@ pub(super) fn delete_if(
     delete_in_turn(world, recording, session, how, turn_at(world, &session.path)?, check)
 }
 
-/// The same in the turn that was taken at it.
+/// Like [`delete_if`], with the lock already held by `log`.
 pub(super) fn delete_in_turn(
     world: &World,
     recording: &Recording<'_>,
@@ -216,7 +216,7 @@ fn tell_deleted(world: &World, session: &SessionPlace, to: &TrashedTo) {
     }
 }
 
-/// Tells that entries were put back into a session before something else was done to it.
+/// Notifies handlers that entries were restored before an operation on the session.
 fn tell_recovered(world: &World, path: &Path, notices: &[Notice]) {
     for notice in notices {
         let Notice::Recovered { lines } = notice else { continue };
@@ -249,7 +249,7 @@ fn take_away(
             let to = TrashedTo::Trash(place.clone());
             recording.step(&does(&to), || Ok(place.take(os, path)?)).map(|()| to)
         }
-        // There is no trash of ours to be had; perhaps a program knows another one.
+        // We have no trash here; the program `trash` may know another one.
         Err(error) => {
             let to = TrashedTo::Program;
             let hand_over = || match os.hand_to_trash(path) {
@@ -276,7 +276,7 @@ fn local_time(world: &World) -> String {
     to_iso(local_ms).split('.').next().unwrap_or_default().to_owned()
 }
 
-/// Takes the turn at a session that is to go elsewhere. What had been destroyed in it is put back first, and told.
+/// Takes the lock of a session that is about to be moved or deleted. First restores destroyed entries and reports that.
 pub(super) fn turn_at(world: &World, path: &Path) -> Result<FileLog, SessionError> {
     let writing = WriteOptions { busy: Busy::Fail(PATIENCE), ..world.writing };
     let mut log = FileLog::open(&world.os, path, writing)?;

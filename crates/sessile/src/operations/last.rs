@@ -1,7 +1,7 @@
 //! The last change that cannot be undone, so that an undo does not revert an older one instead.
 //!
-//! Sessions only grow: what was appended stays. Commands that append for a user note that they did. An undo that the
-//! user asks for after such a command would revert something older, which is not what the user means.
+//! Sessions only grow: appended entries stay. Commands that append for a user record that they did. An undo right
+//! after such a command would revert something older, which is not what the user means.
 
 use std::path::{Path, PathBuf};
 
@@ -14,19 +14,18 @@ use crate::manager::Sessions;
 /// A change that cannot be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastChange {
-    /// When it was made, in milliseconds.
+    /// Its time in milliseconds since 1970.
     pub time: i64,
     /// The command that made it.
     pub command: String,
-    /// The session that it was made in.
+    /// The session that it changed.
     pub session: PathBuf,
 }
 
 impl Sessions {
-    /// Notes that a command of the user has appended to a session.
+    /// Records that a user's command has appended to a session.
     ///
-    /// Nothing is noted where operations are not. The note is a convenience: if it cannot be written, the change counts
-    /// all the same.
+    /// Records nothing if operations are not logged. This is best effort: if it fails, the change is still valid.
     pub fn note_change(&self, command: &str, session: &Path) {
         drop(self.write_change(command, session));
     }
@@ -45,7 +44,7 @@ impl Sessions {
         Ok(swap_in(self.world.os(), &note, &line)?)
     }
 
-    /// The last change that a command has noted.
+    /// The last change recorded by a command.
     pub(super) fn last_change(&self) -> Option<LastChange> {
         let text = read_whole(self.world.os(), &self.change_note()?, MOST_NOTES).ok()?;
         let note = Raw::parse(&text).ok()?;

@@ -1,4 +1,4 @@
-//! The log of operations: a line when one begins, one before each of its steps, and one when it is over.
+//! The log of operations: one line when an operation begins, one before each of its steps, and one when it ends.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -20,40 +20,40 @@ use crate::error::SessionError;
 use crate::manager::Sessions;
 use crate::world::World;
 
-/// What kind of operation it was.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationKind {
     /// A session was named.
     Name,
     /// An entry was labelled.
     Label,
-    /// A session or a branch of it was archived, or is no longer.
+    /// A session or one of its branches was archived or restored.
     Archive,
     /// The leaf was moved.
     Branch,
-    /// Sessions went to another working directory.
+    /// Sessions were moved to another working directory.
     Move,
     /// Sessions were deleted.
     Delete,
-    /// A session was brought back.
+    /// A session was restored from the trash.
     Restore,
-    /// Sessions that nobody used any more were deleted.
+    /// Unused sessions were deleted.
     Prune,
     /// An earlier operation was undone.
     Undo,
     /// Sessions were copied into the store.
     Import,
-    /// A session was made from a part of another one.
+    /// A session was created from a part of another one.
     Fork,
-    /// A session was made from the current path of another one.
+    /// A session was created from the current path of another one.
     Clone,
     /// A damaged session was repaired.
     Repair,
-    /// A session was brought to the current version.
+    /// A session was upgraded to the current version.
     Migrate,
-    /// A session got entries that had gone to its old place.
+    /// Entries written to a session's old path were appended to it.
     Reunite,
-    /// A session was made from another one, without its bulk.
+    /// A session was created from another one, without bulky data.
     Slim,
     /// A session was started.
     New,
@@ -80,7 +80,7 @@ impl OperationKind {
         Self::New,
     ];
 
-    /// The word for it, which is that of the command.
+    /// The name of the kind, which is the name of the command.
     pub fn word(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -111,11 +111,11 @@ impl OperationKind {
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationState {
-    /// It is under way, or its process died before all of its steps were done.
+    /// It is in progress, or its process died before all of its steps were done.
     Unfinished,
-    /// It was done.
+    /// It is complete.
     Done,
-    /// It could not be done to its end. The last of its steps was not done.
+    /// It could not be completed. The last of its steps was not done.
     Failed,
 }
 
@@ -129,14 +129,14 @@ impl OperationState {
     }
 }
 
-/// Something that was done to sessions.
+/// An operation on sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// Its id.
     pub id: String,
-    /// When it began, in milliseconds.
+    /// Its start time in milliseconds since 1970.
     pub time: i64,
-    /// What kind it was.
+    /// Its kind.
     pub kind: OperationKind,
     /// How it ended.
     pub state: OperationState,
@@ -144,9 +144,9 @@ pub struct Operation {
     pub undoes: Option<String>,
     /// The operation that has undone it, if that was not undone itself.
     pub undone_by: Option<String>,
-    /// What it consists of, in order.
+    /// Its steps, in order.
     pub steps: Vec<Step>,
-    /// How many steps it was to have, if that is known.
+    /// The planned number of steps, if known.
     pub(super) n_planned: Option<u64>,
 }
 
@@ -188,7 +188,7 @@ impl Sessions {
         Ok(made.collect())
     }
 
-    /// What was done to sessions, oldest first, as far as the log tells.
+    /// The logged operations on sessions, oldest first.
     pub fn operations(&self) -> Result<Vec<Operation>, SessionError> {
         read_all(&self.world)
     }
@@ -203,7 +203,7 @@ fn read_all(world: &World) -> Result<Vec<Operation>, SessionError> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let Some(path) = log_path(world) else { return Ok(operations) };
     let read = read_head(world.os(), &path, &mut |line| {
-        // What a crash has left, or a newer version has written, is passed over.
+        // Skip lines that a crash cut off or a newer version wrote.
         if let Some(line) = line.bytes.and_then(|bytes| Raw::parse(bytes).ok()) {
             take_line(line, &mut operations, &mut places);
         }
@@ -239,9 +239,9 @@ fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, places: &mut HashMa
     }
 }
 
-/// Finds out what was undone and not redone: an undo counts if it was done, as long as it was not undone itself.
+/// Marks operations that were undone and not redone. An undo counts if it completed and was not undone itself.
 fn mark_undone(operations: &mut [Operation], places: &HashMap<String, usize>) {
-    // An undo is younger than what it undoes, so from the end on every undo is judged before its target.
+    // An undo is younger than its target, so iterating from the end judges every undo before its target.
     for place in (0..operations.len()).rev() {
         let undo = &operations[place];
         let counts = undo.state == OperationState::Done || planted::has(Bug::FailedUndoCounts);
@@ -255,9 +255,9 @@ fn mark_undone(operations: &mut [Operation], places: &HashMap<String, usize>) {
     }
 }
 
-/// Where sessions went that were at these paths once.
+/// Maps former paths of sessions to the paths they were moved to.
 pub(crate) fn moved_paths(world: &World) -> HashMap<PathBuf, PathBuf> {
-    // Without the log, moved sessions are found by their ids, as far as file names have them.
+    // Without the log, moved sessions are found by the ids in their file names.
     let operations = read_all(world).unwrap_or_default();
     let steps = operations.into_iter().flat_map(|operation| operation.steps);
     let moves = steps.filter_map(|step| match step {
@@ -267,11 +267,11 @@ pub(crate) fn moved_paths(world: &World) -> HashMap<PathBuf, PathBuf> {
     moves.collect()
 }
 
-/// An operation that is being written down.
+/// An operation that is being logged.
 ///
 /// Its process holds a lock on a file in `running` until the outcome is in the
-/// log. A process that finds such a file unlocked knows that the operation's
-/// process has died.
+/// log. If another process finds such a file unlocked, the operation's process
+/// has died.
 pub(crate) struct Recording<'w> {
     world: &'w World,
     path: Option<PathBuf>,
@@ -281,7 +281,8 @@ pub(crate) struct Recording<'w> {
 }
 
 impl<'w> Recording<'w> {
-    /// Finishes or rolls back what dead processes have left, then writes down that an operation of so many steps begins.
+    /// Finishes or rolls back the operations of dead processes, then logs the start of an operation of `n_planned`
+    /// steps.
     pub(crate) fn begin(
         world: &'w World,
         kind: OperationKind,
@@ -289,7 +290,7 @@ impl<'w> Recording<'w> {
         undoes: Option<&str>,
     ) -> Result<Self, SessionError> {
         settle_dead(world);
-        // Long enough to be told from all others, and short enough to be typed.
+        // Long enough to be unique, and short enough to type.
         let draw = || world.environment().entry_uuid().chars().filter(|digit| *digit != '-').take(12).collect();
         let path = log_path(world);
         let tail = path.as_ref().map(|path| tail_of(world, path)).unwrap_or_default();
@@ -311,7 +312,7 @@ impl<'w> Recording<'w> {
         Ok(recording)
     }
 
-    /// Writes down what is about to be done, does it, and writes down if that failed.
+    /// Logs the step, does it, and logs a failure.
     pub(crate) fn step<T>(
         &self,
         step: &Step,
@@ -338,7 +339,7 @@ impl<'w> Recording<'w> {
         self.end(OperationState::Done);
     }
 
-    /// Writes down how it ended. If that cannot be, the next process finds out.
+    /// Logs the outcome. If that fails, the next process determines it.
     fn end(&self, state: OperationState) {
         if self.has_ended.replace(true) {
             return;
@@ -364,14 +365,14 @@ impl Drop for Recording<'_> {
             drop(self.world.os().remove(&running.path));
             return;
         }
-        // Left early, by an error or by a panic.
+        // Dropped early by an error or a panic.
         self.end(OperationState::Failed);
     }
 }
 
-/// Gives a new session's file its name, as an operation if the caller wants that.
+/// Gives a new session's file its name, and logs that as an operation if the caller wants it.
 ///
-/// Returns the turn at it, to be held until it is open: another process may be waiting to take it away.
+/// Returns the lock on the file. Hold it until the file is open: another process may be waiting to move or delete it.
 pub(crate) fn publish(
     world: &World,
     prepared: Prepared<'_>,
@@ -386,9 +387,9 @@ pub(crate) fn publish(
     Ok(turn)
 }
 
-/// Replaces a session's file by a new version, as an operation of this kind if there is one.
+/// Replaces a session's file with a new version, and logs that as an operation if `kind` is given.
 ///
-/// `stamp` is what the name of the original gets.
+/// `stamp` is appended to the name of the original.
 pub(crate) fn rewriting<T>(
     world: &World,
     kind: Option<OperationKind>,
@@ -418,7 +419,7 @@ fn write_line(
     Ok(append_notes(world.os(), path, &line)?)
 }
 
-/// The last part of the log, where an id that was drawn twice would be.
+/// The last part of the log, where a duplicate id would be.
 fn tail_of(world: &World, path: &Path) -> Vec<u8> {
     let read = |file: Box<dyn OsFile>| {
         let start = file.stat()?.length.saturating_sub(TAIL);
@@ -427,10 +428,10 @@ fn tail_of(world: &World, path: &Path) -> Vec<u8> {
     world.os().open(path, Mode::Read).and_then(read).unwrap_or_default()
 }
 
-/// The mark of an operation that is under way: a file whose lock its process holds.
+/// Marks an operation in progress: a file whose lock its process holds.
 struct Running {
     path: PathBuf,
-    /// Held for its lock.
+    /// Kept open for its lock.
     _file: Box<dyn OsFile>,
 }
 
@@ -439,11 +440,11 @@ impl Running {
         let os = world.os();
         create_directory(os, directory, true)?;
         let path = directory.join(id);
-        // Locked before it has its name, so that no other process finds it unlocked.
+        // Lock it before it gets its name, so that no other process finds it unlocked.
         let temporary = directory.join(format!(".{id}"));
         let failed = |source| StoreError::io_at("write", &temporary, source);
         let file = match os.open(&temporary, Mode::New) {
-            // The id is new, so this is left from a process that died.
+            // The id is new, so this file is left over from a dead process.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 os.remove(&temporary).and_then(|()| os.open(&temporary, Mode::New))
             }
@@ -467,7 +468,7 @@ fn running_dir(world: &World) -> Option<PathBuf> {
     world.operations_dir.as_ref().map(|directory| directory.join("running"))
 }
 
-/// The process that is carrying out an operation, if one is.
+/// The process that is running an operation, if any.
 pub(super) fn process_of(world: &World, id: &str) -> Option<String> {
     let file = world.os().open(&running_dir(world)?.join(id), Mode::Append).ok()?;
     if file.try_lock(Lock::Exclusive).unwrap_or(true) {
@@ -479,8 +480,8 @@ pub(super) fn process_of(world: &World, id: &str) -> Option<String> {
     Some(format!("process {} on {}", words.next().unwrap_or("?"), words.next().unwrap_or("?")))
 }
 
-/// Waits until no other process does something of which there may be one at a time, and keeps others from it until what
-/// this returns is dropped.
+/// Waits for an exclusive lock on an activity that only one process may do at a time. Dropping the returned file
+/// releases it.
 pub(crate) fn turn_at_all(world: &World, what: &str) -> Result<Option<Box<dyn OsFile>>, SessionError> {
     let Some(directory) = world.operations_dir.as_ref().filter(|_| !planted::has(Bug::TwoUndosAtOnce)) else {
         return Ok(None);
@@ -501,9 +502,10 @@ pub(crate) fn turn_at_all(world: &World, what: &str) -> Result<Option<Box<dyn Os
     Ok(Some(file))
 }
 
-/// Finishes or rolls back the operations whose processes have died, and writes down what came of each.
+/// Finishes or rolls back the operations of dead processes, and logs each outcome.
 ///
-/// What cannot be settled now, because its session is in use or its disk is full, is left for the next process.
+/// An operation that cannot be settled now, because its session is in use or the disk is full, is left for the next
+/// process.
 pub(super) fn settle_dead(world: &World) {
     let Some((directory, path)) = running_dir(world).zip(log_path(world)).filter(|_| !planted::has(Bug::NoSettling))
     else {
@@ -513,7 +515,7 @@ pub(super) fn settle_dead(world: &World) {
     for mark in marks {
         let Some(id) = mark.file_name().and_then(|name| name.to_str()) else { continue };
         if id.starts_with('.') {
-            // About to be locked and named, or left by a process that died in between.
+            // About to be locked and named, or left over from a process that died in between.
             remove_old(world, &mark);
             continue;
         }
@@ -530,7 +532,7 @@ pub(super) fn settle_dead(world: &World) {
                     })
                 })
             }
-            // It ended, or it never began.
+            // It has ended, or never began.
             _ => Ok(()),
         };
         if settled.is_ok() {
@@ -539,7 +541,7 @@ pub(super) fn settle_dead(world: &World) {
     }
 }
 
-/// Removes a mark that never got its name once it is an hour old.
+/// Removes an unnamed mark once it is an hour old.
 fn remove_old(world: &World, mark: &Path) {
     let hour_ago = world.os().now_ms() - 60 * 60 * 1000;
     if world.os().link_stat(mark).is_ok_and(|stat| stat.modified_ms < hour_ago) {
@@ -547,11 +549,11 @@ fn remove_old(world: &World, mark: &Path) {
     }
 }
 
-/// How an operation ended whose process has died: earlier steps were done before the last one was written down.
+/// Determines the outcome of a dead process's operation. All steps before the last one logged were done.
 fn settle(world: &World, operation: &Operation) -> Result<OperationState, SessionError> {
     let Some((last, earlier)) = operation.steps.split_last() else { return Ok(OperationState::Failed) };
     let is_done = match settle_step(world, last) {
-        // The session has gone elsewhere since, so whether it was done cannot be seen.
+        // The session has moved since, so there is no way to see whether the step was done.
         Err(SessionError::OtherSession { .. }) => return Ok(OperationState::Unfinished),
         Err(SessionError::Store(error)) if error.is_not_found() => return Ok(OperationState::Unfinished),
         is_done => is_done?,
@@ -568,20 +570,20 @@ fn settle(world: &World, operation: &Operation) -> Result<OperationState, Sessio
     })
 }
 
-/// How many ids are tried before a long one is taken.
+/// The number of short ids to try before falling back to a long one.
 const MAX_DRAWS: usize = 100;
-/// In so much of the end of the log an id must not be.
+/// The length of the log's tail in which a new id must not occur.
 const TAIL: u64 = 64 << 10;
-/// A log longer than this is shortened before the next operation.
+/// The length above which the log is shortened before the next operation.
 const MAX_LOG: u64 = 4 << 20;
-/// So much of its newest part is kept as it is.
+/// The length of the newest part, which is kept unchanged.
 const KEPT: usize = 2 << 20;
-/// Of what is older, only what is still of use is kept, and so much of it.
+/// The upper bound for older lines that are still useful; other older lines are dropped.
 const KEPT_OLD: usize = 1 << 20;
 
-/// Keeps the log from growing without bound: what is old goes, unless a session could not be found without it.
+/// Limits the size of the log: drops old lines, except those needed to find a session.
 ///
-/// Deletions whose sessions are still in the trash stay, and so do moves, by which forks find their parents.
+/// Keeps deletions whose sessions are still in the trash, and moves, by which forks find their parents.
 fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
     let os = world.os();
     let Ok(file) = os.open(path, Mode::Append) else { return Ok(()) };
@@ -614,7 +616,7 @@ fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
     replace_file(os, path, &mut |out| {
         kept.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n"))).map_err(failed)
     })?;
-    // What others have written down meanwhile.
+    // Lines that other processes wrote meanwhile.
     let grown = file.stat().map_err(failed)?.length.saturating_sub(length);
     let late = read_upto(file.as_ref(), length, grown).map_err(failed)?;
     if !late.is_empty() {
@@ -623,7 +625,7 @@ fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
     Ok(())
 }
 
-/// Whether a session could not be found any more without a line of the log.
+/// Whether a session could no longer be found without this line of the log.
 fn is_of_use(world: &World, line: &[u8]) -> bool {
     let step = Raw::parse(line).ok().and_then(|line| line.get("does").and_then(Step::read));
     match step {

@@ -1,8 +1,8 @@
-//! Sessions that nobody has used for long, or that take much room.
+//! Pruning sessions that are unused or large.
 //!
-//! What counts is when somebody last used any session of a family: a fork that
-//! is in use keeps what it was forked from. What has a name or a label was
-//! worth one, and stays unless its owner says otherwise.
+//! A session counts as used when any session of its family was: a fork in use
+//! keeps the session it was forked from. Named and labelled sessions were worth
+//! a name, so they are kept unless the owner says otherwise.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -23,25 +23,25 @@ use crate::world::World;
 
 /// A day, in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1000;
-/// A family that somebody used since so long is in use, unless the caller says how old is old.
+/// A family used within this time is in use, unless the caller gives an age.
 const RECENT: i64 = 7 * DAY;
 
 /// What to prune.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruning {
-    /// Those of families that nobody used since so many milliseconds.
+    /// Sessions of families that were not used for this many milliseconds.
     pub older_than: Option<i64>,
-    /// Those whose files are longer than so many bytes.
+    /// Sessions whose files are longer than this many bytes.
     pub larger_than: Option<u64>,
-    /// All but those of the so many families in scope that were used last.
+    /// Sessions outside of this many most recently used families in scope.
     pub keep: Option<usize>,
-    /// Those that have a name too.
+    /// Include named sessions.
     pub named: bool,
-    /// Those that have labels too.
+    /// Include labelled sessions.
     pub labelled: bool,
-    /// Of which sessions. Families are looked at as a whole, wherever their sessions are.
+    /// The sessions to consider. Families are always considered as a whole, wherever their sessions are.
     pub scope: PruneScope,
-    /// Where the sessions are, if not in the usual place.
+    /// The sessions' directory, if not the usual one.
     pub session_dir: Option<PathBuf>,
 }
 
@@ -51,27 +51,27 @@ pub enum PruneScope {
     /// Those of all working directories.
     #[default]
     All,
-    /// Those of a working directory, as a list of it has them.
+    /// Those that a list of this working directory contains.
     Cwd(PathBuf),
-    /// Those of the repository around a working directory with all its worktrees, or of the directory.
+    /// Those of the repository around a working directory with all its worktrees, or else of the directory.
     Project(PathBuf),
 }
 
-/// Why a session that would otherwise go stays.
+/// Why a matching session is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// It has a name.
     Named,
     /// It has labels.
     Labelled,
-    /// It cannot be read, so what would be lost is not known.
+    /// It cannot be read, so it is unknown what would be lost.
     Unreadable,
-    /// It was written to since it was chosen, or a process is using it.
+    /// It was written to after it was selected, or a process is using it.
     InUse,
 }
 
 impl Reason {
-    /// The word for it.
+    /// The name of the reason.
     pub fn word(self) -> &'static str {
         match self {
             Self::Named => "named",
@@ -82,7 +82,7 @@ impl Reason {
     }
 }
 
-/// A session that stays although it is old or large enough to go.
+/// A session that is kept although it matches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
     /// The session.
@@ -91,19 +91,19 @@ pub struct Kept {
     pub reason: Reason,
 }
 
-/// What was pruned, or would be.
+/// A pruning: done, or planned in a dry run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pruned {
-    /// The operation, by which it can be undone; none if nothing was done.
+    /// The operation's id, for undo; `None` if nothing was done.
     pub operation: Option<String>,
-    /// The sessions that go, the least recently used first, each with when its family was last used.
+    /// The pruned sessions, least recently used first, each with the time its family was last used.
     pub sessions: Vec<(SessionInfo, i64)>,
-    /// Those that stay all the same.
+    /// The matching sessions that are kept.
     pub kept: Vec<Kept>,
 }
 
 impl Pruned {
-    /// How many bytes the sessions have.
+    /// The total size of the sessions in bytes.
     pub fn size(&self) -> u64 {
         self.sessions.iter().map(|(session, _)| session.size).sum()
     }
@@ -141,10 +141,10 @@ impl Pruned {
 }
 
 impl Sessions {
-    /// Moves sessions to the trash that nobody needs any more, or only says which.
+    /// Moves unused or large sessions to the trash, or only selects them.
     ///
-    /// Without a criterion nothing is pruned. Of sessions that were asked for
-    /// by size or number alone, those of families used in the last seven days stay.
+    /// Without a criterion nothing is pruned. If only size or number is given,
+    /// sessions of families used in the last seven days are kept.
     pub fn prune(&self, pruning: &Pruning, apply: bool) -> Result<Pruned, SessionError> {
         if apply {
             settle_dead(&self.world);
@@ -173,7 +173,7 @@ impl Sessions {
                     write_audit(&self.world, &recording.id, &session, last_used, &to)?;
                     pruned.sessions.push((session, last_used));
                 }
-                // A session that came into use or went elsewhere since it was chosen stays, and the others go.
+                // A session that was used or moved after it was selected is kept, and the others go.
                 Err(SessionError::Store(StoreError::Busy { .. }) | SessionError::InUse { .. }) => {
                     pruned.kept.push(Kept { session, reason: Reason::InUse });
                 }
@@ -193,7 +193,7 @@ impl Sessions {
         self.world.os().link_stat(&session.path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
     }
 
-    /// Refuses a session whose file is not the one that was chosen to be pruned. To be called in its turn.
+    /// Refuses a session whose file changed after it was selected. Call this while holding its lock.
     fn check_unchanged(&self, session: &SessionInfo) -> Result<(), SessionError> {
         let path = &session.path;
         let stat = self.world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
@@ -247,7 +247,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Which sessions of a store may be pruned.
+    /// For each session of a store, whether it may be pruned.
     fn in_scope(&self, sessions: &[SessionInfo], pruning: &Pruning) -> Result<Vec<bool>, SessionError> {
         let dir = pruning.session_dir.as_deref();
         Ok(match &pruning.scope {
@@ -264,14 +264,14 @@ impl Sessions {
         })
     }
 
-    /// When the family of each session was last used, without the families that are to be kept.
+    /// The time each session's family was last used, without the families to keep.
     fn last_used(&self, sessions: &[SessionInfo], in_scope: &[bool], keep: Option<usize>) -> HashMap<usize, i64> {
         let mut last_used = HashMap::new();
         let is_member_in_scope = |who: &Who| matches!(who, Who::Listed(place) if in_scope[*place]);
         let families = self.families(sessions).into_iter();
         let families = families.filter(|family| family.members.iter().any(|member| is_member_in_scope(&member.who)));
         for family in families.skip(keep.unwrap_or_default()) {
-            // A name or a label that somebody gave is a use as well, and so is every other entry.
+            // Every entry counts as a use, including names and labels.
             let used =
                 |place: usize| sessions[place].modified.max(sessions[place].facts.newest_entry.unwrap_or(i64::MIN));
             let listed: Vec<usize> = (family.members.iter())
@@ -306,7 +306,7 @@ impl Sessions {
     }
 }
 
-/// Writes down what was pruned and why, for whoever wonders later. It never becomes shorter.
+/// Logs what was pruned and why, for later audits. This file is never shortened.
 fn write_audit(
     world: &World,
     operation: &str,

@@ -1,4 +1,4 @@
-//! Sessions whose working directory is another one from now on.
+//! Moving sessions to another working directory.
 
 use std::path::{Path, PathBuf};
 
@@ -24,27 +24,27 @@ use crate::remember;
 use crate::splice::{Splice, Spliced, Stored, Text, write};
 use crate::world::World;
 
-/// What was moved, or would be.
+/// A move of sessions: done, or planned in a dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// The operation, by which it can be undone; none if nothing was done.
+    /// The operation's id, for undo; `None` if nothing was done.
     pub operation: Option<String>,
     /// The sessions.
     pub sessions: Vec<Moving>,
 }
 
-/// A session that was moved, or would be.
+/// A moved session, or one that a dry run would move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moving {
-    /// The session, where it was.
+    /// The session with its former path.
     pub session: SessionPlace,
-    /// Where its file went.
+    /// The new path of its file.
     pub to: PathBuf,
-    /// Its working directory before, as its header has it.
+    /// Its former working directory, as in its header.
     pub cwd_before: String,
-    /// Its working directory after.
+    /// Its new working directory.
     pub cwd_after: PathBuf,
-    /// Where its original is kept, once it was moved.
+    /// Where its original is kept, once it is moved.
     pub original: Option<PathBuf>,
 }
 
@@ -77,10 +77,10 @@ impl Moved {
 }
 
 impl Sessions {
-    /// Gives a session another working directory: its header names it, and its file goes to that directory's sessions.
+    /// Gives a session another working directory: changes its header, and moves its file to that directory's sessions.
     ///
-    /// A session in a directory of somebody's own choice stays there. The
-    /// original is kept beside where it was.
+    /// A session outside of the store stays where it is. The
+    /// original is kept beside the former path.
     pub fn move_session(
         &self,
         path: impl AsRef<Path>,
@@ -97,7 +97,7 @@ impl Sessions {
         self.carry_out(vec![moving], dry_run)
     }
 
-    /// Does that to all sessions of a working directory and of the directories below it.
+    /// Moves all sessions of a working directory and of the directories below it.
     pub fn move_directory(
         &self,
         from: impl AsRef<Path>,
@@ -114,7 +114,7 @@ impl Sessions {
         for session in self.list_all(session_dir, &mut ListOptions::default())? {
             let cwd = (!session.cwd.is_empty()).then(|| absolute(environment, Path::new(&session.cwd)));
             let Some(rest) = cwd.as_ref().and_then(|cwd| cwd.strip_prefix(&from).ok()) else { continue };
-            // Joined with nothing, a path would get a separator at its end.
+            // Joining an empty path would add a trailing separator.
             let cwd = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
             let (header, _) = header_of(&self.world, &session.path)?;
             moves.push(self.moving(session.path, &header, cwd));
@@ -161,11 +161,10 @@ impl Sessions {
     }
 }
 
-/// Moves one session while no other process of ours writes to it. Returns where its original is.
+/// Moves one session while holding its lock. Returns the path of its original.
 ///
-/// `check` is given the working directory that the header names once no other process can change it.
-/// First the file is replaced where it is by one with the new header, then it
-/// gets its new name and loses the old one. At every moment it has a name.
+/// `check` receives the working directory in the header while the lock is held. First the file is replaced in place
+/// by one with the new header, then it gets its new name and loses the old one. At every moment it has a name.
 pub(super) fn move_one(
     world: &World,
     recording: &Recording<'_>,
@@ -198,19 +197,19 @@ pub(super) fn move_one(
     };
     let rewritten = recording.step(&step, || {
         if path != to && are_one(world.os(), path, to) {
-            // A process died between the two names. The one that is not wanted yet goes.
+            // A process died between the two names. Remove the new one for now.
             world.os().remove(to).map_err(|source| StoreError::io_at("move", to, source))?;
         }
         if path != to {
             create_directory(world.os(), to.parent().unwrap_or(Path::new("/")), true)?;
         }
-        // Held for both: one that is taken again could meet a directory that was left behind.
+        // Hold one lock for both steps: taking it again could find a leftover lock directory.
         let lock = ToolLock::take(&world.os, path)?;
         let rewritten = if is_rewritten { Some(rewrite(&lock, path, &log, span, new_header, &stamp)?) } else { None };
         if path != to {
             relocate(world.os(), path, to).inspect_err(|_| {
                 if let Some(rewritten) = &rewritten {
-                    // If this fails too, the session is whole, with the new directory at the old place.
+                    // If this fails too, the session is complete, at the old path with the new working directory.
                     drop(take_back(world, &lock, path, header.json(), &rewritten.original, &stamp));
                 }
             })?;
@@ -223,7 +222,7 @@ pub(super) fn move_one(
     } else {
         log.retire(Some(to));
     }
-    // Only now does the turn at the new file end.
+    // The lock on the new file is held until here.
     Ok(rewritten.map(|rewritten| rewritten.original))
 }
 
@@ -231,7 +230,7 @@ fn end(mut log: FileLog) {
     log.end_turn();
 }
 
-/// Replaces a file by one with another header.
+/// Replaces a file with one that has another header.
 fn rewrite(
     lock: &ToolLock,
     path: &Path,
@@ -245,12 +244,12 @@ fn rewrite(
     let new = Spliced::new(&stored, &splices);
     lock.replace(stored.length(), stamp, &mut |out| {
         write(&new, out, path).map_err(SessionError::from)?;
-        // If another file stands there by now, this fails, and that file stays.
+        // If another file has replaced it by now, this fails, and that file stays.
         log.length().map(drop).map_err(SessionError::from)
     })
 }
 
-/// Gives a file that could not be moved its old header back.
+/// Restores the old header of a file that could not be moved.
 fn take_back(
     world: &World,
     lock: &ToolLock,
@@ -262,7 +261,7 @@ fn take_back(
     let log = FileLog::open(&world.os, path, world.writing)?;
     let (_, span) = header_of(world, path)?;
     let rewritten = rewrite(lock, path, &log, span, header.clone(), &format!("{stamp}-back"))?;
-    // Every line of both is in the file.
+    // The file contains every line of both.
     drop(world.os().remove(&rewritten.original));
     if begins_with(world.os(), path, original).unwrap_or(false) {
         drop(world.os().remove(original));
@@ -281,7 +280,7 @@ fn check_header(path: &Path, session: &SessionPlace, header: &Header) -> Result<
     Ok(())
 }
 
-/// The header of a session as it stands in the file, and where.
+/// The header of a session as stored in its file, and its position.
 pub(crate) fn header_of(world: &World, path: &Path) -> Result<(Header, Span), SessionError> {
     let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
     if stat.kind != FileKind::Regular {
@@ -304,7 +303,7 @@ pub(crate) fn header_of(world: &World, path: &Path) -> Result<(Header, Span), Se
     found.ok_or_else(|| SessionError::NotASession { path: path.to_path_buf() })
 }
 
-/// Where a value is that stands alone on a line, apart from what surrounds it.
+/// The span of a value on its line, without the surrounding whitespace.
 fn span_of(line: Span, bytes: &[u8], value: Raw<'_>) -> Span {
     let before = bytes.len() - bytes.trim_ascii_start().len();
     Span { offset: line.offset + before as u64, len: value.as_bytes().len() as u64 }

@@ -1,4 +1,4 @@
-//! Bringing deleted sessions back.
+//! Restoring deleted sessions.
 
 use std::path::Path;
 
@@ -14,16 +14,16 @@ use crate::error::SessionError;
 use crate::manager::Sessions;
 use crate::place::absolute;
 
-/// A session in the trash that can be brought back.
+/// A session in the trash that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InTrash {
     /// The operation that deleted it.
     pub operation: String,
-    /// When that was, in milliseconds.
+    /// The time of that operation in milliseconds since 1970.
     pub time: i64,
-    /// The session, where it was.
+    /// The session with its former path.
     pub session: SessionPlace,
-    /// Where it is now.
+    /// Its place in the trash.
     pub place: TrashPlace,
 }
 
@@ -41,7 +41,7 @@ impl InTrash {
 }
 
 impl Sessions {
-    /// The sessions that were deleted here and are still in the trash, the last deleted first.
+    /// The sessions that were deleted here and are still in the trash, most recently deleted first.
     pub fn in_trash(&self) -> Result<Vec<InTrash>, SessionError> {
         let mut found: Vec<InTrash> = Vec::new();
         for operation in self.operations()?.into_iter().rev() {
@@ -56,9 +56,9 @@ impl Sessions {
         Ok(found)
     }
 
-    /// Brings a session back from the trash to where it was. Nothing that is there by now is written over.
+    /// Restores a session from the trash to its former path. Never overwrites a file there.
     ///
-    /// `wanted` is its id or the beginning of it, its path or its file's name.
+    /// `wanted` is its id or a prefix of it, its path or its file name.
     pub fn restore(&self, wanted: &str, dry_run: bool) -> Result<(InTrash, Option<String>), SessionError> {
         if !dry_run {
             settle_dead(&self.world);
@@ -71,7 +71,7 @@ impl Sessions {
         Ok((found, Some(operation)))
     }
 
-    /// Brings back exactly this deleted session, also if the same one was deleted again later. Returns the operation.
+    /// Restores exactly this deleted session, even if the same one was deleted again later. Returns the operation's id.
     pub fn restore_deleted(&self, deleted: &InTrash) -> Result<String, SessionError> {
         settle_dead(&self.world);
         self.bring_back(deleted)
@@ -97,7 +97,7 @@ impl Sessions {
             &session.path,
             &SessionPlace { path: place.file.clone(), id: session.id.clone() },
         )?;
-        // The lock belongs to the file, so a process that is deleting this session right now is waited for.
+        // The lock belongs to the file, so this waits for a process that is deleting the session right now.
         let _turn = HeldTurn::take(&self.world.os, &place.file, PATIENCE)?;
         let length = self.world.os().link_stat(&place.file).ok().map(|stat| stat.length);
         let step = Step::Restore { session: session.clone(), from: place.clone(), length };
@@ -111,7 +111,7 @@ impl Sessions {
             let name = it.session.path.file_name().and_then(|name| name.to_str());
             it.session.id == wanted || it.session.path == path || name == Some(wanted)
         };
-        // Of several deletions of one session the last one counts.
+        // If a session was deleted several times, use the last deletion.
         if let Some(found) = all.iter().find(is_exact) {
             return Ok(found.clone());
         }

@@ -1,10 +1,9 @@
-//! Entries that went to the old place of a session.
+//! Entries that were written to the old path of a session.
 //!
 //! pi opens a session's file for each line. If the session was moved or
-//! deleted meanwhile, the next line makes a new file of the old name, without
+//! deleted meanwhile, the next line creates a new file of the old name without
 //! a header. Such a stray file is recognised by its first entry, whose parent
-//! is in the session that was there, and its lines are appended to that
-//! session.
+//! is in the session that was there. Its lines are appended to that session.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +28,7 @@ use crate::manager::Sessions;
 use crate::place::{absolute, sessions_root};
 use crate::world::World;
 
-/// How often another stray file may come while one is being set aside.
+/// The maximum number of further stray files or lines to handle that arrive meanwhile.
 pub(super) const MAX_STRAYS: usize = 8;
 
 /// A file without a header whose entries belong to a session that was moved or deleted.
@@ -37,16 +36,16 @@ pub(super) const MAX_STRAYS: usize = 8;
 pub struct Stray {
     /// The file.
     pub path: PathBuf,
-    /// The session, where it is now: in the store or in the trash.
+    /// The session at its current path: in the store or in the trash.
     pub session: SessionPlace,
     /// Whether the session is in the trash.
     pub in_trash: bool,
-    /// How many entries the file holds.
+    /// The number of entries in the file.
     pub n_entries: usize,
 }
 
 impl Stray {
-    /// What the file is, in words.
+    /// A description of the file.
     pub fn words(&self) -> String {
         let entries = if self.n_entries == 1 { "1 entry".to_owned() } else { format!("{} entries", self.n_entries) };
         let place = if self.in_trash { "in the trash as" } else { "at" };
@@ -66,21 +65,21 @@ impl Stray {
     }
 }
 
-/// A stray file whose lines are in their session again.
+/// A stray file whose lines were appended to their session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reunited {
-    /// The operation; none if nothing is written down.
+    /// The operation's id; `None` if operations are not logged.
     pub operation: Option<String>,
-    /// What was reunited.
+    /// The stray file.
     pub stray: Stray,
     /// Where the file is kept.
     pub kept: PathBuf,
-    /// How many lines the session did not have yet.
+    /// The number of lines that the session did not have yet.
     pub n_appended: usize,
 }
 
 impl Sessions {
-    /// What a file without a header belongs to, if its first parent is known to a session that was moved or deleted.
+    /// Identifies the moved or deleted session that a file without a header belongs to, by the file's first parent.
     pub fn stray(&self, path: impl AsRef<Path>) -> Result<Option<Stray>, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         let Some(look) = look(&self.world, &path)? else { return Ok(None) };
@@ -92,7 +91,7 @@ impl Sessions {
         Ok(None)
     }
 
-    /// Appends the lines of a stray file to the session that they belong to, in order. The file is kept beside its place.
+    /// Appends the lines of a stray file to the session they belong to, in order. The file is renamed and kept.
     pub fn reunite(&self, path: impl AsRef<Path>) -> Result<Option<Reunited>, SessionError> {
         let Some(stray) = self.stray(path)? else { return Ok(None) };
         let recording = Recording::begin(&self.world, OperationKind::Reunite, 1, None)?;
@@ -102,7 +101,7 @@ impl Sessions {
         Ok(Some(Reunited { operation, stray, kept, n_appended }))
     }
 
-    /// Where the session that was at a path may be now: where the log says it went, and wherever its file name is.
+    /// The possible current places of the session that was at a path: according to the log, and by its file name.
     fn candidates(&self, path: &Path) -> Result<Vec<(SessionPlace, bool)>, SessionError> {
         let mut found: Vec<(SessionPlace, bool)> = Vec::new();
         let mut add = |path: &Path, in_trash| {
@@ -131,8 +130,8 @@ impl Sessions {
     }
 }
 
-/// Sets a stray file aside and appends to the session what that does not have yet. Returns where the file is kept,
-/// and how many lines were appended.
+/// Renames a stray file and appends the lines that the session lacks. Returns the file's new path and the number of
+/// appended lines.
 pub(super) fn reunite_one(
     world: &World,
     recording: &Recording<'_>,
@@ -148,7 +147,7 @@ pub(super) fn reunite_one(
     Ok((kept, n_appended))
 }
 
-/// A free name for a stray file, which discovery passes over.
+/// A free name for a stray file that discovery ignores.
 pub(super) fn set_aside_name(world: &World, stray: &Path) -> PathBuf {
     let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
     let name = |number: usize| match number {
@@ -159,12 +158,12 @@ pub(super) fn set_aside_name(world: &World, stray: &Path) -> PathBuf {
     (0..1000).map(name).find(is_free).unwrap_or_else(|| name(1000))
 }
 
-/// Appends the lines of a file that a session does not hold, in order and byte for byte. Returns how many.
+/// Appends the lines of a file that a session lacks, in order and byte for byte. Returns their number.
 ///
-/// A program that still has the file open may add a line; so the file is looked at until it stays as it is.
+/// A program that still has the file open may add a line, so this repeats until the file stops growing.
 pub(super) fn append_missing(world: &World, from: &Path, session: &Path) -> Result<usize, SessionError> {
     let source = world.os().open(from, Mode::Read).map_err(|error| StoreError::io_at("open", from, error))?;
-    // What was appended is synced below, so no guard is left, which would be out of place in the trash.
+    // The appended lines are synced below, so they need no guard file, which would be out of place in the trash.
     let writing =
         WriteOptions { busy: Busy::Fail(PATIENCE), guard: false, durability: Durability::Sync, ..world.writing };
     let mut log = FileLog::open(&world.os, session, writing)?;
@@ -205,13 +204,13 @@ fn append_new_lines(source: &dyn OsFile, from: &Path, length: u64, log: &mut Fil
     Ok(n_lines)
 }
 
-/// What the beginning of a file without a header says.
+/// What identifies a file without a header.
 struct Look {
     first_parent: EntryId,
     n_entries: usize,
 }
 
-/// Looks at a file; none if it has a header, no entry, or nothing to recognise its session by.
+/// Inspects a file; `None` if it has a header, no entry, or nothing that identifies its session.
 fn look(world: &World, path: &Path) -> Result<Option<Look>, SessionError> {
     if !is_there(world, path) || !path.file_name().is_some_and(is_session_file_name) {
         return Ok(None);
@@ -238,7 +237,7 @@ fn holds(sessions: &Sessions, path: &Path, id: &EntryId) -> bool {
     session.is_ok_and(|session| session.outline().find(id).is_some())
 }
 
-/// Reunites the stray files that stand where a session is to come back, as long as pi makes new ones.
+/// Reunites the stray files at the path where a session is to be restored, as long as pi creates new ones.
 pub(super) fn clear_place(
     sessions: &Sessions,
     recording: &Recording<'_>,

@@ -1,9 +1,9 @@
-//! What became of a step whose process died while it was being done.
+//! Determines the outcome of a step whose process died during it.
 //!
-//! Every step is one append, one new file, or one change of names, so it was
-//! done or it was not. Only where a system cannot change a name in one step,
-//! or across file systems, a session may be left with two names. Then the step
-//! is finished.
+//! Every step is one append, one new file, or one rename, so it was either
+//! done or not. Only where a system cannot rename in one step, or across
+//! file systems, may a session be left with two names. Then the step is
+//! finished here.
 
 use std::path::Path;
 
@@ -109,7 +109,7 @@ fn settle_restoration(world: &World, session: &SessionPlace, place: &TrashPlace)
     Ok(true)
 }
 
-/// Whether a name leads to the same file as another one, or to a finished copy of it on another file system.
+/// Whether two names lead to the same file, or one is a finished copy of the other on another file system.
 fn is_same(world: &World, from: &Path, to: &Path) -> bool {
     are_one(world.os(), from, to) || is_finished_copy(world.os(), from, to)
 }
@@ -123,7 +123,7 @@ pub(super) fn is_session(world: &World, session: &SessionPlace) -> bool {
     is_there(world, &session.path) && header_of(world, &session.path).is_ok_and(|(header, _)| header.id() == session.id)
 }
 
-/// Opens a session only to look at it.
+/// Opens a session read-only.
 fn looked_at(world: &World, session: &SessionPlace) -> Result<SessionManager, SessionError> {
     let manager = Sessions { world: world.clone() }.read_only().open_existing(&session.path)?;
     if manager.session_id() == session.id {

@@ -1,8 +1,8 @@
-//! Sessions without their bulk.
+//! Copies of sessions without bulky data.
 //!
-//! A slimmed session is a new one with the same lines, in which images, output and extension data outside the current
-//! context have given way to placeholders. It is written to a temporary file, read again and compared with the
-//! original, and only then it gets its name.
+//! A slimmed session is a new one with the same lines, in which placeholders replace images, output and extension
+//! data outside the current context. It is written to a temporary file, read again and compared with the original.
+//! Only then does it get its name.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -31,17 +31,17 @@ use crate::remember;
 use crate::session::{Session, line_of};
 use crate::world::World;
 
-/// What is taken out of a session, and where. Without images, outputs and custom, all three are.
+/// What to remove from a session, and where. If images, outputs and custom are all unset, all three are removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub struct Slimming {
-    /// Take out images.
+    /// Remove images.
     pub images: bool,
-    /// Take out what tools and shell commands printed.
+    /// Remove the output of tools and shell commands.
     pub outputs: bool,
-    /// Take out extension data.
+    /// Remove extension data.
     pub custom: bool,
-    /// Only in entries of the current branch that its newest compaction has summed up.
+    /// Only in entries of the current branch that its newest compaction has summarised.
     pub before_compaction: bool,
     /// Only in entries older than this, in milliseconds since 1970.
     pub older_than: Option<i64>,
@@ -63,33 +63,34 @@ impl Slimming {
     }
 }
 
-/// A session that was slimmed, or would be.
+/// A slimmed session, or one that a dry run would slim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slimmed {
-    /// The operation, by which it can be undone; none if nothing was done.
+    /// The operation's id, for undo; `None` if nothing was done.
     pub operation: Option<String>,
     /// The original.
     pub original: SessionPlace,
-    /// How large it is.
+    /// Its size.
     pub size: u64,
-    /// The new session; none if nothing was done.
+    /// The new session; `None` if nothing was done.
     pub session: Option<SessionPlace>,
-    /// How large that is, or would be.
+    /// The actual or expected size of the new session.
     pub new_size: u64,
-    /// What was taken out, or would be.
+    /// What was removed, or would be.
     pub taken: Taken,
     /// Where the original went, if it was moved to the trash.
     pub trashed: Option<TrashedTo>,
 }
 
 impl Slimmed {
-    /// How many bytes the new session is smaller by.
+    /// The number of bytes saved.
     pub fn saved(&self) -> u64 {
         self.size.saturating_sub(self.new_size)
     }
 
-    /// It as JSON: `{original: {path, id, size}, path?, id?, size, saved, images, outputs, custom, operation?, trashed?}`;
-    /// images, outputs and custom are `{count, bytes}`.
+    /// The result as JSON:
+    /// `{original: {path, id, size}, path?, id?, size, saved, images, outputs, custom, operation?, trashed?}`; images,
+    /// outputs and custom are `{count, bytes}`.
     pub fn to_json(&self) -> Json {
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let mut original = ObjectWriter::new();
@@ -119,14 +120,14 @@ impl Slimmed {
     }
 }
 
-/// How often a session is copied that another program writes to before its original can go.
+/// The number of attempts to copy a session that another program keeps writing to.
 const MOST_TRIES: usize = 3;
 
 impl Sessions {
-    /// Makes a new session of another one, without its bulk; or finds out how much smaller it would be.
+    /// Creates a copy of a session without bulky data, or determines how much smaller it would be.
     ///
-    /// The new session has the same tree, entry ids, usage and cost, and the same context unless `all` is set. It names
-    /// the original as its parent, as a fork does. If nothing can be taken out, nothing is made.
+    /// The new session has the same tree, entry ids, usage and cost, and the same context unless `all` is set. Its
+    /// header names the original as its parent, as in a fork. If nothing can be removed, nothing is created.
     pub fn slim(&self, path: &Path, slimming: &Slimming, apply: bool) -> Result<Slimmed, SessionError> {
         if apply {
             settle_dead(&self.world);
@@ -177,13 +178,13 @@ impl Sessions {
         let world = &self.world;
         let original = slimmed.original.clone();
         let mut write = |out: &mut dyn Write| plan.write(&plan.path, out).map(drop);
-        // Whatever the caller's wishes are: the original may go, and then this is the only session that is live.
+        // Always sync: the original may be trashed, and then this is the only live copy.
         let prepared = prepare_file(world.os(), &plan.path, true, &mut write)?;
         plan.verify(world, &prepared, slimming)?;
         slimmed.new_size = prepared.length();
         let n_steps = if slimming.trash_original { 2 } else { 1 };
         let recording = Recording::begin(world, OperationKind::Slim, n_steps, None)?;
-        // The original must not go to the trash with entries that the new session does not have.
+        // The original must not go to the trash with entries that the new session lacks.
         let turn = if slimming.trash_original { Some(turn_at(world, &original.path)?) } else { None };
         if let Some(log) = &turn
             && log.length()? != plan.original.outline().end()
@@ -209,7 +210,7 @@ impl Sessions {
             }
             Err(error) => {
                 if is_session(world, &original) {
-                    // No other process has had its turn at the new one, and all that it holds is in the original.
+                    // We hold the new file's lock, and the original contains everything in it.
                     drop(world.os().remove(&place.path));
                 }
                 return Err(error);
@@ -222,9 +223,9 @@ impl Sessions {
     }
 }
 
-/// Takes back what a process has made that died before it could move the original to the trash.
+/// Removes a new session whose process died before it could move the original to the trash.
 ///
-/// Only if the original is still there, and nobody has gone on with the new session. True if it is gone now.
+/// Only if the original still exists and the new session has not grown. Returns true if the new session is gone.
 pub(super) fn roll_back(world: &World, steps: &[Step]) -> Result<bool, SessionError> {
     let Some(Step::Create { session, length, source: Some(source) }) = steps.first() else { return Ok(false) };
     if !is_session(world, session) {
@@ -242,22 +243,22 @@ pub(super) fn roll_back(world: &World, steps: &[Step]) -> Result<bool, SessionEr
     Ok(true)
 }
 
-/// What becomes of each row.
+/// What to do with a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
     #[default]
     Stays,
-    /// Its bulk goes.
+    /// Remove its bulky data.
     Slims,
-    /// Its bulk goes, but what an extension would go on from stays.
+    /// Remove its bulky data, but keep an extension's current state.
     SlimsButState,
 }
 
-/// How a session is slimmed.
+/// The plan for slimming a session.
 struct Plan<'s> {
     original: &'s SessionManager,
     header: Header,
-    /// Where the new session goes.
+    /// The new session's path.
     path: PathBuf,
     wanted: Wanted,
     fates: Vec<Fate>,
@@ -275,7 +276,7 @@ impl<'s> Plan<'s> {
         Ok(Self { original, header, path, wanted: slimming.wanted(), fates, live })
     }
 
-    /// Writes the new session, and says what was taken out.
+    /// Writes the new session, and returns what was removed.
     fn write(&self, path: &Path, out: &mut dyn Write) -> Result<Taken, SessionError> {
         let session = self.original.loaded();
         let mut taken = Taken::default();
@@ -298,7 +299,7 @@ impl<'s> Plan<'s> {
         Ok(taken)
     }
 
-    /// Reads what was written, and compares it with the original.
+    /// Reads the written file, and compares it with the original.
     fn verify(&self, world: &World, prepared: &Prepared<'_>, slimming: &Slimming) -> Result<(), SessionError> {
         let world = World { is_read_only: true, cache_dir: None, ..world.clone() };
         let copy = Session::open_file(&world, prepared.temporary())?;
@@ -326,7 +327,7 @@ impl<'s> Plan<'s> {
         if has_context { Ok(()) } else { wrong("the context would be another") }
     }
 
-    /// Whether the models would see the same, message by message.
+    /// Whether a model would see the same context, message by message.
     fn has_same_context(&self, world: &World, copy: &Session) -> Result<bool, SessionError> {
         let zone = Zone(world.environment());
         let session = self.original.loaded();
@@ -352,18 +353,18 @@ impl<'s> Plan<'s> {
         Ok(true)
     }
 
-    /// Appends what a program that heeds no lock has written to the original just before it went to the trash.
+    /// Appends lines that a program without a lock wrote to the original just before it went to the trash.
     fn carry_over(&self, world: &World, trashed: &Path) -> Result<(), SessionError> {
         let failed = |source| StoreError::io_at("read", trashed, source);
         let source = match world.os().open(trashed, Mode::Read) {
             Ok(source) => source,
-            // Another process has brought the original back already, with all that was written to it.
+            // Another process has already restored the original with everything written to it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failed(error).into()),
         };
         let known = self.original.outline().end();
         let n_late = source.stat().map_err(failed)?.length.saturating_sub(known);
-        // Lines of an older version mean nothing in the new session.
+        // Lines of an older version have no meaning in the new session.
         if n_late == 0 || self.original.outline().upgrade().is_needed() {
             return Ok(());
         }
@@ -383,7 +384,7 @@ impl<'s> Plan<'s> {
         Ok(())
     }
 
-    /// Leaves the leaf of the new session where that of the original was left.
+    /// Gives the new session the same saved leaf as the original.
     fn note_leaf(&self, world: &World) -> Result<(), SessionError> {
         let session = self.original.loaded();
         if world.state_dir.is_none() || session.leaf == session.outline.leaf() {
@@ -404,7 +405,7 @@ fn is_same_row(copy: &Session, session: &Session, row: Row) -> bool {
         && new.parent_id(row) == old.parent_id(row)
 }
 
-/// What becomes of each row of a session.
+/// Decides what to do with each row of a session.
 fn fates(manager: &SessionManager, live: &Live, slimming: &Slimming) -> Result<Vec<Fate>, SessionError> {
     let outline = manager.outline();
     let mut fates = vec![Fate::Stays; outline.rows().len()];
@@ -430,15 +431,15 @@ fn fates(manager: &SessionManager, live: &Live, slimming: &Slimming) -> Result<V
     Ok(fates)
 }
 
-/// The entries that extensions would go on from: on each path the newest `custom` entry of every type, and the newest
-/// result of every tool that has details.
+/// The entries that hold extensions' current state: on each path the newest `custom` entry of every type, and the
+/// newest result with details of every tool.
 fn state_rows(manager: &SessionManager, live: &Live) -> Result<Vec<Row>, SessionError> {
     let session = manager.loaded();
     let outline = &session.outline;
     let state = RandomState::new();
     let mut kept = Vec::new();
     for path in &live.paths {
-        // Names are kept as numbers: there may be as many as entries, of any length.
+        // Names are kept as hashes: there may be as many as entries, of any length.
         let mut newest: HashMap<(bool, u64), Row> = HashMap::new();
         let mut reading = session.reading();
         for row in path {
@@ -464,7 +465,7 @@ fn state_rows(manager: &SessionManager, live: &Live) -> Result<Vec<Row>, Session
     Ok(kept)
 }
 
-/// Counts what is written to it.
+/// Counts the bytes written to it.
 struct Counter(u64);
 
 impl Write for Counter {

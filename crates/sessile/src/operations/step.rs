@@ -1,4 +1,4 @@
-//! The steps of operations, and how the log spells them.
+//! The steps of operations, and their form in the log.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_store::TrashPlace;
 
-/// Which session, and where it is.
+/// A session's file and id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionPlace {
     /// Its file.
@@ -18,18 +18,18 @@ pub struct SessionPlace {
 /// Where a deleted session went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrashedTo {
-    /// Into the trash, at this place.
+    /// To the trash, at this place.
     Trash(TrashPlace),
-    /// To the program `trash`, which knows where it is.
+    /// To the program `trash`, which has its own place for it.
     Program,
-    /// Nowhere: it is gone for good.
+    /// Nowhere: it was deleted permanently.
     Nowhere,
 }
 
 /// One change to one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It got another name, or lost the one it had.
+    /// The session's name changed or was removed.
     Name {
         /// The session.
         session: SessionPlace,
@@ -38,7 +38,7 @@ pub enum Step {
         /// The name after.
         after: Option<String>,
     },
-    /// An entry got another label, or lost the one it had.
+    /// An entry's label changed or was removed.
     Label {
         /// The session.
         session: SessionPlace,
@@ -49,11 +49,11 @@ pub enum Step {
         /// The label after.
         after: Option<String>,
     },
-    /// It was archived, or a branch of it, or that was taken back.
+    /// The session or one of its branches was archived or restored.
     Archive {
         /// The session.
         session: SessionPlace,
-        /// The entry at which the branch begins; none for the whole session.
+        /// The entry at which the branch begins; `None` for the whole session.
         entry: Option<EntryId>,
         /// Whether it was archived before.
         before: bool,
@@ -64,73 +64,73 @@ pub enum Step {
     Leaf {
         /// The session.
         session: SessionPlace,
-        /// The leaf before; none for before all entries.
+        /// The leaf before; `None` means before all entries.
         before: Option<EntryId>,
-        /// The leaf after; none for before all entries.
+        /// The leaf after; `None` means before all entries.
         after: Option<EntryId>,
-        /// Whether a summary of the branch was put there, which is the leaf then.
+        /// Whether a branch summary was appended there, which then is the leaf.
         summary: bool,
     },
-    /// It belongs to another working directory now, and its file went to that directory's sessions.
+    /// The session was moved to another working directory, and its file to that directory's sessions.
     Move {
-        /// The session, where it was.
+        /// The session with its former path.
         session: SessionPlace,
-        /// Where its file went.
+        /// The new path of its file.
         to: PathBuf,
-        /// The working directory in its header before: any JSON value, or none.
+        /// The working directory in its header before: any JSON value, or absent.
         cwd_before: Option<Json>,
         /// The working directory in its header after.
         cwd_after: Option<Json>,
-        /// Where the original was to be kept.
+        /// The planned path of the original.
         original: Option<PathBuf>,
         /// The length of the file after the move.
         length: Option<u64>,
     },
-    /// It was deleted.
+    /// The session was deleted.
     Delete {
-        /// The session, where it was.
+        /// The session with its former path.
         session: SessionPlace,
         /// Where it went.
         to: TrashedTo,
     },
-    /// It was brought back from the trash.
+    /// The session was restored from the trash.
     Restore {
-        /// The session, where it is again.
+        /// The session with its restored path.
         session: SessionPlace,
-        /// Where it was in the trash.
+        /// Its former place in the trash.
         from: TrashPlace,
-        /// How long its file was, if that was looked at.
+        /// The length of its file, if known.
         length: Option<u64>,
     },
-    /// Its file was made, as a copy or from a part of another session.
+    /// The session's file was created, as a copy or from a part of another session.
     Create {
         /// The new session.
         session: SessionPlace,
-        /// How long its file is.
+        /// The length of its file.
         length: u64,
-        /// Where it comes from.
+        /// The file it was created from.
         source: Option<PathBuf>,
     },
-    /// Its file was replaced by a new version.
+    /// The session's file was replaced with a new version.
     Rewrite {
         /// The session.
         session: SessionPlace,
         /// Where its original is kept.
         original: PathBuf,
     },
-    /// It got the lines of a stray file, which another program had made where the session was before.
+    /// The lines of a stray file were appended. Another program had created it at the session's former path.
     Reunite {
         /// The session.
         session: SessionPlace,
         /// The stray file.
         stray: PathBuf,
-        /// Where that is kept.
+        /// Where the stray file is kept.
         kept: PathBuf,
     },
 }
 
 impl Step {
-    /// The session that it is about, where it was before.
+    /// The affected session with its path before the step.
     pub fn session(&self) -> &SessionPlace {
         match self {
             Self::Name { session, .. }
@@ -146,7 +146,7 @@ impl Step {
         }
     }
 
-    /// The step as JSON: what it is, its session, and what is needed to undo it.
+    /// The step as JSON: its kind, its session, and everything needed to undo it.
     pub fn to_json(&self) -> Json {
         let mut step = ObjectWriter::new();
         step.string("step", self.word());
@@ -225,7 +225,7 @@ impl Step {
         }
     }
 
-    /// The step that a line of the log speaks of; none if it is of a kind that is not known here.
+    /// Reads a step from a line of the log; `None` if its kind is unknown.
     pub(super) fn read(step: Raw<'_>) -> Option<Self> {
         let text = |key| step.get(key).and_then(Raw::as_string);
         let path = |key| text(key).map(PathBuf::from);
@@ -272,7 +272,7 @@ pub(super) fn whole_number(number: f64) -> Option<u64> {
     (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as u64)
 }
 
-/// What is absent is left out.
+/// Omits an absent value.
 fn put_text(step: &mut ObjectWriter, key: &str, text: Option<&str>) {
     if let Some(text) = text {
         step.string(key, text);

@@ -1,9 +1,9 @@
-//! Taking operations back.
+//! Undoing operations.
 //!
-//! Every step has an inverse, which is a step as well: an undo is an operation
-//! like any other, and undoing it does again what it had undone. Before
-//! anything is done the world is compared with what the steps left behind. If
-//! somebody else has changed it since, nothing is done.
+//! Every step has an inverse, which is also a step. An undo is an operation
+//! like any other, and undoing the undo redoes the operation. Before anything
+//! is done, the actual state is compared with the state that the steps left.
+//! If it has changed since, nothing is done.
 
 use std::path::Path;
 
@@ -25,14 +25,14 @@ use super::step::{SessionPlace, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::manager::{SessionManager, Sessions};
 
-/// An operation that was undone, or would be.
+/// An undone operation, or one that a dry run would undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undone {
-    /// What was undone.
+    /// The undone operation.
     pub operation: Operation,
-    /// The operation that did it, by which it can be done again; none if nothing was done.
+    /// The id of the undo, by which it can be undone itself; `None` if nothing was done.
     pub id: Option<String>,
-    /// What was done for it, in order: for the last step first.
+    /// The inverse steps, in order: the one for the last step first.
     pub steps: Vec<Step>,
 }
 
@@ -51,12 +51,12 @@ impl Undone {
 }
 
 impl Sessions {
-    /// Undoes an operation: the one whose id begins like this, or the last one that was not undone yet.
+    /// Undoes an operation: the one whose id starts with `id`, or the last one not undone yet.
     ///
-    /// Refuses, and changes nothing, if another program has since changed what the operation had changed; and, without
-    /// an id, if the user's last change [cannot be undone](Self::note_change).
+    /// Refuses, and changes nothing, if another program has since changed what the operation had changed. Without an
+    /// id, also refuses if the user's last change [cannot be undone](Self::note_change).
     pub fn undo(&self, id: Option<&str>, dry_run: bool) -> Result<Undone, SessionError> {
-        // Two that undo at once must not choose the same operation.
+        // Two concurrent undos must not choose the same operation.
         let _turn = if dry_run { None } else { turn_at_all(&self.world, "undo")? };
         if !dry_run {
             settle_dead(&self.world);
@@ -129,7 +129,7 @@ impl Sessions {
 
     fn last_undoable(&self) -> Result<(Operation, Vec<Step>), SessionError> {
         let operations = self.operations()?;
-        // Entries that came home stay there.
+        // Reunited entries stay in their session.
         let is_change = |kind| !matches!(kind, OperationKind::Undo | OperationKind::Reunite);
         let is_open = |it: &Operation| is_change(it.kind) && it.undone_by.is_none();
         for operation in operations.into_iter().rev().filter(is_open) {
@@ -138,7 +138,7 @@ impl Sessions {
                 let steps = self.inverse(&operation)?;
                 return Ok((operation, steps));
             }
-            // One that came to nothing is not what anybody wants undone.
+            // Skip an operation that had no effect.
             if let Ok(steps) = self.inverse(&operation)
                 && !steps.is_empty()
             {
@@ -148,7 +148,7 @@ impl Sessions {
         Err(SessionError::NothingToUndo)
     }
 
-    /// Refuses an operation that another process is still carrying out.
+    /// Refuses an operation that another process is still running.
     fn check_ended(&self, operation: &Operation) -> Result<(), SessionError> {
         let process = match operation.state {
             OperationState::Unfinished => process_of(&self.world, &operation.id),
@@ -158,7 +158,7 @@ impl Sessions {
         process.map_or(Ok(()), |process| Err(SessionError::OperationRunning { what: what(process) }))
     }
 
-    /// What has to be done to undo an operation, the last step first.
+    /// The steps that undo an operation, the inverse of the last step first.
     fn inverse(&self, operation: &Operation) -> Result<Vec<Step>, SessionError> {
         let mut steps = Vec::new();
         for step in operation.steps.iter().rev() {
@@ -168,7 +168,7 @@ impl Sessions {
         Ok(steps)
     }
 
-    /// What undoes a step; none if it was never done, or somebody has undone it by hand.
+    /// The step that undoes a step; `None` if it was never done or was undone by hand.
     fn inverse_step(
         &self,
         step: &Step,
@@ -214,7 +214,7 @@ impl Sessions {
         }
     }
 
-    /// What undoes a deletion, which may have been interrupted between the two names.
+    /// The step that undoes a deletion, which may have been interrupted between the two names.
     fn inverse_delete(
         &self,
         session: &SessionPlace,
@@ -222,7 +222,7 @@ impl Sessions {
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<Option<Step>, SessionError> {
         let (os, path) = (self.world.os(), &session.path);
-        // The trash first: a session that another process restores meanwhile is seen at its place.
+        // Check the trash first, so that a session that another process restores meanwhile is seen at its path.
         match to {
             TrashedTo::Trash(place) if is_there(os, &place.file) => {
                 if is_there(os, path) && !are_one(os, path, &place.file) && !is_stray_of(self, path, &place.file)? {
@@ -240,7 +240,7 @@ impl Sessions {
         }
     }
 
-    /// What undoes a move, which may have been interrupted anywhere.
+    /// The step that undoes a move, which may have been interrupted anywhere.
     fn inverse_move(
         &self,
         session: &SessionPlace,
@@ -249,7 +249,7 @@ impl Sessions {
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<Option<Step>, SessionError> {
         let os = self.world.os();
-        // If it has both names it is one file, and either will do.
+        // If both names exist, they are the same file, and either will do.
         let path = if is_there(os, to) { to } else { &session.path };
         let is_other = path != session.path && is_there(os, &session.path) && !are_one(os, path, &session.path);
         if is_other && !is_stray_of(self, &session.path, path)? {
@@ -276,7 +276,7 @@ impl Sessions {
         }))
     }
 
-    /// Opens a session only to look at it, where its step left it.
+    /// Opens a session read-only, at the path where its step left it.
     fn looked_at(
         &self,
         session: &SessionPlace,
@@ -292,9 +292,9 @@ impl Sessions {
         Ok(manager)
     }
 
-    /// Does one step of an undo, after looking again once no other process of ours can change the session.
+    /// Does one step of an undo, after checking again while holding the session's lock.
     ///
-    /// False if another process has just restored the session.
+    /// Returns false if another process has just restored the session.
     fn undo_step(
         &self,
         recording: &Recording<'_>,
@@ -309,7 +309,7 @@ impl Sessions {
                 let mut manager = self.open_existing(&session.path)?;
                 manager.upgrade()?;
                 manager.in_turn(|manager| {
-                    // What undoes the undo is there to be done again as long as nothing has changed.
+                    // Skip the step if the session is already as the undo would leave it.
                     if !planted::has(Bug::UndoUnchecked)
                         && inverse_annotation(manager, &reversed(step), changed)?.is_none()
                     {
@@ -330,7 +330,7 @@ impl Sessions {
             }
             Step::Delete { session, .. } => drop(delete_one(&self.world, recording, session, Deletion::ToTrash)?),
             Step::Restore { session, from, .. } => match self.restore_one(recording, session, from) {
-                // Another process was faster, and what else is to be undone is undone.
+                // Another process restored it first; continue with the other steps.
                 Err(SessionError::Store(error))
                     if error.is_not_found()
                         && !is_there(self.world.os(), &from.file)
@@ -345,17 +345,18 @@ impl Sessions {
         Ok(true)
     }
 
-    /// Removes what a move kept of a file, if the file is that again, and perhaps more.
+    /// Removes the original that a move kept, if the file starts with the same bytes again.
     fn drop_original(&self, step: &Step) {
         let Step::Move { session, original: Some(original), .. } = step else { return };
         if begins_with(self.world.os(), &session.path, original).unwrap_or(false) {
-            // If it cannot be removed it stays, which is as safe.
+            // If it cannot be removed, it stays, which is just as safe.
             drop(self.world.os().remove(original));
         }
     }
 }
 
-/// Whether something has to be done so that it is as before: not if it is, and never if it is as nobody left it.
+/// Whether a value must be changed back: false if it already is as before, an error if it is neither as before nor as
+/// after.
 fn differs<T: PartialEq>(now: &T, before: &T, after: &T) -> Result<bool, ()> {
     if now == before {
         Ok(false)
@@ -370,7 +371,7 @@ fn shown(text: Option<&str>) -> String {
     text.map_or_else(|| "nothing".to_owned(), |text| format!("{text:?}"))
 }
 
-/// Whether the leaf is the summary of a branch that hangs on an entry.
+/// Whether the leaf is a branch summary whose parent is this entry.
 fn is_summary_at(manager: &SessionManager, parent: Option<&EntryId>) -> Result<bool, SessionError> {
     let Some(id) = manager.leaf_id() else { return Ok(false) };
     let row = manager.require(&id)?;
@@ -382,7 +383,7 @@ fn is_there(os: &dyn Os, path: &Path) -> bool {
     os.link_stat(path).is_ok_and(|stat| stat.kind == FileKind::Regular)
 }
 
-/// The step that a step of an undo undoes.
+/// The inverse of an undo's step.
 fn reversed(step: &Step) -> Step {
     let mut step = step.clone();
     match &mut step {
@@ -394,8 +395,8 @@ fn reversed(step: &Step) -> Step {
     step
 }
 
-/// Whether a session has nothing but names and marks of what is archived from an offset on. What makes a session may
-/// name it afterwards, and a mark that was taken back is still there.
+/// Whether a session has only names and archive marks from an offset on. A program that creates a session may name it
+/// afterwards, and a revoked mark stays in the file.
 fn has_only_names_from(session: &SessionManager, offset: u64) -> bool {
     let (outline, id) = (session.outline(), session.session_id());
     let is_mark = |row| session.entry_at(row).is_ok_and(|entry| Mark::of(entry.raw(), &id).is_some());
@@ -408,7 +409,7 @@ fn has_only_names_from(session: &SessionManager, offset: u64) -> bool {
     outline.entries().all(is_name) && outline.unreadable().next().is_none()
 }
 
-/// What undoes a name, a label, an archiving or a leaf move; none if it was never done, or was undone by hand.
+/// The step that undoes a name, label, archive mark or leaf move; `None` if it was never done or was undone by hand.
 fn inverse_annotation(
     manager: &SessionManager,
     step: &Step,

@@ -1,4 +1,4 @@
-//! Which entry is meant.
+//! Resolves references to entries.
 
 use sessile_core::EntryId;
 use sessile_core::entry::Payload;
@@ -14,13 +14,13 @@ use crate::error::SessionError;
 use crate::manager::SessionManager;
 
 impl SessionManager {
-    /// The entry that somebody means.
+    /// Resolves a reference to an entry.
     ///
-    /// It may be given by its id, by how its id begins if no other begins so,
-    /// by its label, as `@leaf` (where we stand) or as `@root` (where the path
-    /// to it begins). A `~` behind any of these is its parent, `~3` three steps
-    /// up. Exact ids and labels come before beginnings, and case matters only if
-    /// it makes a difference. Nothing but labels is read.
+    /// A reference is an id, a unique prefix of an id, a label, `@leaf` (the current
+    /// leaf) or `@root` (the first entry of the path to it). Append `~` for the
+    /// parent, or `~3` to go three steps up. Exact ids and labels take precedence
+    /// over prefixes. Case is ignored if there is no exact match.
+    /// Reads only labels.
     ///
     /// ```
     /// use sessile::{SessionManager, draft};
@@ -35,9 +35,9 @@ impl SessionManager {
         self.find_from(self.leaf_row(), wanted)
     }
 
-    /// [`find_entry`](Self::find_entry), where `@leaf` is the last entry on the path that a tree shows.
+    /// Like [`find_entry`](Self::find_entry), but `@leaf` is the last entry on the path that a tree shows.
     ///
-    /// A name, a label or a setting that was appended last is not what a person sees at the end of a session.
+    /// If the last entry is a name, a label or a setting, users do not see it as the end of the session.
     ///
     /// ```
     /// use sessile::{SessionManager, draft};
@@ -63,7 +63,7 @@ impl SessionManager {
         let outline = self.outline();
         for row in outline.path(leaf).into_iter().rev() {
             let is_admitted = Filter::Default.admits(outline.kind(row), outline.role(row), false);
-            // A tree shows an answer without words only if it is the leaf.
+            // A tree shows an answer without text only if it is the leaf.
             if is_admitted && (row == leaf || outline.role(row) != Role::Assistant || !self.is_silent(row)?) {
                 return Ok(Some(row));
             }
@@ -78,7 +78,7 @@ impl SessionManager {
     }
 }
 
-/// One question, and what answers it.
+/// One search, and the data for it.
 struct Search<'s> {
     outline: &'s Outline,
     labels: &'s Labels,
@@ -88,7 +88,7 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn run(&self) -> Result<Row, ReferenceError> {
-        // An id or label may hold what looks like a step, so as much as possible of the word comes first.
+        // An id or label may contain what looks like a step, so try the longest possible base first.
         for (base, n_steps) in std::iter::once((self.wanted, 0)).chain(steps(self.wanted)) {
             if let Some(row) = self.named(base)? {
                 return self.above(row, n_steps);
@@ -97,7 +97,7 @@ impl Search<'_> {
         Err(self.unknown())
     }
 
-    /// The entry so many steps above another.
+    /// The entry `n_steps` above another.
     fn above(&self, row: Row, n_steps: usize) -> Result<Row, ReferenceError> {
         let path = self.outline.path(row);
         let n_above = path.len().saturating_sub(1);
@@ -105,7 +105,7 @@ impl Search<'_> {
         place.copied().ok_or_else(|| ReferenceError::TooFarUp { wanted: self.wanted.to_owned(), n_above })
     }
 
-    /// The entry of a word without steps.
+    /// The entry for a word without steps.
     fn named(&self, word: &str) -> Result<Option<Row>, ReferenceError> {
         if word == "@leaf" || word == "@root" {
             return self.end_of_path(word).map(Some);
@@ -135,13 +135,13 @@ impl Search<'_> {
         Ok(if word == "@root" { root().unwrap_or(leaf) } else { leaf })
     }
 
-    /// The entries whose label is meant, in the order in which they were labelled.
+    /// The entries with a matching label, in the order they were labelled.
     fn labelled(&self, is_meant: &dyn Fn(&Label) -> bool) -> Vec<Row> {
         let meant = self.labels.iter().filter(|(_, label)| is_meant(label));
         meant.filter_map(|(id, _)| self.outline.find(id)).collect()
     }
 
-    /// The entries whose id begins so, in file order, each id once.
+    /// The entries whose id has this prefix, in file order, each id once.
     fn beginning(&self, word: &str) -> Vec<Row> {
         let begins =
             |row: &Row| self.outline.id(*row).is_some_and(|id| id.as_text().as_wtf8().starts_with(word.as_bytes()));
@@ -171,7 +171,8 @@ impl Search<'_> {
     }
 }
 
-/// The ways to see a word as another with steps up behind it, the longest first: `x~2~` is `x~2` with one and `x` with three.
+/// The ways to split a word into a base and steps up, longest base first: `x~2~` is `x~2` with one step and `x` with
+/// three.
 fn steps(word: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut at = (word, 0_usize);
     std::iter::from_fn(move || {

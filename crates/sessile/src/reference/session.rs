@@ -1,4 +1,4 @@
-//! Which session is meant.
+//! Resolves references to sessions.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -15,7 +15,7 @@ use crate::list::{self, ListOptions, SessionCandidate, SessionInfo};
 use crate::manager::Sessions;
 use crate::place::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
 
-/// Whether a word that stands for a session is a path rather than an id or a name: as pi decides it.
+/// Whether a reference is a path rather than an id or a name, by pi's rules.
 pub fn is_path(word: &Path) -> bool {
     let text = word.as_os_str().as_encoded_bytes();
     text.contains(&b'/')
@@ -25,14 +25,13 @@ pub fn is_path(word: &Path) -> bool {
 }
 
 impl Sessions {
-    /// The file of the session that somebody means.
+    /// Resolves a reference to a session's file.
     ///
-    /// It may be given by its path; by its id, or how that begins if no other
-    /// begins so; by its name; as `@latest`, the most recently active one; or
-    /// as `@3`, the third of the [last list](Self::note_list) in this terminal. Sessions of the working
-    /// directory come before all others, an exact id before a name, a
-    /// name before the beginning of an id, and case matters only if it makes a
-    /// difference.
+    /// A reference is a path; an id, or a unique prefix of one; a name; `@latest`,
+    /// the most recently active session; or `@3`, the third of the
+    /// [last list](Self::note_list) in this terminal. Sessions of the working
+    /// directory take precedence over all others, an exact id over a name, and a
+    /// name over a prefix of an id. Case is ignored if there is no exact match.
     ///
     /// Ids are found by reading headers; names are those of a [list](Self::list).
     pub fn find_session(
@@ -71,12 +70,12 @@ impl Sessions {
         }
     }
 
-    /// Adds what sessions are about to those that may be meant.
+    /// Adds titles to the candidates.
     fn with_titles(&self, mut error: ReferenceError) -> ReferenceError {
         let ReferenceError::AmbiguousSession { candidates, .. } = &mut error else { return error };
         let directories: BTreeSet<PathBuf> =
             candidates.iter().filter_map(|session| session.path.parent().map(Path::to_path_buf)).collect();
-        // What cannot be listed stays without a title.
+        // Candidates in a directory that cannot be listed get no title.
         let rows = directories.iter().filter_map(|dir| self.list_all(Some(dir), &mut ListOptions::default()).ok());
         for row in rows.flatten() {
             if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.path == row.path) {
@@ -86,7 +85,7 @@ impl Sessions {
         error
     }
 
-    /// The session of a working directory that was written last, as pi continues it; none if there is none.
+    /// The most recently written session of a working directory, as pi continues it; `None` if there is none.
     pub fn most_recent(
         &self,
         cwd: impl AsRef<Path>,
@@ -98,10 +97,10 @@ impl Sessions {
         list::most_recent(&self.world, &cwd, given.as_deref(), &dir)
     }
 
-    /// Notes the list that the user was shown, so that its sessions can be called `@1`, `@2` and so on.
+    /// Saves the list that was shown to the user, so that its sessions can be referred to as `@1`, `@2` and so on.
     ///
-    /// The list counts in the same terminal (without one, in the same working directory) and for the same store, until
-    /// the next list is noted there. Nothing is noted in an environment that has no place for state.
+    /// The list is valid in the same terminal (without one, in the same working directory) and for the same store,
+    /// until the next list is saved there. Saves nothing in an environment without a state directory.
     pub fn note_list<'p>(
         &self,
         paths: impl IntoIterator<Item = &'p Path>,
@@ -114,7 +113,7 @@ impl Sessions {
         text.array("sessions", paths.iter().map(Json::raw));
         let mut line = text.finish().into_bytes();
         line.push(b'\n');
-        // Mostly the same list again, and a file that takes another's place makes some file systems write at once.
+        // Usually it is the same list again, and replacing a file makes some file systems write at once.
         if read_whole(self.world.os(), &note, MOST_NOTES).is_ok_and(|known| known == line) {
             return Ok(());
         }
@@ -134,12 +133,12 @@ impl Sessions {
         Ok(directories.iter().any(|dir| find_sessions(os, dir).is_ok_and(|found| !found.is_empty())))
     }
 
-    /// The directory that all sessions lie in or below.
+    /// The directory that contains all sessions, directly or below it.
     fn store(&self, session_dir: Option<&Path>) -> PathBuf {
         given_dir(self.environment(), session_dir).unwrap_or_else(|| sessions_root(self.environment()))
     }
 
-    /// The session at a place of the last list, counted from 1.
+    /// The session at a position of the last list, counted from 1.
     fn listed(&self, place: usize, session_dir: Option<&Path>) -> Result<PathBuf, ReferenceError> {
         let note = self.list_note().and_then(|note| read_whole(self.world.os(), &note, MOST_NOTES).ok());
         let note = note.and_then(|bytes| Json::parse(&bytes).ok());
@@ -159,7 +158,7 @@ impl Sessions {
         Ok(path)
     }
 
-    /// Where the last list of this terminal is noted. Commands without a terminal share the list of their directory.
+    /// The file for the last list of this terminal. Commands without a terminal share the list of their directory.
     fn list_note(&self) -> Option<PathBuf> {
         let environment = self.environment();
         let state = environment.state_dir()?;
@@ -172,7 +171,7 @@ impl Sessions {
     }
 }
 
-/// Where one session is looked for.
+/// Where to search for a session.
 struct Search<'s> {
     sessions: &'s Sessions,
     cwd: PathBuf,
@@ -185,7 +184,7 @@ impl Search<'_> {
         if !self.sessions.is_missing(&path) {
             return Ok(path);
         }
-        // A mere file name, as others print it, may be one of the store.
+        // A bare file name, as printed by other commands, may be in the store.
         if wanted.components().count() == 1 && wanted.file_name().is_some() {
             for (candidates, is_here) in [(self.here()?, true), (self.everywhere()?, false)] {
                 let called = candidates.into_iter().filter(|session| session.path.file_name() == wanted.file_name());
@@ -198,7 +197,7 @@ impl Search<'_> {
         Err(ReferenceError::NoSuchFile { path: wanted.to_path_buf(), nearest: self.nearest_file(&path) })
     }
 
-    /// A session beside a path that leads nowhere whose name is like it.
+    /// A session with a name similar to that of a missing file, in the same directory.
     fn nearest_file(&self, path: &Path) -> Option<PathBuf> {
         let name = path.file_name()?.to_str()?;
         let beside = find_sessions(self.sessions.world.os(), path.parent()?).ok()?;
@@ -216,7 +215,7 @@ impl Search<'_> {
         newest.map(|session| session.path).ok_or(ReferenceError::NoSessions)
     }
 
-    /// The session with this id, this name, or an id that begins so.
+    /// The session with this id, this name, or an id with this prefix.
     fn word(&self, word: &str) -> Result<PathBuf, ReferenceError> {
         let here = self.here()?;
         let mut options = ListOptions::default();
@@ -227,7 +226,7 @@ impl Search<'_> {
         if let Some(path) = one(word, true, &named_here, |session| is_named(session, word))? {
             return Ok(path);
         }
-        // Whoever gives a whole id means that one, even if one begins so that is nearer.
+        // A complete id always wins, even over a prefix match in the working directory.
         let all = self.everywhere()?;
         if let Some(path) = one(word, false, &all, |session| session.id == word)? {
             return Ok(path);
@@ -250,7 +249,7 @@ impl Search<'_> {
                 return Ok(path);
             }
         }
-        // A file without the usual ending, in the directory where we are.
+        // A file without the usual extension, in the current directory.
         let path = absolute(self.sessions.environment(), Path::new(word));
         if self.sessions.world.os().stat(&path).is_ok() {
             return Ok(path);
@@ -267,7 +266,7 @@ impl Search<'_> {
         list::identified(&self.sessions.world, &dir, &filter)
     }
 
-    /// All sessions. A directory that cannot be listed does not hide the others.
+    /// All sessions. A directory that cannot be listed does not affect the others.
     fn everywhere(&self) -> Result<Vec<SessionCandidate>, SessionError> {
         let environment = self.sessions.environment();
         let world = &self.sessions.world;
@@ -282,7 +281,7 @@ impl Search<'_> {
     }
 }
 
-/// The rows of a list that have names, which are their titles.
+/// The named rows of a list, with their names as titles.
 fn candidates(sessions: Vec<SessionInfo>) -> Vec<SessionCandidate> {
     let named = sessions.into_iter().filter_map(|session| {
         let title = session.name?.to_str().trim().to_owned();
@@ -305,7 +304,7 @@ fn is_named(session: &SessionCandidate, word: &str) -> bool {
     session.title.as_deref() == Some(word.trim())
 }
 
-/// The one session of some that is meant.
+/// The only matching session.
 fn one(
     word: &str,
     is_here: bool,
@@ -327,10 +326,10 @@ fn unknown(word: &str, all: &[SessionCandidate], named: &[SessionCandidate]) -> 
     ReferenceError::NoSuchSession { wanted: word.to_owned(), nearest }
 }
 
-/// The id whose beginning is most like a word.
+/// The id with the prefix most similar to a word.
 fn nearest_id(word: &str, all: &[SessionCandidate]) -> Option<String> {
     let n_chars = word.chars().count();
-    // Of two letters everything is like something.
+    // With fewer characters, almost anything is similar.
     if n_chars < 4 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The sessions of a harbour's web site.
+//! The sessions of a harbour's website.
 
 use super::stage::{Played, Stage, call};
 
@@ -25,7 +25,7 @@ pub(super) fn translation(mut stage: Stage) -> Played {
     stage.answer(7, "نعم: المد والجزر اليوم. The flag takes two columns; the team is shown as single people where fonts lack the joined form.")
 }
 
-/// The other project goes on from where the tides were put right.
+/// Another project continues after the tide bug was fixed.
 pub(super) fn widget(mut stage: Stage) -> Played {
     stage.session.append_session_info("Tide widget for the landing page")?;
     stage.user(12, "We want the corrected times on the landing page. What should the widget ask for?")?;

@@ -1,4 +1,4 @@
-//! Where the conversations of the sample are played.
+//! Plays the conversations of the sample.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,14 +20,14 @@ pub(super) struct Stage {
     world: Arc<World>,
     provider: &'static str,
     model: &'static str,
-    /// Roughly how many tokens the conversation has by now.
+    /// The approximate number of tokens in the conversation so far.
     context_tokens: u64,
     n_calls: usize,
 }
 
 pub(super) type Played<T = EntryId> = Result<T, SessionError>;
 
-/// A call of a tool and what came of it.
+/// A tool call and its result.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'c> {
     pub(super) tool: &'c str,
@@ -37,7 +37,7 @@ pub(super) struct Call<'c> {
     pub(super) is_error: bool,
 }
 
-/// A call that goes well.
+/// A successful call.
 pub(super) fn call<'c>(tool: &'c str, arguments: &'c str, output: &'c str) -> Call<'c> {
     Call { tool, arguments, output, is_error: false }
 }
@@ -86,7 +86,7 @@ impl Stage {
         self.blocks(seconds, vec![Block::thinking(thought), Block::text(text)], |_| {})
     }
 
-    /// An answer that the person stopped.
+    /// An answer that the user aborted.
     pub(super) fn aborted(&mut self, seconds: i64, text: &str) -> Played {
         self.blocks(seconds, vec![Block::text(text)], |answer| answer.stop_reason = StopReason::Aborted)
     }
@@ -100,11 +100,11 @@ impl Stage {
         })
     }
 
-    /// The model says something and calls a tool, which answers. Returns the result's id.
+    /// The model writes a text and calls a tool, which returns a result. Returns the result's id.
     pub(super) fn calls(&mut self, seconds: i64, says: &str, call: Call<'_>) -> Played {
         self.n_calls += 1;
         let id = format!("toolu_{}_{:02}", call.tool, self.n_calls);
-        // The arguments are literals of ours.
+        // The arguments are our own literals.
         let arguments = Json::parse(call.arguments).unwrap_or_else(|_| Json::null());
         let said = (!says.is_empty()).then(|| Block::text(says));
         let content = said.into_iter().chain([Block::tool_call(&id, call.tool, arguments)]).collect();
@@ -115,7 +115,7 @@ impl Stage {
         self.session.append_message(result)
     }
 
-    /// The person runs a command in the shell.
+    /// The user runs a shell command.
     pub(super) fn shell(&mut self, seconds: i64, command: &str, output: &str) -> Played {
         let now = self.later(seconds, output);
         self.session.append_message(BashExecutionMessage::new(command, output, 0, now))
@@ -143,11 +143,11 @@ fn sessions(world: &Arc<World>) -> Sessions {
     Sessions::shared(Arc::clone(world) as _)
 }
 
-/// What an answer might take: most of the prompt comes from the cache.
+/// A plausible usage of an answer: most of the prompt comes from the cache.
 fn usage(prompt: u64, output: u64) -> Usage {
     let fresh = prompt.min(40);
     let cached = prompt - fresh;
-    // In tenths of a microdollar, so that sums of whole numbers stay exact.
+    // In tenths of a microdollar, so that sums of integers stay exact.
     #[expect(clippy::cast_precision_loss, reason = "a few thousand tokens")]
     let dollars = |tokens: u64, rate: u64| (tokens * rate) as f64 / 1e7;
     let cost = Cost {

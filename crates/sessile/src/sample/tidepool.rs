@@ -9,7 +9,7 @@ use sessile_core::json::Json;
 use super::stage::{Call, Played, Stage, call};
 use crate::manager::{BranchSummary, Compaction, UsageNote};
 
-/// The rich session, and the entry others start from.
+/// The rich session, and the entry from which others start.
 pub(super) struct Rich {
     pub(super) file: PathBuf,
     pub(super) cause: EntryId,
@@ -107,7 +107,7 @@ fn find_cause(stage: &mut Stage) -> Played {
     )
 }
 
-/// A way that does not work out.
+/// A fix that fails.
 fn first_fix(stage: &mut Stage) -> Played {
     stage.user(70, "Makes sense. Convert inside `predict`, then, so that callers need not care.")?;
     stage.calls(
@@ -125,7 +125,7 @@ fn first_fix(stage: &mut Stage) -> Played {
     stage.aborted(7, "The repeated hour now has two times for one minute. I could carry a flag through")
 }
 
-/// The way that does. Returns the question from which on the compaction keeps everything.
+/// The fix that works. Returns the first question that the compaction keeps.
 fn second_fix(stage: &mut Stage) -> Played {
     let kept = stage.user(95, "Different idea: keep everything in UTC and convert once, when a line is printed.")?;
     stage.calls(
@@ -181,7 +181,7 @@ fn compact(stage: &mut Stage, kept: EntryId) -> Played {
     })
 }
 
-/// A session of its own that starts where the cause was found.
+/// A separate session that starts where the cause was found.
 pub(super) fn export(mut stage: Stage, cause: &EntryId) -> Played {
     stage.session.create_branched_session(cause)?;
     stage.session.append_session_info("CSV export, with a time zone column")?;
@@ -198,7 +198,7 @@ pub(super) fn export(mut stage: Stage, cause: &EntryId) -> Played {
     stage.answer(5, "The header is `time,zone,height` now, with the zone as an offset such as `+01:00`, so that spreadsheets can sort it.")
 }
 
-/// A provider that has a bad day.
+/// A provider that is overloaded.
 pub(super) fn overloaded(mut stage: Stage) -> Played {
     stage.user(1, "Draft a commit message for the change in src/day.rs.")?;
     let question = stage.session.leaf_id();

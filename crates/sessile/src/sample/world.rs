@@ -1,18 +1,18 @@
-//! The scripted surroundings of the sample.
+//! The scripted environment of the sample.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::environment::Environment;
 
-/// A clock that goes when told to, and ids that only look random.
+/// A clock that is set explicitly, and ids that only look random.
 pub(super) struct World {
     agent_dir: String,
     clock_ms: AtomicI64,
     random: AtomicU64,
 }
 
-/// Midnight before the first of November 2025, in milliseconds.
+/// The start of 1 November 2025, in milliseconds since 1970.
 const START_OF_NOVEMBER: i64 = 1_761_955_200_000;
 
 /// A minute of November 2025.
@@ -20,7 +20,7 @@ pub(super) fn at(day: i64, hour: i64, minute: i64) -> i64 {
     START_OF_NOVEMBER + (((day - 1) * 24 + hour) * 60 + minute) * 60_000
 }
 
-/// Where the ids of a new sample begin.
+/// The start of the ids of a new sample.
 const FIRST_DRAW: u64 = 0x5e55_11e0;
 
 impl World {
@@ -32,11 +32,11 @@ impl World {
         }
     }
 
-    /// The world of a sample that was written before and is opened for the so-manyth time.
+    /// The environment of an existing sample that is opened for the `n_openings`th time.
     pub(super) fn opened(agent_dir: &Path, n_openings: u32) -> Self {
         let world = Self::new(agent_dir);
         world.random.store(FIRST_DRAW.rotate_left(32) ^ u64::from(n_openings), Ordering::Relaxed);
-        // What follows depends on every bit of the number.
+        // Mix all bits of the seed.
         let seed = world.draw();
         world.random.store(seed, Ordering::Relaxed);
         world
@@ -53,7 +53,7 @@ impl World {
         self.clock_ms.fetch_add(seconds * 1000 + wobble, Ordering::Relaxed);
     }
 
-    /// The next number of the sequence named splitmix64.
+    /// The next number of a splitmix64 sequence.
     fn draw(&self) -> u64 {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let mut word = self.random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
@@ -69,7 +69,7 @@ impl World {
 
 impl Environment for World {
     fn now_ms(&self) -> i64 {
-        // Nothing takes no time at all.
+        // The clock advances with every call.
         self.clock_ms.fetch_add(4, Ordering::Relaxed)
     }
 
@@ -96,7 +96,7 @@ impl Environment for World {
         super::TIDEPOOL.into()
     }
 
-    /// With the sample itself, so that nothing of it is left anywhere else.
+    /// Inside the sample itself, so that nothing is left elsewhere.
     fn state_dir(&self) -> Option<PathBuf> {
         Some(Path::new(&self.agent_dir).join("sessile-state"))
     }

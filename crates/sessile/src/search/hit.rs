@@ -1,4 +1,4 @@
-//! What was found, looked at once more and made ready to be shown.
+//! Search hits, checked against the files and ready to show.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,29 +19,29 @@ use super::options::{OnPath, SearchOptions};
 use crate::error::SessionError;
 use crate::manager::Sessions;
 
-/// An entry that was found.
+/// An entry found by a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchHit {
     /// The session's file.
     pub session_path: PathBuf,
     /// The entry's id, if it has one.
     pub entry_id: Option<EntryId>,
-    /// What the entry is.
+    /// The entry's kind.
     pub kind: Kind,
     /// The role of its message.
     pub role: Role,
-    /// When it was written, in milliseconds, if it says so the way pi does.
+    /// Its time in milliseconds since 1970, if stored in pi's format.
     pub time: Option<i64>,
-    /// Where its line begins in the file.
+    /// The offset of its line in the file.
     pub offset: u64,
-    /// The greater, the better.
+    /// The relevance; higher is better.
     pub score: f32,
-    /// What was found, with its surroundings.
+    /// The matching text with its surroundings.
     pub excerpt: Excerpt,
 }
 
 impl SearchHit {
-    /// A hit of which only the place is known.
+    /// A hit with only its position.
     pub(super) fn unseen(path: &Path, hit: &Hit) -> Self {
         Self {
             session_path: path.to_path_buf(),
@@ -55,7 +55,7 @@ impl SearchHit {
         }
     }
 
-    /// The hit as JSON. Ranges are pairs of begin and end in UTF-16 units of the excerpt.
+    /// The hit as JSON. Ranges are pairs of start and end in UTF-16 units of the excerpt.
     pub fn to_json(&self) -> Json {
         let mut hit = ObjectWriter::new();
         hit.string("sessionPath", &self.session_path.to_string_lossy());
@@ -81,17 +81,17 @@ impl SearchHit {
     }
 }
 
-/// What became of a hit that was looked at.
+/// The result of checking a hit.
 pub(super) enum Checked {
-    /// It is one.
+    /// It is a hit.
     Right(Box<SearchHit>),
-    /// It is one, but not on the path that was asked for.
+    /// It is a hit, but not on the requested path.
     Elsewhere,
-    /// There is nothing like it in the file.
+    /// The file does not contain it.
     Wrong,
 }
 
-/// Looks at hits in the files themselves.
+/// Checks hits against the files.
 pub(super) struct Checker<'c> {
     sessions: &'c Sessions,
     on_path: Option<&'c OnPath>,
@@ -101,16 +101,16 @@ pub(super) struct Checker<'c> {
     outlines: HashMap<PathBuf, Option<OutlineFacts>>,
 }
 
-/// What is known of a session whose outline was read.
+/// Facts from a session's outline.
 struct OutlineFacts {
-    /// The ids of entries by the offsets of their lines.
+    /// The entries' ids by the offsets of their lines.
     ids: HashMap<u64, EntryId>,
     /// The offsets of the entries on the path.
     on_path: HashSet<u64>,
     is_hit: bool,
 }
 
-/// What a line may match whose kind and time passed the filter before.
+/// Accepts every line, because kind and time were checked before.
 static ANYTHING: Filter = Filter { kinds: Vec::new(), tool: None, model: None, since: None, until: None };
 
 impl<'c> Checker<'c> {
@@ -147,7 +147,7 @@ impl<'c> Checker<'c> {
         }
         let entry_id = match head.id {
             Some(id) => Some(EntryId::from(id.into_owned())),
-            // Files of version 1 have none; they get theirs when they are opened.
+            // Entries of version 1 have no ids; they get them when the file is opened.
             None => self.outline(path, None)?.and_then(|facts| facts.ids.get(&hit.span.offset).cloned()),
         };
         let (kind, role, time) = (head.kind, head.role, head.time);
@@ -163,13 +163,13 @@ impl<'c> Checker<'c> {
         })))
     }
 
-    /// The line of a hit, if it is still there.
+    /// The line of a hit, if it still exists.
     fn line(&mut self, path: &Path, hit: &Hit) -> Option<Vec<u8>> {
         if !self.files.contains_key(path) {
             let file = self.sessions.world.os().open(path, Mode::Read).ok()?;
             self.files.insert(path.to_path_buf(), file);
         }
-        // With what stands before and behind it: it must still be a line.
+        // Also read the bytes before and after it, to check that it still is a whole line.
         let n_before = hit.span.offset.min(1);
         let file = self.files.get(path)?.as_ref();
         let mut line = read_upto(file, hit.span.offset - n_before, n_before + hit.span.len + 1).ok()?;
@@ -188,12 +188,12 @@ impl<'c> Checker<'c> {
         texts.get(first).map(|text| Excerpt::new(text, &here)).unwrap_or_default()
     }
 
-    /// What a session's outline says; none if it cannot be opened.
+    /// The facts from a session's outline; `None` if it cannot be opened.
     fn outline(&mut self, path: &Path, on_path: Option<&OnPath>) -> Result<Option<&mut OutlineFacts>, SessionError> {
         if !self.outlines.contains_key(path) {
             let facts = match self.sessions.clone().read_only().open(path, None, None) {
                 Ok(session) => Some(OutlineFacts::new(session.outline(), on_path.or(self.on_path))),
-                // Gone since it was searched, or no session any more: it hides only itself.
+                // Deleted since the search, or no longer a session: it hides only itself.
                 Err(SessionError::Store(_) | SessionError::NotASession { .. }) => None,
                 Err(error) => return Err(error),
             };
@@ -220,7 +220,7 @@ impl OutlineFacts {
     }
 }
 
-/// Keeps the texts that a matcher sees.
+/// Keeps the texts that a matcher receives.
 struct Kept<'k, 'q> {
     matcher: &'k mut Matcher<'q>,
     texts: Vec<String>,

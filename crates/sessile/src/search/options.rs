@@ -1,4 +1,4 @@
-//! What a caller may choose about searching.
+//! Options for searching.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,22 +9,22 @@ use sessile_core::search::filter::Filter;
 use crate::list::Archived;
 use sessile_core::cancel::Cancel;
 
-/// Which sessions are searched.
+/// The sessions to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchScope {
-    /// Those of a working directory, in a directory of the caller's choice or where pi keeps them.
+    /// Those of a working directory, in a given directory or in pi's default one.
     Cwd {
         /// The working directory.
         cwd: PathBuf,
-        /// Where its sessions are, if not where pi keeps them.
+        /// The directory of its sessions, if not pi's default.
         dir: Option<PathBuf>,
     },
-    /// All of them: those in one directory, or in every directory in which pi keeps sessions.
+    /// All sessions: in one directory, or in every directory of pi's store.
     All {
-        /// The one directory.
+        /// The single directory.
         dir: Option<PathBuf>,
     },
-    /// These files and no others. Whoever has just written to a session need not have all of them looked at.
+    /// Only these files. Useful after writing to one session, to avoid surveying all of them.
     Files(Vec<PathBuf>),
 }
 
@@ -34,66 +34,66 @@ impl Default for SearchScope {
     }
 }
 
-/// Whether to bring the index up to date before a search.
+/// Whether to update the index before a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Upkeep {
-    /// If that takes no longer than a second or so; what is not indexed is read.
+    /// If that takes at most about a second; uncovered data is read.
     #[default]
     IfCheap,
-    /// Not now: what is not indexed is read.
+    /// No: uncovered data is read.
     Never,
-    /// If there is enough to be worth its while, however long that takes.
+    /// If there is enough to make it worthwhile, however long it takes.
     IfWorthwhile,
-    /// However long it takes, and however little there is.
+    /// Always, however long it takes and however little there is.
     Always,
 }
 
-/// Which entries of a session count.
+/// Which entries of a session to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OnPath {
     /// Those on the path to the last entry.
     Leaf,
-    /// Those on the path to this entry; none in a session that does not have it.
+    /// Those on the path to this entry; none in a session without it.
     Entry(EntryId),
 }
 
-/// A function that says whether a session counts, by path and working directory.
+/// Decides whether to search a session, by path and working directory.
 pub(crate) type Admits<'o> = dyn Fn(&Path, &str) -> bool + Sync + 'o;
 
-/// A function that is told how many bytes are done, of how many.
+/// Receives the number of bytes done and the total.
 pub(crate) type OnProgress<'o> = dyn Fn(u64, u64) + Sync + 'o;
 
-/// What a search should do, and where.
+/// Options for a search.
 pub struct SearchOptions<'o> {
-    /// Where to look.
+    /// The sessions to search.
     pub scope: SearchScope,
-    /// Which entries count.
+    /// The entries to search.
     pub filter: Filter,
-    /// Only sessions of this working directory, or of one in it.
+    /// Only sessions of this working directory, or of one inside it.
     pub cwd: Option<PathBuf>,
-    /// Only this session: its path, its file name, or how its id begins.
+    /// Only this session: its path, its file name, or a prefix of its id.
     pub session: Option<String>,
-    /// Only sessions that this says yes to, by path and working directory: those of a repository, say.
+    /// Only sessions that this function accepts, by path and working directory; for example those of a repository.
     pub admits: Option<&'o Admits<'o>>,
-    /// What about sessions that are archived. Files that are given one by one are always searched.
+    /// How to treat archived sessions. Files given individually are always searched.
     pub archived: Archived,
     /// Only entries on one path; all branches otherwise.
     pub on_path: Option<OnPath>,
-    /// Whether only the best entry of each session is wanted.
+    /// Whether to return only the best entry of each session.
     pub per_session: bool,
-    /// Whether to show what was found. If not, only where it was found is told, and the files are not looked at again.
+    /// Whether to return excerpts. If not, only positions are returned, and the files are not read again.
     pub excerpts: bool,
-    /// How many entries are wanted.
+    /// The maximum number of entries.
     pub limit: usize,
-    /// Whether to bring the index up to date first.
+    /// Whether to update the index first.
     pub upkeep: Upkeep,
-    /// How long ago all files may have been looked at last; zero to look at each of them now.
+    /// The maximum age of the last survey of all files; zero to check each of them now.
     ///
-    /// Everything that was written longer ago is seen. What was written since may be; what was removed is not shown.
+    /// The search sees everything written before that. It may see later writes, and never shows removed entries.
     pub max_age: Duration,
-    /// Stops the search from any thread.
+    /// Cancels the search from any thread.
     pub cancel: Option<Cancel>,
-    /// Told how many bytes have been read of those that the index does not cover.
+    /// Receives the number of bytes read of those that the index does not cover.
     pub on_progress: Option<&'o OnProgress<'o>>,
 }
 
@@ -118,12 +118,12 @@ impl Default for SearchOptions<'_> {
     }
 }
 
-/// What an update of the index should do besides.
+/// Options for an update of the index.
 #[derive(Default)]
 pub struct IndexOptions<'o> {
-    /// Stops the update from any thread; what is done by then stays done.
+    /// Cancels the update from any thread; the work done by then is kept.
     pub cancel: Option<Cancel>,
-    /// Told how many bytes have been indexed, of how many.
+    /// Receives the number of bytes indexed and the total.
     pub on_progress: Option<&'o OnProgress<'o>>,
     /// Whether to merge everything into one segment, which makes later searches a little faster.
     pub merges_all: bool,

@@ -1,4 +1,4 @@
-//! Adding to a session: taking turns, writing, and taking in what was written.
+//! Appending to a session: taking turns, writing, and updating the outline.
 
 use sessile_core::EntryId;
 use sessile_core::archive::MOST_LINE;
@@ -15,24 +15,25 @@ use crate::error::SessionError;
 use crate::event::{Event, EventKind, FileChange, Happening, RecoveryReason};
 use crate::world::World;
 
-/// How often an append starts over because another program has changed the file.
+/// The maximum number of times an append restarts because another program has changed the file.
 const MAX_CHANGES: usize = 4;
 
-/// How many names are tried for a file of ours.
+/// The maximum number of names to try for a file whose name we generate.
 const MAX_NAMES: usize = 100;
 
-/// How often an append starts over because another program wrote in between.
+/// The maximum number of times an append restarts because another program wrote in between.
 ///
-/// After that it is written wherever the end is: with `O_APPEND` no byte is in
-/// danger, and what came in between is taken in afterwards. Only the id is then
-/// not known to be free among those lines, one chance in four billion each.
+/// After that it writes at whatever the end is: with `O_APPEND` no byte is in
+/// danger, and the lines in between are read afterwards. Only the id is then
+/// not known to be unique among those lines: one chance in four billion each.
 const MAX_RACES: usize = 8;
 
 impl Session {
-    /// Writes entries, each the child of the one before, and takes them in. If writing fails, nothing has changed here.
+    /// Writes entries, each the child of the previous one, and adds them to the outline. On failure nothing changes
+    /// here.
     ///
-    /// `compose` makes the entry of a place once its id and its parent are
-    /// known; it is asked again if another program has taken an id in the meantime.
+    /// `compose` makes the entry at an index once its id and its parent are
+    /// known. It is called again if another program has taken an id in the meantime.
     pub(crate) fn append(
         &mut self,
         world: &World,
@@ -53,14 +54,14 @@ impl Session {
         }
         self.tell_divergence(last);
         if self.expected_leaf != ExpectedLeaf::Any {
-            // Whatever the caller appends next is meant to follow.
+            // The caller's next append is meant to follow this one.
             self.expected_leaf = ExpectedLeaf::Exactly(Some(last.clone()));
         }
         self.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
         Ok(ids)
     }
 
-    /// Writes entries while nobody else of ours does.
+    /// Writes entries during a turn.
     fn append_in_turn(
         &mut self,
         world: &World,
@@ -72,7 +73,7 @@ impl Session {
         loop {
             self.check_expected_leaf()?;
             let Composed { ids, lines, has_conversation } = composed;
-            // A caller who expects a leaf wants nothing to come in between.
+            // A caller that expects a leaf does not accept entries in between.
             let must_be_known = n_races < MAX_RACES || self.expected_leaf != ExpectedLeaf::Any;
             match self.write(world, &lines, has_conversation, must_be_known) {
                 Ok(written) => return Ok(Placed { ids, lines, written }),
@@ -100,7 +101,7 @@ impl Session {
         }
     }
 
-    /// Makes the lines of new entries. Refuses a line that is too long to be read again.
+    /// Composes the lines of new entries. Refuses a line that is too long to be read again.
     fn compose(&self, world: &World, n_entries: usize, compose: &Compose<'_>) -> Result<Composed, SessionError> {
         let is_awaited = matches!(self.backing, Backing::Awaited { .. });
         let mut parent = self.leaf_id();
@@ -109,15 +110,15 @@ impl Session {
             let is_taken = |id: &EntryId| self.outline.find(id).is_some() || composed.ids.contains(id);
             let id = fresh_id(world.environment(), &is_taken);
             let entry = compose(place, &id, parent.as_ref());
-            // Once there is a file, nobody asks any more what is worth one.
+            // Only a session without a file needs to know whether it is worth one.
             composed.has_conversation |= is_awaited && is_conversation(entry.raw());
             if n_entries > 1 {
-                // Room for the others as well, which are probably about as long.
+                // Reserve space for the other entries, which are probably about as long.
                 composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
             }
             let start = composed.lines.len();
             put_line(entry, &mut composed.lines);
-            // Without the newline that ends it.
+            // Without its newline.
             let size = composed.lines.len() - start - 1;
             if size > world.writing.longest_line {
                 return Err(SessionError::EntryTooLarge { size, limit: world.writing.longest_line });
@@ -130,7 +131,7 @@ impl Session {
         Ok(composed)
     }
 
-    /// Remembers that the file has gone, if that is what an error says.
+    /// Queues an event if the error says that the file is gone.
     pub(super) fn noticed(&mut self, error: SessionError) -> SessionError {
         if matches!(error, SessionError::Store(StoreError::Gone { .. })) {
             self.notice(Event::FileGone);
@@ -138,7 +139,7 @@ impl Session {
         error
     }
 
-    /// Fails if the file's last entry is not the one the caller expects.
+    /// Fails if the file's last entry is not the one that the caller expects.
     fn check_expected_leaf(&self) -> Result<(), SessionError> {
         let ExpectedLeaf::Exactly(expected) = &self.expected_leaf else { return Ok(()) };
         let actual = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
@@ -148,7 +149,7 @@ impl Session {
         Err(SessionError::LeafMoved { expected: expected.clone(), actual })
     }
 
-    /// From now on, and until this is taken back, an append must find this entry last in the file.
+    /// Requires every append to find this entry last in the file, until this is reset.
     pub(crate) fn expect_leaf(&mut self, expected: Option<&EntryId>) -> Result<(), SessionError> {
         self.expected_leaf = ExpectedLeaf::Exactly(expected.cloned());
         self.check_expected_leaf()
@@ -173,12 +174,12 @@ impl Session {
         self.take_notices();
     }
 
-    /// Turns what happened to the file into events.
+    /// Converts the log's notices to events.
     pub(super) fn take_notices(&mut self) {
         self.take_notices_after(None);
     }
 
-    /// The same once a change to the file was noticed.
+    /// Like [`take_notices`](Self::take_notices), after a change to the file was noticed.
     pub(super) fn take_notices_after(&mut self, change: Option<FileChange>) {
         let Backing::File { log, .. } = &mut self.backing else { return };
         for notice in log.take_notices() {
@@ -193,11 +194,11 @@ impl Session {
         }
     }
 
-    /// Waits until what was written survives what the caller wants it to survive.
+    /// Waits until the written data has the durability that the caller wants.
     fn make_durable(&mut self, written: &Written) -> Result<Durable, SessionError> {
         let Backing::File { log, .. } = &mut self.backing else { return Ok(Durable::Memory) };
         if matches!(written, Written::Created) && log.durable() == Durable::Disk {
-            // A new file was synced as a whole.
+            // A new file is synced as a whole.
             return Ok(Durable::Disk);
         }
         if let Some(tickets) = &mut self.deferred
@@ -212,7 +213,7 @@ impl Session {
         Ok(log.make_durable()?)
     }
 
-    /// Takes in entries of ours together with those of others that were written just before them.
+    /// Reads our entries together with those that other programs wrote just before them.
     fn take_in_around(&mut self, world: &World, ours: &[EntryId]) -> Result<(), SessionError> {
         let (foreign, n_known, n_told) = (self.foreign.take(), self.outline.n_entries(), self.happened.len());
         self.catch_up(world)?;
@@ -227,7 +228,7 @@ impl Session {
         Ok(())
     }
 
-    /// Remembers to tell of entries that came in, if anybody wants to know.
+    /// Queues events for entries that arrived, if a handler wants them.
     pub(super) fn arrived(&mut self, world: &World, ids: impl FnOnce(&Self) -> Vec<EntryId>, own: bool) {
         if world.handlers.wants(EventKind::EntryAppended) || world.handlers.wants(EventKind::SessionInfoChanged) {
             let ids = ids(self);
@@ -235,12 +236,12 @@ impl Session {
         }
     }
 
-    /// The ids of the entries from a place on.
+    /// The ids of all entries after the first `n_known`.
     pub(super) fn ids_from(&self, n_known: usize) -> Vec<EntryId> {
         self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row)).collect()
     }
 
-    /// Tells that an entry of ours stands beside entries of others that came before it.
+    /// Reports that our entry is on another branch than entries that others wrote before it.
     fn tell_divergence(&mut self, id: &EntryId) {
         let Some(foreign_leaf_id) = self.foreign.take() else { return };
         let Some((own, foreign)) = self.outline.find(id).zip(self.outline.find(&foreign_leaf_id)) else { return };
@@ -253,10 +254,9 @@ impl Session {
         self.notice(Event::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
     }
 
-    /// Gets a file ready to be appended to: refuses one that is newer, puts back what was destroyed in it, upgrades
-    /// one that is older.
+    /// Prepares a file for appending: refuses a newer version, restores what was destroyed, upgrades an older version.
     ///
-    /// The upgrade may give entries other ids, so this comes before anything asks for one.
+    /// The upgrade may change entry ids, so call this before using any id.
     pub(crate) fn prepare_write(&mut self, world: &World) -> Result<(), SessionError> {
         if world.is_read_only {
             return Err(SessionError::ReadOnly);
@@ -266,7 +266,7 @@ impl Session {
         self.upgrade_file(world)
     }
 
-    /// Puts a line where it belongs.
+    /// Writes lines to the log, or creates the file if the session is now worth one.
     fn write(
         &mut self,
         world: &World,
@@ -284,7 +284,7 @@ impl Session {
             Backing::File { log, .. } => {
                 let expect = if must_be_known { Expect::Length(known) } else { Expect::Anything };
                 let offset = log.append(line, expect)?.offset;
-                // The log may have been as long as we knew when it was looked at, and have grown since.
+                // The log may have had the known length when it was checked, and have grown since.
                 let expected = known + u64::from(self.outline.is_unterminated());
                 Ok(if offset == expected { Written::Behind(offset) } else { Written::FurtherOn })
             }
@@ -299,7 +299,7 @@ impl Session {
         }
     }
 
-    /// Writes an awaited session, and this line behind it, to a new file.
+    /// Writes an awaited session and these lines to a new file.
     fn create_file(&mut self, world: &World, line: &[u8]) -> Result<(), StoreError> {
         let Backing::Awaited { log, path, place } = &self.backing else { return Ok(()) };
         let bytes = [log.bytes(), line].concat();
@@ -307,7 +307,7 @@ impl Session {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for n_taken in 1.. {
             match FileLog::create(&world.os, path.clone(), &bytes, world.writing) {
-                // A name of ours that somebody has taken must not keep the session from being saved.
+                // If a name that we generated is taken, the session must still be saved.
                 Err(StoreError::Exists { .. }) if *place == Awaiting::OurName && n_taken <= MAX_NAMES => {
                     path.set_file_name(format!("{stem}-{n_taken}.jsonl"));
                 }
@@ -321,11 +321,11 @@ impl Session {
         Ok(())
     }
 
-    /// Gives a file that was empty when it was opened its header.
+    /// Writes the header to a file that was empty when it was opened.
     ///
     /// An earlier attempt may have left a part of the header there, which then
-    /// is a line that counts for nothing. Anything else in the file is not
-    /// ours, and refused.
+    /// is a line that is ignored. Any other content is not ours, and the file is
+    /// refused.
     fn fill_empty_file(&mut self, world: &World) -> Result<(), SessionError> {
         let Backing::Awaited { log, path, .. } = &self.backing else { return Ok(()) };
         let header = log.bytes().to_vec();
@@ -341,7 +341,7 @@ impl Session {
             stored.distrust_end();
         }
         stored.append(&header, Expect::Length(length))?;
-        // A failed sync later on must not take the header away from entries that come after it.
+        // A failed sync later on must not remove the header before the entries that follow it.
         stored.make_durable()?;
         drop(stored);
         let filled = Self::open_for_writing(world, &path)?;
@@ -352,7 +352,7 @@ impl Session {
         Ok(())
     }
 
-    /// Writes an awaited session to its file whether or not it is worth one.
+    /// Writes an awaited session to its file even if it is not worth one.
     pub(crate) fn store_now(&mut self, world: &World) -> Result<(), SessionError> {
         if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
             return self.fill_empty_file(world);
@@ -360,7 +360,7 @@ impl Session {
         Ok(self.create_file(world, b"")?)
     }
 
-    /// Adds lines that were written to what is known, and makes the last one the leaf.
+    /// Adds written lines to the outline, and makes the last one the leaf.
     fn take(&mut self, world: &World, lines: &[u8], offset: u64) {
         let mut ids = Migrated(world.environment());
         let mut offset = offset;
@@ -379,7 +379,7 @@ impl Session {
 }
 
 impl Session {
-    /// Adds a line that was written to what was read of labels and marks, if that was read.
+    /// Adds a written line to the labels and marks, if those have been read.
     fn take_read(&mut self, line: &[u8]) {
         let kind = self.leaf.map(|leaf| self.outline.kind(leaf));
         if let Some(labels) = self.labels.get_mut().filter(|_| kind == Some(Kind::Label))
@@ -396,7 +396,7 @@ impl Session {
     }
 }
 
-/// Makes the entry of a place among several, once its id and its parent are known.
+/// Makes the entry at an index, given its id and its parent.
 pub(crate) type Compose<'c> = dyn Fn(usize, &EntryId, Option<&EntryId>) -> Json + 'c;
 
 /// New entries as lines.
@@ -406,20 +406,20 @@ struct Composed {
     has_conversation: bool,
 }
 
-/// Entries that were written.
+/// Written entries.
 struct Placed {
     ids: Vec<EntryId>,
     lines: Vec<u8>,
     written: Written,
 }
 
-/// Where a line went.
+/// Where lines were written.
 enum Written {
-    /// To a new file, behind everything we knew.
+    /// To a new file, after everything known.
     Created,
-    /// Directly behind what we know of the file, at this offset.
+    /// Directly after the known part of the file, at this offset.
     Behind(u64),
-    /// Behind lines of others that we have not seen yet.
+    /// After other programs' lines that we have not read yet.
     FurtherOn,
 }
 
@@ -427,7 +427,7 @@ fn is_conversation(entry: Raw<'_>) -> bool {
     matches!(read(entry.as_bytes()), Parsed::Kept(head) if head.role.is_conversation())
 }
 
-/// The ids in lines that were put back.
+/// The ids in restored lines.
 pub(crate) fn entry_ids(lines: &[Vec<u8>]) -> Vec<EntryId> {
     lines.iter().filter_map(|line| id_of(line)).collect()
 }

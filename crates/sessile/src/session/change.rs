@@ -1,4 +1,4 @@
-//! What other programs did to the file: appended, cut, rewrote, replaced.
+//! Reacting to other programs' changes to the file: append, truncate, rewrite, replace.
 
 use std::cmp::Ordering;
 use std::sync::atomic::AtomicBool;
@@ -19,12 +19,12 @@ use crate::place::absolute;
 use crate::world::World;
 
 impl Session {
-    /// Takes in what other programs have appended. The leaf stays where it is.
+    /// Reads what other programs have appended. The leaf does not move.
     pub(crate) fn catch_up(&mut self, world: &World) -> Result<(), SessionError> {
         self.catch_up_or(world, LostLeaf::Refuse)
     }
 
-    /// Takes in what other programs have appended or changed, and goes to the last entry.
+    /// Reads what other programs have appended or changed, and moves the leaf to the last entry.
     pub(crate) fn follow(&mut self, world: &World) -> Result<(), SessionError> {
         self.catch_up_or(world, LostLeaf::Follow)?;
         self.leaf = self.outline.leaf();
@@ -59,13 +59,13 @@ impl Session {
         let leaf = self.leaf_id();
         let n_known = self.outline.n_entries();
         if self.outline.is_unterminated() {
-            // The unfinished line may be another one by now, so everything is read anew.
+            // The unfinished line may have changed, so read everything again.
             let outline = scan(world, log.as_ref())?;
             self.use_outline(outline, lost)?;
         } else {
             let (outline, mut ids) = (&mut self.outline, Migrated(world.environment()));
             log.scan(known, &mut |line| outline.push(line, &mut ids))?;
-            // A program that has appended may have changed something before, which a look at the end does not show.
+            // A program that appended may also have changed earlier lines, which a check of the end does not show.
             self.doubted = known;
         }
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf));
@@ -77,7 +77,7 @@ impl Session {
         Ok(())
     }
 
-    /// Reads the whole file again, because a line in it was found to be another one.
+    /// Reads the whole file again, because one of its lines no longer matches its row.
     fn reread_edited(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
         let Backing::File { log, path } = &self.backing else { return Ok(()) };
         let path = absolute(world.environment(), path);
@@ -93,9 +93,9 @@ impl Session {
         Ok(())
     }
 
-    /// Before the first write: puts back what an earlier process had acknowledged and another program has destroyed since.
+    /// Before the first write: restores what an earlier process acknowledged and another program has destroyed.
     ///
-    /// Where we stood at the last entry of the file, we do so afterwards, as if the entries had never been away.
+    /// If the leaf was the last entry of the file, it is so afterwards, as if the entries had never been missing.
     pub(crate) fn resume(&mut self, world: &World) -> Result<(), SessionError> {
         let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
         if std::mem::replace(&mut self.is_writer, true) {
@@ -103,14 +103,14 @@ impl Session {
         }
         let resumed = log.resume();
         if !matches!(resumed, Ok(false)) {
-            // Also after a failure the file may be another one, and longer, than what we know of it.
+            // Even after a failure the file may have been replaced, or be longer than we know.
             let is_last = self.leaf == self.outline.leaf();
             self.is_void = true;
             let read = self.read_again(world, None, LostLeaf::Refuse);
             match (resumed, read) {
                 (_, Ok(())) if is_last => (self.leaf, self.foreign) = (self.outline.leaf(), None),
                 (Ok(_), read) => read?,
-                // Writing may be possible all the same, and finds out.
+                // Writing may still be possible; the next write finds out.
                 (Err(error), _) => self.notice(Event::Unguarded { reason: error.to_string() }),
             }
         }
@@ -120,10 +120,10 @@ impl Session {
 
     /// Reads the file again after another program has changed it other than by appending.
     ///
-    /// If we write to it, what we had acknowledged and is no longer there is put back first.
+    /// A writer first restores missing entries that it had acknowledged.
     pub(super) fn resync(&mut self, world: &World, error: &StoreError, lost: LostLeaf) -> Result<(), SessionError> {
         let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
-        // Whatever happens from here on, what we know is no longer what the log reads.
+        // From here on the outline no longer matches the log, whatever happens.
         self.is_void = true;
         let ready = if self.is_writer { log.recover() } else { log.reread() };
         if let Err(error) = ready {
@@ -132,7 +132,7 @@ impl Session {
         self.read_again(world, change_of(error), lost)
     }
 
-    /// Reads the whole file again, which must hold the same session, after something was done to it.
+    /// Reads the whole file again after a change. It must hold the same session.
     fn read_again(&mut self, world: &World, change: Option<FileChange>, lost: LostLeaf) -> Result<(), SessionError> {
         let Backing::File { log, path } = &self.backing else { return Ok(()) };
         let outline = scan(world, log.as_ref())?;
@@ -161,7 +161,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the turns of a command that panicked, and doubts everything that is known of the file.
+    /// Ends the turns of a command that panicked, and marks everything known about the file as void.
     pub(crate) fn abandon(&mut self) {
         (self.n_turns, self.expected_leaf, self.deferred) = (0, ExpectedLeaf::Any, None);
         if let Backing::File { log, .. } = &mut self.backing {
@@ -170,7 +170,7 @@ impl Session {
         }
     }
 
-    /// Fails if what we know is not about the file that the log reads now.
+    /// Fails if the outline does not belong to the file that the log reads now.
     pub(super) fn check_current(&self) -> Result<(), StoreError> {
         if self.is_void || self.is_stale.load(Relaxed) {
             Err(StoreError::Rewritten { path: self.backing.shown_path() })
@@ -179,7 +179,7 @@ impl Session {
         }
     }
 
-    /// Takes a new outline for the old one, which it returns, unless our leaf is not in it.
+    /// Replaces the outline and returns the old one; fails if the new one lacks our leaf.
     fn use_outline(&mut self, outline: Outline, lost: LostLeaf) -> Result<Outline, SessionError> {
         let leaf = self.leaf_id();
         if let Some(id) = leaf.filter(|leaf| lost == LostLeaf::Refuse && outline.find(leaf).is_none()) {
@@ -188,7 +188,7 @@ impl Session {
         Ok(std::mem::replace(&mut self.outline, outline))
     }
 
-    /// Opens the file again after a failed sync, and stands at the last entry that is known to be on disk.
+    /// Opens the file again after a failed sync, with the leaf at the last entry known to be on disk.
     ///
     /// Entries whose fate is unknown stay in the file as a branch of their own.
     pub(crate) fn reopen(&mut self, world: &World) -> Result<(), SessionError> {
@@ -215,7 +215,7 @@ impl Session {
     }
 }
 
-/// What another program has done to a file, if that is what an error says.
+/// The change by another program that an error reports, if any.
 pub(super) fn change_of(error: &StoreError) -> Option<FileChange> {
     match error {
         StoreError::Truncated { .. } => Some(FileChange::Truncated),
@@ -225,11 +225,11 @@ pub(super) fn change_of(error: &StoreError) -> Option<FileChange> {
     }
 }
 
-/// What to do if the entry we stand at is no longer in the file.
+/// What to do if our leaf is no longer in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LostLeaf {
-    /// Fail: nothing may be hung on an entry that is gone.
+    /// Fail: nothing may be appended to an entry that is gone.
     Refuse,
-    /// Go to the last entry there is.
+    /// Move to the last entry.
     Follow,
 }

@@ -1,4 +1,4 @@
-//! From a log to its outline: what was saved of it, and what has to be read.
+//! Builds the outline of a log from its cached part and the rest of the file.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use crate::error::SessionError;
 use crate::place::absolute;
 use crate::world::World;
 
-/// Files smaller than this are read as fast as a saved outline of them would be.
+/// Smaller files are read as fast as a saved outline of them.
 const WORTH_SAVING: u64 = 256 << 10;
 
-/// A saved outline is saved again once so much was added to the file, and that is also no small part of it: saving costs
-/// what the file is worth, reading again only what was added.
+/// A saved outline is saved again once this much was added to the file and the addition is a significant part of it:
+/// saving costs in proportion to the whole file, reading again only in proportion to the addition.
 const WORTH_SAVING_AGAIN: u64 = 1 << 20;
 const PART_WORTH_SAVING_AGAIN: u64 = 256;
 
-/// The outline of a file: what was saved of it earlier, and what was added since.
+/// The outline of a file: the saved part plus what was added since.
 ///
-/// What had to be read is saved for the next time, if it was much. That saving
-/// fails changes nothing but the cost of the next time.
+/// If much had to be read, the outline is saved for the next time. A failure
+/// to save only affects the cost of the next time.
 pub(super) fn outline_of(world: &World, log: &FileLog, path: &Path) -> Result<Outlined, SessionError> {
     let stat = log.stat()?;
     let caches = world.caches().filter(|_| stat.length >= WORTH_SAVING);
@@ -44,30 +44,30 @@ pub(super) fn outline_of(world: &World, log: &FileLog, path: &Path) -> Result<Ou
     Ok(Outlined { outline, doubted: if is_doubtful { known } else { 0 } })
 }
 
-/// Whether a doubtful outline knows the header as it is, without which there is no session.
+/// Whether a doubtful outline has the right header, without which there is no session.
 fn has_header(saved: &SavedOutline, log: &FileLog) -> bool {
     let header = saved.outline.header();
     header.is_some_and(|row| log.read(saved.outline.span(row)).is_ok_and(|line| saved.outline.is_line_of(row, &line)))
 }
 
-/// The outline of a file, and how much of it was not read since another program may have changed it.
+/// The outline of a file, and how much of it may be out of date.
 pub(super) struct Outlined {
     pub(super) outline: Outline,
-    /// Rows before this offset have to be compared with their lines.
+    /// Rows before this offset must be compared with their lines.
     pub(super) doubted: u64,
 }
 
 impl Outlined {
-    /// An outline that was read here and now.
+    /// An outline that was just read.
     pub(super) fn read(outline: Outline) -> Self {
         Self { outline, doubted: 0 }
     }
 }
 
-/// Saves the outline of a file that was just made, if it is worth it, so that nobody has to read it.
+/// Saves the outline of a new file, if that is worthwhile, so that opening it need not read the file.
 pub(super) fn save_outline(world: &World, path: &Path, outline: &Outline) {
     let Some(caches) = world.caches().filter(|_| outline.end() >= WORTH_SAVING) else { return };
-    // If it cannot be saved, whoever opens the file reads it.
+    // If saving fails, the next open reads the file.
     if let Ok(log) = FileLog::open(&world.os, path, world.writing)
         && let (Ok(stat), Some(file)) = (log.stat(), log.file())
     {
@@ -80,7 +80,7 @@ pub(super) fn scan(world: &World, log: &dyn Log) -> Result<Outline, SessionError
     let mut ids = Migrated(world.environment());
     let mut outline = Outline::new();
     match log.scan_parts(0, &mut |part| outline.push_part(&part, &mut ids)) {
-        // Read by one reader from the beginning to the end there is always an outline.
+        // A single reader from beginning to end always produces an outline.
         Err(StoreError::Rewritten { .. }) => outline = Outline::new(),
         scanned => return scanned.map(|()| outline).map_err(SessionError::from),
     }

@@ -1,4 +1,4 @@
-//! Values of rows that mostly lie close together, read many at a time.
+//! Reads the values of rows that are mostly close together, many per system call.
 
 use memchr::memmem::Finder;
 use sessile_core::context::{ReadContext, stored_message};
@@ -10,21 +10,21 @@ use sessile_core::outline::Row;
 use super::Session;
 use crate::error::SessionError;
 
-/// How much is read once rows turn out to follow each other.
+/// The number of bytes to read ahead once rows turn out to be consecutive.
 const AHEAD: u64 = 128 << 10;
 
-/// Rows that are no further apart than this follow each other.
+/// Rows count as consecutive if they are at most this many bytes apart.
 const CLOSE: u64 = 8 << 10;
 
-/// Reads rows one after the other, and the lines behind them along with them.
+/// Reads rows one after the other, reading ahead of each.
 ///
-/// Gives what [`Session::value`], its simple twin, gives: what lies close to
-/// a row on its path usually is next, and one system call brings many.
+/// Returns the same values as [`Session::value`], its simple counterpart: the
+/// next row on a path usually is close, and one system call reads many.
 pub(crate) struct Rows<'s> {
     session: &'s Session,
     buffer: Vec<u8>,
     start: u64,
-    /// Behind the row that was read last.
+    /// The end of the last row read.
     end: u64,
 }
 
@@ -36,7 +36,7 @@ impl Session {
 }
 
 impl Rows<'_> {
-    /// The line of a row for a copy: byte for byte, unless it has to be brought to the current version.
+    /// The line of a row for a copy: byte for byte, unless it needs an upgrade.
     pub(crate) fn copied_line(&mut self, row: Row) -> Result<Vec<u8>, SessionError> {
         let session = self.session;
         let mut copied = Vec::new();
@@ -44,7 +44,7 @@ impl Rows<'_> {
         Ok(copied)
     }
 
-    /// Whether some bytes occur in the line of a row, which need not be taken apart for that.
+    /// Whether a row's line contains some bytes. Does not parse the line.
     pub(crate) fn has(&mut self, row: Row, bytes: &Finder<'_>) -> Result<bool, SessionError> {
         Ok(bytes.find(self.line(row)?).is_some())
     }
@@ -67,7 +67,7 @@ impl Rows<'_> {
         let is_next = span.offset.checked_sub(self.end).is_some_and(|between| between <= CLOSE);
         let left = self.session.outline.end().saturating_sub(span.offset);
         let len = if is_next { span.len.max(AHEAD.min(left)) } else { span.len };
-        // If the end has gone, what was asked for may still be there.
+        // If the end of the file is gone, the requested part may still be there.
         self.buffer = match log.read(Span { offset: span.offset, len }) {
             Err(_) if len > span.len => log.read(span)?,
             read => read?,
@@ -98,7 +98,7 @@ impl ReadContext<SessionError> for Rows<'_> {
 }
 
 impl Session {
-    /// Adds a row's line to a copy: as it is, unless it has to be brought to the current version.
+    /// Appends a row's line to a copy: unchanged, unless it needs an upgrade.
     pub(crate) fn put_upgraded_line(&self, row: Row, line: &[u8], out: &mut Vec<u8>) -> Result<(), SessionError> {
         if !self.outline.upgrade().is_needed() {
             out.extend_from_slice(line);

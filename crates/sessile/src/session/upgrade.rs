@@ -1,4 +1,4 @@
-//! Bringing an old file to the current version, and copying lines.
+//! Upgrading an old file to the current version, and copying lines.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,11 +15,11 @@ use crate::error::SessionError;
 use crate::operations::{OperationKind, SessionPlace, rewriting};
 use crate::world::World;
 
-/// Takes a line, with its row if it is one.
+/// Receives a line, with its row if it has one.
 type OnLine<'f> = dyn FnMut(Option<Row>, Line<'_>) -> Result<(), SessionError> + 'f;
 
 impl Session {
-    /// Brings a file of version 1 or 2 to the current version, once something is to be written to it.
+    /// Upgrades a file of version 1 or 2 to the current version before the first write.
     pub(super) fn upgrade_file(&mut self, world: &World) -> Result<(), SessionError> {
         if !matches!(self.backing, Backing::File { .. }) || !self.outline.upgrade().is_needed() {
             return Ok(());
@@ -27,11 +27,10 @@ impl Session {
         let turn = self.begin_turn()?;
         let upgraded = match turn {
             Turn::Ours => self.upgrade_in_turn(world),
-            // Swapping a file while somebody else may be writing to it is out of the question.
+            // Never swap a file while another program may be writing to it.
             Turn::Unlocked => Err(StoreError::Busy { path: self.backing.shown_path(), holder: None }.into()),
         };
-        // Whether the log is the one that began the turn or one that was opened since: a turn that was not begun
-        // cannot be ended.
+        // The log may have been reopened since the turn began; ending a turn that was not begun does nothing.
         self.end_turn();
         upgraded
     }
@@ -42,7 +41,7 @@ impl Session {
         let header = self.outline.header().map(|row| self.outline.span(row));
         let is_as_read = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
         if !is_as_read || matches!(log.length(), Err(StoreError::Replaced { .. })) {
-            // Somebody else has upgraded the file, so none of the offsets we know is right.
+            // Another process has upgraded the file, so all known offsets are wrong.
             self.reload(world, &path)?;
             return self.upgrade_file(world);
         }
@@ -59,7 +58,7 @@ impl Session {
                     log.length().map(drop).map_err(SessionError::from)
                 })
             });
-        // Also after an error the new file may be in place already, and then that is the one to go on with.
+        // Even after an error the new file may be in place; then continue with it.
         if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
             self.reload(world, &path)?;
         }
@@ -67,9 +66,9 @@ impl Session {
         Ok(())
     }
 
-    /// Opens the file again after it was upgraded, and stands where we stood.
+    /// Opens the file again after an upgrade, with the leaf where it was.
     ///
-    /// An upgrade keeps entries and their order, so a place among them stays a place among them.
+    /// An upgrade keeps entries and their order, so row numbers stay valid.
     fn reload(&mut self, world: &World, path: &Path) -> Result<(), SessionError> {
         let reloaded = Self::open_for_writing(world, path)?;
         let is_same = reloaded.header.id() == self.header.id()
@@ -88,17 +87,17 @@ impl Session {
         Ok(())
     }
 
-    /// The same session, upgraded, in memory alone.
+    /// The same session, upgraded and only in memory.
     pub(crate) fn into_memory(self, world: &World) -> Result<Self, SessionError> {
         let mut bytes = Vec::new();
         self.write_lines(Path::new("(memory)"), &mut bytes, &|_| true)?;
         Self::from_bytes(world, bytes, Backing::Memory)
     }
 
-    /// Makes a new file of a header's line and everything that stands behind this session's own header.
+    /// Creates a new file from a header line and everything after this session's own header.
     ///
-    /// Where nothing has to change, the bytes are moved without being looked
-    /// at, and the outline of the new file is known already.
+    /// If nothing has to change, the bytes are copied without being parsed, and
+    /// the outline of the new file is already known.
     pub(crate) fn copy_behind<'w>(
         &self,
         world: &'w World,
@@ -118,7 +117,7 @@ impl Session {
 
     /// Saves the outline of a file that [`copy_behind`](Self::copy_behind) made, if it is known.
     pub(crate) fn save_copied_outline(&self, world: &World, header: &[u8], path: &Path) {
-        // What was not compared with its lines is not passed on.
+        // Do not pass on rows that were not compared with their lines.
         if self.outline.body().is_some()
             && self.doubted == 0
             && let Some(outline) = self.outline.behind_header(header.trim_ascii_end())
@@ -127,9 +126,9 @@ impl Session {
         }
     }
 
-    /// Writes every line, entries in the current version's form and all else byte for byte.
+    /// Writes every line: entries in the current version's form, everything else byte for byte.
     ///
-    /// `keep` decides about rows; what is no row is always written.
+    /// `keep` selects rows; lines that are not rows are always written.
     pub(crate) fn write_lines(
         &self,
         path: &Path,
@@ -139,7 +138,8 @@ impl Session {
         self.write_changed(path, out, &mut |row, _| keep(row))
     }
 
-    /// The same with rows as `change` leaves them; rows for which it says false are left out.
+    /// Like [`write_lines`](Self::write_lines), with each row changed by `change`; omits rows for which it returns
+    /// false.
     pub(crate) fn write_changed(
         &self,
         path: &Path,
@@ -164,9 +164,9 @@ impl Session {
         })
     }
 
-    /// Hands on every line of the outline, with its row if it is one.
+    /// Passes every line of the outline to `on_line`, with its row if it has one.
     ///
-    /// What came after the outline was made is not handed on.
+    /// Lines added after the outline was made are not included.
     pub(crate) fn each_line(&self, on_line: &mut OnLine<'_>) -> Result<(), SessionError> {
         let mut rows = self.outline.rows().peekable();
         let mut result = Ok(());

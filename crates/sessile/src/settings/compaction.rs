@@ -1,4 +1,4 @@
-//! When sessions are compacted and how much of them stays: pi's settings files, and before them the user's own.
+//! When and how to compact sessions: from pi's settings files, overridden by the user's own.
 
 use std::path::{Path, PathBuf};
 
@@ -10,27 +10,27 @@ use super::key::Value;
 use super::{Origin, Setting, Settings, SettingsError, pi};
 use crate::environment::Environment;
 
-/// The tables of the user's file that are read here, as `config.toml` and pi's files call them.
+/// The tables read here: their names in `config.toml` and in pi's files.
 const COMPACTION: (&str, &str) = ("compaction", "compaction");
 const BRANCH_SUMMARY: (&str, &str) = ("branch_summary", "branchSummary");
 
-/// The keys in them, in the same way.
+/// The keys in them, likewise.
 const FLAGS: [(&str, &str); 2] = [("enabled", "enabled"), ("skip_prompt", "skipPrompt")];
 const NUMBERS: [(&str, &str); 2] = [("reserve_tokens", "reserveTokens"), ("keep_recent_tokens", "keepRecentTokens")];
 
-/// Before the name of a model and the numbers that count for it alone.
+/// The prefix of the settings for a single model.
 const OVERRIDES: &str = "compaction.model_overrides.";
 
-/// What one file says, in the form of pi's files.
+/// The settings of one file, in the format of pi's files.
 struct Layer {
     path: PathBuf,
     says: Json,
 }
 
 impl Settings {
-    /// When a session is compacted that last used this model (`provider/model`), and how much of it stays.
+    /// When to compact a session that last used this model (`provider/model`), and how much of it to keep.
     ///
-    /// The user's own file counts before pi's file of the project, and that before pi's global one.
+    /// The user's own file overrides pi's file of the project, which overrides pi's global one.
     pub fn compaction(
         &self,
         environment: &dyn Environment,
@@ -40,7 +40,7 @@ impl Settings {
         resolved(&self.layers(environment, os)?, |files| CompactionSettings::resolve(files, model))
     }
 
-    /// How branches are summarised when they are left. The same files count.
+    /// How to summarise abandoned branches. Uses the same files.
     pub fn branch_summary(
         &self,
         environment: &dyn Environment,
@@ -49,14 +49,14 @@ impl Settings {
         resolved(&self.layers(environment, os)?, BranchSummarySettings::resolve)
     }
 
-    /// The filter with which pi shows trees, if its settings name one.
+    /// The filter for trees in pi's settings, if any.
     pub fn pi_tree_filter(environment: &dyn Environment, os: &dyn Os) -> Option<String> {
         pi::text(environment, os, "treeFilterMode")
     }
 
-    /// What the files say, the weakest first.
+    /// The settings of all files, lowest priority first.
     fn layers(&self, environment: &dyn Environment, os: &dyn Os) -> Result<Vec<Layer>, SettingsError> {
-        // What is odd about pi's files was told when they were looked at for the place of sessions.
+        // Warnings about pi's files were already reported when they were read for the sessions' directory.
         let told = &mut Vec::new();
         let mut layers: Vec<Layer> = Vec::new();
         for path in pi::files(environment).into_iter().rev() {
@@ -102,7 +102,7 @@ impl Settings {
     }
 }
 
-/// The model a setting is for, if it is for one alone, what pi calls it, and its value.
+/// The model that a setting is limited to, if any, its name in pi, and its value.
 fn understood<'s>(
     setting: &'s Setting,
     table: &str,
@@ -150,7 +150,7 @@ fn bad(setting: &Setting, expected: &str, found: &str) -> SettingsError {
     }
 }
 
-/// What all layers say together. If that makes no sense, the file that is to blame is named.
+/// The combined settings of all layers. If they are invalid, the error names the responsible file.
 fn resolved<T>(layers: &[Layer], resolve: impl Fn(&[Raw<'_>]) -> Result<T, BadSetting>) -> Result<T, SettingsError> {
     let files: Vec<Raw<'_>> = layers.iter().map(|layer| layer.says.raw()).collect();
     resolve(&files).map_err(|source| {

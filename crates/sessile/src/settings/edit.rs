@@ -11,18 +11,18 @@ use super::file::{json_of_value, syntax, text_of};
 use super::key::{Key, Value, is_reserved, unknown};
 use super::{SettingsError, read_if_there};
 
-/// What an edit did, or would do.
+/// The result of an edit or a dry run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edited {
     /// The file.
     pub path: PathBuf,
-    /// What stood there before, as it was spelled.
+    /// The former value, as written in the file.
     pub before: Option<String>,
-    /// What stands there now, as it is spelled.
+    /// The new value, as written in the file.
     pub after: Option<String>,
-    /// The value before, as JSON.
+    /// The former value as JSON.
     pub before_json: Option<Json>,
-    /// The value now, as JSON.
+    /// The new value as JSON.
     pub after_json: Option<Json>,
 }
 
@@ -57,13 +57,13 @@ pub(super) fn edit(
     Ok(Edited { path: path.to_path_buf(), before, after, before_json, after_json })
 }
 
-/// A word as the value of a setting.
+/// Parses a text as the value of a setting.
 fn value_of(key: &str, text: &str) -> Result<Toml, SettingsError> {
     let Some(known) = Key::of(key) else {
         if !is_reserved(key) {
             return Err(unknown(key));
         }
-        // Nobody here knows what it should be, so what looks like a value is one.
+        // The type is unknown here, so accept anything that parses as a TOML value.
         return Ok(text.parse().unwrap_or_else(|_| text.into()));
     };
     let bad =
@@ -77,7 +77,7 @@ fn value_of(key: &str, text: &str) -> Result<Toml, SettingsError> {
     })
 }
 
-/// Puts a value at a key or takes it away, and returns what was there. Comments around it stay.
+/// Sets or removes the value at a key, and returns the former one. Keeps the comments around it.
 fn put(table: &mut Table, key: &str, value: Option<Toml>) -> Option<Toml> {
     let (tables, name) = key.rsplit_once('.').map_or((None, key), |(tables, name)| (Some(tables), name));
     let mut table: &mut dyn toml_edit::TableLike = table;
@@ -86,7 +86,7 @@ fn put(table: &mut Table, key: &str, value: Option<Toml>) -> Option<Toml> {
             return None;
         }
         if table.get(step).is_some_and(|item| item.as_table_like().is_none()) {
-            // Something that is no table stands where one should: it cannot mean anything.
+            // A value that is not a table is where a table should be; it has no meaning.
             table.remove(step);
         }
         let inner = table.entry(step).or_insert_with(|| {

@@ -10,17 +10,17 @@ use toml_edit::{Document, Item, TableLike, TomlError, Value as Toml};
 use super::key::{Key, Kind, Value, array, is_anchored, is_reserved, nearest_key};
 use super::{Origin, Setting, SettingsError, line_of, read_if_there};
 
-/// What a file says.
+/// The content of a file.
 #[derive(Debug, Default)]
 pub(super) struct Config {
     /// The settings that are set.
     pub(super) found: Vec<Setting>,
-    /// What other parts have in their tables.
+    /// The tables of other components.
     pub(super) others: Vec<Setting>,
     pub(super) warnings: Vec<String>,
 }
 
-/// Reads a file. That there is none is as good as an empty one.
+/// Reads a file. A missing file counts as empty.
 pub(super) fn read(os: &dyn Os, path: &Path, home: &Path) -> Result<Config, SettingsError> {
     let Some(bytes) = read_if_there(os, path)? else { return Ok(Config::default()) };
     parse(&text_of(bytes, path)?, path, home)
@@ -35,7 +35,7 @@ pub(super) fn text_of(bytes: Vec<u8>, path: &Path) -> Result<String, SettingsErr
     })
 }
 
-/// What is wrong with a text that is no TOML.
+/// The error for a text that is not valid TOML.
 pub(super) fn syntax(path: &Path, text: &str, error: &TomlError) -> SettingsError {
     let line = line_of(text, error.span().map_or(0, |span| span.start));
     let what = error.message().lines().next().unwrap_or("this is no TOML").to_owned();
@@ -45,7 +45,7 @@ pub(super) fn syntax(path: &Path, text: &str, error: &TomlError) -> SettingsErro
 fn parse(text: &str, path: &Path, home: &Path) -> Result<Config, SettingsError> {
     let document = Document::parse(text).map_err(|error| syntax(path, text, &error))?;
     let mut config = Config::default();
-    // Tables that are still to be looked at, each with its name and a dot.
+    // Tables still to visit, each with its name and a dot.
     let mut tables: Vec<(String, &dyn TableLike)> = vec![(String::new(), document.as_table())];
     while let Some((prefix, table)) = tables.pop() {
         for (name, item) in table.iter() {
@@ -76,7 +76,7 @@ fn parse(text: &str, path: &Path, home: &Path) -> Result<Config, SettingsError> 
     Ok(config)
 }
 
-/// The value of a setting; what it is instead if it is not of its kind.
+/// The value of a setting; or the actual value if it has the wrong type.
 fn value_of(key: &Key, item: &Item, home: &Path) -> Result<Value, String> {
     let found = || match item.as_value() {
         Some(Toml::String(text)) => format!("{:?}", text.value()),
@@ -100,7 +100,7 @@ fn value_of(key: &Key, item: &Item, home: &Path) -> Result<Value, String> {
     value.ok_or_else(found)
 }
 
-/// A value of another part's as JSON. TOML bounds how deep values may be nested.
+/// A value of another component as JSON. TOML limits the nesting depth.
 fn json_of(item: &Item) -> Json {
     match item {
         Item::Value(value) => json_of_value(value),
@@ -115,7 +115,7 @@ pub(super) fn json_of_value(value: &Toml) -> Json {
     match value {
         Toml::String(text) => Json::string(text.value()),
         Toml::Integer(number) => spelled(number.value().to_string()),
-        // What JSON has no number for is null there.
+        // Numbers that JSON cannot represent become null.
         Toml::Float(number) => spelled(number.value().to_string()),
         Toml::Boolean(flag) => spelled(flag.value().to_string()),
         Toml::Datetime(time) => Json::string(&time.value().to_string()),

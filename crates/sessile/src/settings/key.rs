@@ -1,4 +1,4 @@
-//! Which settings there are.
+//! The available settings.
 
 use std::path::Path;
 
@@ -7,33 +7,33 @@ use sessile_core::nearest::nearest;
 
 use super::SettingsError;
 
-/// A setting that there is.
+/// A setting.
 #[derive(Debug)]
 pub struct Key {
     /// Its name, with dots between tables.
     pub name: &'static str,
-    /// What it may be.
+    /// Its type.
     pub kind: Kind,
-    /// What it is if nobody sets it, as it would be given on a command line.
+    /// Its default, as given on a command line.
     pub default: Option<&'static str>,
-    /// The variable that wins over the file.
+    /// The variable that overrides the file.
     pub variable: Option<&'static str>,
-    /// The variable that counts if the file says nothing.
+    /// The variable that is used if the file does not set it.
     pub later_variable: Option<&'static str>,
-    /// What it decides, in a few words.
+    /// A short description.
     pub what: &'static str,
 }
 
-/// What a setting may be.
+/// The type of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Any text.
     Text,
     /// A path that is absolute or begins with `~/`.
     Path,
-    /// Yes or no.
+    /// True or false.
     Flag,
-    /// A whole number from 0 on.
+    /// A whole number, 0 or greater.
     Number,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -41,25 +41,25 @@ pub enum Kind {
     Words(&'static [&'static str]),
 }
 
-/// What a setting is.
+/// The value of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A text, path or choice.
     Text(String),
-    /// Yes or no.
+    /// True or false.
     Flag(bool),
     /// A number.
     Number(u64),
     /// Words.
     Words(Vec<String>),
-    /// Something of another part's, as it is.
+    /// A value of another component, unchanged.
     Other(Json),
 }
 
-/// The orders in which a list may be.
+/// The sort orders of a list.
 pub const SORTS: &[&str] = &["recent", "created", "size", "cost", "messages", "name"];
 
-/// The columns a list may have.
+/// The available columns of a list.
 pub const COLUMNS: &[&str] = &[
     "place",
     "age",
@@ -96,7 +96,7 @@ pub const KEYS: &[Key] = &[
     key("hooks.timeout", Kind::Number, Some("30"), "how many seconds a hook may take"),
 ];
 
-/// Tables of other parts, which are taken as they are.
+/// Tables of other components, which are not checked.
 pub const RESERVED: &[&str] = &["summarizer", "compaction", "branch_summary", "tui"];
 
 const fn key(name: &'static str, kind: Kind, default: Option<&'static str>, what: &'static str) -> Key {
@@ -115,7 +115,7 @@ impl Key {
 }
 
 impl Kind {
-    /// The value that a word on a command line stands for; none if it is not of this kind.
+    /// Parses a word from a command line; `None` if it is not of this type.
     pub fn parse(self, text: &str) -> Option<Value> {
         match self {
             Self::Text => Some(Value::Text(text.to_owned())),
@@ -131,7 +131,7 @@ impl Kind {
         }
     }
 
-    /// What it may be, in words.
+    /// A description of the expected value.
     pub(super) fn expected(self) -> String {
         match self {
             Self::Text => "a text".to_owned(),
@@ -168,23 +168,23 @@ impl Value {
     }
 }
 
-/// Values side by side.
+/// A JSON array of values.
 pub(super) fn array(values: &[Json]) -> Json {
     let texts: Vec<_> = values.iter().map(Json::to_text).collect();
     Json::parse(format!("[{}]", texts.join(","))).unwrap_or_else(|_| Json::null())
 }
 
-/// Whether a path leads to the same place from everywhere.
+/// Whether a path does not depend on the working directory.
 pub(super) fn is_anchored(text: &str) -> bool {
     Path::new(text).is_absolute() || text == "~" || text.starts_with("~/")
 }
 
-/// Whether a key belongs to a table of another part.
+/// Whether a key belongs to a table of another component.
 pub(super) fn is_reserved(key: &str) -> bool {
     key.split_once('.').is_some_and(|(table, rest)| RESERVED.contains(&table) && !rest.is_empty())
 }
 
-/// The setting that may be meant by a word.
+/// The most similar setting.
 pub(super) fn nearest_key(word: &str) -> Option<&'static str> {
     nearest(word, KEYS.iter().map(|key| key.name).chain(RESERVED.iter().copied()))
 }

@@ -1,10 +1,9 @@
 //! pi's settings files, which say where pi keeps sessions and how it compacts them.
 //!
-//! What counts is what pi 1.5.0 does: the project's file, which it reads
-//! for this one value whether the project is trusted or not, goes before the
-//! global one; an empty or null value means the default; a file that is no
-//! JSON is warned of and passed over; a value of another type, over which pi
-//! stumbles, is as well.
+//! This follows pi 1.5.0. The project's file overrides the global one, and pi
+//! reads it for this one value whether or not the project is trusted. An empty
+//! or null value means the default. A file that is not valid JSON is skipped
+//! with a warning. So is a value of the wrong type, which makes pi fail.
 
 use std::path::{Path, PathBuf};
 
@@ -16,25 +15,25 @@ use super::{Origin, SESSION_DIR, Setting, read_if_there};
 use crate::environment::Environment;
 use crate::place::{absolute, agent_dir};
 
-/// Where pi's settings say that sessions are; none if they say nothing.
+/// The sessions' directory in pi's settings; `None` if they do not set it.
 pub(super) fn session_dir(environment: &dyn Environment, os: &dyn Os, warnings: &mut Vec<String>) -> Option<Setting> {
     files(environment).iter().find_map(|path| session_dir_in(os, path, warnings))
 }
 
-/// What one of pi's settings says, if it is a text.
+/// The value of one of pi's settings, if it is a text.
 pub(super) fn text(environment: &dyn Environment, os: &dyn Os, key: &str) -> Option<String> {
-    // What is odd about the files was told when they were looked at for the place of sessions.
+    // Warnings about the files were already reported when they were read for the sessions' directory.
     files(environment).iter().find_map(|path| read(os, path, &mut Vec::new())?.raw().get(key)?.as_string())
 }
 
-/// Where the files are: that of the project, then the global one.
+/// The paths of the files: the project's, then the global one.
 pub(super) fn files(environment: &dyn Environment) -> [PathBuf; 2] {
     let project = environment.current_dir().join(".pi").join("settings.json");
     let global = absolute(environment, &agent_dir(environment)).join("settings.json");
     [project, global]
 }
 
-/// What a file says; nothing if it is not there or no JSON.
+/// The content of a file; `None` if it does not exist or is not valid JSON.
 pub(super) fn read(os: &dyn Os, path: &Path, warnings: &mut Vec<String>) -> Option<Json> {
     let mut warn = |what: &str| warnings.push(format!("{}: {what}", path.display()));
     let bytes = match read_if_there(os, path) {

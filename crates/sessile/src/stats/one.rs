@@ -1,4 +1,4 @@
-//! What one session took, and the shape it has.
+//! The usage and the shape of one session.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,35 +14,35 @@ use crate::error::SessionError;
 use crate::list::SessionInfo;
 use crate::manager::{CompactionRecord, Sessions};
 
-/// What one session took.
+/// The usage of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionStats {
     /// Its file.
     pub path: PathBuf,
     /// Its id.
     pub id: String,
-    /// All its entries on all branches, also those that were copied from the session it was forked from: as pi counts.
+    /// All its entries on all branches, including those copied from its parent, as pi counts.
     pub total: Tally,
-    /// The part that was copied from the session it was forked from, if that is still there.
+    /// The part copied from its parent session, if that still exists.
     pub copied: Option<Tally>,
-    /// By model, the most expensive first.
+    /// By model, most expensive first.
     pub models: Vec<StatsGroup>,
-    /// By tool, the most often called first.
+    /// By tool, most calls first.
     pub tools: Vec<StatsGroup>,
     /// The shape of the tree.
     pub shape: BranchStatistics,
-    /// How many branch points there are of each kind.
+    /// The number of branch points of each kind.
     pub branch_kinds: Vec<(BranchKind, usize)>,
     /// Every compaction, in file order.
     pub compactions: Vec<CompactionRecord>,
-    /// The session it was forked from, as its header has it.
+    /// Its parent session, as in its header.
     pub parent: Option<String>,
     /// The sessions that were forked from it.
     pub forks: Vec<PathBuf>,
 }
 
 impl Sessions {
-    /// What one session took. Its relatives are looked for among `others`.
+    /// The usage of one session. Its relatives are searched in `others`.
     pub fn session_stats(&self, path: &Path, others: &[SessionInfo]) -> Result<SessionStats, SessionError> {
         let session = self.clone().read_only().open(path, None, None)?;
         if !session.is_stored() {
@@ -52,7 +52,7 @@ impl Sessions {
         let mut seen = Seen::default();
         let mut lines = LineReader::default();
         if let Some(parent) = &relatives.parent {
-            // If it cannot be read, nothing is known to be a copy.
+            // If it cannot be read, no entry is known to be a copy.
             drop(self.read_shares(&mut lines, &parent.path, &mut |share, _| seen.note(&share, 0)));
         }
         let mut by_model = Counted::default();
@@ -96,7 +96,7 @@ fn sorted(groups: HashMap<Vec<String>, Tally>, weight: fn(&Tally) -> (f64, f64))
 }
 
 impl SessionStats {
-    /// As JSON: what pi's `get_session_stats` has, under the same names, and more.
+    /// The statistics as JSON: the members of pi's `get_session_stats` and more.
     pub fn to_json(&self) -> Json {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let mut out = ObjectWriter::new();
@@ -148,7 +148,7 @@ fn compaction_json(compaction: &CompactionRecord) -> Json {
     out.finish()
 }
 
-/// Adds the figures of a tally to an object, those that pi has under pi's names.
+/// Adds the figures of a tally to an object, with pi's names where pi has them.
 pub(crate) fn tally_json(out: &mut ObjectWriter, tally: &Tally, knows_tools: bool) {
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     out.integer("userMessages", number(tally.messages.of(Role::User)))

@@ -1,4 +1,4 @@
-//! Lines that cannot be read, and what of them repair could use.
+//! Unreadable lines, and the parts of them that repair can use.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -17,20 +17,21 @@ use super::examine::may_mend;
 use crate::error::SessionError;
 use crate::splice::Text;
 
-/// What is left of a record is kept in a line of ours up to this length, so that the line stays far below the line cap.
+/// The maximum length of a damaged record that is kept in a line of ours, so that the line stays far below the line
+/// cap.
 pub(super) const MOST_KEPT: usize = LINE_CAP / 8;
 
-/// A record in a damaged line, and the place of its first byte in the file.
+/// A record in a damaged line, with its position in the file.
 pub(crate) struct Hidden {
     pub(crate) line: u64,
     pub(crate) at: Span,
     pub(crate) fate: Fate,
     pub(crate) is_header: bool,
     pub(crate) id: EntryId,
-    /// The parent it names.
+    /// The parent that it names.
     pub(super) parent: Option<EntryId>,
     pub(super) time: Option<i64>,
-    /// The record as it stands there.
+    /// The record's bytes.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -41,72 +42,73 @@ impl Hidden {
     }
 }
 
-/// What becomes of a record in a damaged line.
+/// What repair does with a record in a damaged line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It gets a line of its own.
+    /// It gets its own line.
     ComesBack,
-    /// The same bytes are a line already, or will be; they are not needed twice.
+    /// The same bytes are or will be a line already, so this copy is not needed.
     IsCopy,
 }
 
-/// What is left of a damaged line apart from the records that are taken out of it.
+/// The remains of a damaged line without the records extracted from it.
 pub(super) struct Rest {
     pub(super) line: u64,
     pub(super) at: Span,
     /// The bytes, if a mark may need them.
     pub(super) bytes: Vec<u8>,
-    /// The id, the parent and the time of the entry it was, as far as they come before the damage.
+    /// The id, the parent and the time of the original entry, as far as they precede the damage.
     pub(super) id: Option<EntryId>,
     #[expect(clippy::option_option, reason = "the inner one is for an entry that was a root")]
     pub(super) parent: Option<Option<EntryId>>,
     pub(super) time: Option<i64>,
-    /// Whether it would be taken for an entry if it were a line: pi does, and one without an id cuts the conversation.
+    /// Whether it would be read as an entry on its own line: pi would, and an entry without an id cuts the
+    /// conversation.
     pub(super) is_readable: bool,
-    /// Whether it ends with the file, so that a program may still be writing it.
+    /// Whether it is at the end of the file, so that a program may still be writing it.
     pub(super) is_last: bool,
 }
 
-/// A damaged line, or several that belong together.
+/// A damaged line, or several consecutive ones.
 pub(super) struct Wreck {
     pub(super) finding: Finding,
-    /// Whether whole records were found in it at all.
+    /// Whether it contains complete records.
     pub(super) has_records: bool,
-    /// The records that are taken out of it if it is touched.
+    /// The records to extract if it is changed.
     pub(super) hidden: Vec<Hidden>,
     pub(super) rests: Vec<Rest>,
-    /// Whether it may be touched.
+    /// Whether it may be changed.
     pub(super) is_free: bool,
 }
 
-/// The lines that are no rows, taken apart.
+/// The lines that are not rows, analysed.
 pub(super) struct Damage<'o> {
     outline: &'o Outline,
-    /// The line of the header, if there is one.
+    /// The header's line, if there is one.
     header: Option<Vec<u8>>,
     pub(super) wrecks: Vec<Wreck>,
-    /// Whether a header is there, or comes back.
+    /// Whether there is a header, or one is restored.
     pub(super) has_header: bool,
-    /// A header that stands whole in a damaged line but not where it could come back.
+    /// A complete header in a damaged line, at a position where it cannot be restored.
     pub(super) stray_header: Option<Vec<u8>>,
-    /// How many whole entries stand in damaged lines, and the time of the first.
+    /// The number of complete entries in damaged lines, and the time of the first.
     pub(super) n_entries: usize,
     pub(super) first_time: Option<i64>,
-    /// The parents that records in damaged lines name, as far as they are known beforehand.
+    /// The parents named by records in damaged lines, from an earlier pass.
     named: HashSet<EntryId>,
-    /// The same, as they are found.
+    /// The parents named by records in damaged lines, collected in this pass.
     parents: HashSet<EntryId>,
-    /// The ids of records that come back only if another record names them.
+    /// The ids of records that are restored only if another record names them.
     uncertain: Vec<EntryId>,
-    /// The records found so far, by id: the bytes of those that come back.
+    /// The restored records found so far: their bytes by id.
     found: HashMap<EntryId, Vec<u8>>,
 }
 
 impl<'o> Damage<'o> {
-    /// Looks at everything between rows.
+    /// Analyses everything between rows.
     pub(super) fn of(outline: &'o Outline, text: &dyn Text) -> Result<Self, SessionError> {
         let first = Self::look(outline, text, HashSet::new())?;
-        // What a record in a damaged line names counts only now that all are known.
+        // Only now are all named parents known, so a second pass may be needed.
         let is_named = first.uncertain.iter().any(|id| first.parents.contains(id));
         if is_named { Self::look(outline, text, first.parents) } else { Ok(first) }
     }
@@ -137,7 +139,7 @@ impl<'o> Damage<'o> {
         Ok(damage)
     }
 
-    /// Looks at the lines of a span, as many at a time as memory is meant for.
+    /// Analyses the lines of a span, as many at a time as the line cap allows.
     fn gap(&mut self, text: &dyn Text, span: Span, line: u64, is_before_rows: bool) -> Result<(), SessionError> {
         if span.len == 0 {
             return Ok(());
@@ -165,7 +167,7 @@ impl<'o> Damage<'o> {
     fn damaged(&mut self, text: &dyn Text, run: &Run, damaged: &Damaged) -> Result<(), SessionError> {
         let mut hidden: Vec<Hidden> = Vec::new();
         let mut taken: Vec<Range<usize>> = Vec::new();
-        // A header comes back only if nothing that counts would stand before it.
+        // A header is restored only if no valid line would precede it.
         let may_be_headed = run.is_before_rows && !self.has_header;
         for record in &damaged.records {
             let bytes = &run.bytes[record.range.clone()];
@@ -200,7 +202,7 @@ impl<'o> Damage<'o> {
             let is_early = |rest: &&Rest| rest.at.offset < header.offset;
             rests.iter().filter(is_early).all(|rest| !rest.is_readable && rest.id.is_none())
         });
-        // Nothing may come to stand before the header, and what would come to light has to fit into a line of ours.
+        // Nothing may precede the header, and everything that becomes readable must fit into a line of ours.
         let is_placed = match (run.is_before_rows, self.has_header) {
             (false, _) => true,
             (true, true) => !self.outline.is_session(),
@@ -222,7 +224,7 @@ impl<'o> Damage<'o> {
         Ok(())
     }
 
-    /// Notes what a file without a header could be rebuilt from.
+    /// Records the data from which a missing header could be rebuilt.
     fn note(&mut self, record: &Salvaged, bytes: &[u8]) {
         if record.is_header {
             self.stray_header.get_or_insert_with(|| bytes.trim_ascii().to_vec());
@@ -236,7 +238,8 @@ impl<'o> Damage<'o> {
         }
     }
 
-    /// What becomes of an entry in a damaged line, those before it on the line being `taken`; none if it stays damage.
+    /// What to do with an entry in a damaged line, given the records already `taken` from that line; `None` if it
+    /// stays damaged.
     fn fate(
         &self,
         text: &dyn Text,
@@ -248,7 +251,7 @@ impl<'o> Damage<'o> {
         let on_line = taken.iter().find(|found| found.id == record.id && found.fate == Fate::ComesBack);
         let found = self.found.get(&record.id).or(on_line.map(|found| &found.bytes));
         Ok(match in_file.as_ref().or(found) {
-            // Another entry names it as its parent, so it was an entry and not a part of one.
+            // If another entry names it as its parent, it was an entry and not a part of one.
             None if record.is_certain || self.is_named(&record.id) => Some(Fate::ComesBack),
             None => None,
             Some(other) => (other.trim_ascii() == bytes.trim_ascii()).then_some(Fate::IsCopy),
@@ -260,7 +263,7 @@ impl<'o> Damage<'o> {
         self.outline.mentions(id) || self.named.contains(id)
     }
 
-    /// Whether an entry with this id is in the file, or comes back.
+    /// Whether an entry with this id is in the file or is restored.
     pub(super) fn has(&self, id: &EntryId) -> bool {
         self.outline.find(id).is_some() || self.found.contains_key(id)
     }
@@ -273,14 +276,14 @@ fn named_parent(parent: &ParentRef<'_>) -> Option<EntryId> {
     }
 }
 
-/// Some lines that follow each other.
+/// Some consecutive lines.
 struct Run {
     start: u64,
     line: u64,
     bytes: Vec<u8>,
-    /// Whether no row stands before them.
+    /// Whether no row precedes them.
     is_before_rows: bool,
-    /// Where the file ends.
+    /// The end of the file.
     end: u64,
 }
 
@@ -297,7 +300,7 @@ impl Run {
         self.bytes.clear();
     }
 
-    /// Goes on after a line that is not looked into.
+    /// Continues after a line that is not analysed.
     fn pass_over(&mut self, end: u64) {
         self.line += 1;
         self.start = end;
@@ -307,9 +310,9 @@ impl Run {
         Span { offset: self.start + range.start as u64, len: range.len() as u64 }
     }
 
-    /// The number of the line that holds an offset in some damaged lines.
+    /// The number of the line at an offset in some damaged lines.
     ///
-    /// Counted from the first of them: a run may have as many damaged lines as bytes.
+    /// Counts from the first of them: a run may have as many damaged lines as bytes.
     fn line_of(&self, damaged: &Damaged, at: usize) -> u64 {
         self.line + damaged.line as u64 + n_newlines(&self.bytes[damaged.range.start..at])
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a text, and what would be done about it.
+//! Finds what is wrong with a text, and plans the repair.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -23,21 +23,21 @@ use crate::error::SessionError;
 use crate::splice::{Splice, Spliced, Text};
 use crate::world::World;
 
-/// All that was found in a text, and all that would be done about it.
+/// The findings for a text, and the planned repair.
 pub(crate) struct Examined {
-    /// The outline of the text, with its new header if it gets one.
+    /// The outline of the text, including a new header if it gets one.
     pub(crate) outline: Outline,
     pub(crate) findings: Vec<Finding>,
     wrecks: Vec<Wreck>,
-    /// The marks that are written for what is not whole.
+    /// The marks to write for incomplete records.
     pub(crate) marks: Vec<Marked>,
-    /// The header that a file without one gets, before anything else is done.
+    /// The header to add before anything else, if the file has none.
     pub(crate) heading: Option<Heading>,
-    /// What is changed in the text with its header.
+    /// The changes to the text with its header.
     pub(crate) splices: Vec<Splice>,
-    /// Whether a byte order mark goes.
+    /// Whether to remove a byte order mark.
     pub(crate) drops_mark: bool,
-    /// The working directory that the header names.
+    /// The working directory in the header.
     pub(crate) cwd: String,
 }
 
@@ -47,7 +47,7 @@ impl Examined {
         self.heading.is_some() || !self.splices.is_empty()
     }
 
-    /// The records in damaged lines that are taken out of them, in file order.
+    /// The records to extract from damaged lines, in file order.
     pub(crate) fn hidden(&self) -> impl Iterator<Item = &Hidden> {
         self.wrecks.iter().flat_map(|wreck| &wreck.hidden)
     }
@@ -57,14 +57,14 @@ impl Examined {
         self.heading.as_ref().map_or(&[], |heading| std::slice::from_ref(&heading.splice))
     }
 
-    /// The code of the damage in a line.
+    /// The code of the damage at a line.
     pub(crate) fn code_at(&self, line: u64) -> Option<Code> {
         let wreck = self.wrecks.iter().rfind(|wreck| wreck.finding.line <= line)?;
         Some(wreck.finding.code)
     }
 }
 
-/// Finds out what is wrong with a text and what would be done about it.
+/// Examines a text and plans its repair.
 pub(crate) fn examine(world: &World, path: &Path, text: &dyn Text) -> Result<Examined, SessionError> {
     let outline = outline_of(world.environment(), text)?;
     let damage = Damage::of(&outline, text)?;
@@ -81,7 +81,7 @@ pub(crate) fn examine(world: &World, path: &Path, text: &dyn Text) -> Result<Exa
     examined(path, &headed, outline, plan, Some(heading))
 }
 
-/// What is taken out of damaged lines, and what is written.
+/// What to extract from damaged lines, and what to write.
 struct Settled {
     wrecks: Vec<Wreck>,
     plan: Plan,
@@ -140,9 +140,9 @@ pub(super) fn outline_of(environment: &dyn Environment, text: &dyn Text) -> Resu
     Ok(outline)
 }
 
-/// Whether files of this version are changed at all.
+/// Whether repair changes files of this version.
 ///
-/// Records of version 1 have no ids to tell them by, and its compactions count lines.
+/// Records of version 1 have no ids to identify them, and its compactions refer to line numbers.
 pub(super) fn may_mend(outline: &Outline) -> bool {
     matches!(outline.upgrade(), Upgrade::None | Upgrade::FromV2)
 }
@@ -182,7 +182,7 @@ fn rebuilt_header(rebuilt: Raw<'_>) -> Finding {
     Finding::new(Code::RebuiltHeader, 1, 0, message)
 }
 
-/// What was found in a damaged line, and what is done about it.
+/// The finding for a damaged line, with its remedy.
 fn damage_finding(outline: &Outline, wreck: &Wreck, marks: &[Marked]) -> Finding {
     let finding = wreck.finding.clone();
     let back = wreck.hidden.iter().filter(|found| found.fate == Fate::ComesBack);
@@ -209,7 +209,7 @@ fn damage_finding(outline: &Outline, wreck: &Wreck, marks: &[Marked]) -> Finding
     finding.with(remedy)
 }
 
-/// Entries that an earlier repair has marked as incomplete.
+/// Entries that an earlier repair marked as incomplete.
 fn marked_entries(text: &dyn Text, outline: &Outline) -> Result<Vec<Finding>, SessionError> {
     let mut findings = Vec::new();
     for row in outline.entries().filter(|row| outline.kind(*row) == Kind::Custom) {
@@ -224,7 +224,7 @@ fn marked_entries(text: &dyn Text, outline: &Outline) -> Result<Vec<Finding>, Se
     Ok(findings)
 }
 
-/// Entries whose parent is not in the file, and what takes its place.
+/// Findings for entries whose parent is not in the file, with its replacement.
 fn missing_parents(outline: &Outline, wrecks: &[Wreck], marks: &[Marked]) -> Vec<Finding> {
     let hidden = wrecks.iter().flat_map(|wreck| &wreck.hidden);
     let hidden: BTreeMap<&EntryId, u64> = hidden.map(|found| (&found.id, found.line)).collect();

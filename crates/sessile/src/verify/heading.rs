@@ -1,4 +1,4 @@
-//! A new header for a file that has lost its own.
+//! Rebuilds the header of a file that has lost its own.
 
 use std::path::{Path, PathBuf};
 
@@ -23,23 +23,23 @@ use crate::list::read_header;
 use crate::splice::{Splice, Text};
 use crate::world::World;
 
-/// The member of a header that says that repair has rebuilt it, and from what.
+/// The member that marks a rebuilt header and names its sources.
 pub(super) const REBUILT: &str = "sessile:rebuilt";
 
 /// A header for a file that has none.
 pub(crate) struct Heading {
-    /// The header, in the place of what was left of the old one.
+    /// Replaces what is left of the old header.
     pub(crate) splice: Splice,
-    /// Whether the line after it was the first.
+    /// Whether the header adds a line before the former first one.
     is_new_line: bool,
-    /// What repair does, in words.
+    /// A description of what repair will do.
     pub(crate) remedy: String,
-    /// What repair has done, in words.
+    /// A description of what repair has done.
     pub(crate) done: String,
 }
 
 impl Heading {
-    /// The header that a file of entries gets; none if it is not one.
+    /// The header for a file of entries; `None` if the file does not consist of entries.
     pub(super) fn of(
         world: &World,
         path: &Path,
@@ -74,7 +74,7 @@ impl Heading {
         Ok(Some(Self { splice, is_new_line: !is_whole_line, remedy, done }))
     }
 
-    /// The place in the file without the header of something in the file with it.
+    /// Converts a position in the file with the header to one in the file without it.
     pub(crate) fn before(&self, line: u64, offset: u64) -> (u64, u64) {
         let new = self.splice.with.len() as u64;
         let offset = if offset < new { 0 } else { offset - new + self.splice.at.len };
@@ -82,7 +82,7 @@ impl Heading {
     }
 }
 
-/// A header that is a line, but not the first that counts.
+/// A header on its own line, but not the first valid one.
 fn other_header(text: &dyn Text, outline: &Outline) -> Result<Option<Vec<u8>>, SessionError> {
     for row in outline.rows().filter(|row| outline.kind(*row) == Kind::Header) {
         let line = text.read(outline.span(row))?;
@@ -93,7 +93,7 @@ fn other_header(text: &dyn Text, outline: &Outline) -> Result<Option<Vec<u8>>, S
     Ok(None)
 }
 
-/// What stands in the first line in the place of a header: all up to the first whole record, unless it was an entry.
+/// The remains of a header in the first line: everything up to the first complete record, unless it was an entry.
 fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
     let len = (text.length() - start).min(MOST_KEPT as u64 + 1);
     let mut line = text.read(Span { offset: start, len })?;
@@ -104,7 +104,7 @@ fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
     let end = match take_apart(&line).first().map(|damaged| damaged.records.first().cloned()) {
         Some(None) => line.len(),
         Some(Some(record)) if record.is_certain => record.range.start,
-        // The line can be read; or what stands before the record tells whether it is one, so it stays there.
+        // Either the line is readable, or the bytes before the record are needed to tell whether it is one; keep them.
         None | Some(Some(_)) => 0,
     };
     line.truncate(end);
@@ -112,7 +112,7 @@ fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
     Ok(if was_entry { Vec::new() } else { line })
 }
 
-/// Where the members of a header can be learnt from.
+/// The sources for the members of a header.
 struct Clues<'c> {
     world: &'c World,
     path: &'c Path,
@@ -121,7 +121,7 @@ struct Clues<'c> {
 }
 
 impl Clues<'_> {
-    /// The header, and what it is made of in words.
+    /// The header, and a description of its sources.
     fn header(&self, torn: &[u8], first_time: Option<i64>) -> Result<(Json, String), SessionError> {
         let old = Beginning::of(torn);
         let old = |key: &str| old.as_ref().and_then(|old| old.get(key));
@@ -156,7 +156,7 @@ impl Clues<'_> {
         Ok((header.finish(), format!("id from {id_from}, cwd from {cwd_from}")))
     }
 
-    /// The time and the id that the file's name holds.
+    /// The time and the id in the file name.
     fn name(&self) -> (Option<i64>, Option<String>) {
         let stem = self.path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".jsonl"));
         let Some((time, id)) = stem.and_then(|stem| stem.split_once('_')) else { return (None, None) };
@@ -170,9 +170,9 @@ impl Clues<'_> {
         (parse_utc_iso(&digits), check_session_id(id).ok().map(|()| id.to_owned()))
     }
 
-    /// The working directory, and where it was learnt from.
+    /// The working directory, and its source.
     ///
-    /// The name of the session's directory spells it, but `/` and `-` look the same there.
+    /// The name of the session's directory encodes it, but `/` and `-` look the same there.
     fn cwd(&self) -> Result<(String, &'static str), SessionError> {
         let directory = self.path.parent();
         let name = directory.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
@@ -200,7 +200,7 @@ impl Clues<'_> {
         Ok((there, "the directory name"))
     }
 
-    /// The first path in the entries that the session's directory spells.
+    /// The first path in the entries that matches the name of the session's directory.
     fn spelled_cwd(&self, spelled: &str) -> Result<Option<String>, SessionError> {
         let spelled = spelled.as_bytes();
         let is_alike =
@@ -217,7 +217,7 @@ impl Clues<'_> {
         })
     }
 
-    /// The working directory that a system message names.
+    /// The working directory in a system message.
     fn said_cwd(&self) -> Result<Option<String>, SessionError> {
         const WORDS: &[u8] = b"Current working directory: ";
         self.search(&mut |line| {
@@ -228,7 +228,7 @@ impl Clues<'_> {
         })
     }
 
-    /// The first answer that a line gives, among so many lines as are worth it.
+    /// The first answer that `ask` gives for a line, within a limited number of bytes.
     fn search(&self, ask: &mut dyn FnMut(&[u8]) -> Option<String>) -> Result<Option<String>, SessionError> {
         let mut n_read = 0;
         for row in self.outline.rows() {
@@ -244,7 +244,7 @@ impl Clues<'_> {
         Ok(None)
     }
 
-    /// The directory on this machine that the name spells, if there is one.
+    /// An existing directory on this machine that matches the name, if any.
     fn probed(&self, spelled: &str) -> Option<String> {
         let mut open = vec![(PathBuf::from("/"), spelled)];
         let mut n_asked = 0;
@@ -252,7 +252,7 @@ impl Clues<'_> {
             if rest.is_empty() {
                 return above.to_str().map(str::to_owned);
             }
-            // Longer names are tried last, so that they are looked at first.
+            // Push longer names last, so that they are tried first.
             for at in rest.match_indices('-').map(|(at, _)| at).chain([rest.len()]).filter(|at| *at > 0) {
                 n_asked += 1;
                 let Some((name, _)) = rest.split_at_checked(at) else { continue };
@@ -267,8 +267,8 @@ impl Clues<'_> {
     }
 }
 
-/// How many bytes of entries are searched for a path.
+/// The maximum number of bytes of entries to search for a path.
 const MOST_SEARCHED: u64 = 16 << 20;
 
-/// How many directories are looked for.
+/// The maximum number of directories to probe.
 const MOST_ASKED: usize = 1000;

@@ -1,8 +1,8 @@
-//! What repair writes: records on lines of their own, and marks where a record is not whole.
+//! What repair writes: records on lines of their own, and marks for incomplete records.
 //!
-//! A record is written byte for byte or not at all. What is left of one that is
-//! not whole becomes a mark with the record's id, so that the tree stays
-//! connected, and so does a parent that entries name and that is nowhere.
+//! A record is written byte for byte or not at all. An incomplete record becomes
+//! a mark with the record's id, so that the tree stays connected. So does a
+//! parent that entries name and that is missing from the file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,39 +19,39 @@ use super::examine::may_mend;
 use crate::error::SessionError;
 use crate::splice::{Splice, Text};
 
-/// A mark that repair writes.
+/// A mark to write.
 pub(crate) struct Marked {
-    /// The finding it mends.
+    /// The finding that it repairs.
     pub(crate) code: Code,
-    /// The place in the file of what it takes the place of, or before which it comes.
+    /// The position in the file that it replaces, or before which it is inserted.
     pub(crate) line: u64,
     pub(crate) at: Span,
     pub(crate) id: EntryId,
     pub(crate) parent: Option<EntryId>,
     /// What it stands for.
     pub(crate) stands_for: StandsFor,
-    /// The line it makes.
+    /// The line to write.
     pub(crate) text: Vec<u8>,
 }
 
 /// What a mark stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StandsFor {
-    /// What is left of the record with its id.
+    /// An incomplete record with the mark's id.
     Record,
-    /// Bytes that could be anything.
+    /// Bytes of unknown meaning.
     Rest,
-    /// An entry that others name as their parent, of which nothing is left.
+    /// A missing entry that others name as their parent.
     Lost,
 }
 
-/// Everything that is to be written.
+/// Everything to write.
 pub(super) struct Plan {
     pub(super) marks: Vec<Marked>,
     pub(super) splices: Vec<Splice>,
 }
 
-/// Something that stands in the file, in the order of the file.
+/// Something in the file, in file order.
 #[derive(Clone, Copy)]
 enum Item<'d> {
     Row(Row),
@@ -59,7 +59,7 @@ enum Item<'d> {
     Rest(&'d Wreck, &'d Rest),
 }
 
-/// Decides what is written, and drops from the damage what is not taken out of it.
+/// Decides what to write, and drops records from the damage that are not extracted.
 pub(super) fn plan(
     text: &dyn Text,
     outline: &Outline,
@@ -93,14 +93,14 @@ pub(super) fn plan(
     Ok(Plan { marks: planner.marks, splices })
 }
 
-/// For each wreck the places of the rests that get a mark with the id of the record they were; and all of those ids.
+/// For each wreck, the rests that get a mark with their record's id; and all of those ids.
 fn wanted_marks(damage: &Damage<'_>) -> (Vec<Vec<usize>>, HashSet<EntryId>) {
     let mut ids = HashSet::new();
     let mut wanted = Vec::with_capacity(damage.wrecks.len());
     for wreck in &damage.wrecks {
         let mut places = Vec::new();
         for (place, rest) in wreck.rests.iter().enumerate().filter(|_| wreck.is_free) {
-            // The last line may still be written.
+            // Another program may still be writing the last line.
             let Some(id) = rest.id.as_ref().filter(|id| !rest.is_last && !damage.has(id)) else { continue };
             if ids.insert(id.clone()) {
                 places.push(place);
@@ -111,7 +111,7 @@ fn wanted_marks(damage: &Damage<'_>) -> (Vec<Vec<usize>>, HashSet<EntryId>) {
     (wanted, ids)
 }
 
-/// A place of the file and what is written there; nothing new if only newlines come around it.
+/// A position in the file and its new content; `None` if only newlines are inserted around it.
 struct Unit {
     at: Span,
     with: Option<Vec<u8>>,
@@ -122,11 +122,11 @@ struct Planner<'d> {
     damage: &'d Damage<'d>,
     items: Vec<Item<'d>>,
     forest: Forest,
-    /// The ids of marks that were decided on, and of those that are to come.
+    /// The ids of marks that are planned or still to come.
     marked: HashSet<EntryId>,
     /// The ids of records that have their mark.
     done: HashSet<EntryId>,
-    /// The last entry that counts, and its time.
+    /// The last valid entry, and its time.
     before: Option<(EntryId, Option<i64>)>,
     units: Vec<Unit>,
     marks: Vec<Marked>,
@@ -175,7 +175,7 @@ impl<'d> Planner<'d> {
         }
     }
 
-    /// The id of a row whose content counts for it.
+    /// The id of a row, if this row is the current one for the id.
     fn counting(&self, row: Row) -> Option<EntryId> {
         self.outline.id(row).filter(|_| self.outline.current(row) == row)
     }
@@ -208,7 +208,7 @@ impl<'d> Planner<'d> {
         }
     }
 
-    /// Puts a mark in the place of a parent that is nowhere, right before the entry that names it.
+    /// Inserts a mark for a missing parent, right before the entry that names it.
     fn stand_in(&mut self, lost: &EntryId, line: u64, offset: u64, time: Option<i64>) {
         if *lost == "" || self.is_known(lost) {
             return;
@@ -229,7 +229,7 @@ impl<'d> Planner<'d> {
 
     fn rest(&mut self, wreck: &Wreck, rest: &Rest) {
         let code = wreck.finding.code;
-        // Of several rests with one id the first is the record.
+        // If several rests have the same id, the first one is the record.
         let is_own = |id: &EntryId| !rest.is_last && self.marked.contains(id) && !self.done.contains(id);
         let own = rest.id.clone().filter(is_own);
         let stands_for = if own.is_some() { StandsFor::Record } else { StandsFor::Rest };
@@ -247,12 +247,12 @@ impl<'d> Planner<'d> {
         if stands_for == StandsFor::Record {
             self.done.insert(id.clone());
         }
-        // It is an entry like any other from now on, so the next repair must find what this one leaves.
+        // It is an entry from now on, so the next repair must come to the same result.
         self.before = Some((id.clone(), Some(time)));
         self.marks.push(Marked { code, line: rest.line, at: rest.at, id, parent, stands_for, text });
     }
 
-    /// An id that nothing in the file has or names, the same for the same bytes.
+    /// An id that the file neither has nor names; the same bytes give the same id.
     fn new_id(&mut self, bytes: &[u8]) -> EntryId {
         let mut seed = fingerprint(bytes);
         loop {
@@ -265,10 +265,10 @@ impl<'d> Planner<'d> {
     }
 }
 
-/// The changes that give each unit a line of its own.
+/// The changes that give each unit its own line.
 ///
-/// Where nothing stands between a unit and the bytes around it a newline
-/// comes in. No other byte changes.
+/// Inserts a newline where a unit would touch the bytes around it. No other
+/// byte changes.
 fn splices(text: &dyn Text, units: Vec<Unit>, drops_mark: bool) -> Result<Vec<Splice>, SessionError> {
     let mut splices = Vec::new();
     let n_mark = if drops_mark { super::examine::BYTE_ORDER_MARK.len() as u64 } else { 0 };
@@ -278,7 +278,7 @@ fn splices(text: &dyn Text, units: Vec<Unit>, drops_mark: bool) -> Result<Vec<Sp
     let is_newline = |offset: u64| -> Result<bool, SessionError> { Ok(text.read(Span { offset, len: 1 })? == b"\n") };
     let mut end_of_last = None;
     for Unit { at, with } in units {
-        // After the last unit a newline was put already.
+        // The previous unit has already added a newline here.
         if at.offset > n_mark && end_of_last != Some(at.offset) && !is_newline(at.offset - 1)? {
             splices.push(Splice::insert(at.offset, b"\n"));
         }
@@ -291,7 +291,7 @@ fn splices(text: &dyn Text, units: Vec<Unit>, drops_mark: bool) -> Result<Vec<Sp
     Ok(splices)
 }
 
-/// The marks by the ids they stand for, for what is told about orphans.
+/// The marks by id, for the findings about orphans.
 pub(super) fn by_id(marks: &[Marked]) -> HashMap<&EntryId, &Marked> {
     marks.iter().map(|mark| (&mark.id, mark)).collect()
 }

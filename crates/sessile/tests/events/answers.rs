@@ -1,4 +1,4 @@
-//! What handlers answer, and what comes of it.
+//! The replies of handlers, and their effects.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{Saying, Told, compact, file, host, text};
 
-/// A handler that notes its name and answers.
+/// A handler that records its name and replies.
 fn answering(handlers: &Handlers, seen: &Arc<Mutex<Vec<&'static str>>>, name: &'static str, reply: Option<Reply>) {
     let seen = Arc::clone(seen);
     handlers.on(EventSet::ALL, name, move |event, _| {
@@ -119,7 +119,7 @@ fn a_summary_is_taken_only_if_one_is_wanted_and_a_label_always() {
     assert_eq!(host.session().label(&question).unwrap().as_deref(), Some("theirs"));
 }
 
-/// Tells what it was asked.
+/// Records what it was asked.
 struct Asked(Mutex<Vec<String>>);
 
 impl sessile::compaction::Summarizer for Asked {
@@ -158,7 +158,7 @@ fn instructions_are_changed() {
     let wishes = sessile::CompactWishes { settings, custom_instructions: instructions(), ..Default::default() };
     host.session_mut().append_message(crate::user("more")).unwrap();
     host.compact(wishes, &asked, &mut |_| {}).unwrap();
-    // A split turn is summarised by itself, without instructions.
+    // A split turn is summarised separately, without instructions.
     let asked = take(&asked.0);
     assert_eq!((asked[0].as_str(), asked[1].as_str()), ("look here true", "look here false"), "{asked:?}");
 }
@@ -215,7 +215,7 @@ fn a_handler_that_fails_or_panics_is_reported_and_has_said_nothing() {
         error: error.to_owned(),
     };
     let failures = [failure("fails", "on purpose"), failure("panics", "panicked: at the disco")];
-    // Whoever wants to know late is told late.
+    // A reporter that is registered late receives the earlier failures.
     let reported = Arc::new(Mutex::new(Vec::new()));
     let theirs = Arc::clone(&reported);
     handlers.on_failure(move |failure| theirs.lock().unwrap().push(failure.clone()));

@@ -1,4 +1,4 @@
-//! Events: who is told what, when, and what their answers change.
+//! Events: which handlers are called, when, and what their replies change.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 mod answers;
@@ -21,7 +21,7 @@ use sessile::{
 };
 use sessile_testkit::Replay;
 
-/// A summarizer that says the same each time, or fails.
+/// A summarizer that always returns the same text, or fails.
 struct Saying(Option<&'static str>);
 
 impl Summarizer for Saying {
@@ -40,12 +40,12 @@ impl Summarizer for Saying {
     }
 }
 
-/// What a handler was told, as JSON.
+/// The events that a handler received, as JSON.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<Json>>>);
 
 impl Told {
-    /// Writes down everything that these handlers are told of.
+    /// Records every event that these handlers receive.
     fn by(handlers: &Handlers) -> Self {
         let told = Self::default();
         let theirs = told.clone();
@@ -60,7 +60,7 @@ impl Told {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 
-    /// The kinds of what was told since, in order.
+    /// The kinds of the events since the last call, in order.
     fn kinds(&self) -> Vec<String> {
         self.take().iter().map(|event| text(event, "type")).collect()
     }
@@ -73,7 +73,7 @@ fn text(json: &Json, key: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Sessions with handlers of their own, in an existing working directory.
+/// Sessions with their own handlers, in an existing working directory.
 fn sessions(dir: &Path, handlers: &Handlers) -> Sessions {
     let environment = Replay::new(1_735_689_600_000, 7);
     environment.set_home(dir);
@@ -92,9 +92,9 @@ fn turns(session: &mut SessionManager, n_turns: usize) {
     }
 }
 
-/// A host that works in a session of three turns in a file.
+/// A host that works in a session with three turns in a file.
 fn host(dir: &Path, handlers: &Handlers) -> SessionHost {
-    // Nobody is told of how the session came about.
+    // Creating the session is not reported.
     let mut session = sessions(dir, &Handlers::new()).create(dir, Some(dir), NewSession::default()).unwrap();
     turns(&mut session, 3);
     SessionHost::new(sessions(dir, handlers), session)

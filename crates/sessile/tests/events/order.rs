@@ -1,4 +1,4 @@
-//! What is told when: pi's order, and each event once.
+//! The order of events: pi's order, and each event once.
 
 use sessile::{ForkPosition, Handlers, NavigateWishes, NewSession, Outcome, SessionError};
 use tempfile::TempDir;
@@ -64,7 +64,7 @@ fn another_session_takes_the_place_of_the_current_one() {
             format!(r#"{{"type":"session_start","reason":"resume","previousSessionFile":"{}"}}"#, second.display()),
         ]
     );
-    // The session that was opened tells as well.
+    // The newly opened session sends events too.
     host.session_mut().append_message(user("more")).unwrap();
     assert_eq!(told.kinds(), ["entry_appended"]);
 }
@@ -87,7 +87,7 @@ fn a_session_that_cannot_be_opened_leaves_the_current_one() {
     assert_eq!((cwd.to_str().unwrap(), here.as_path()), ("/nowhere/at/all", dir.path()));
     assert_eq!(told.kinds(), ["session_before_switch", "session_before_switch"]);
     assert_eq!(file(&host), current);
-    // A name without a file is a session to be, as in pi.
+    // A missing file is a new session of that name, as in pi.
     assert_eq!(host.switch_session(dir.path().join("new.jsonl")).unwrap(), Outcome::Done(()));
     assert_eq!(told.kinds(), ["session_before_switch", "session_shutdown", "session_start"]);
 }
@@ -141,12 +141,12 @@ fn a_navigation_is_told_around_what_it_writes() {
     // Without a summary and a label nothing is written.
     host.navigate(&questions[2], NavigateWishes::default(), &Saying(None), &mut |_| {}).unwrap();
     assert_eq!(told.kinds(), ["session_before_tree", "leaf_moved", "session_tree"]);
-    // To where one is, and to where nobody can be.
+    // To the current leaf, and to an entry that does not exist.
     let leaf = host.session().leaf_id().unwrap();
     host.navigate(leaf, NavigateWishes::default(), &Saying(None), &mut |_| {}).unwrap();
     host.navigate("nope", NavigateWishes::default(), &Saying(None), &mut |_| {}).unwrap_err();
     assert!(told.kinds().is_empty());
-    // A summary that cannot be had.
+    // The summary fails.
     host.navigate(&questions[0], wishes(), &Saying(None), &mut |_| {}).unwrap_err();
     assert_eq!(told.kinds(), ["session_before_tree"]);
 }

@@ -1,4 +1,4 @@
-//! Compacting and navigating in parts, while others go on working in the session.
+//! Compaction and navigation in parts, while others continue to work in the session.
 
 use sessile::compaction::CompactionSettings;
 use sessile::{
@@ -23,7 +23,7 @@ fn what_is_said_while_a_summary_is_made_is_kept() {
     let mut host = host(dir.path(), &Handlers::new());
     let task = task(&mut host);
     let said = host.session_mut().append_message(user("meanwhile")).unwrap();
-    // On another thread, because that is what it is for.
+    // On another thread, as intended.
     let summarised = std::thread::spawn(move || task.run(&Saying(Some("s")), &mut |_| {})).join().unwrap();
     let Compacted::Done(report) = host.finish_compaction(summarised).unwrap() else { panic!("nothing") };
     let entry = host.session().entry(&report.entry_id).unwrap().unwrap();
@@ -86,7 +86,7 @@ fn cancelling_ends_it_before_anything_is_written() {
         ..CompactWishes::default()
     };
     let cancel = wishes.cancel.clone();
-    // Whoever is asked sees that it was called off.
+    // The handler sees the cancellation.
     handlers.on(sessile::EventKind::SessionBeforeCompact, "waits", move |_, context| {
         cancel.cancel();
         assert!(context.cancel.is_cancelled());
@@ -98,7 +98,7 @@ fn cancelling_ends_it_before_anything_is_written() {
     assert!(handlers.take_failures().is_empty());
 }
 
-/// A server keeps a host behind a lock, and takes tasks elsewhere.
+/// A server keeps a host behind a lock, and runs tasks on other threads.
 #[test]
 fn a_host_and_its_tasks_go_to_other_threads() {
     fn goes<T: Send>() {}

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::{Saying, Told, compact, file, host, text, user};
 
-/// By event the keys it has, in order; those with `?` may be absent.
+/// The keys of each event, in order; those with `?` may be absent.
 const KEYS: &[(&str, &str)] = &[
     ("session_start", "type reason previousSessionFile?"),
     ("session_before_switch", "type reason targetSessionFile?"),
@@ -39,7 +39,7 @@ fn keys(json: sessile::json::Raw<'_>) -> Vec<String> {
     json.members().map(|member| member.key.as_string().unwrap()).collect()
 }
 
-/// Notes which keys there were, and fails if they are not those there should be.
+/// Records the keys, and fails if they are not the expected ones.
 fn check(expected: &str, found: sessile::json::Raw<'_>, seen: &mut BTreeSet<String>, what: &str) {
     let found = keys(found);
     let expected: Vec<&str> = expected.split_whitespace().collect();
@@ -56,7 +56,7 @@ fn check(expected: &str, found: sessile::json::Raw<'_>, seen: &mut BTreeSet<Stri
     assert_eq!(next, None, "{what} has more than {expected:?}: {found:?}");
 }
 
-/// Makes every event happen.
+/// Triggers every event.
 fn everything(dir: &TempDir) -> Vec<Json> {
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -83,7 +83,7 @@ fn everything(dir: &TempDir) -> Vec<Json> {
     };
     host.navigate(&questions[0].entry_id, wishes, &Saying(Some("s")), &mut |_| {}).unwrap();
     host.navigate(&questions[1].entry_id, NavigateWishes::default(), &Saying(None), &mut |_| {}).unwrap();
-    // Another program adds, and destroys.
+    // Another program appends, and destroys entries.
     let others = Sessions::new(Replay::new(1, 99));
     others.open(&first, None, None).unwrap().append_message(user("theirs")).unwrap();
     let stale = std::fs::read(&first).unwrap();
@@ -96,7 +96,7 @@ fn everything(dir: &TempDir) -> Vec<Json> {
     host.shutdown();
     drop(host);
     crate::sessions(dir.path(), &handlers).delete(&[first], Deletion::Permanent, false).unwrap();
-    // In memory there are no files to name.
+    // In memory there are no file names.
     let sessions = crate::sessions(dir.path(), &handlers);
     let session = sessions.in_memory(dir.path(), NewSession::default()).unwrap();
     let mut host = sessile::SessionHost::new(sessions, session);
@@ -130,7 +130,7 @@ fn every_event_has_the_keys_that_are_promised() {
             }
         }
     }
-    // Each of them happened, and each key was there at least once.
+    // Every event occurred, and every key was present at least once.
     for (kind, expected) in KEYS.iter().chain(&[("tree preparation", TREE_KEYS), ("compact preparation", COMPACT_KEYS)])
     {
         let keys: BTreeSet<String> = expected.split_whitespace().map(str::to_owned).collect();

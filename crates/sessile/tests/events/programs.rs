@@ -1,4 +1,4 @@
-//! Hooks that are programs: what they get, what they may print, and when they are not run.
+//! Hooks as programs: their input, their allowed output, and when they are not run.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -112,16 +112,16 @@ fn a_hook_that_takes_too_long_is_ended_with_all_it_has_started() {
         after.display()
     );
     hook(hooks.path(), "session_before_switch", &script);
-    // Short, because it is waited for in full; what it has to do in this time is to start something.
+    // Short, because the test waits for it in full; the hook only has to start a process in this time.
     let handlers = registered(hooks.path(), Duration::from_millis(1500));
     assert_eq!(host(dir.path(), &handlers).new_session(NewSession::default()).unwrap(), Outcome::Done(()));
     let reported = failures(&handlers);
     assert!(reported[0].ends_with("took longer than 1.5 s"), "{reported:?}");
-    // On a machine that is very slow it may have started nothing yet.
+    // On a very slow machine it may not have started anything yet.
     if let Ok(pid) = fs::read_to_string(&pid) {
         let stat = PathBuf::from(format!("/proc/{}/stat", pid.trim()));
         let is_running = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
-        // It was killed; that it is gone takes the system a moment.
+        // It was killed; the system takes a moment to remove it.
         while is_running() {
             std::thread::yield_now();
         }

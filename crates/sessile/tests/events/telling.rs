@@ -1,4 +1,4 @@
-//! What a session tells by itself: entries, leaves, and what other programs do.
+//! Events that a session sends by itself: entries, leaf moves, and changes by other programs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::{Told, host, sessions, text, turns, user};
 
-/// Another program's way to the same sessions.
+/// Another program's access to the same sessions.
 fn others() -> Sessions {
     let writing = WriteOptions { busy: Busy::Fail(Duration::ZERO), ..WriteOptions::default() };
     Sessions::new(Replay::new(1_735_689_600_000, 99)).writing(writing)
@@ -55,7 +55,7 @@ fn every_entry_is_told_once_in_the_order_of_the_log_whoever_wrote_it() {
     assert_eq!(events.len(), appended.len() + 1, "and the leaf was moved once");
 }
 
-/// The same however two programs take turns.
+/// The order in which two programs take turns makes no difference.
 #[test]
 fn every_entry_is_told_once_whatever_the_order_of_writes() {
     for seed in 0..100 {
@@ -222,7 +222,7 @@ fn deleted_sessions_are_told() {
     assert_eq!(events, [event(&one, true), event(&other, false)]);
 }
 
-/// A handler may be a program that wants a turn at the file.
+/// A handler may be a program that needs a turn at the file.
 #[test]
 fn nobody_is_told_in_the_middle_of_a_turn() {
     let dir = TempDir::new().unwrap();

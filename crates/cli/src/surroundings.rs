@@ -384,7 +384,8 @@ fn real(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
-/// Returns the session at a position of the sample's whole list. The list is stored, so that the position keeps its meaning.
+/// Returns the session at a position of the sample's whole list, and stores the list, so that the position keeps
+/// its meaning.
 fn nth_of_sample(surroundings: &Surroundings, sample: &Sample, place: &str) -> Result<PathBuf, Failure> {
     let mut sessions: Vec<SessionInfo> = sample.sessions().list_all(None, &mut ListOptions::default())?;
     // The list leaves archived sessions out.

@@ -130,7 +130,7 @@ pub(super) fn report(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     if !dry_run && forked.session_file.as_ref().is_some_and(|file| !file.exists()) {
-        // The session has no answer yet, but the user wants to continue in it.
+        // The session has no messages yet, but the user wants to continue in it.
         session.persist_now()?;
     }
     let n_entries = session.outline().n_entries();

@@ -19,7 +19,7 @@ pub(crate) fn vetoed(by: &str) -> String {
     format!("The hook {name} does not want it; nothing was done")
 }
 
-/// Forks a session, and writes the file even if the new session holds no answer yet.
+/// Forks a session, and writes the file even if the new session has no messages yet.
 pub(crate) fn forked(
     sessions: &Sessions,
     path: &Path,

@@ -209,8 +209,8 @@ impl GroupTable<'_> {
     }
 }
 
-/// Fits a table into a terminal. Keys shrink to their minimum first; then columns are dropped to make room for bars, and
-/// further ones, with the bars, if the table is still too wide.
+/// Fits a table into a terminal. Keys shrink to their minimum first; then columns are dropped to make room for bars,
+/// and further ones, with the bars, if the table is still too wide.
 fn fit(keys: &mut [Column], figures: &mut Vec<(Figure, Column)>, width: usize, plots: bool) {
     let n_figures = |figures: &[(Figure, Column)]| figures.iter().map(|(_, column)| column.width + GAP).sum::<usize>();
     let least: usize = keys.iter().map(|key| key.width.min(key.least) + GAP).sum();

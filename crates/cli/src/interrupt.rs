@@ -24,8 +24,8 @@ pub(crate) fn on_interrupt() -> Result<Cancel, Failure> {
     Ok(is_interrupted.into())
 }
 
-/// Makes this process ignore Ctrl-C from now on and leaves it to a child such as a pager, which would be left alone with
-/// the terminal if this process ended.
+/// Makes this process ignore Ctrl-C from now on and leaves it to a child such as a pager. If this process ended, the
+/// child would be left alone with the terminal.
 pub(crate) fn outlive() {
     // Only gives the signal a handler. If that fails, Ctrl-C still ends this process, as before.
     drop(flag::register(SIGINT, Arc::new(AtomicBool::new(false))));

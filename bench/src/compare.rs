@@ -1,9 +1,8 @@
-//! Sessile, pi and the machine, measured in one run on the same files.
+//! Measures Sessile, pi and the machine in one run on the same files.
 //!
-//! A row is one piece of work with several contestants, who take turns.
-//! Each turn is a fresh process with a warm page cache. Contestants that give an
-//! answer must all give the same one; then medians, memory and ratios are shown
-//! beside what is demanded.
+//! A row is one piece of work with several contestants, which take turns. Each turn is a new process with a warm page
+//! cache. All contestants that return an answer must return the same one; then medians, memory and ratios are shown
+//! beside the demands.
 
 mod answer;
 mod asking;
@@ -47,42 +46,42 @@ impl From<CorpusError> for Failure {
     }
 }
 
-/// Says what was tried when something went wrong with a file.
+/// Describes what failed with a file.
 fn failed(what: impl std::fmt::Display) -> impl FnOnce(std::io::Error) -> Failure {
     move |error| Failure(format!("cannot {what}: {error}"))
 }
 
-/// What everything here works with.
+/// The shared state of a comparison.
 struct Bench {
     options: Options,
     tools: Tools,
     corpus: Corpus,
-    /// Where copies, forks and caches go; removed in the end.
+    /// Directory of copies, forks and caches; removed at the end.
     scratch: tempfile::TempDir,
 }
 
 impl Bench {
     fn new(options: Options) -> Result<Self, Failure> {
-        // Beside the large one, which has the same names and takes longer to make.
+        // Beside the large one, which has the same names and takes longer to generate.
         let dir = if options.is_small { options.corpus.join("small") } else { options.corpus.clone() };
         std::fs::create_dir_all(&dir).map_err(failed(format_args!("make {}", dir.display())))?;
-        // Programs that are started in a project see it without links and detours.
+        // Programs started in a project see its path without symbolic links.
         let dir = dir.canonicalize().map_err(failed("find the corpus"))?;
         let projects = dir.join("projects").to_string_lossy().into_owned();
         let plan =
             Plan { scale: if options.is_small { SMALL_SCALE } else { options.scale }, projects, ..Plan::default() };
-        // On the disk that holds the files, so that copies are copies within one disk.
+        // On the disk that holds the files, so that copies stay within one disk.
         let scratch = tempfile::Builder::new().prefix("scratch-").tempdir_in(&dir).map_err(failed("make a folder"))?;
         let tools = Tools::find(scratch.path())?;
         Ok(Self { options, tools, corpus: Corpus::new(dir, plan), scratch })
     }
 
-    /// A folder for a cache, which no other row uses. It does not exist yet.
+    /// Returns a folder for a cache that no other row uses. It does not exist yet.
     fn cache(&self, name: &str) -> PathBuf {
         self.scratch.path().join("cache").join(name)
     }
 
-    /// A new folder for what a contestant makes.
+    /// Creates a folder for the output of a contestant.
     fn folder(&self, name: &str) -> Result<PathBuf, Failure> {
         let folder = self.scratch.path().join(name);
         std::fs::create_dir_all(&folder).map_err(failed(format_args!("make {}", folder.display())))?;
@@ -94,13 +93,14 @@ impl Bench {
     }
 }
 
-/// How much smaller than by name everything is in the small comparison.
+/// The scale of the small comparison.
 const SMALL_SCALE: f64 = 0.01;
 
-/// A row that is made when its turn comes, because making it may take gigabytes.
+/// A row that is prepared when its turn comes, because it may need gigabytes.
 type MakeRow = (&'static str, for<'b> fn(&'b Bench) -> Result<Row<'b>, Failure>);
 
-/// Runs the comparison, shows each row as soon as it is done, and says whether all answers agreed and all demands were met.
+/// Runs the comparison, shows each row as soon as it is done, and returns whether all answers agreed and all demands
+/// were met.
 pub fn run(options: Options, show: &mut dyn FnMut(&str)) -> Result<Verdict, Failure> {
     let bench = Bench::new(options)?;
     let mut report = Report::new(machine::describe(), bench.options.is_small);
@@ -132,11 +132,11 @@ pub fn run(options: Options, show: &mut dyn FnMut(&str)) -> Result<Verdict, Fail
     Ok(report.verdict())
 }
 
-/// How it ended.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether every two answers that should be equal are.
+    /// Whether all answers that should be equal are.
     pub answers_agree: bool,
-    /// Whether every demand was met, as far as they were judged.
+    /// Whether every judged demand was met.
     pub demands_met: bool,
 }

@@ -1,13 +1,12 @@
-//! One number for an answer, the same on both sides.
+//! A digest of an answer, equal on both sides.
 //!
-//! Fields are hashed with their lengths before them, so that no two sequences
-//! of fields look alike. `pi.mjs` has the twin of this.
+//! Each field is hashed after its length, so that no two sequences of fields collide. `pi.mjs` has the same function.
 
 use std::fmt::Write;
 
 use sha2::{Digest as _, Sha256};
 
-/// An answer that is being told field by field.
+/// A digest under construction, field by field.
 #[derive(Clone, Debug, Default)]
 pub struct Digest(Sha256);
 
@@ -30,7 +29,7 @@ impl Digest {
         self
     }
 
-    /// The digest in hexadecimal digits, shortened to what fits on a line.
+    /// Returns the digest in hexadecimal digits, shortened to fit on a line.
     pub fn finish(&self) -> String {
         let hash = self.0.clone().finalize();
         hash.iter().take(12).fold(String::new(), |mut text, byte| {
@@ -41,7 +40,7 @@ impl Digest {
     }
 }
 
-/// The digest of one piece of text.
+/// Returns the digest of one text.
 pub fn digest_of(text: impl AsRef<[u8]>) -> String {
     Digest::default().field(text).finish()
 }
@@ -55,7 +54,7 @@ mod tests {
         let digest = |fields: &[&str]| fields.iter().fold(Digest::default(), |mut all, one| all.field(one).clone());
         assert_ne!(digest(&["ab", "c"]).finish(), digest(&["a", "bc"]).finish());
         assert_ne!(digest(&[""]).finish(), Digest::default().optional(None::<&str>).finish());
-        // What `pi.mjs` gives for the same fields.
+        // The result of `pi.mjs` for the same fields.
         assert_eq!(digest(&["é", "1"]).finish(), "ca96640ccafd5385140d0fe7");
     }
 }

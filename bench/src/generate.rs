@@ -1,11 +1,9 @@
-//! Made-up session files and stores with the shape of real ones.
+//! Generates session files and stores with the shape of real ones.
 //!
-//! Everything is invented; only the shape is real: how long messages of each
-//! role and tool are, how many steps a turn has, how often somebody pastes a
-//! picture, compacts or goes back to try something else, how large sessions
-//! are and how many a project has. The same arguments give the same bytes,
-//! whatever the number of threads, and every line is spelled as JavaScript
-//! would spell it, so that no engine gains or loses by printing it anew.
+//! All content is invented; only the shape is real: the length of messages of each role and tool, the number of steps
+//! in a turn, how often the user pastes a picture, compacts or goes back to try something else, the sizes of sessions
+//! and how many a project has. The same arguments give the same bytes, whatever the number of threads, and every line
+//! is spelled as JavaScript spells it, so that no engine gains or loses by re-serialising it.
 
 mod corpus;
 mod line;

@@ -1,8 +1,7 @@
-//! Measuring Sessile beside pi and beside what the machine can do at all, in one run.
+//! Measures Sessile against pi and against the limits of the machine, in one run.
 //!
-//! Each program prints a table of times and ratios. Times move with the
-//! machine; ratios are what counts. Rounds take turns, and the fastest round of
-//! each contestant is shown, so that other work on the machine hits all alike.
+//! Each program prints a table of times and ratios. Times depend on the machine; the ratios matter. Rounds take turns,
+//! and the fastest round of each contestant is shown, so that other work on the machine affects all alike.
 
 pub mod compare;
 pub mod digest;
@@ -22,17 +21,17 @@ pub struct Contestant<'c> {
 }
 
 impl<'c> Contestant<'c> {
-    /// Something that measures itself: it returns how long the part that counts took, per operation.
+    /// Creates a contestant that measures itself: `run` returns the duration of the relevant part, per operation.
     pub fn new(name: &'c str, run: impl FnMut() -> Duration + 'c) -> Self {
         Self { name, run: Box::new(run), best: None }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         self.name
     }
 
-    /// Its best time per operation.
+    /// Returns its best time per operation.
     pub fn best(&self) -> Duration {
         self.best.unwrap_or_default()
     }
@@ -48,19 +47,19 @@ pub fn compete(contestants: &mut [Contestant<'_>], n_rounds: usize) {
     }
 }
 
-/// How long something takes per operation.
+/// Returns the duration of something per operation.
 pub fn time(n_operations: usize, work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
     start.elapsed() / u32::try_from(n_operations).unwrap_or(u32::MAX)
 }
 
-/// One duration as a multiple of another.
+/// Returns one duration as a multiple of another.
 pub fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64()
 }
 
-/// A table of times per operation, and of each as a multiple of the first.
+/// Formats a table of times per operation, and of each as a multiple of the first.
 pub fn table(contestants: &[Contestant<'_>]) -> String {
     let limit = contestants.first().map(Contestant::best).unwrap_or_default();
     contestants.iter().fold(String::new(), |mut text, contestant| {

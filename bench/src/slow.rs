@@ -1,4 +1,4 @@
-//! The real file system on a disk that takes its time.
+//! The real file system with slow syncs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +15,10 @@ impl Layer for SlowSync {
     }
 }
 
-/// The real operating system, whose syncs take so much longer.
+/// Returns the real operating system, with syncs that take this much longer.
 ///
-/// Disks differ by a factor of a hundred in how long a sync takes, and what
-/// sharing one is worth depends on that. This makes the difference visible on
-/// any machine: everything is real but the waiting.
+/// The duration of a sync differs between disks by a factor of a hundred, and the benefit of sharing one depends on it.
+/// This makes the difference visible on any machine: everything is real except the waiting.
 pub fn slow_disk(sync: Duration) -> Arc<dyn Os> {
     Arc::new(Layered::new(Arc::new(SlowSync(sync))))
 }

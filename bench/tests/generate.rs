@@ -57,7 +57,7 @@ fn every_line_is_spelled_as_javascript_spells_it() {
     }
 }
 
-/// The published figures of real sessions: 789 to 858 bytes for the middle line, 3.4 to 4.1 KB for the long ones.
+/// The published figures of real sessions: 789 to 858 bytes for the median line, 3.4 to 4.1 KB for the long ones.
 #[test]
 fn lines_are_as_long_and_roles_as_common_as_in_real_sessions() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! One line of JSON, in every way we read, print and change it.
+//! One line of JSON, read, printed and changed in every way.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use sessile_core::{EntryId, context, llm};
 
 use crate::{session, views};
 
-/// The first byte says whether the rest is the line itself (`F`) or choices of which one is made (`G`).
+/// The first byte selects whether the rest is the line itself (`F`) or choices from which one is generated (`G`).
 pub fn check(data: &[u8]) {
     let Some((switch, rest)) = data.split_first() else { return };
     if switch % 2 == 0 { line(rest, *switch) } else { line(&session::value(rest), *switch) }
@@ -35,7 +35,7 @@ fn line(line: &[u8], switch: u8) {
     typed(raw, &parsed);
 }
 
-/// Wide instructions agree with the simple reader wherever in a block the bytes come to lie.
+/// Wide instructions agree with the simple reader at any position of the bytes in a block.
 fn wide_strings(line: &[u8]) {
     for n_before in [0, 31, 62, 63, 64, 127] {
         let text = [b"\"", "a".repeat(n_before).as_bytes(), line, b"\""].concat();
@@ -43,7 +43,7 @@ fn wide_strings(line: &[u8]) {
     }
 }
 
-/// Serde reads the same grammar, except for what JavaScript takes beyond it.
+/// Serde reads the same grammar, except for JavaScript's extensions.
 fn grammar_is_that_of_serde(line: &[u8], raw: Result<Raw<'_>, NotJson>) {
     match serde_json::from_slice::<serde::de::IgnoredAny>(line) {
         Ok(_) => assert!(raw.is_ok()),
@@ -89,7 +89,7 @@ fn same(raw: Raw<'_>, value: &serde_json::Value) {
     }
 }
 
-/// Printing keeps the value, as JavaScript sees it, and prints the same again.
+/// Printing keeps the value, as JavaScript sees it, and is idempotent.
 fn printing(raw: Raw<'_>) {
     let printed = print(raw);
     let again = Raw::parse(printed.raw().as_bytes()).unwrap();
@@ -124,7 +124,7 @@ fn coercion(raw: Raw<'_>) {
 
 const EDITED_KEYS: &[&str] = &["id", "parentId", "type", "content", "", "1", "\"\\\n", "é", "__proto__"];
 
-/// A change of one member leaves the bytes of all others alone.
+/// A change of one member leaves the bytes of all others unchanged.
 fn editing(raw: Raw<'_>, switch: u8) {
     let key = EDITED_KEYS[usize::from(switch >> 1) % EDITED_KEYS.len()];
     let value = Json::parse(r#"{ "new": [1.0, "\ud800"] }"#).unwrap();
@@ -147,13 +147,13 @@ fn editing(raw: Raw<'_>, switch: u8) {
     assert_eq!(removed.raw().get(key), None);
     let n_members = |object: Raw<'_>| object.members().count();
     assert_eq!(n_members(set.raw()), n_members(raw) + usize::from(raw.get(key).is_none()));
-    // A value put back where it was changes no byte.
+    // Restoring the old value restores every byte.
     if let Some(old) = raw.get(key) {
         assert_eq!(set.raw().edited(&[Edit::Set(key, old)]), raw.to_json());
     }
 }
 
-/// The typed views agree with the head, and give what is asked for whatever is there.
+/// The typed views agree with the head, and every accessor works on any input.
 fn typed(raw: Raw<'_>, parsed: &Parsed<'_>) {
     let entry = Entry::new(raw.to_json());
     assert_eq!(entry.payload().raw(), entry.raw());

@@ -1,8 +1,8 @@
-//! Lines cut from pieces are the lines of the whole.
+//! Lines split from chunks equal the lines of the whole.
 
 use sessile_core::line::{Line, LineSplitter, Span, is_blank, js_trim, split};
 
-/// The input is a line cap, a number of piece sizes, the sizes, and then the text to split.
+/// The input is a line cap, a number of chunk sizes, the sizes, and then the text to split.
 pub fn check(data: &[u8]) {
     let [cap, n_sizes, rest @ ..] = data else { return };
     let (sizes, text) = rest.split_at(usize::from(n_sizes % 16).min(rest.len()));
@@ -15,7 +15,7 @@ pub fn check(data: &[u8]) {
     let expected: Vec<_> = whole.iter().map(|line| owned(*line, 0)).collect();
     assert_eq!(in_pieces(LineSplitter::starting_at(0), text, sizes), expected);
 
-    // With a cap, the same lines come at the same places, and only the long ones lack their bytes.
+    // With a cap, the same lines come at the same offsets, and only the long ones lack their bytes.
     let (start, cap) = (1 << 40, usize::from(*cap));
     let mut capped: Vec<_> = whole.iter().map(|line| owned(*line, start)).collect();
     for (span, bytes, _) in &mut capped {
@@ -31,7 +31,7 @@ fn owned(line: Line<'_>, start: u64) -> Owned {
     (span, line.bytes.map(<[u8]>::to_vec), line.terminated)
 }
 
-/// Feeds the text in pieces of the given sizes, over and over; without any, at once. Pieces may be empty.
+/// Feeds the text in chunks of the given sizes, cyclically; without any, all at once. Chunks may be empty.
 fn in_pieces(mut splitter: LineSplitter, text: &[u8], sizes: &[u8]) -> Vec<Owned> {
     let mut lines = Vec::new();
     let mut keep = |line: Line<'_>| lines.push(owned(line, 0));

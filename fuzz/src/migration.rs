@@ -1,4 +1,4 @@
-//! Older files, brought to the current version.
+//! Older files, upgraded to the current version.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use sessile_core::version::{CURRENT_VERSION, StableIds};
 
 use crate::session;
 
-/// The number that comes with the file puts a header of version 1, 2 or 3 before it, or none.
+/// The number that comes with the file selects a header of version 1, 2 or 3 to put before it, or none.
 pub fn check(data: &[u8]) {
     let (rest, version) = session::file(data);
     let mut bytes = match version % 4 {
@@ -40,7 +40,7 @@ fn list(bytes: &[u8]) {
     assert_eq!(again, after);
 }
 
-/// The upgraded lines are a file of the current version with the same entries, ids, parents and roles.
+/// The upgraded lines form a file of the current version with the same entries, ids, parents and roles.
 fn file(bytes: &[u8]) {
     let old = outline(bytes);
     let mut upgraded = Vec::new();

@@ -1,7 +1,7 @@
-//! What clients of the RPC may send: anything.
+//! What RPC clients may send: anything.
 //!
-//! A server with a session in memory is given the bytes as they are. Every record is answered once, in one line of valid
-//! UTF-8 JSON; what is no request is answered as one that failed; and an id comes back as it was spelled.
+//! A server with a session in memory gets the raw bytes. It answers every record once, in one line of valid UTF-8 JSON;
+//! it answers an invalid request with a failure; and an id is returned as it was spelled.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use sessile_core::json::{Json, Raw};
 use sessile_rpc::{Engine, MAX_RECORD, NotARequest, Options, Record, Records, Request, Start};
 
-/// Commands that look at files or wait for the clock are left to tests.
+/// Commands that access files or wait for the clock are left to tests.
 const SKIPPED: &[&str] = &[
     "switch_session",
     "list_sessions",
@@ -26,7 +26,7 @@ const SKIPPED: &[&str] = &[
 /// Checks one stream of records.
 pub fn check(bytes: &[u8]) {
     let whole: Vec<Record> = cut(bytes, usize::MAX);
-    // However the stream is cut, the records are the same.
+    // However the stream is split, the records are the same.
     let step = 1 + bytes.first().copied().map_or(0, usize::from) % 7;
     assert_eq!(whole, cut(bytes, step));
     let mut asked: Vec<u8> = Vec::new();
@@ -38,7 +38,7 @@ pub fn check(bytes: &[u8]) {
             Ok(request) => {
                 let is_skipped = request.command.as_deref().is_some_and(|command| SKIPPED.contains(&command));
                 let has_no_answer = request.command.as_deref() == Some("extension_ui_response");
-                // What names a file would look at it.
+                // A request with a path would access the file.
                 if is_skipped || has_no_answer || request.parameter("sessionPath").is_some() {
                     continue;
                 }
@@ -66,7 +66,7 @@ pub fn check(bytes: &[u8]) {
     assert_eq!(sorted(&answered), sorted(&expected));
 }
 
-/// A stream that hands out a few bytes at a time.
+/// A stream that returns a few bytes at a time.
 struct Steps<'s>(&'s [u8], usize);
 
 impl Read for Steps<'_> {
@@ -84,7 +84,7 @@ fn cut(bytes: &[u8], step: usize) -> Vec<Record> {
     std::iter::from_fn(|| records.read().expect("memory can be read")).collect()
 }
 
-/// Everything that a server says to a client that sends these bytes.
+/// Returns everything that a server sends to a client for these bytes.
 fn served(bytes: &[u8]) -> Vec<u8> {
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);

@@ -1,4 +1,4 @@
-//! Records taken out of damaged lines are whole, in order, and nothing else is touched.
+//! Records recovered from damaged lines are complete and in order, and nothing else changes.
 
 use sessile_core::head::{Parsed, read};
 use sessile_core::line::split;
@@ -6,7 +6,7 @@ use sessile_core::salvage::take_apart;
 
 use crate::session;
 
-/// The input is a file, damaged at a place that its first byte chooses.
+/// The input is a file, damaged at a position selected by its first byte.
 pub fn check(data: &[u8]) {
     let (mut file, choice) = session::file(data);
     damage(&mut file, choice);
@@ -16,7 +16,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Takes a newline away, or puts one in, or NUL bytes, so that lines are glued, broken or holed.
+/// Removes or inserts a newline, or inserts NUL bytes, so that lines are glued, broken or contain holes.
 fn damage(file: &mut Vec<u8>, choice: u8) {
     let newlines: Vec<usize> = (0..file.len()).filter(|at| file[*at] == b'\n').collect();
     let Some(at) = newlines.get(usize::from(choice / 4) % newlines.len().max(1)) else { return };
@@ -44,7 +44,7 @@ fn sound_pieces(lines: &[u8]) {
         }
         end = end.max(piece.range.end);
     }
-    // Lines that read as they are hold nothing to salvage.
+    // Intact lines contain nothing to salvage.
     if split(lines).iter().all(|line| matches!(read(line.bytes.unwrap()), Parsed::Kept(_) | Parsed::Blank)) {
         assert!(damaged.iter().all(|piece| piece.records.is_empty()));
     }

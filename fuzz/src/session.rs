@@ -1,24 +1,24 @@
-//! Bytes to session files.
+//! Generates session files from bytes.
 //!
 //! Random bytes are hardly ever a line of JSON, let alone a tree. Here each byte of the input is a choice in a small
-//! grammar of session lines: of a type, of an id out of a few, of a parent, of a body that fits the type or does not.
-//! So every mutation of the input is a small change to a plausible file.
+//! grammar of session lines: a type, an id out of a few, a parent, a body that fits the type or does not. So every
+//! mutation of the input is a small change to a plausible file.
 
 use arbitrary::Unstructured;
 
-/// Enough lines for every kind of loop and branch, few enough to be fast.
+/// Enough lines for every kind of cycle and branch, few enough to be fast.
 const MOST_LINES: usize = 48;
 
-/// The file an input stands for, and a number for the target to use as it likes.
+/// Returns the file that an input stands for, and a number for free use by the target.
 ///
-/// The first byte says how to read the rest: if it is even (`F`), as the file itself; if odd (`G`), as choices.
+/// The first byte selects how to read the rest: if it is even (`F`), as the file itself; if odd (`G`), as choices.
 pub fn file(data: &[u8]) -> (Vec<u8>, u8) {
     let Some((switch, rest)) = data.split_first() else { return (Vec::new(), 0) };
     let file = if switch % 2 == 0 { rest.to_vec() } else { generated(rest) };
     (file, switch >> 1)
 }
 
-/// A JSON value made of choices.
+/// Generates a JSON value from choices.
 pub fn value(data: &[u8]) -> Vec<u8> {
     let mut writer = Writer { choices: Unstructured::new(data), out: Vec::new() };
     if writer.chance(4) {
@@ -63,7 +63,7 @@ const TYPES: &[&str] = &[
     "7",
 ];
 
-/// Ids, of which the first are drawn most often.
+/// Ids; the first are chosen most often.
 const IDS: &[&str] = &[
     "\"a\"",
     "\"b\"",
@@ -77,7 +77,7 @@ const IDS: &[&str] = &[
     "\"root\"",
     "\"é\"",
     "\"0000000A\"",
-    // What the first entries of a version 1 file are called.
+    // The ids of the first entries of a version 1 file.
     "\"5e5511e0\"",
     "\"c0626851\"",
 ];
@@ -164,12 +164,12 @@ struct Writer<'d> {
 }
 
 impl Writer<'_> {
-    /// A number below `limit`, which is at most 256. Without bytes left it is 0, so that everything ends.
+    /// Returns a number below `limit`, which is at most 256. Without bytes left it is 0, so that generation ends.
     fn below(&mut self, limit: usize) -> usize {
         self.choices.arbitrary::<u8>().map_or(0, usize::from) % limit
     }
 
-    /// True once in so many times, and never without bytes left.
+    /// Returns true once in `once_in` calls on average, and never without bytes left.
     fn chance(&mut self, once_in: usize) -> bool {
         self.below(once_in) == 1
     }
@@ -281,7 +281,7 @@ impl Writer<'_> {
         self.put("\":");
     }
 
-    /// A member whose value is sometimes missing and sometimes anything.
+    /// Writes a member whose value is sometimes missing and sometimes arbitrary.
     fn odd_member(&mut self, key: &str, values: &[&str]) {
         match self.below(10) {
             0 => {}
@@ -431,7 +431,7 @@ impl Writer<'_> {
                 self.put("]");
             }
             6 => {
-                // Deep enough to leave the first word of the scanner's bit stack, and serde's limit.
+                // Deep enough to exceed the first word of the scanner's bit stack, and serde's limit.
                 let n_levels = self.pick(&[1, 63, 64, 65, 127, 128, 129, 200]);
                 self.put(&"[".repeat(n_levels));
                 self.value(depth - 1);
@@ -462,7 +462,7 @@ impl Writer<'_> {
                 }
                 1 => self.put_one(&["\\ud83d", "\\ude00", "\\n", "\\/", "\\\\", "\\\"", "\\u00E9"]),
                 2 => {
-                    // Any byte, also where it breaks the text.
+                    // Any byte, even if it breaks the text.
                     let byte = self.choices.arbitrary().unwrap_or(b'x');
                     self.out.push(byte);
                 }

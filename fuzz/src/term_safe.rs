@@ -1,9 +1,9 @@
-//! Text on its way to a terminal.
+//! Text for a terminal.
 
 use sessile_cli::fuzzing::{clean, printed, wrapped};
 use unicode_width::UnicodeWidthChar;
 
-/// The input is a width, a place to cut at, and then the text.
+/// The input is a width, a position to cut at, and then the text.
 pub fn check(data: &[u8]) {
     let [width, place, rest @ ..] = data else { return };
     let text = String::from_utf8_lossy(rest);
@@ -16,7 +16,7 @@ pub fn check(data: &[u8]) {
     lines(&text, width);
 }
 
-/// Nothing acts on the terminal, turns text around, or hides. Written down here a second time, on purpose.
+/// Nothing acts on the terminal, reverses text, or is hidden. The rules are deliberately written a second time here.
 fn assert_harmless(text: &str) {
     let mut n_marks = 0;
     for char in text.chars() {
@@ -33,7 +33,7 @@ fn assert_harmless(text: &str) {
     }
 }
 
-/// Parts made harmless one by one cannot join to something that is not.
+/// Parts sanitised separately cannot join into something harmful.
 fn in_parts(text: &str, place: usize) {
     let place = (0..=place.min(text.len())).rfind(|at| text.is_char_boundary(*at)).unwrap_or_default();
     let (one, other) = text.split_at(place);
@@ -57,7 +57,7 @@ fn paragraphs(text: &str, width: usize) {
     assert_eq!(visible(&lines.concat()), visible(&paragraphs.concat()));
 }
 
-/// A printed line is one line, fits the terminal, and escapes only to set our own colours.
+/// A printed line is one line, fits the terminal, and contains no escapes except those for our own colours.
 fn lines(text: &str, width: usize) {
     let (plain, colored) = (printed(text, width, false), printed(text, width, true));
     let line = plain.strip_suffix('\n').unwrap();

@@ -1,4 +1,4 @@
-//! A whole file: the tree, the paths and what is made of them.
+//! A whole file: the tree, the paths and everything derived from them.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -62,7 +62,7 @@ impl File<'_> {
         Raw::parse(&self.bytes[start..start + usize::try_from(len).unwrap()]).unwrap()
     }
 
-    /// As a session reads it: brought to the current version.
+    /// Returns the value as a session reads it: upgraded to the current version.
     fn value(&self, row: Row) -> Json {
         let mut unchanged = |row| Ok::<_, Infallible>(self.raw(row).to_json());
         let Ok(value) = upgrade_value(self.outline, row, self.raw(row), &mut unchanged);
@@ -74,8 +74,8 @@ impl File<'_> {
     }
 }
 
-/// The same file as it would come in from a disk, looked at after every line: what is remembered between looks must
-/// not outlive its truth.
+/// Reads the same file as it would arrive from a disk, and queries it after every line: cached results must not become
+/// stale.
 fn in_pieces(bytes: &[u8], size: usize) -> Outline {
     let mut outline = Outline::new();
     let mut splitter = LineSplitter::starting_at(0);
@@ -92,7 +92,7 @@ fn in_pieces(bytes: &[u8], size: usize) -> Outline {
     outline
 }
 
-/// Everything an outline says.
+/// Everything an outline reports.
 #[derive(Debug, PartialEq)]
 struct Facts {
     whole: (u64, u64, bool, bool, bool, Upgrade, Option<Row>, usize, usize),
@@ -144,7 +144,7 @@ fn facts(outline: &Outline) -> Facts {
     }
 }
 
-/// Lines are numbered as in the file, and what is told about them lies in it.
+/// Lines are numbered as in the file, and reported spans lie in it.
 fn lines(file: &File<'_>) {
     let lines = split(file.bytes);
     let outline = file.outline;
@@ -164,7 +164,7 @@ fn lines(file: &File<'_>) {
     assert!(outline.unreadable().all(|it| diagnostics.contains(&it)));
 }
 
-/// Every path ends, at a root, without passing anywhere twice.
+/// Every path ends at a root without visiting an entry twice.
 fn parents(outline: &Outline) {
     for row in outline.entries() {
         let current = outline.current(row);
@@ -180,7 +180,7 @@ fn parents(outline: &Outline) {
         assert!(path.windows(2).all(|pair| outline.parent(pair[1]) == Some(pair[0])));
         assert_eq!(path.iter().collect::<HashSet<_>>().len(), path.len());
         assert!(path.iter().all(|row| outline.kind(*row) != Kind::Header));
-        // Where a parent is named and not followed, there is a reason to tell.
+        // If a parent is named but not followed, a reason is reported.
         let is_cut = outline.parent_id(current).is_some() && outline.parent(current).is_none();
         let names_nothing = outline.parent_id(current).is_some_and(|parent| parent == "");
         assert!(!is_cut || names_nothing || outline.cut_off(current).is_some());
@@ -202,7 +202,7 @@ fn children(outline: &Outline) {
             assert_eq!(outline.has_null_parent(*child), parent.is_none());
         }
     }
-    // An entry without an id has a place in the tree, but nothing lists it as a child.
+    // An entry without an id is in the tree, but no parent lists it as a child.
     for row in outline.entries().map(|row| outline.current(row)).filter(|row| outline.id(*row).is_some()) {
         if let Some(parent) = outline.parent(row) {
             assert!(by_parent[&outline.id(parent)].contains(&row));
@@ -214,7 +214,7 @@ fn current_entries(outline: &Outline) -> Vec<Row> {
     outline.entries().filter(|row| outline.current(*row) == *row).collect()
 }
 
-/// Every entry stands once at the place that counts; its repetitions stay within bounds.
+/// Every entry occurs once at its effective position; its repetitions stay within bounds.
 fn forest(file: &File<'_>) {
     let outline = file.outline;
     let mut odd_time = |row| Ok::<_, Infallible>(js_time(file.value(row).raw().get("timestamp"), &Utc));
@@ -275,7 +275,7 @@ fn labels(file: &File<'_>) -> Labels {
     labels
 }
 
-/// The context takes rows from the path alone, and its messages are JSON.
+/// The context takes rows only from the path, and its messages are JSON.
 fn contexts(file: &File<'_>, path: &[Row]) {
     let Ok(rows) = context::select(file.outline, path, &mut file.reader());
     let on_path: HashSet<&Row> = path.iter().collect();
@@ -293,13 +293,13 @@ fn contexts(file: &File<'_>, path: &[Row]) {
     for message in llm::convert(built.messages.iter().map(Json::raw)) {
         assert!(Raw::parse(message.raw().as_bytes()).is_ok());
     }
-    // The sum of system messages is a system message, and the sum of that is itself.
+    // The sum of system messages is a system message, and its own sum is itself.
     if let Some(sum) = checkpoint(built.messages.iter().map(Json::raw), 7) {
         assert_eq!(checkpoint([sum.raw()], 7), Some(sum));
     }
 }
 
-/// A branch taken out is a session of one path: its entries but the labels, each the parent of the next.
+/// An extracted branch is a session of one path: its entries without the labels, each the parent of the next.
 fn extraction(file: &File<'_>, path: &[Row], labels: &Labels) {
     let steps = extract::steps(file.outline, path);
     let next_kept = extract::next_kept(file.outline, path);
@@ -331,7 +331,7 @@ fn extraction(file: &File<'_>, path: &[Row], labels: &Labels) {
     }
 }
 
-/// pi's functions over arrays see what the outline sees, where the two read the same text.
+/// pi's functions over arrays return the same as the outline, if both read the same text.
 fn as_a_list(file: &File<'_>) {
     let list = entries::parse_session_entries(file.bytes);
     let context = entries::build_session_context(&list, Leaf::Last, &Utc);

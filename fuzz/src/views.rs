@@ -1,4 +1,4 @@
-//! Every accessor of every typed view, called once.
+//! Calls every accessor of every typed view once.
 
 use std::hint::black_box;
 
@@ -12,7 +12,7 @@ macro_rules! ask {
     ($view:expr => $($field:ident)*) => {{ $(black_box($view.$field());)* }};
 }
 
-/// Asks for every field of the entry as what it is, and its message for every field of every role.
+/// Reads every field of the entry with its type, and every field of every role of its message.
 pub(crate) fn look_at(entry: &Entry) {
     ask!(entry => id parent_id timestamp json);
     match entry.payload() {
@@ -59,7 +59,7 @@ fn message(it: Message<'_>) {
         Message::Custom(it) => ask!(it => custom_type content display details timestamp),
         Message::BranchSummary(it) => ask!(it => summary from_id timestamp),
         Message::CompactionSummary(it) => ask!(it => summary tokens_before timestamp),
-        // No message at all is a message of every role.
+        // An unknown message is read as a message of every role.
         _ => {
             system(SystemMessage::new(it.raw()));
             assistant(AssistantMessage::new(it.raw()));

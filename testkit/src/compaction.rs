@@ -1,10 +1,8 @@
-//! What is prepared for summaries, compared with pi on random branches.
+//! Compares the preparation of summaries with pi on random branches.
 //!
-//! A case is a made-up tree of entries, a leaf, a place to go to, and some
-//! budgets. Both engines are asked everything about it: the tokens of each
-//! message, the size of the context, where to cut, what is summarised, which
-//! text a summarizer gets and which files it names. Every answer is JSON text
-//! and must be the same.
+//! A case is a made-up tree of entries, a leaf, a target to navigate to, and some budgets. Both engines answer the same
+//! questions about it: the tokens of each message, the size of the context, where to cut, what to summarise, the text
+//! for the summarizer and the files it names. Every answer is JSON text and must be equal.
 
 mod agent;
 mod generate;
@@ -18,25 +16,25 @@ use crate::random::SplitMix;
 pub use agent::{AgentReport, CountingSummarizer, run_agents};
 pub use generate::Case;
 
-/// How many cases pi is asked about at once.
+/// The number of cases per request to pi.
 const BATCH: usize = 16;
 
-/// What came of some cases.
+/// The results of some cases.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// How many cases.
+    /// The number of cases.
     pub cases: usize,
-    /// How many answers were compared.
+    /// The number of compared answers.
     pub answers: usize,
     /// How many of pi's preparations found something to compact.
     pub compactions: usize,
     /// How many of those split a turn.
     pub splits: usize,
-    /// How many of pi's answers were errors, which ours never are.
+    /// How many of pi's answers were errors; ours never are.
     pub throws: usize,
-    /// How many cases pi never came back from.
+    /// How many cases pi did not answer.
     pub unanswered: usize,
-    /// The first case that came out differently, made as small as possible.
+    /// The first case that differs, shrunk.
     pub failure: Option<String>,
 }
 
@@ -53,7 +51,7 @@ impl Report {
     }
 }
 
-/// Compares the cases of some seeds, and stops at the first that comes out differently.
+/// Compares the cases of some seeds, and stops at the first difference.
 pub fn run_seeds(seeds: impl Iterator<Item = u64>, home: &Path, progress: &mut dyn FnMut(&Report)) -> Report {
     let mut oracle = Oracle::start(home);
     let mut report = Report::default();
@@ -78,7 +76,7 @@ pub fn run_seeds(seeds: impl Iterator<Item = u64>, home: &Path, progress: &mut d
     report
 }
 
-/// What pi says of each case; none where it never comes back.
+/// Returns pi's answer to each case; `None` if pi did not answer.
 fn ask<'c>(oracle: &mut Oracle, cases: impl Iterator<Item = &'c Case>) -> Vec<Option<serde_json::Value>> {
     let cases: Vec<String> = cases.map(Case::to_request).collect();
     match ask_at_once(oracle, &cases) {
@@ -97,7 +95,7 @@ fn ask_at_once(oracle: &mut Oracle, cases: &[String]) -> Option<Vec<serde_json::
     Some(answer.value().as_array().expect("an answer per case").clone())
 }
 
-/// The first answer that differs, if one does.
+/// Returns the first difference, if any.
 fn compare(case: &Case, theirs: &serde_json::Value, report: &mut Report) -> Option<String> {
     report.cases += 1;
     for (name, ours) in ours::answers(case) {
@@ -117,7 +115,7 @@ fn compare(case: &Case, theirs: &serde_json::Value, report: &mut Report) -> Opti
     None
 }
 
-/// Leaves out whatever is not needed for a difference.
+/// Removes everything that is not needed for a difference.
 fn shrink(oracle: &mut Oracle, mut case: Case, mut difference: String) -> (Case, String) {
     let mut place = 0;
     while place < case.entries.len() {

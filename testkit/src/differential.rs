@@ -1,11 +1,9 @@
-//! Random sequences of operations, done by pi and by us, compared at every step.
+//! Runs random sequences of operations in pi and in our library, and compares them at every step.
 //!
-//! Both engines get the same operations, the same clock and the same ids, each
-//! in its own directory. After every step their answers must agree; at the end
-//! of a sequence everything they show, and the bytes of their files. Where we
-//! differ on purpose, the comparison says so by name ([`Explained`]), and
-//! anything without a name is a failure. A failing sequence is shrunk before it
-//! is reported.
+//! Both engines get the same operations, the same clock and the same ids, each in its own directory. Their answers must
+//! agree after every step; at the end of a sequence, all their views and the bytes of their files. Intentional
+//! differences have names ([`Explained`]); any other difference is a failure. A failing sequence is shrunk before it is
+//! reported.
 
 pub(crate) mod compare;
 mod generate;
@@ -23,26 +21,26 @@ use crate::random::SplitMix;
 pub use compare::Explained;
 pub use op::{Bytes, Damage, Op, Step, Target};
 
-/// A difference nobody has explained.
+/// An unexplained difference.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// The step after which it showed.
+    /// The step after which it appeared.
     pub step: usize,
     /// What differed.
     pub what: String,
 }
 
-/// How often each explained difference was met.
+/// How often each explained difference occurred.
 pub type Tally = BTreeMap<Explained, usize>;
 
-/// What came of many sequences.
+/// The results of many sequences.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Sequences run.
     pub sequences: usize,
     /// Steps run.
     pub steps: usize,
-    /// The steps run of the sequence that ended soonest.
+    /// The number of steps of the shortest sequence.
     pub shortest: Option<usize>,
     /// Explained differences.
     pub tally: Tally,
@@ -55,7 +53,7 @@ pub struct Report {
 pub struct FailedSequence {
     /// Its seed.
     pub seed: u64,
-    /// Its steps, as few as still show the difference.
+    /// Its steps, reduced to those that still show the difference.
     pub steps: Vec<Step>,
     /// The difference.
     pub failure: Failure,
@@ -97,7 +95,7 @@ pub fn run_seeds(
     report
 }
 
-/// Runs a given sequence and returns what it showed.
+/// Runs a given sequence and returns the explained differences.
 pub fn run_steps(steps: &[Step], directory: &Path) -> Result<Tally, Failure> {
     let mut tally = Tally::new();
     run::run(&mut Oracle::start(directory), directory, 0, steps, &mut tally).map(|_| tally)

@@ -1,16 +1,14 @@
-//! What tests need: the genuine pi to compare with, a world that can be
-//! replayed, and random sessions.
+//! Test tools: the genuine pi to compare with, an environment that can be replayed, and random sessions.
 //!
-//! [`Oracle`] runs pi 1.5.0 as a black box. [`Replay`] is an environment whose
-//! clock and ids a test decides. [`observe`] looks at a session manager
-//! through every window it has and puts what it sees in pi's words, so that the
-//! two can be compared text by text. [`differential`] does that for random
-//! sequences of operations, and a [`Stage`] for those that a test writes down.
-//! [`compaction`] asks both what they would summarise of random branches.
-//! [`rpc`] speaks with pi's RPC mode and with ours.
-//! [`sim`] is an operating system whose calls fail and crash as a test wishes, and
-//! [`torture`] wishes for everything that can go wrong.
-//! [`torment`] torments real processes on a real kernel.
+//! - [`Oracle`] runs pi 1.5.0 as a black box.
+//! - [`Replay`] is an environment whose clock and ids the test controls.
+//! - [`observe`] returns all views of a session manager in pi's format, so that the two can be compared as text.
+//! - [`differential`] does that for random sequences of operations, and a [`Stage`] for sequences written by hand.
+//! - [`compaction`] asks both what they would summarise of random branches.
+//! - [`rpc`] talks to pi's RPC mode and to ours.
+//! - [`sim`] is an operating system whose calls fail and crash as the test demands, and [`torture`] tries everything
+//!   that can go wrong.
+//! - [`torment`] stresses real processes on a real kernel.
 #![expect(clippy::disallowed_methods, reason = "tests make their own files, and look for pi in the environment")]
 #![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

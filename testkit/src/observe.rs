@@ -1,4 +1,4 @@
-//! A session manager seen through all its windows, in pi's words.
+//! All views of a session manager, in pi's format.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,10 +9,10 @@ use sessile::{EntryId, SessionError, SessionInfo, SessionManager};
 
 use crate::oracle::quoted;
 
-/// What one window shows: JSON text, or the error.
+/// What one view shows: JSON text, or the error.
 pub type Seen = Result<String, String>;
 
-/// The names of all observations that both engines offer.
+/// The names of all views that both engines offer.
 pub const WINDOWS: [&str; 16] = [
     "header",
     "entries",
@@ -32,7 +32,7 @@ pub const WINDOWS: [&str; 16] = [
     "persisted",
 ];
 
-/// Looks through every window.
+/// Returns every view.
 pub fn observe(manager: &SessionManager) -> BTreeMap<&'static str, Seen> {
     WINDOWS.into_iter().map(|name| (name, look(manager, name).map_err(|error| error.to_string()))).collect()
 }
@@ -81,7 +81,7 @@ fn json(text: &str) -> Json {
     Json::parse(text).unwrap()
 }
 
-/// Each id once, in order of first appearance.
+/// Returns each id once, in order of first appearance.
 fn distinct_ids(manager: &SessionManager) -> Vec<EntryId> {
     let outline = manager.outline();
     let mut seen = HashSet::new();
@@ -107,7 +107,7 @@ fn labels(manager: &SessionManager) -> Result<String, SessionError> {
     Ok(list(pairs))
 }
 
-/// A row of a list as pi's JSON.
+/// Returns a row of a list as pi's JSON.
 pub fn listed(info: &SessionInfo) -> Value {
     serde_json::from_str(&text(&info.to_json(true))).unwrap()
 }
@@ -116,7 +116,7 @@ fn text(json: &Json) -> String {
     json.to_text().into_owned()
 }
 
-/// An id as JSON; none as null.
+/// Returns an id as JSON; `None` as null.
 pub fn id_text(id: Option<&EntryId>) -> String {
     id.map_or_else(|| "null".to_owned(), |id| js_text(&id.as_text()))
 }

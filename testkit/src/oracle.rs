@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 use lines::Input;
 pub(crate) use lines::{DEADLINE, Lines, NoLine};
 
-/// A running pi that answers one request after the other.
+/// A running pi that answers requests one after the other.
 ///
-/// A pi that takes longer than its deadline for an answer, or ends, is replaced by a fresh one that knows nothing of
-/// the requests before; see [`Oracle::take_silence`].
+/// A pi that exceeds its deadline or ends is replaced by a new one without the state of earlier requests; see
+/// [`Oracle::take_silence`].
 pub struct Oracle {
     process: Process,
     home: PathBuf,
     is_short_of_space: bool,
     deadline: Duration,
-    /// Whether a request went without an answer.
+    /// Whether a request got no answer.
     was_silent: bool,
 }
 
-/// One process that runs pi.
+/// A process that runs pi.
 struct Process {
     child: Child,
     input: Option<Input>,
@@ -36,27 +36,27 @@ struct Process {
 /// The error of an [`Answer`] that pi did not give.
 pub const NO_ANSWER: &str = "Driver: no answer";
 
-/// What pi answered.
+/// An answer of pi.
 #[derive(Clone, Debug)]
 pub struct Answer(pub Value);
 
 impl Answer {
-    /// The answer's error, if pi threw.
+    /// Returns the answer's error, if pi threw.
     pub fn error(&self) -> Option<&str> {
         (self.0["ok"] != Value::Bool(true)).then(|| self.0["error"].as_str().unwrap_or("(no message)"))
     }
 
-    /// The JSON text of the result; none if it is undefined.
+    /// Returns the JSON text of the result; `None` if it is undefined.
     pub fn text(&self) -> Option<&str> {
         self.0["text"].as_str()
     }
 
-    /// The result as a value.
+    /// Returns the result as a value.
     pub fn value(&self) -> &Value {
         &self.0["value"]
     }
 
-    /// One observation: its JSON text, or what pi threw.
+    /// Returns one view: its JSON text, or what pi threw.
     pub fn observation(&self, name: &str) -> Result<&str, &str> {
         let seen = &self.0["value"][name];
         seen.as_str().ok_or_else(|| seen["throws"].as_str().unwrap_or("(absent)"))
@@ -69,7 +69,7 @@ impl Oracle {
         Self::start_as(home, false)
     }
 
-    /// Starts pi where no file can grow beyond 1024 bytes, as on a disk that is almost full.
+    /// Starts pi with a file size limit of 1024 bytes, as on an almost full disk.
     pub fn start_short_of_space(home: &Path) -> Self {
         Self::start_as(home, true)
     }
@@ -84,20 +84,19 @@ impl Oracle {
         }
     }
 
-    /// Has pi take at most this long for an answer.
+    /// Sets how long pi may take for an answer.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// The process that runs pi now.
+    /// Returns the id of the process that runs pi now.
     pub fn id(&self) -> u32 {
         self.process.child.id()
     }
 
-    /// Sends requests at once and returns their answers. From the first that pi does not answer on, all are
-    /// [`NO_ANSWER`].
+    /// Sends requests at once and returns their answers. From the first unanswered request on, all are [`NO_ANSWER`].
     pub fn ask_all(&mut self, requests: &[String]) -> Vec<Answer> {
         let mut text = requests.join("\n");
         text.push('\n');
@@ -126,12 +125,12 @@ impl Oracle {
         self.ask_all(&[request.into()]).remove(0)
     }
 
-    /// Whether pi did not answer a request since this was last asked. Then it was started again, without its sessions.
+    /// Returns whether a request got no answer since the last call. Then pi was restarted, without its sessions.
     pub fn take_silence(&mut self) -> bool {
         std::mem::take(&mut self.was_silent)
     }
 
-    /// What `JSON.stringify(JSON.parse(text))` gives; none if the text does not parse.
+    /// Returns the result of `JSON.stringify(JSON.parse(text))`; `None` if the text does not parse.
     pub fn normalise(&mut self, text: &str) -> Option<String> {
         let answer = self.ask(format!(r#"{{"cmd":"normalise","text":{}}}"#, quoted(text)));
         answer.text().map(str::to_owned)
@@ -173,8 +172,8 @@ impl Process {
         Self { child, input, output }
     }
 
-    /// The next line of its output. A machine may be busy with other things, so a process that was not given any time
-    /// to speak of is waited for longer.
+    /// Returns the next line of its output. On a busy machine, a process that has got hardly any CPU time is given more
+    /// time.
     fn next_line(&self, deadline: Duration) -> Result<Vec<u8>, NoLine> {
         const MOST_WAITS: u32 = 10;
         let mut outcome = Err(NoLine::Late);
@@ -190,7 +189,7 @@ impl Process {
     }
 
     fn kill(&mut self) {
-        // It may have ended by itself, which is as good. Waiting keeps no zombie.
+        // It may have ended by itself. Waiting for it avoids a zombie.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -198,29 +197,28 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Closing its input ends it, and lets it remove what it made; what does not end by that is killed.
+        // Closing its input ends it, and lets it clean up; if it does not end, it is killed.
         drop(self.input.take());
         self.output.wait_for_end(DEADLINE);
         self.kill();
     }
 }
 
-/// How long a process has computed, where the system tells.
+/// Returns the CPU time of a process, where the system reports it.
 fn cpu_time(id: u32) -> Option<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let fields = stat.rsplit(')').next()?.split_whitespace();
-    // Ticks of a hundredth of a second each, in the process itself and for it in the system.
+    // User and system time, in ticks of 10 ms.
     let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
     Some(Duration::from_millis(ticks * 10))
 }
 
-/// The Node that pi runs on.
+/// Returns the Node that pi runs on.
 pub(crate) fn node() -> PathBuf {
     oracle_dir().join("node")
 }
 
-/// The start of a command that runs a script in Node. The process ends with the one that starts it, whatever it is busy
-/// with.
+/// Returns a command that runs a script in Node. The process ends with its parent, even if it is busy.
 pub(crate) fn node_command() -> Command {
     let guard = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle/parent.mjs");
     let mut command = Command::new(node());
@@ -228,12 +226,12 @@ pub(crate) fn node_command() -> Command {
     command
 }
 
-/// A string as JSON, for requests.
+/// Quotes a string as JSON, for requests.
 pub fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Where pi is: the folder the task runner set up, or one it sets up now.
+/// Returns the folder of pi, which the task runner has set up or sets up now.
 pub(crate) fn oracle_dir() -> &'static Path {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| match std::env::var_os("SESSILE_ORACLE_DIR") {

@@ -9,17 +9,17 @@ pub struct SplitMix {
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl SplitMix {
-    /// A generator that always gives the same numbers for the same seed.
+    /// Creates a generator that returns the same numbers for the same seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// The generator as it is after so many draws.
+    /// Returns the generator's state after this many draws.
     pub fn after(seed: u64, draws: u64) -> Self {
         Self { state: seed.wrapping_add(STEP.wrapping_mul(draws)) }
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(STEP);
         let mut mixed = self.state;
@@ -28,22 +28,22 @@ impl SplitMix {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next_u64() % bound as u64).unwrap()
     }
 
-    /// True once in `n` draws.
+    /// Returns true once in `n` draws on average.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of these.
+    /// Returns one of the items.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
-    /// An id as the driver makes them: eight digits and a constant rest.
+    /// Returns an id as the driver generates them: eight random digits and a constant rest.
     pub fn uuid(&mut self) -> String {
         format!("{:08x}-0000-4000-8000-000000000000", self.next_u64() & 0xffff_ffff)
     }

@@ -1,4 +1,4 @@
-//! An environment in which a test decides everything.
+//! An environment that the test controls completely.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use sessile::Environment;
 
 use crate::random::SplitMix;
 
-/// Time, ids and surroundings as a test sets them. Clones share one world.
+/// Time, ids and surroundings set by a test. Clones share one state.
 #[derive(Clone, Debug)]
 pub struct Replay(Arc<Mutex<World>>);
 
@@ -26,7 +26,7 @@ struct World {
 }
 
 impl Replay {
-    /// A world at this time whose entry ids come from this seed.
+    /// Creates an environment at this time, whose entry ids come from this seed.
     pub fn new(now_ms: i64, id_seed: u64) -> Self {
         Self(Arc::new(Mutex::new(World {
             now_ms,
@@ -50,17 +50,17 @@ impl Replay {
         self.change(|world| world.now_ms = now_ms);
     }
 
-    /// Goes on as if this many ids had been drawn.
+    /// Continues as if this many ids had been drawn.
     pub fn set_draws(&self, seed: u64, draws: u64) {
         self.change(|world| world.ids = SplitMix::after(seed, draws));
     }
 
-    /// Gives these as the next entry UUIDs, before any others.
+    /// Sets the next entry UUIDs.
     pub fn script_ids(&self, ids: impl IntoIterator<Item = impl Into<String>>) {
         self.change(|world| world.scripted_ids.extend(ids.into_iter().map(Into::into)));
     }
 
-    /// Gives this as the next session id.
+    /// Sets the next session id.
     pub fn next_session_id(&self, id: impl Into<String>) {
         self.change(|world| {
             world.session_ids.clear();
@@ -78,12 +78,12 @@ impl Replay {
         self.change(|world| world.home = home.into());
     }
 
-    /// Sets the process's directory.
+    /// Sets the current directory of the process.
     pub fn set_current_dir(&self, dir: impl Into<PathBuf>) {
         self.change(|world| world.current_dir = dir.into());
     }
 
-    /// Sets how far local time is ahead of UTC.
+    /// Sets the offset of local time from UTC.
     pub fn set_offset_ms(&self, offset_ms: i64) {
         self.change(|world| world.offset_ms = offset_ms);
     }
@@ -122,7 +122,7 @@ impl Environment for Replay {
         self.change(|world| world.offset_ms)
     }
 
-    /// As pi: drawn like any other id.
+    /// As in pi: drawn like any other id.
     fn migrated_id(&self, _ordinal: usize, _attempt: u32) -> String {
         self.entry_uuid().get(..8).unwrap().to_owned()
     }

@@ -1,4 +1,4 @@
-//! Programs that are spoken to in JSON lines: pi's RPC mode and ours, side by side.
+//! Programs that speak JSON lines: pi's RPC mode and ours, side by side.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,21 +11,21 @@ use tempfile::TempDir;
 
 use crate::oracle::{DEADLINE, Lines, NoLine, node, node_command, oracle_dir};
 
-/// A program that is spoken to in JSON lines, in a home of its own.
+/// A program that speaks JSON lines, in its own home.
 pub struct Peer {
     child: Child,
     input: Option<ChildStdin>,
     output: Lines,
-    /// Its home, for files that a test puts there.
+    /// Its home, for files of the test.
     pub home: PathBuf,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
-    /// What was told before it was answered.
+    /// The events before the response.
     pub events: Vec<Value>,
-    /// The answer.
+    /// The response.
     pub response: Value,
 }
 
@@ -42,7 +42,7 @@ impl Peer {
         Self::start(command, directory, home)
     }
 
-    /// Starts a program of ours with these arguments.
+    /// Starts our program with these arguments.
     pub fn ours(program: &str, home: &Path, args: &[&str]) -> Self {
         let mut command = Command::new(program);
         command
@@ -70,7 +70,7 @@ impl Peer {
         Self { input: child.stdin.take(), child, output, home: home.to_path_buf() }
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     pub fn send(&mut self, bytes: &[u8]) {
         self.try_send(bytes).unwrap();
     }
@@ -80,12 +80,12 @@ impl Peer {
         input.write_all(bytes).and_then(|()| input.flush())
     }
 
-    /// The next record; none at the end.
+    /// Returns the next record; `None` at the end.
     pub fn record(&mut self) -> Option<Value> {
         Some(serde_json::from_slice(&self.line()?).unwrap())
     }
 
-    /// The next line; none at the end.
+    /// Returns the next line; `None` at the end.
     fn line(&mut self) -> Option<Vec<u8>> {
         match self.output.next(DEADLINE) {
             Ok(line) => Some(line),
@@ -101,19 +101,19 @@ impl Peer {
         self.ask_raw(text.as_bytes())
     }
 
-    /// Sends a record as it is and waits for the next answer.
+    /// Sends a raw record and waits for the next answer.
     pub fn ask_raw(&mut self, record: &[u8]) -> Answered {
         self.send(record);
         self.answer().unwrap_or_else(|| panic!("ended at {}", String::from_utf8_lossy(record)))
     }
 
-    /// Sends a request and waits for its answer; none if the program has ended.
+    /// Sends a request and waits for its answer; `None` if the program has ended.
     pub fn try_ask(&mut self, request: &Value) -> Option<Answered> {
         self.try_send(format!("{request}\n").as_bytes()).ok()?;
         self.answer()
     }
 
-    /// The next answer; none at the end.
+    /// Returns the next answer; `None` at the end.
     fn answer(&mut self) -> Option<Answered> {
         let mut events = Vec::new();
         loop {
@@ -125,7 +125,7 @@ impl Peer {
         }
     }
 
-    /// The data of an answer to a request that must work.
+    /// Returns the data of an answer to a request that must succeed.
     #[track_caller]
     pub fn data(&mut self, request: &Value) -> Value {
         let answered = self.ask(request);
@@ -133,24 +133,24 @@ impl Peer {
         answered.response["data"].clone()
     }
 
-    /// Ends its input, and waits for it to end. Returns its exit code.
+    /// Closes its input and waits for its end. Returns its exit code.
     pub fn finish(mut self) -> Option<i32> {
         drop(self.input.take());
         self.child.wait().unwrap().code()
     }
 
-    /// Passes over the next record, whatever it is, and asks.
+    /// Skips the next record, then sends a request.
     pub fn ask_after_skip(&mut self, request: &Value) -> Value {
         self.line();
         self.ask(request).response
     }
 
-    /// Its input, to be written to by another thread.
+    /// Returns its input, for another thread.
     pub fn take_input(&mut self) -> ChildStdin {
         self.input.take().unwrap()
     }
 
-    /// The process, to be sent a signal.
+    /// Returns its process id, for sending signals.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -169,35 +169,35 @@ impl Drop for Peer {
     }
 }
 
-/// pi and ours, each in a home of its own with the same files.
+/// pi and our program, each in its own home with the same files.
 pub struct Peers {
     /// pi.
     pub pi: Peer,
-    /// Ours.
+    /// Our program.
     pub ours: Peer,
     normal: Normal,
     _directory: TempDir,
 }
 
-/// Takes out of records what may differ between two runs: fresh ids and times, homes, and what the contract exempts.
+/// Removes from records what may differ between two runs: fresh ids and times, homes, and what the contract exempts.
 #[derive(Default)]
 pub struct Normal {
-    /// Whatever is in the files that a run starts with; all else is made up as it goes.
+    /// All texts in the initial files; any other text was generated during the run.
     known: HashSet<String>,
     homes: Vec<String>,
 }
 
-/// The Node that pi runs on.
+/// Returns the Node that pi runs on.
 pub fn node_program() -> PathBuf {
     node()
 }
 
-/// The folder that pi is installed in.
+/// Returns the folder in which pi is installed.
 pub fn pi_folder() -> &'static Path {
     oracle_dir()
 }
 
-/// The model that both know: what pi's models.json says.
+/// The model that both know, as in pi's models.json.
 pub const MODEL: &str = r#"{"providers":{"mock":{"baseUrl":"http://127.0.0.1:9/v1","apiKey":"k","api":"openai-completions","models":[{"id":"mock-1","contextWindow":200000,"maxTokens":4096,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}}]}}}"#;
 
 impl Peers {
@@ -234,9 +234,9 @@ impl Peers {
         }
     }
 
-    /// Asks both the same, in which `HOME` is the home of each, and compares everything they say.
+    /// Sends both the same request, in which `HOME` is the home of each, and compares all their records.
     ///
-    /// Returns what ours said.
+    /// Returns our response.
     #[track_caller]
     pub fn same(&mut self, request: &Value) -> Value {
         let text = request.to_string();
@@ -249,7 +249,7 @@ impl Peers {
         ours.response
     }
 
-    /// The same for a record that is no request.
+    /// Like [`same`](Self::same), for a record that is not a valid request.
     #[track_caller]
     pub fn same_raw(&mut self, record: &[u8]) {
         let (pi, ours) = (self.pi.ask_raw(record), self.ours.ask_raw(record));
@@ -268,25 +268,25 @@ impl Peers {
 }
 
 impl Normal {
-    /// Everything in a session file stays as it is.
+    /// Keeps all texts of a session file unchanged.
     pub fn add_file(&mut self, text: &str) {
         let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         lines.for_each(|line: Value| note(&line, &mut self.known));
     }
 
-    /// A home goes by the same name as all others.
+    /// Gives a home the same placeholder as all others.
     pub fn add_home(&mut self, home: &str) {
         self.homes.push(home.to_owned());
     }
 
-    /// A record without what may differ.
+    /// Returns a record without the parts that may differ.
     pub fn of(&self, record: &Value) -> Value {
         let mut record = self.renamed(record, "");
         if let Some(response) = record.as_object_mut() {
             response.remove("code");
             let is_parse = response.get("command").is_some_and(|command| command == "parse");
             if let Some(error) = response.get_mut("error").filter(|_| is_parse) {
-                // The words of the engine are its own.
+                // Each engine words this error differently.
                 *error = json!(error.as_str().unwrap_or_default().split(": ").next());
             }
             if let Some(data) = response.get_mut("data") {
@@ -296,7 +296,7 @@ impl Normal {
         record
     }
 
-    /// Takes out what the contract exempts from equality.
+    /// Removes what the contract exempts from equality.
     fn exempt(data: &mut Value) {
         if let Some(model) = data.get_mut("model").and_then(Value::as_object_mut) {
             model.retain(|key, _| key == "provider" || key == "id");
@@ -331,7 +331,7 @@ impl Normal {
 
     fn renamed_text(&self, text: &str) -> String {
         let first = text.chars().next().unwrap_or_default();
-        // As the recordings have it.
+        // As in the recordings.
         if text.len() > 1000 && text.chars().all(|character| character == first) {
             return format!("{first}*{}", text.len());
         }
@@ -353,7 +353,7 @@ impl Normal {
         if text.len() == 24 && text.ends_with('Z') && text.as_bytes()[10] == b'T' {
             return "<time>".to_owned();
         }
-        // The name of a new file is its time and its id.
+        // The name of a new file is its time and id.
         match text.rsplit_once('/') {
             Some((directory, name)) if name.len() == 67 && name.split('.').next_back() == Some("jsonl") => {
                 format!("{directory}/<new>")
@@ -363,7 +363,7 @@ impl Normal {
     }
 }
 
-/// A fresh entry of a kind that pi adds when it opens a session is left out, with what is below it in its place.
+/// Removes fresh entries of the kinds that pi adds when it opens a session; their children take their place.
 fn without_settings(mut item: Value) -> Vec<Value> {
     let children = item.get_mut("children").and_then(Value::as_array_mut).map(std::mem::take);
     let below: Option<Vec<Value>> = children.map(|children| children.into_iter().flat_map(without_settings).collect());
@@ -386,7 +386,7 @@ fn is_fresh_setting(entry: &Value) -> bool {
     entry["id"] == "<id>" && (entry["type"] == "model_change" || entry["type"] == "thinking_level_change")
 }
 
-/// The last entry of a list, or of the last branch of a tree.
+/// Returns the last entry of a list, or of the last branch of a tree.
 fn last(items: &[Value]) -> Option<&Value> {
     let mut item = items.last()?;
     while let Some(below) = item["children"].as_array().and_then(|children| children.last()) {
@@ -395,7 +395,7 @@ fn last(items: &[Value]) -> Option<&Value> {
     Some(item.get("entry").unwrap_or(item))
 }
 
-/// Notes every text and time of a value.
+/// Collects every text and number of a value.
 fn note(value: &Value, known: &mut HashSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| note(item, known)),
@@ -406,12 +406,12 @@ fn note(value: &Value, known: &mut HashSet<String>) {
     }
 }
 
-/// What differs between what pi said and what we said.
+/// Describes the difference between pi's value and ours.
 pub fn difference(pi: &Value, ours: &Value) -> String {
     format!("  pi:   {}\n  ours: {}", shortened(pi, ours), shortened(ours, pi))
 }
 
-/// The part of a value that is not the same in another one.
+/// Returns the part of a value that differs from another one.
 fn shortened(value: &Value, other: &Value) -> String {
     match (value, other) {
         (Value::Object(members), Value::Object(others)) => {

@@ -1,25 +1,22 @@
-//! An operating system in memory, whose every call a test can fail, tear or crash.
+//! An operating system in memory. A test can make each of its calls fail, tear or crash.
 //!
-//! [`SimOs`] is a process on a simulated machine: a cheap handle, of which clones
-//! are the same process and [`SimOs::process`] gives another one on the same
-//! disk. Nothing in it is random but [`SimOs::power_loss`], which a seed decides.
+//! [`SimOs`] is a process on a simulated machine. It is a cheap handle: clones are the same process, and
+//! [`SimOs::process`] starts another one on the same disk. Everything is deterministic; [`SimOs::power_loss`] depends
+//! on a seed.
 //!
-//! **Disk.** What is written is in the page cache: all processes see it, and it
-//! outlives them. The disk has it only after a sync: bytes and length after
-//! `sync_data` or `sync_all`, names after `sync_directory` of their directory.
-//! Modes and times are kept as they are. The disk counts bytes, not blocks.
+//! **Disk.** Writes go to the page cache: all processes see them, and they outlive the process. The disk has them only
+//! after a sync: bytes and length after `sync_data` or `sync_all`, names after `sync_directory` of their directory.
+//! Modes and times are always durable. The disk counts bytes, not blocks.
 //!
-//! **Faults.** Every call of [`Os`] and [`OsFile`] counts, except `now_ms`,
-//! `boot_ms`, `boot_id`, `wait`, `whoami`, `processes` and `has_threads`. Calls are counted for each process on its
-//! own; call 1 is the next one. An injected error does nothing, but a file sync
-//! failing with EIO does as Linux does: what was written until then counts as
-//! clean and never reaches the disk, while it can still be read and what is
-//! written later can be synced (as NUL bytes and new bytes behind them). Real
-//! pages are coarser, and every handle open at that time would be told; here
-//! only the failing one is. A failed `sync_directory` leaves the names waiting.
+//! **Faults.** Every call of [`Os`] and [`OsFile`] counts, except `now_ms`, `boot_ms`, `boot_id`, `wait`, `whoami`,
+//! `processes` and `has_threads`. Calls are counted per process; call 1 is the next one. A call with an injected error
+//! has no effect, except that a file sync failing with EIO behaves as on Linux: earlier writes count as clean and never
+//! reach the disk. They can still be read, and later writes can be synced (as NUL bytes followed by the new bytes).
+//! Real pages are coarser, and real systems report the error to every handle open at that time; here only the failing
+//! one gets it. A failed `sync_directory` leaves the names pending.
 //!
-//! **Permissions** are checked by the owner's bits, or by the others' bits for
-//! what is not our own. Nobody is root.
+//! **Permissions** are checked by the owner's bits, or by the others' bits for files of other users. No process is
+//! root.
 
 mod content;
 mod names;
@@ -71,7 +68,7 @@ impl fmt::Debug for SimOs {
 
 /// Machines and processes.
 impl SimOs {
-    /// A new machine with an empty root directory, and process 1000 on it.
+    /// Creates a machine with an empty root directory, and process 1000 on it.
     pub fn new() -> Self {
         Self::on(World::new(), 1000, "sim".to_owned())
     }
@@ -81,7 +78,7 @@ impl SimOs {
         Self { machine: Arc::new(Mutex::new(machine)), process: 1 }
     }
 
-    /// Starts another process on the same machine, also in place of a dead one with this number.
+    /// Starts another process on the same machine. It may reuse the number of a dead one.
     #[must_use]
     pub fn process(&self, pid: u32) -> Self {
         let mut machine = self.machine();
@@ -91,12 +88,12 @@ impl SimOs {
         Self { machine: Arc::clone(&self.machine), process }
     }
 
-    /// Says who this process is.
+    /// Sets the process number and host of this process.
     pub fn set_whoami(&self, pid: u32, host: &str) {
         self.plan(|process| (process.pid, process.host) = (pid, host.to_owned()));
     }
 
-    /// Kills this process: its locks are free, its calls fail, what it wrote stays in the page cache.
+    /// Kills this process: its locks are released, its calls fail, its writes stay in the page cache.
     pub fn kill(&self) {
         self.machine().kill(self.process);
     }
@@ -106,12 +103,12 @@ impl SimOs {
         self.plan(|process| process.has_crashed)
     }
 
-    /// The machine after power loss and reboot, with one new process. This one stays as it is, to try other seeds.
+    /// Returns the machine after power loss and reboot, with one new process. This machine is unchanged, so other seeds
+    /// can be tried.
     ///
-    /// Of a file's changes since its last sync the seed decides: none survive,
-    /// all, a prefix in time (the last one perhaps in part), or some as NUL
-    /// bytes only. Each change of names survives or not, but changes of the
-    /// same name in their order, and a rename wholly or not at all.
+    /// The seed decides which of a file's changes since its last sync survive: none, all, a prefix in time (the last
+    /// one perhaps in part), or some as NUL bytes only. Each change of names survives or not, but changes of the same
+    /// name keep their order, and a rename is atomic.
     #[must_use]
     pub fn power_loss(&self, seed: u64) -> Self {
         let mut random = SplitMix::new(seed);
@@ -124,13 +121,13 @@ impl SimOs {
         })
     }
 
-    /// The machine after an orderly reboot, with one new process. This one stays as it is.
+    /// Returns the machine after an orderly reboot, with one new process. This machine is unchanged.
     #[must_use]
     pub fn reboot(&self) -> Self {
         self.successor(|world| world.rebooted(Clone::clone, Clone::clone))
     }
 
-    /// A copy of the machine, page cache and all, with one new process and nothing open.
+    /// Returns a copy of the machine, including the page cache, with one new process and no open files.
     #[must_use]
     pub fn fork(&self) -> Self {
         self.successor(World::copied)
@@ -145,22 +142,22 @@ impl SimOs {
 
 /// Faults.
 impl SimOs {
-    /// The calls of this process so far, such as `append s.jsonl 120`.
+    /// Returns the calls of this process so far, such as `append s.jsonl 120`.
     pub fn calls(&self) -> Vec<String> {
         self.plan(|process| process.calls.clone())
     }
 
-    /// Forgets the calls so far.
+    /// Clears the list of calls.
     pub fn clear_calls(&self) {
         self.plan(|process| process.calls.clear());
     }
 
-    /// Makes the `n`-th call from now fail without doing anything.
+    /// Makes the `n`-th call from now fail without any effect.
     pub fn fail_call(&self, n: u64, errno: Errno) {
         self.plan(|process| process.plan_failure(n, errno));
     }
 
-    /// If the `n`-th call from now is a write, makes it write only so much, and the next write fail.
+    /// If the `n`-th call from now is a write, makes it write only `written` bytes, and the next write fail.
     pub fn fail_call_short(&self, n: u64, errno: Errno, written: usize) {
         self.plan(|process| process.plan_short(n, errno, written));
     }
@@ -170,22 +167,22 @@ impl SimOs {
         self.plan(|process| process.plan_lasting(n, errno, Box::new(concerns)));
     }
 
-    /// Takes back every planned failure and crash. The dead stay dead.
+    /// Cancels every planned failure and crash. Dead processes stay dead.
     pub fn heal(&self) {
         self.plan(Process::heal);
     }
 
-    /// Lets this process die in the `n`-th call from now, of which so much is done.
+    /// Makes this process die in the `n`-th call from now; `tear` decides how much of the call is done.
     pub fn crash_at(&self, n: u64, tear: Tear) {
         self.plan(|process| process.plan_crash(n, tear));
     }
 
-    /// Does something to the machine just before the `n`-th call from now.
+    /// Changes the machine just before the `n`-th call from now.
     pub fn on_call(&self, n: u64, act: impl FnOnce(&mut World) + Send + 'static) {
         self.interleave(n, |os| os.change(act));
     }
 
-    /// Has every call of this process, and every end of a wait, let through by a gate.
+    /// Makes every call of this process, and every end of a wait, pass through a gate.
     pub fn set_gate(&self, gate: Gate) {
         self.plan(|process| process.gate = Some(gate));
     }
@@ -202,9 +199,9 @@ impl SimOs {
     }
 }
 
-/// What happens around the process; see [`World`].
+/// The machine around the process; see [`World`].
 impl SimOs {
-    /// Does something to the machine.
+    /// Changes the machine.
     pub fn change<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
         act(&mut self.machine().world)
     }
@@ -305,10 +302,10 @@ impl SimOs {
     }
 }
 
-/// How calls are made.
+/// The implementation of calls.
 impl SimOs {
     fn machine(&self) -> MutexGuard<'_, Machine> {
-        // A test that failed inside has said so already.
+        // A test that panicked inside has already reported it.
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -320,7 +317,7 @@ impl SimOs {
         self.call_with(kind, what, 0, |world, _| act(world))
     }
 
-    /// Makes one call, which may be a write of `length` bytes: `act` is told how many of them to write.
+    /// Performs one call, which may be a write of `length` bytes: `act` gets the number of bytes to write.
     fn call_with<T>(
         &self,
         kind: CallKind,
@@ -332,7 +329,7 @@ impl SimOs {
         let mut machine = self.machine();
         let process = machine.process_mut(self.process);
         if !process.is_alive {
-            // Something that ran just before this call killed it.
+            // A hook just before this call killed the process.
             return Err(death());
         }
         match process.judge(number, kind, length) {
@@ -349,7 +346,7 @@ impl SimOs {
         }
     }
 
-    /// Counts a call, writes it down, and runs what is to happen just before it, with the machine free to use.
+    /// Counts and records a call, and runs the hooks planned just before it, with the machine unlocked.
     fn begin_call(&self, what: &str) -> io::Result<u64> {
         self.pass_gate(false);
         let (number, hooks) = self.plan(|process| {
@@ -574,7 +571,7 @@ fn on(verb: &str, path: &Path) -> String {
     format!("{verb} {}", name_of(path))
 }
 
-/// The last part of a path, for the list of calls.
+/// Returns the last part of a path, for the list of calls.
 fn name_of(path: &Path) -> String {
     path.file_name().map_or("/".to_owned(), |name| name.to_string_lossy().into_owned())
 }

@@ -1,4 +1,4 @@
-//! Two engines on one stage: the same files, the same time, the same ids.
+//! A stage for two engines: the same files, the same time, the same ids.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,14 @@ use crate::replay::Replay;
 /// The seed of all entry ids.
 const SEED: u64 = 7;
 
-/// Oracles that no stage uses at the moment. Starting one takes half a second, so they are passed on.
+/// Oracles that no stage currently uses. Starting one takes half a second, so they are reused.
 static IDLE: Mutex<Vec<Oracle>> = Mutex::new(Vec::new());
 
-/// A place where pi and we do the same things, each in a directory of its own.
+/// Runs the same operations in pi and in our library, each in its own directory.
 ///
-/// That directory is also the home and the working directory of each.
-/// Whatever names a file does so relative to it.
+/// That directory is also the home and the working directory of each. All file names are relative to it.
 pub struct Stage {
-    /// Given back at the end; always there until then.
+    /// Returned to the pool at the end; present until then.
     oracle: Option<Oracle>,
     world: Replay,
     sessions: Sessions,
@@ -36,31 +35,31 @@ pub struct Stage {
     directory: TempDir,
 }
 
-/// What came of something that both were asked to do.
+/// The results of an operation in both engines.
 #[derive(Debug)]
 pub struct Both {
     /// pi's answer.
     pub pi: Answer,
-    /// Ours.
+    /// Our result.
     pub ours: Result<(), SessionError>,
 }
 
 impl Both {
-    /// Both have done it.
+    /// Asserts that both succeeded.
     #[track_caller]
     pub fn done(self) {
         assert_eq!(self.pi.error(), None, "pi refused");
         self.ours.expect("pi did it, so we can");
     }
 
-    /// Both have refused. Returns how.
+    /// Asserts that both refused. Returns their errors.
     #[track_caller]
     pub fn refused(self) -> (String, SessionError) {
         let pi = self.pi.error().expect("pi refuses").to_owned();
         (pi, self.ours.expect_err("pi refused, so must we"))
     }
 
-    /// pi has refused what we have done. Returns how.
+    /// Asserts that only pi refused. Returns its error.
     #[track_caller]
     pub fn only_pi_refused(self) -> String {
         let pi = self.pi.error().expect("pi refuses").to_owned();
@@ -68,7 +67,7 @@ impl Both {
         pi
     }
 
-    /// We have refused what pi has done. Returns how.
+    /// Asserts that only we refused. Returns our error.
     #[track_caller]
     pub fn only_we_refused(self) -> SessionError {
         assert_eq!(self.pi.error(), None, "pi refused");
@@ -83,7 +82,7 @@ impl Default for Stage {
 }
 
 impl Stage {
-    /// An empty stage.
+    /// Creates an empty stage.
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let idle = IDLE.lock().unwrap().pop();
@@ -92,7 +91,7 @@ impl Stage {
     }
 
     fn with_oracle(directory: TempDir, oracle: Oracle) -> Self {
-        // Links on the way would make pi's idea of its working directory differ from ours.
+        // With symbolic links in the path, pi's working directory would differ from ours.
         let root = directory.path().canonicalize().unwrap();
         let path = |name: &str| root.join(name).to_string_lossy().into_owned();
         let paths = Paths { pi: path("side-pi"), ours: path("side-us") };
@@ -102,7 +101,7 @@ impl Stage {
         let world = Replay::new(START_MS, SEED);
         world.set_home(&paths.ours);
         world.set_current_dir(&paths.ours);
-        // Damage is done to these files on purpose; the guard would put back what pi is meant to miss.
+        // These files are damaged on purpose; the guard would restore entries that pi is meant to miss.
         let sessions = Sessions::new(world.clone()).writing(WriteOptions { guard: false, ..WriteOptions::default() });
         let mut stage = Self { oracle: Some(oracle), world, sessions, ours: None, paths, now_ms: START_MS, directory };
         let home = quoted(&stage.paths.pi);
@@ -112,7 +111,7 @@ impl Stage {
         stage
     }
 
-    /// Asks pi for something that must not fail.
+    /// Sends pi a request that must not fail.
     fn ask(&mut self, request: &str) -> Answer {
         let answer = self.oracle().ask(request);
         assert_eq!(answer.error(), None, "{request}");
@@ -123,43 +122,43 @@ impl Stage {
         self.oracle.as_mut().expect("given back only at the end")
     }
 
-    /// Our environment.
+    /// Returns our environment.
     pub fn world(&self) -> &Replay {
         &self.world
     }
 
-    /// Our way to sessions.
+    /// Returns our access to sessions.
     pub fn sessions(&self) -> &Sessions {
         &self.sessions
     }
 
-    /// Our session.
+    /// Returns our session.
     #[track_caller]
     pub fn ours(&mut self) -> &mut SessionManager {
         self.ours.as_mut().expect("a session was opened")
     }
 
-    /// A file on pi's side.
+    /// Returns the path of a file on pi's side.
     pub fn pi_path(&self, name: &str) -> PathBuf {
         Path::new(&self.paths.pi).join(name)
     }
 
-    /// A file on our side.
+    /// Returns the path of a file on our side.
     pub fn our_path(&self, name: &str) -> PathBuf {
         Path::new(&self.paths.ours).join(name)
     }
 
-    /// A file on pi's side, as an argument of a request.
+    /// Returns the path of a file on pi's side, as an argument of a request.
     pub fn pi_argument(&self, name: &str) -> String {
         quoted(&self.pi_path(name).to_string_lossy())
     }
 
-    /// Our text as pi would have it: paths of our side become those of pi's.
+    /// Returns our text with the paths of our side replaced by pi's.
     pub fn as_pi(&self, text: &str) -> String {
         self.paths.as_pi(text)
     }
 
-    /// Puts a file on both sides.
+    /// Writes a file on both sides.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         for path in [self.pi_path(name), self.our_path(name)] {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -167,23 +166,23 @@ impl Stage {
         }
     }
 
-    /// Does something to a file of each side.
+    /// Changes a file on each side.
     pub fn on_each_side(&self, name: &str, change: impl Fn(&Path)) {
         change(&self.pi_path(name));
         change(&self.our_path(name));
     }
 
-    /// The bytes of a file on pi's side; none if it is not there.
+    /// Returns the bytes of a file on pi's side; `None` if it does not exist.
     pub fn pi_bytes(&self, name: &str) -> Option<Vec<u8>> {
         fs::read(self.pi_path(name)).ok()
     }
 
-    /// The bytes of a file on our side; none if it is not there.
+    /// Returns the bytes of a file on our side; `None` if it does not exist.
     pub fn our_bytes(&self, name: &str) -> Option<Vec<u8>> {
         fs::read(self.our_path(name)).ok()
     }
 
-    /// Asserts that a file has the same bytes on both sides, or is on neither, and returns them.
+    /// Asserts that a file has the same bytes on both sides, or exists on neither, and returns them.
     #[track_caller]
     pub fn same_bytes(&self, name: &str) -> Option<Vec<u8>> {
         let pi = self.pi_bytes(name);
@@ -192,24 +191,24 @@ impl Stage {
         pi
     }
 
-    /// The bytes of pi's current session file.
+    /// Returns the bytes of pi's current session file.
     pub fn pi_session(&mut self) -> Vec<u8> {
         let file: PathBuf = serde_json::from_str(&self.pi_sees("file").unwrap()).unwrap();
         fs::read(file).unwrap_or_default()
     }
 
-    /// The bytes of our current session file.
+    /// Returns the bytes of our current session file.
     pub fn our_session(&mut self) -> Vec<u8> {
         self.ours().session_file().and_then(|file| fs::read(file).ok()).unwrap_or_default()
     }
 
-    /// Lets time pass for both.
+    /// Advances the time for both.
     pub fn wait(&mut self, milliseconds: i64) {
         self.now_ms += milliseconds;
         self.keep_in_step();
     }
 
-    /// Gives us pi's time, and as many drawn ids as it has.
+    /// Sets the time of both, and gives us pi's number of drawn ids.
     fn keep_in_step(&mut self) {
         let now_ms = self.now_ms;
         self.world.set_now(now_ms);
@@ -218,10 +217,10 @@ impl Stage {
         self.world.set_draws(SEED, draws);
     }
 
-    /// Has pi alone do something.
+    /// Sends a request to pi alone.
     pub fn pi(&mut self, request: &str) -> Answer {
         let answer = self.oracle().ask(request);
-        // Our next session takes the id that pi has just made up.
+        // Our next session uses the id that pi has just generated.
         let seen = self.oracle().ask(r#"{"cmd":"observe","what":"sessionId"}"#);
         if let Ok(id) = seen.observation("sessionId") {
             self.world.next_session_id(serde_json::from_str::<String>(id).unwrap());
@@ -229,7 +228,7 @@ impl Stage {
         answer
     }
 
-    /// Has pi make a session by a request, and us by a function; the new session becomes the current one.
+    /// Creates a session in pi by a request, and in ours by a function; the new session becomes the current one.
     pub fn both(
         &mut self,
         request: &str,
@@ -241,7 +240,7 @@ impl Stage {
         Both { pi, ours }
     }
 
-    /// Has both change the current session.
+    /// Changes the current session in both.
     pub fn change<T>(
         &mut self,
         request: &str,
@@ -252,40 +251,40 @@ impl Stage {
         Both { pi, ours: ours(self.ours()).map(drop) }
     }
 
-    /// Has both try an operation on the current session.
+    /// Tries an operation on the current session in both.
     pub fn try_to(&mut self, op: &Op) -> Both {
         let request = op.request("").expect("an operation of one call");
         self.change(&request, |ours| apply(ours, op))
     }
 
-    /// Has both do an operation on the current session, one second after the last.
+    /// Performs an operation on the current session in both, one second after the last.
     #[track_caller]
     pub fn act(&mut self, op: &Op) {
         self.wait(1000);
         self.try_to(op).done();
     }
 
-    /// Has both open a file.
+    /// Tries to open a file in both.
     pub fn try_open(&mut self, name: &str) -> Both {
         let request = statically("open", &[&self.pi_argument(name)]);
         let path = self.our_path(name);
         self.both(&request, |sessions| sessions.open(path, None, None))
     }
 
-    /// Has both open a file.
+    /// Opens a file in both.
     #[track_caller]
     pub fn open(&mut self, name: &str) {
         self.try_open(name).done();
     }
 
-    /// Has both open a file with this content, named `s/f.jsonl`.
+    /// Opens a file with this content, named `s/f.jsonl`, in both.
     #[track_caller]
     pub fn start(&mut self, bytes: impl AsRef<[u8]>) {
         self.write("s/f.jsonl", bytes);
         self.open("s/f.jsonl");
     }
 
-    /// Has both create a session in the directory `s`.
+    /// Creates a session in the directory `s` in both.
     #[track_caller]
     pub fn create(&mut self) {
         let request = statically("create", &["\"/proj/dir\"", &self.pi_argument("s")]);
@@ -293,14 +292,14 @@ impl Stage {
         self.both(&request, |sessions| sessions.create("/proj/dir", Some(&dir), NewSession::default())).done();
     }
 
-    /// Has both create a session without a file.
+    /// Creates a session without a file in both.
     #[track_caller]
     pub fn in_memory(&mut self) {
         let request = statically("inMemory", &["\"/proj/dir\""]);
         self.both(&request, |sessions| sessions.in_memory("/proj/dir", NewSession::default())).done();
     }
 
-    /// Has each open the file the other has written, in place of its own.
+    /// Opens in each engine the file that the other has written, in place of its own.
     #[track_caller]
     pub fn exchange(&mut self) {
         let file: PathBuf = serde_json::from_str(&self.pi_sees("file").unwrap()).unwrap();
@@ -309,13 +308,13 @@ impl Stage {
         self.both(&request, |sessions| sessions.open(file, None, None)).done();
     }
 
-    /// What pi shows through a window, or what it throws.
+    /// Returns what pi shows in a view, or what it throws.
     pub fn pi_sees(&mut self, window: &str) -> Seen {
         let answer = self.oracle().ask(format!(r#"{{"cmd":"observe","what":"{window}"}}"#));
         answer.observation(window).map(str::to_owned).map_err(str::to_owned)
     }
 
-    /// What we show through a window, in pi's paths and pi's spelling.
+    /// Returns what we show in a view, in pi's paths and spelling.
     #[track_caller]
     pub fn we_see(&mut self, window: &'static str) -> String {
         let seen = observe(self.ours()).remove(window).unwrap().unwrap();
@@ -323,7 +322,7 @@ impl Stage {
         self.oracle().normalise(&seen).unwrap()
     }
 
-    /// Asserts that both show this through a window.
+    /// Asserts that both show this in a view.
     #[track_caller]
     pub fn both_see(&mut self, window: &'static str, expected: &str) {
         let pi = self.pi_sees(window);
@@ -331,13 +330,13 @@ impl Stage {
         assert_eq!(self.we_see(window), expected, "what we show as {window}");
     }
 
-    /// pi's context, a message a piece: its role and its text.
+    /// Returns pi's context, one string per message: its role and its text.
     #[track_caller]
     pub fn pi_says(&mut self) -> Vec<String> {
         said(&self.pi_sees("context").unwrap())
     }
 
-    /// Our context, a message a piece.
+    /// Returns our context, one string per message.
     #[track_caller]
     pub fn we_say(&mut self) -> Vec<String> {
         said(&self.we_see("context"))
@@ -350,7 +349,7 @@ impl Stage {
         assert_eq!(self.we_say(), expected, "our context");
     }
 
-    /// The explained differences between the two, each once. Others are a failure.
+    /// Returns the explained differences between the two, each once. Any other difference is a failure.
     #[track_caller]
     pub fn differences(&mut self) -> Vec<Explained> {
         let oracle = self.oracle.as_mut().expect("given back only at the end");
@@ -361,19 +360,19 @@ impl Stage {
         explained
     }
 
-    /// Asserts that both show the same through every window, in files of the same name and the same bytes.
+    /// Asserts that both show the same in every view, and that their files have the same names and bytes.
     #[track_caller]
     pub fn assert_same(&mut self) {
         assert_eq!(self.differences(), [], "what differs");
     }
 
-    /// Asserts that these differences are all there are.
+    /// Asserts that exactly these differences exist.
     #[track_caller]
     pub fn assert_differ_by(&mut self, expected: &[Explained]) {
         assert_eq!(self.differences(), expected, "what differs");
     }
 
-    /// The lists of both for a working directory, as pi's JSON in pi's paths.
+    /// Returns the lists of both for a working directory, as pi's JSON with pi's paths.
     #[track_caller]
     pub fn lists(&mut self, cwd: &str, dir: Option<&str>) -> (Vec<Value>, Vec<Value>) {
         let pi_dir = dir.map(|dir| self.pi_argument(dir));
@@ -389,7 +388,7 @@ impl Stage {
         (pi.value().as_array().expect("a list").clone(), ours)
     }
 
-    /// Asserts that a catalogue, which is kept from list to list, has no other answer than the files themselves.
+    /// Asserts that a catalogue kept from list to list returns the same as the files themselves.
     #[track_caller]
     fn assert_catalogue_agrees(&self, cwd: &str, dir: Option<&Path>, scanned: &[SessionInfo]) {
         let cached = self.sessions.clone().caching(Some(self.directory.path().join("caches")));
@@ -400,7 +399,7 @@ impl Stage {
         }
     }
 
-    /// Asserts that both list the same, and returns it.
+    /// Asserts that both return the same list, and returns it.
     #[track_caller]
     pub fn same_list(&mut self, cwd: &str, dir: Option<&str>) -> Vec<Value> {
         let (pi, ours) = self.lists(cwd, dir);
@@ -411,7 +410,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // After a failure nobody knows what state pi is in.
+        // After a failure, the state of pi is unknown.
         if std::thread::panicking() {
             return;
         }
@@ -421,17 +420,17 @@ impl Drop for Stage {
     }
 }
 
-/// A request for a static method of pi's session manager, its arguments as JSON.
+/// Builds a request for a static method of pi's session manager, with JSON arguments.
 pub fn statically(method: &str, args: &[&str]) -> String {
     format!(r#"{{"cmd":"static","method":"{method}","args":[{}]}}"#, args.join(","))
 }
 
-/// A request for a method of pi's current session manager, its arguments as JSON.
+/// Builds a request for a method of pi's current session manager, with JSON arguments.
 pub fn call(method: &str, args: &[&str]) -> String {
     format!(r#"{{"cmd":"call","method":"{method}","args":[{}]}}"#, args.join(","))
 }
 
-/// The messages of a context as role and text.
+/// Returns the messages of a context as role and text.
 fn said(context: &str) -> Vec<String> {
     let context: Value = serde_json::from_str(context).unwrap();
     context["messages"]

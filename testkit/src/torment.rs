@@ -1,13 +1,12 @@
 //! The torture bench with real processes on a real kernel.
 //!
-//! Writers are processes of their own that say on a pipe what was acknowledged
-//! to them. They are killed, stopped, robbed of space, raced by programs that
-//! know nothing of Sessile, and have their power cut. Afterwards every
-//! acknowledged entry must be in its file, whole. Each row of the bench is one
-//! way to make them suffer; [`run`] runs them and says what came of it.
+//! Writers are separate processes that report acknowledged entries on a pipe. They are killed, stopped and deprived of
+//! space, they race with programs that know nothing of Sessile, and they lose power. Afterwards every acknowledged
+//! entry must be in its file, complete. Each row of the bench is one kind of stress; [`run`] runs them and prints the
+//! results.
 //!
-//! What a machine does not allow is skipped, and said so. With a planted bug a
-//! row is expected to fail: that shows that it would notice.
+//! A row that the machine does not support is skipped, with a message. With a planted bug a row is expected to fail,
+//! which proves that it would notice the bug.
 #![expect(clippy::print_stdout, reason = "what it prints is what it is for")]
 #![expect(clippy::unnecessary_wraps, reason = "every row has the same shape, also one that runs everywhere")]
 
@@ -41,21 +40,21 @@ use crate::SplitMix;
 /// What to run, and how much of it.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The program `sessile` to operate with, instead of this program's own copy of it.
+    /// The `sessile` program to test, instead of this program's own copy.
     pub sessile: Option<PathBuf>,
-    /// The long form, for nights.
+    /// Whether to run the long form, for nights.
     pub is_long: bool,
-    /// One row alone, or one part of it after a colon.
+    /// A single row, or one part of it after a colon.
     pub only: Option<String>,
-    /// Where the random numbers start.
+    /// The random seed.
     pub seed: u64,
-    /// How much of each row, 1 for all of it.
+    /// The fraction of each row to run; 1 for all of it.
     pub scale: f64,
-    /// A bug that every process of ours has.
+    /// A bug planted in each of our processes.
     pub plant: Option<Bug>,
 }
 
-/// A row: its name and what it does.
+/// A row: its name and its function.
 type Row = (&'static str, fn(&Bench) -> Result<Report, Skipped>);
 
 const ROWS: [Row; 10] = [
@@ -71,7 +70,8 @@ const ROWS: [Row; 10] = [
     ("pairs", pairs::run),
 ];
 
-/// The bugs that show in a row of this bench, and in which, or in which part of it. The others need the simulated bench.
+/// The bugs that this bench detects, each with the row, or part of a row, that shows it. The others need the simulated
+/// bench.
 const PLANTS: &[(Bug, &str)] = &[
     (Bug::NoSeal, "kill"),
     (Bug::NoPostCheck, "kill"),
@@ -94,17 +94,17 @@ const PLANTS: &[(Bug, &str)] = &[
 #[derive(Clone, Debug)]
 struct Skipped(String);
 
-/// What the rows work with.
+/// The resources of a row.
 struct Bench {
     plan: Plan,
-    /// This program, which is also every part in the play.
+    /// This program, which also plays every part.
     program: PathBuf,
-    /// A directory that goes away with the row.
+    /// A directory that is removed with the row.
     directory: PathBuf,
 }
 
 impl Bench {
-    /// As many as the table says for the form that runs, times the scale, at least one.
+    /// Returns the count for the short or long form, times the scale, at least one.
     fn count(&self, short: u32, long: u32) -> u32 {
         let full = if self.plan.is_long { long } else { short };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rounded count")]
@@ -112,17 +112,17 @@ impl Bench {
         scaled.max(1)
     }
 
-    /// Random numbers for a part of a row, the same for the same seed.
+    /// Returns random numbers for a part of a row, the same for the same seed.
     fn random(&self, salt: u64) -> SplitMix {
         SplitMix::new(self.plan.seed.wrapping_mul(0x1_0001).wrapping_add(salt))
     }
 
-    /// Whether there is no need to go on: a planted bug was noticed.
+    /// Whether the row can stop: a planted bug was noticed.
     fn is_over(&self, report: &Report) -> bool {
         self.plan.plant.is_some() && report.n_lost() + report.n_wrong() > 0
     }
 
-    /// The part of the row that was asked for.
+    /// Returns the requested part of the row.
     fn wanted_part(&self) -> Option<&str> {
         self.plan.only.as_deref().and_then(|only| only.split_once(':')).map(|(_, part)| part)
     }
@@ -132,7 +132,7 @@ impl Bench {
     }
 }
 
-/// Runs the rows, prints a line for each and a closing one. False if something was lost or wrong.
+/// Runs the rows, prints a line for each and a closing one. Returns false if something was lost or wrong.
 pub fn run(plan: &Plan, program: &Path) -> bool {
     let rows: Vec<&Row> = ROWS.iter().filter(|(name, _)| is_wanted(plan, name)).collect();
     if rows.is_empty() {
@@ -171,22 +171,22 @@ pub fn run(plan: &Plan, program: &Path) -> bool {
     n_lost == 0 && n_wrong == 0
 }
 
-/// Whether a row runs: the one that was asked for, or every one.
+/// Whether a row runs: the requested one, or every one.
 fn is_wanted(plan: &Plan, name: &str) -> bool {
     plan.only.as_ref().is_none_or(|only| only.split(':').next() == Some(name))
 }
 
-/// The bug of this name.
+/// Returns the bug of this name.
 pub fn bug_named(name: &str) -> Option<Bug> {
     planted::all().find(|bug| format!("{bug:?}") == name)
 }
 
-/// The row that shows a bug, or the part of it.
+/// Returns the row, or part of a row, that shows a bug.
 pub fn row_of(bug: Bug) -> Option<String> {
     PLANTS.iter().find(|(shown, _)| *shown == bug).map(|(_, row)| (*row).to_owned())
 }
 
-/// The bugs whose effect this bench is known to show.
+/// Returns the bugs that this bench is known to detect.
 pub fn shown_bugs() -> impl Iterator<Item = Bug> {
     PLANTS.iter().map(|(bug, _)| *bug)
 }

@@ -1,10 +1,9 @@
 //! The deterministic half of the torture bench.
 //!
-//! Each row runs the whole engine on [`SimOs`](crate::sim::SimOs), makes
-//! something go wrong at every place where it can, and asks the same question
-//! afterwards: is every acknowledged entry there, byte for byte, and can
-//! everybody go on? Rows return an [`Outcome`]; the same [`Effort`] gives the same
-//! outcome. `planted` shows that the rows would notice if the engine were wrong.
+//! Each row runs the whole engine on [`SimOs`](crate::sim::SimOs), injects a fault at every possible point, and then
+//! checks that every acknowledged entry is there, byte for byte, and that every process can continue. Rows return an
+//! [`Outcome`]; the same [`Effort`] gives the same outcome. `planted` proves that the rows would notice bugs in the
+//! engine.
 
 pub mod clock;
 pub mod damage;
@@ -23,14 +22,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// How many failures of a row are shown.
 const MOST_SHOWN: usize = 40;
 
-/// How much a row does.
+/// How much a row runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Where random rows start: case `n` has the seed `seed + n`.
+    /// The first seed of random rows: case `n` has the seed `seed + n`.
     pub seed: u64,
-    /// How many cases random rows run.
+    /// The number of cases in random rows.
     pub n_cases: u64,
-    /// How many power losses are tried at each point.
+    /// The number of power losses tried at each point.
     pub n_power_losses: u64,
     /// Whether a row ends with its first failure.
     pub stops_at_first: bool,
@@ -42,16 +41,16 @@ impl Default for Effort {
     }
 }
 
-/// What came of a row.
+/// The result of a row.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The row.
+    /// The name of the row.
     pub name: &'static str,
-    /// How many cases were tried.
+    /// The number of cases.
     pub cases: u64,
-    /// What went wrong in which case.
+    /// The failures, each with its case.
     pub failures: Vec<String>,
-    /// What else there is to say, such as losses that are allowed.
+    /// Other remarks, such as allowed losses.
     pub remarks: Vec<String>,
     stops_at_first: bool,
 }
@@ -62,7 +61,7 @@ impl Outcome {
         Self { name, cases: 0, failures, remarks, stops_at_first: effort.stops_at_first }
     }
 
-    /// Runs one case. A panic is a failure like any other.
+    /// Runs one case. A panic counts as a failure.
     fn case(&mut self, name: impl FnOnce() -> String, run: impl FnOnce() -> Result<(), String>) {
         if self.is_over() {
             return;
@@ -74,7 +73,7 @@ impl Outcome {
         }
     }
 
-    /// Whether there is no need to go on.
+    /// Whether the row can stop.
     fn is_over(&self) -> bool {
         self.stops_at_first && !self.failures.is_empty()
     }

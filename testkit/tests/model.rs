@@ -1,9 +1,9 @@
-//! Random operations of three processes, against a model of a store.
+//! Random operations of three processes, checked against a model of a store.
 #![expect(clippy::disallowed_methods, reason = "how much to run is said from outside")]
 
 use sessile_testkit::torture::{Effort, model};
 
-/// H14. `SESSILE_HISTORIES` says how many histories, and `SESSILE_SEED` where they start.
+/// H14. `SESSILE_HISTORIES` sets the number of histories, and `SESSILE_SEED` the first seed.
 #[test]
 fn whatever_three_processes_do_there_is_an_order_that_explains_it() {
     let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);

@@ -1,11 +1,11 @@
-//! The torture bench notices every bug that is planted. Alone in its process, because a bug is planted in all of it.
+//! The torture bench notices every planted bug. Alone in its process, because a bug is planted in the whole process.
 
 use sessile_testkit::torture::planted::{every_bug_of_operations, every_bug_of_writing};
 
 /// G20.
 #[test]
 fn every_planted_bug_is_caught() {
-    // Planted bugs panic a lot, which is one way to be caught.
+    // Planted bugs panic often, which is one way to be caught.
     std::panic::set_hook(Box::new(|_| {}));
     // One after the other, because a bug is planted in the whole process.
     let mut planted = every_bug_of_writing();

@@ -1,4 +1,4 @@
-//! What holds for every session, however odd its bytes are.
+//! Properties of every session, however odd its bytes are.
 #![expect(clippy::disallowed_methods, reason = "tests make their own files")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 const HEADER: &[u8] =
     br#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/tmp"}"#;
 
-/// A directory and sessions in a world that repeats itself.
+/// A directory and sessions in a deterministic environment.
 struct Place {
     directory: TempDir,
     sessions: Sessions,
@@ -35,7 +35,7 @@ impl Place {
         Self { directory, sessions: Sessions::new(world) }
     }
 
-    /// Puts a session file there.
+    /// Writes a session file.
     fn put(&self, bytes: &[u8]) -> PathBuf {
         let path = self.directory.path().join("f.jsonl");
         fs::write(&path, bytes).unwrap();
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// Pieces of payloads that other programs would stumble over.
+/// Pieces of payloads that are hard for other programs.
 fn odd_payload() -> impl Strategy<Value = Vec<u8>> {
     let deep = [b"[".repeat(5000), b"]".repeat(5000)].concat();
     select(vec![
@@ -65,7 +65,7 @@ fn odd_payload() -> impl Strategy<Value = Vec<u8>> {
     ])
 }
 
-/// An entry that follows the one before it, with odd bytes in it. Places are numbered from 0.
+/// Returns an entry that follows the one before it, with odd bytes in it. Entries are numbered from 0.
 fn entry(place: usize, payload: &[u8], with_cr: bool) -> Vec<u8> {
     let parent = place.checked_sub(1).map_or_else(|| "null".to_owned(), |before| format!("\"e{before}\""));
     let head = format!(
@@ -75,7 +75,7 @@ fn entry(place: usize, payload: &[u8], with_cr: bool) -> Vec<u8> {
     [head.as_bytes(), payload, end].concat()
 }
 
-/// Lines that are no entries.
+/// Lines that are not entries.
 fn junk() -> impl Strategy<Value = Vec<u8>> {
     select(vec![
         b"{broken".to_vec(),
@@ -88,7 +88,7 @@ fn junk() -> impl Strategy<Value = Vec<u8>> {
     ])
 }
 
-/// A chain of entries, each with what stands between it and the next.
+/// A chain of entries, each with an optional line of junk after it.
 fn odd_entries() -> impl Strategy<Value = Vec<(Vec<u8>, Option<Vec<u8>>)>> {
     let piece = (odd_payload(), any::<bool>(), proptest::option::weighted(0.3, junk()));
     vec(piece, 1..8).prop_map(|pieces| {
@@ -97,7 +97,7 @@ fn odd_entries() -> impl Strategy<Value = Vec<(Vec<u8>, Option<Vec<u8>>)>> {
     })
 }
 
-/// The lines of such a chain behind a header.
+/// Returns the lines of such a chain after a header.
 fn lines_of(entries: &[(Vec<u8>, Option<Vec<u8>>)]) -> Vec<Vec<u8>> {
     let mut lines = vec![HEADER.to_vec()];
     for (entry, junk) in entries {
@@ -117,7 +117,7 @@ fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
     lines
 }
 
-/// A session such as people have, with branches, labels and compactions.
+/// Creates a realistic session, with branches, labels and compactions.
 fn ordinary_session() -> Vec<u8> {
     let place = Place::new();
     let mut session = place.open(&place.put(&joined(&[HEADER.to_vec()])));
@@ -137,7 +137,7 @@ fn ordinary_session() -> Vec<u8> {
     fs::read(session.session_file().unwrap()).unwrap()
 }
 
-/// Looks at everything a session shows.
+/// Calls everything that a session shows.
 fn look_at_everything(manager: &SessionManager) {
     drop(observe(manager));
     drop(manager.diagnostics());
@@ -158,7 +158,7 @@ proptest! {
         let place = Place::new();
         let lines = lines_of(&entries);
         let mut bytes = joined(&lines);
-        // Without its end an empty line is no line at all.
+        // Without a newline an empty line is not a line at all.
         if !is_ended && lines.last().is_some_and(|line| !line.is_empty()) {
             bytes.pop();
         }
@@ -223,7 +223,7 @@ proptest! {
         let place = Place::new();
         let path = place.put(&damaged);
         let Ok(mut session) = place.sessions.open(&path, None, None) else {
-            // What is no session any more is left alone.
+            // A file that is no longer a session is left alone.
             prop_assert_eq!(fs::read(&path).unwrap(), damaged);
             return Ok(());
         };
@@ -231,7 +231,7 @@ proptest! {
         let is_old = session.outline().upgrade().is_needed();
         let id = session.append_thinking_level_change("high");
         if is_old || id.is_err() {
-            // A flipped bit in the version calls for an upgrade, which keeps the original, or for hands off.
+            // A flipped bit in the version requires an upgrade, which keeps the original, or forbids writing.
             prop_assert!(is_old || session.outline().upgrade().is_newer());
             return Ok(());
         }
@@ -277,10 +277,10 @@ proptest! {
     }
 }
 
-/// How many entries a huge session has. A million; but code that is not optimised is some twenty times slower.
+/// The number of entries in a huge session. One million; fewer without optimisation, which is some twenty times slower.
 const N_HUGE: usize = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
 
-/// A session of so many messages, the parent of each given by its place.
+/// Returns a session of `N_HUGE` messages; `parent` gives the index of each parent.
 fn huge_session(parent: impl Fn(usize) -> Option<usize>) -> Vec<u8> {
     let mut text = String::from_utf8(HEADER.to_vec()).unwrap() + "\n";
     for place in 0..N_HUGE {

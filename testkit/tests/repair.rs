@@ -1,4 +1,4 @@
-//! The genuine pi on files that were repaired: it sees what it saw before, and what was hidden from it.
+//! The genuine pi on repaired files: it sees the same as before, plus what was hidden from it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use serde_json::Value;
@@ -8,7 +8,7 @@ use sessile_testkit::{Stage, statically};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/tmp"}"#;
 
-/// A message of the user whose text is its id.
+/// Returns a user message whose text is its id.
 fn user(id: &str, parent: &str) -> String {
     let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
     format!(
@@ -16,19 +16,19 @@ fn user(id: &str, parent: &str) -> String {
     )
 }
 
-/// The entries that pi sees in its current session.
+/// Returns the entries that pi sees in its current session.
 fn pi_entries(stage: &mut Stage) -> Vec<Value> {
     let entries: Value = serde_json::from_str(&stage.pi_sees("entries").unwrap()).unwrap();
     entries.as_array().unwrap().clone()
 }
 
-/// Has pi open a file before and after the repair; these become its entries, and this its context.
+/// Opens a file in pi before and after the repair, and checks the recovered entries and the context.
 #[track_caller]
 fn pi_sees_all(content: &str, back: &[&str], said: &[&str]) {
     let mut stage = Stage::new();
     stage.write("s/f.jsonl", content);
     let opened = stage.pi(&statically("open", &[&stage.pi_argument("s/f.jsonl")]));
-    // pi does not open everything that can be repaired.
+    // pi cannot open every file that can be repaired.
     let before = if opened.error().is_none() { pi_entries(&mut stage) } else { Vec::new() };
     stage.sessions().repair(stage.our_path("s/f.jsonl"), RepairOptions::default()).unwrap();
     let repaired = stage.our_bytes("s/f.jsonl").unwrap();
@@ -53,7 +53,7 @@ fn torn_and_glued_lines() {
     let all = ["a", "b", "c", "d"];
     for cut in [1, 9, 20, 60, 120] {
         let torn = user("b", "a");
-        // The same record, half written and then whole: what is left of the first is not marked.
+        // The same record, half written and then complete: the remains of the first are not marked.
         let torn = torn.get(..cut).unwrap();
         pi_sees_all(&format!("{HEADER}\n{a}\n{torn}{b}\n{c}\n{d}\n"), &["b"], &all);
         pi_sees_all(&format!("{HEADER}\n{a}\n{b}\n{torn}{c}{d}"), &["c", "d"], &all);

@@ -1,4 +1,4 @@
-//! The deterministic torture bench, in a size that suits every run of the tests.
+//! The deterministic torture bench, in a size that suits every test run.
 #![expect(clippy::print_stdout, reason = "counts and seeds are what one wants to know")]
 
 use sessile_testkit::torture::{Effort, Outcome, clock, damage, machine, names, power, race, sweep};

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: what must hold beside the tests.
+//! `cargo xtask check`: what must hold besides the tests.
 
 use std::path::Path;
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn check(root: &Path, steps: &mut Steps) -> Outcome {
     steps.step("fuzz", || fuzz::run(root, &fuzz::Options::for_ci()))?;
     // On a few megabytes: times mean nothing there, but an answer that differs from pi's fails.
     steps.step("compare", || crate::compare(root, &oracle, &["--locked", "--offline"], &["--small".to_owned()]))?;
-    // The first command of the README, which nothing else would notice to be broken.
+    // The first command of the README; nothing else would notice that it is broken.
     steps.step("demo", || announce(cargo(&["run", "--release", "--locked", "--offline", "--", "--sample"])))?;
     steps.step("doc", || {
         let args = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked", "--offline"];

@@ -11,12 +11,12 @@ use crate::{Failure, Outcome};
 #[derive(Debug)]
 pub(crate) struct Task(Command);
 
-/// A task for any program.
+/// Creates a task for any program.
 pub(crate) fn program(name: impl AsRef<OsStr>) -> Task {
     Task(Command::new(name))
 }
 
-/// A task for the cargo that started us, in `dir`.
+/// Creates a task for the cargo that started us, in `dir`.
 pub(crate) fn cargo(dir: &Path) -> Task {
     program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())).dir(dir)
 }
@@ -42,13 +42,14 @@ impl Task {
         self
     }
 
-    /// Runs it with our own standard streams, so that its output is seen as it comes.
+    /// Runs it with our own standard streams, so that its output is visible at once.
     pub(crate) fn run(mut self) -> Outcome {
         let status = self.0.status().map_err(|error| self.cannot_start(&error))?;
         self.check(status)
     }
 
-    /// Becomes it where the system can do that: who ends us ends it. Elsewhere the same as [`run`](Self::run).
+    /// Replaces this process with it where the system supports that, so that killing us kills it. Elsewhere like
+    /// [`run`](Self::run).
     pub(crate) fn become_it(mut self) -> Outcome {
         #[cfg(unix)]
         {
@@ -59,33 +60,33 @@ impl Task {
         self.run()
     }
 
-    /// Runs it and returns what it wrote to standard output, trimmed; its errors go to ours.
+    /// Runs it and returns its trimmed standard output; its errors go to ours.
     pub(crate) fn output(mut self) -> Outcome<String> {
         let output = self.0.stderr(Stdio::inherit()).output().map_err(|error| self.cannot_start(&error))?;
         self.check(output.status)?;
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Runs it and returns whether it succeeded and what it wrote to standard error, as far as that is text.
+    /// Runs it and returns whether it succeeded, and its standard error as text.
     pub(crate) fn capture_errors(mut self) -> Outcome<(bool, String)> {
         let output = self.0.stdout(Stdio::null()).output().map_err(|error| self.cannot_start(&error))?;
         Ok((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
-    /// Runs it and returns whether it succeeded and all that it wrote, standard output first.
+    /// Runs it and returns whether it succeeded, and all its output, standard output first.
     pub(crate) fn capture(mut self) -> Outcome<(bool, String)> {
         let output = self.0.stdin(Stdio::null()).output().map_err(|error| self.cannot_start(&error))?;
         let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         Ok((output.status.success(), text))
     }
 
-    /// The output, trimmed, or nothing if the program is missing or fails. Says nothing itself.
+    /// Returns the trimmed output, or `None` if the program is missing or fails. Prints nothing.
     pub(crate) fn probe(mut self) -> Option<String> {
         let output = self.0.stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Runs it silently for at most `limit`; true if it succeeded within it.
+    /// Runs it silently for at most `limit`; returns whether it succeeded in time.
     pub(crate) fn succeeds_within(mut self, limit: Duration) -> bool {
         self.0.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let Ok(mut child) = self.0.spawn() else { return false };
@@ -97,7 +98,7 @@ impl Task {
                 Err(_) => break,
             }
         }
-        // It may have ended in between; either way there is nothing left to do about it.
+        // It may have ended in between; either way nothing is left to do.
         child.kill().ok();
         child.wait().ok();
         false
@@ -114,7 +115,7 @@ impl Task {
         Failure(format!("cannot start `{}`: {error}", self.line()))
     }
 
-    /// The command as one would type it, with the program's folder left out.
+    /// Returns the command as typed, without the program's folder.
     pub(crate) fn line(&self) -> String {
         let name = Path::new(self.0.get_program()).file_name().unwrap_or(self.0.get_program());
         let words = std::iter::once(name).chain(self.0.get_args());

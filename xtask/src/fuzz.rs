@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: throws inputs at the code that nobody would think of, for a while.
+//! `cargo xtask fuzz`: runs the fuzz targets for a while.
 //!
-//! The targets are a workspace of their own, in `fuzz/`, built with coverage instrumentation on the stable compiler.
-//! Everything a run makes lies below `target/fuzz`; the kept inputs in `fuzz/corpus` are only read.
+//! The targets are a separate workspace in `fuzz/`, built with coverage instrumentation on the stable compiler. All
+//! output of a run is below `target/fuzz`; the kept inputs in `fuzz/corpus` are only read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ const TARGETS: &[(&str, &str)] = &[
     ("term_safe", "terminal.dict"),
 ];
 
-/// An input that takes longer than this is a failure: every walk has an end.
+/// An input that takes longer than this is a failure: every walk must end.
 const SLOWEST_INPUT_SECONDS: u32 = 10;
 
-/// How much of what a failing target says is shown; the rest is a backtrace of the fuzzer.
+/// How many lines of a failing target's output are shown; the rest is a backtrace of the fuzzer.
 const MOST_SHOWN_LINES: usize = 16;
 
 const USAGE: &str = "usage: cargo xtask fuzz [--seconds N] [--target NAME] [--seed N] [--keep] [--input FILE]";
@@ -35,11 +35,11 @@ pub(crate) struct Options {
     seconds: u32,
     seed: u32,
     target: Option<String>,
-    /// Whether to go on from the inputs that earlier runs found.
+    /// Whether to continue from the inputs that earlier runs found.
     keep: bool,
     /// The one input to run instead of fuzzing.
     input: Option<PathBuf>,
-    /// Whether the build must do without the network.
+    /// Whether the build must not use the network.
     offline: bool,
 }
 
@@ -50,7 +50,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A short run, after everything was fetched.
+    /// Returns the options for a short run, after everything was fetched.
     pub(crate) fn for_ci() -> Self {
         Self { offline: true, ..Self::default() }
     }
@@ -61,7 +61,7 @@ impl Options {
         while let Some(name) = args.next() {
             let mut value = || args.next().ok_or_else(|| Failure(format!("{name} needs a value; {USAGE}")));
             let number = |text: &String| {
-                // libFuzzer takes 0 for "without end" and for "any seed".
+                // libFuzzer interprets 0 as "without end" and as "any seed".
                 let number = text.parse().ok().filter(|number| *number > 0);
                 number.ok_or_else(|| Failure(format!("{name} needs a number above 0, got `{text}`")))
             };
@@ -91,7 +91,7 @@ impl Options {
     }
 }
 
-/// Builds the targets once and runs each for a while, one after the other, also if one fails.
+/// Builds the targets once and runs each for a while, one after the other, even if one fails.
 pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let targets = options.targets()?;
     let fuzzer = Fuzzer::build(root, options.offline)?;
@@ -117,21 +117,21 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     }
 }
 
-/// A cargo task in the workspace of the targets.
+/// Creates a cargo task in the workspace of the targets.
 ///
 /// Their release profile is the only one used, so that libFuzzer itself is compiled once for all tasks.
 pub(crate) fn cargo(root: &Path) -> Task {
-    // Flags from outside would replace those of the workspace, and with them the instrumentation.
+    // Flags from the environment would replace those of the workspace, including the instrumentation.
     command::cargo(&root.join("fuzz")).env("CARGO_TARGET_DIR", target_dir(root)).without_env("RUSTFLAGS")
 }
 
-/// Within the target folder of the main workspace, wherever that is.
+/// Returns a folder within the target folder of the main workspace, wherever that is.
 fn target_dir(root: &Path) -> PathBuf {
     let chosen = std::env::var_os("CARGO_TARGET_DIR").map(|dir| root.join(dir));
     chosen.unwrap_or_else(|| root.join("target")).join("fuzz")
 }
 
-/// The built targets and where they work.
+/// The built targets and their folders.
 struct Fuzzer {
     sources: PathBuf,
     programs: PathBuf,
@@ -177,7 +177,7 @@ impl Fuzzer {
     }
 }
 
-/// Makes a folder, an empty one unless what is in it is kept.
+/// Creates a folder; empties it unless `keep`.
 fn prepare(dir: &Path, keep: bool) -> std::io::Result<()> {
     if dir.exists() && !keep {
         fs::remove_dir_all(dir)?;
@@ -189,11 +189,11 @@ fn first_file(dir: &Path) -> Option<PathBuf> {
     fs::read_dir(dir).ok()?.find_map(|entry| Some(entry.ok()?.path()))
 }
 
-/// What a run of one target came to.
+/// The result of a run of one target.
 #[derive(Debug, Default)]
 struct Report {
     n_executions: u64,
-    /// Places of the code that the kept inputs reach, and those reached at the end.
+    /// The coverage of the kept inputs, and the coverage at the end.
     coverage: Option<(u64, u64)>,
     took: Duration,
     passed: bool,
@@ -202,7 +202,7 @@ struct Report {
 }
 
 impl Report {
-    /// Picks the figures from what libFuzzer says.
+    /// Parses the figures from libFuzzer's output.
     fn read(log: String) -> Self {
         let number_behind = |line: &str, word: &str| -> Option<u64> {
             line.split_once(word)?.1.split_whitespace().next()?.parse().ok()
@@ -224,7 +224,7 @@ impl Report {
         format!("{name}: {} executions, coverage {coverage}, {seconds:.1} s, seed {seed}{end}", self.n_executions)
     }
 
-    /// What the failing target said, and how to see it again.
+    /// Prints the output of the failing target, and how to reproduce it.
     fn explain(&self, name: &str) {
         let said: Vec<&str> = self.log.lines().filter(|line| !line.starts_with('#')).collect();
         let begins = |word: &str| said.iter().position(|line| line.contains(word));

@@ -1,6 +1,6 @@
 //! The project's tasks. CI runs `cargo xtask test` and `cargo xtask check`; `cargo xtask help` lists the rest.
 //!
-//! Everything here is plain `std`. A task is a function that returns [`Outcome`]; what it prints is for people.
+//! Everything here is plain `std`. A task is a function that returns [`Outcome`]; its output is for people.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task runner talks to the terminal")]
 #![expect(
@@ -21,7 +21,7 @@ mod test;
 mod tidy;
 mod tools;
 
-/// What a task comes back with.
+/// The result of a task.
 type Outcome<T = ()> = Result<T, Failure>;
 
 /// Why a task stopped, as the sentence to print.
@@ -92,7 +92,7 @@ fn run(task: &str, args: &[String]) -> Outcome {
     }
 }
 
-/// Writes what is made from the sources: the test that checks it knows how.
+/// Writes the documents that are generated from the sources: the tests that check them can also write them.
 fn docs(root: &Path) -> Outcome {
     let command = ["test", "--package", "sessile-cli", "--test", "cli", "the_reference_is_up_to_date"];
     command::cargo(root).args(command).env("SESSILE_UPDATE_DOCS", "1").run()?;
@@ -100,7 +100,7 @@ fn docs(root: &Path) -> Outcome {
     command::cargo(root).args(protocol).env("SESSILE_UPDATE_DOCS", "1").run()
 }
 
-/// Runs a program of the testkit with the oracle at hand.
+/// Runs a program of the testkit with the oracle installed.
 fn run_testkit(program: &str, args: &[String]) -> Outcome {
     let folder = oracle::install(&tools::cache_dir()?)?;
     command::cargo(&workspace_root())
@@ -110,7 +110,7 @@ fn run_testkit(program: &str, args: &[String]) -> Outcome {
         .become_it()
 }
 
-/// What can be measured.
+/// The available measurements.
 const BENCHES: [&str; 2] = ["append-cost", "group-commit"];
 
 /// Runs measurements on the disk that holds the build, not in memory.
@@ -135,18 +135,18 @@ fn bench(names: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Runs the comparison, for which every program that takes part has to be built first.
+/// Builds every program that takes part, and runs the comparison.
 fn compare(root: &Path, oracle: &Path, cargo_args: &[&str], args: &[String]) -> Outcome {
     let packages = ["build", "--release", "--package", "sessile-cli", "--package", "sessile-bench"];
     command::cargo(root).args(packages).args(cargo_args).run()?;
-    // Not by `cargo run`, which would build it all again with the features that one package alone asks for.
+    // Not by `cargo run`, which would build everything again with the features of one package alone.
     let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
     let builds = me.ancestors().nth(2).unwrap_or(root);
     let program = command::program(builds.join("release/compare"));
     program.dir(root).args(args).env(oracle::VARIABLE, oracle).run()
 }
 
-/// The folder of the workspace, known from where this crate was compiled.
+/// Returns the folder of the workspace, known from where this crate was compiled.
 fn workspace_root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()

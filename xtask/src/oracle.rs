@@ -1,8 +1,8 @@
 //! Installs the oracle: the genuine pi, and the Node that runs it.
 //!
-//! Both come from the npm registry that the user's npm is set up for, by name and version, and are checked against
-//! the hashes below before anything of them is used. The folder appears by a rename, complete or not at all; the
-//! stamp in it says what it holds, so that the next call has nothing to do.
+//! Both come from the npm registry that the user's npm is configured for, by name and version, and are checked against
+//! the hashes below before use. The folder appears by a rename, so it is complete or missing; the stamp in it says what
+//! it holds, so that the next call has nothing to do.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::command;
 use crate::tools;
 use crate::{Failure, Outcome};
 
-/// The environment variable that tells tests and the driver where the oracle is.
+/// The environment variable with the oracle's folder, for tests and the driver.
 pub(crate) const VARIABLE: &str = "SESSILE_ORACLE_DIR";
 
 /// Named for its layout: `node` (the program) and `pi/` (the package). A new layout gets a new number.
@@ -39,7 +39,7 @@ const NODE: Package = Package {
 const HASH_SCRIPT: &str = "const data = require('fs').readFileSync(process.argv[1]);\
     console.log('sha512-' + require('crypto').createHash('sha512').update(data).digest('base64'))";
 
-/// Returns the oracle's folder, after installing it there if need be.
+/// Returns the oracle's folder, after installing it if necessary.
 pub(crate) fn install(cache: &Path) -> Outcome<PathBuf> {
     let folder = cache.join(FOLDER);
     let _lock = tools::lock(cache, "oracle")?;
@@ -61,7 +61,7 @@ fn install_anew(cache: &Path, folder: &Path) -> Outcome {
     fs::rename(&partial, folder).map_err(|error| failed("rename", &partial, &error))
 }
 
-/// What the stamp file of a complete installation says.
+/// Returns the stamp file of a complete installation.
 fn stamp() -> String {
     format!("{} {}\n{} {}\n", PI.spec, PI.integrity, NODE.spec, NODE.integrity)
 }
@@ -78,7 +78,7 @@ fn fetch(package: &Package, dir: &Path) -> Outcome<PathBuf> {
         return Err(Failure("npm is needed to install the oracle, and there is none on PATH".to_owned()));
     }
     let printed = command::program("npm").dir(dir).args(["pack", "--silent", "--ignore-scripts", spec]).output()?;
-    // Whatever else npm has to say comes before the name.
+    // Other output of npm comes before the name.
     let name = printed.lines().last().unwrap_or_default();
     let archive = dir.join(name);
     let hash = command::program("node").args(["-e", HASH_SCRIPT]).args([&archive]).output()?;
@@ -93,7 +93,7 @@ fn unpack(archive: &Path, into: &Path, extra: &[&str]) -> Outcome {
     fs::remove_file(archive).map_err(|error| failed("remove", archive, &error))
 }
 
-/// Puts a Node into `dir`: the pinned one where it exists, else the one on PATH.
+/// Installs a Node in `dir`: the pinned one where it exists, else the one on PATH.
 fn install_node(dir: &Path) -> Outcome {
     let node = dir.join("node");
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
@@ -117,7 +117,7 @@ fn node_on_path() -> Outcome<PathBuf> {
     }
 }
 
-/// True for versions as Node prints them, `v22.1.0`.
+/// Parses a version as Node prints it, such as `v22.1.0`, and returns whether it is new enough.
 fn is_new_enough(version: &str) -> bool {
     let major = version.trim_start_matches('v').split('.').next();
     major.and_then(|major| major.parse().ok()).is_some_and(|major: u32| major >= OLDEST_NODE)
@@ -137,7 +137,7 @@ fn create_dir(dir: &Path) -> Outcome {
     fs::create_dir_all(dir).map_err(|error| failed("create", dir, &error))
 }
 
-/// Removes a file or folder; one that is not there is fine.
+/// Removes a file or folder; a missing one is fine.
 fn remove(path: &Path) -> Outcome {
     let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {

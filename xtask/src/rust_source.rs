@@ -1,6 +1,6 @@
-//! Just enough understanding of Rust source for the tidy checks: what is code, and which paths it names.
+//! Just enough parsing of Rust source for the tidy checks: what is code, and which paths it names.
 
-/// The source with comments and the contents of literals blanked out. Line breaks stay, so line numbers do too.
+/// Returns the source with comments and the contents of literals blanked out. Line breaks stay, so line numbers do too.
 pub(crate) fn code_only(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
@@ -17,7 +17,7 @@ pub(crate) fn code_only(source: &str) -> String {
     code
 }
 
-/// The length of the next piece of `rest`, and whether it is code.
+/// Returns the length of the next piece of `rest`, and whether it is code.
 fn token(rest: &str, previous: Option<char>) -> (usize, bool) {
     let in_word = previous.is_some_and(|c| c.is_alphanumeric() || c == '_');
     if rest.starts_with("//") {
@@ -59,7 +59,7 @@ fn block_comment(rest: &str) -> usize {
     rest.len()
 }
 
-/// The length of `r"…"`, `r#"…"#` and so on, with an optional `b` or `c` before.
+/// Returns the length of `r"…"`, `r#"…"#` and so on, with an optional `b` or `c` before.
 fn raw_string(rest: &str) -> Option<usize> {
     let body = rest.strip_prefix(['b', 'c']).unwrap_or(rest).strip_prefix('r')?;
     let opened = body.trim_start_matches('#');
@@ -70,7 +70,7 @@ fn raw_string(rest: &str) -> Option<usize> {
     Some(text.find(&end).map_or(rest.len(), |at| before + at + end.len()))
 }
 
-/// The length of a quoted piece, from its opening mark to its closing one.
+/// Returns the length of a quoted piece, from its opening mark to its closing one.
 fn quoted(rest: &str, mark: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -84,14 +84,14 @@ fn quoted(rest: &str, mark: char) -> usize {
     rest.len()
 }
 
-/// The length of a character literal, as opposed to a lifetime.
+/// Returns the length of a character literal, as opposed to a lifetime.
 fn char_literal(rest: &str) -> Option<usize> {
     let mut chars = rest.strip_prefix('\'')?.chars();
     let first = chars.next()?;
     (first == '\\' || chars.next() == Some('\'')).then(|| quoted(rest, '\''))
 }
 
-/// The paths below `root::` that the code names, with the line of each: `std::{fs, io::{self, Read}}` is three.
+/// Returns the paths below `root::` that the code names, with the line of each: `std::{fs, io::{self, Read}}` is three.
 pub(crate) fn paths_below(code: &str, root: &str) -> Vec<(usize, String)> {
     let start = format!("{root}::");
     let mut found = Vec::new();
@@ -128,14 +128,14 @@ fn use_group<'a>(group: &'a str, prefix: &str, found: &mut Vec<String>) -> &'a s
     let mut rest = group.trim_start();
     while !rest.is_empty() && !rest.starts_with('}') {
         let after = use_tree(rest, prefix, found);
-        // Skips `as name`, and anything that is no use tree after all.
+        // Skips `as name`, and anything that is not a use tree after all.
         let next = after.find([',', '}']).unwrap_or(after.len());
         rest = after.split_at(next).1.trim_start_matches([',', ' ', '\n', '\t']);
     }
     rest.strip_prefix('}').unwrap_or(rest)
 }
 
-/// The names in `mod name;` declarations.
+/// Returns the names in `mod name;` declarations.
 pub(crate) fn declared_modules(code: &str) -> Vec<&str> {
     code.split([';', '{', '}'])
         .filter_map(|statement| {
@@ -150,7 +150,7 @@ pub(crate) fn declared_modules(code: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    /// Compares the code, counting any stretch of blanks as one, and makes sure that nothing moved.
+    /// Compares the code, treating any run of blanks as one, and checks that nothing moved.
     #[track_caller]
     fn check_code(source: &str, expected: &str) {
         let code = code_only(source);

@@ -1,11 +1,11 @@
-//! Named steps that run one after the other until one fails, and a table of how long each took.
+//! Named steps that run one after the other until one fails, and a table of their durations.
 
 use std::time::{Duration, Instant};
 
 use crate::Outcome;
 use crate::command::Task;
 
-/// The steps of one task, as far as they have run.
+/// The steps of one task that have run.
 #[derive(Default)]
 pub(crate) struct Steps(Vec<Timing>);
 
@@ -17,7 +17,7 @@ struct Timing {
 }
 
 impl Steps {
-    /// Runs a list of steps and prints the table, also when one fails.
+    /// Runs a list of steps and prints the table, even when one fails.
     pub(crate) fn run(steps: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
         let mut taken = Self::default();
         let outcome = steps(&mut taken);

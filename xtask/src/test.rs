@@ -12,10 +12,10 @@ use crate::command::{self, Task};
 use crate::steps::{Steps, announce};
 use crate::{Failure, Outcome, oracle, tools};
 
-/// The programs that take longest. They start first, so that none of them runs alone at the end.
+/// The slowest programs. They start first, so that none of them runs alone at the end.
 const SLOWEST: [&str; 6] = ["torture", "conformance", "model", "cli", "text", "tui"];
 
-/// Builds and runs all tests; `args` go to every test program, so a name runs the tests that have it in theirs.
+/// Builds and runs all tests; `args` go to every test program, so a name selects the tests that contain it.
 pub(crate) fn run(root: &Path, args: &[String]) -> Outcome {
     Steps::run(|steps| {
         let oracle = steps.step("set-up", || {
@@ -43,7 +43,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Outcome {
     })
 }
 
-/// A test program as cargo has built it.
+/// A test program built by cargo.
 #[derive(Debug, PartialEq, Eq)]
 struct Program {
     executable: PathBuf,
@@ -52,7 +52,7 @@ struct Program {
 }
 
 impl Program {
-    /// The name of its file without the hash that cargo adds.
+    /// Returns its file name without the hash that cargo adds.
     fn stem(&self) -> String {
         let name = self.executable.file_name().unwrap_or_default().to_string_lossy();
         name.rsplit_once('-').map_or(name.to_string(), |(stem, _)| stem.to_owned())
@@ -64,7 +64,7 @@ impl Program {
     }
 }
 
-/// Builds the test programs, the slowest first.
+/// Builds the test programs and returns them, the slowest first.
 fn build(root: &Path) -> Outcome<Vec<Program>> {
     let args = ["test", "--workspace", "--no-run", "--locked", "--offline", "--message-format=json-render-diagnostics"];
     let task = command::cargo(root).args(args);
@@ -75,9 +75,9 @@ fn build(root: &Path) -> Outcome<Vec<Program>> {
     Ok(programs)
 }
 
-/// The test program that one of cargo's messages is about.
+/// Returns the test program that one of cargo's messages is about.
 fn built_program(message: &str) -> Option<Program> {
-    // What a target could be is also called "test"; the profile says what was built.
+    // A member of the target is also called "test"; the profile says what was built.
     let (profile, _) = message.split_once("\"profile\":{")?.1.split_once('}')?;
     if !profile.contains("\"test\":true") {
         return None;
@@ -87,19 +87,19 @@ fn built_program(message: &str) -> Option<Program> {
     Some(Program { executable, package })
 }
 
-/// A string member of a message. Paths in it have no escapes but that of a backslash.
+/// Returns a string member of a message. Its paths contain no escapes except for backslashes.
 fn member(message: &str, name: &str) -> Option<String> {
     let (_, rest) = message.split_once(&format!("\"{name}\":\""))?;
     Some(rest.split_once('"')?.0.replace(r"\\", r"\"))
 }
 
-/// A program to run, and the name it is reported by.
+/// A program to run, and its name in the report.
 struct Job {
     name: String,
     task: Task,
 }
 
-/// Runs all jobs, as many at once as there are cores. The output of those that fail is printed whole.
+/// Runs all jobs, as many at once as there are cores. The whole output of failing ones is printed.
 fn run_all(jobs: Vec<Job>) -> Outcome {
     let n_programs = jobs.len();
     let queue = Mutex::new(VecDeque::from(jobs));
@@ -134,7 +134,7 @@ fn run_all(jobs: Vec<Job>) -> Outcome {
     Err(Failure(format!("failed: {}", tally.failed_programs.join(", "))))
 }
 
-/// What came of the tests so far.
+/// The test results so far.
 #[derive(Debug, Default)]
 struct Tally {
     n_passed: u64,

@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: what the compiler does not check about the shape of the workspace.
+//! `cargo xtask tidy`: checks of the workspace that the compiler does not make.
 //!
-//! Each check is a function from the text of the workspace to a list of problems, so that the tests below can show
-//! each one failing without touching a disk.
+//! Each check is a function from the text of the workspace to a list of problems, so that the tests below can show each
+//! one failing without a disk.
 
 use std::fmt;
 use std::fs;
@@ -14,7 +14,7 @@ mod files;
 mod purity;
 mod scenarios;
 
-/// A ceiling that makes growth a decision: raise it in the change that needs it.
+/// An upper bound that makes growth a decision: raise it in the change that needs it.
 const MOST_LOCKED_PACKAGES: usize = 250;
 
 /// The text files of the workspace, by path from its root with forward slashes.
@@ -22,7 +22,7 @@ const MOST_LOCKED_PACKAGES: usize = 250;
 struct Workspace(Vec<(String, String)>);
 
 impl Workspace {
-    /// Reads every text file below `root`, except what is built or not ours.
+    /// Reads every text file below `root`, except build output and foreign files.
     fn load(root: &Path) -> Outcome<Self> {
         let mut files = Self::default();
         files.load_dir(root, "").map_err(|error| Failure(format!("cannot read the workspace: {error}")))?;
@@ -50,7 +50,7 @@ impl Workspace {
         self.iter().find(|(name, _)| *name == path).map(|(_, text)| text)
     }
 
-    /// The Rust sources among them.
+    /// Returns the Rust sources.
     fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter(|(path, _)| Path::new(path).extension().is_some_and(|extension| extension == "rs"))
     }
@@ -60,7 +60,7 @@ impl Workspace {
     }
 }
 
-/// Something to mend, and where.
+/// A problem to fix, and its location.
 #[derive(Debug, PartialEq, Eq)]
 struct Problem {
     path: String,
@@ -87,7 +87,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A check with the name it is reported under.
+/// A check and its name in reports.
 type Check = (&'static str, fn(&Workspace) -> Vec<Problem>);
 
 const CHECKS: &[Check] = &[
@@ -136,7 +136,7 @@ fn lock_size(workspace: &Workspace) -> Vec<Problem> {
 mod tests {
     use super::*;
 
-    /// A workspace of the given files.
+    /// Creates a workspace of the given files.
     pub(super) fn workspace(files: &[(&str, &str)]) -> Workspace {
         Workspace(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
     }

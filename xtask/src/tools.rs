@@ -1,4 +1,4 @@
-//! Where tools live between runs, and the one tool that is not part of the toolchain.
+//! Where tools are kept between runs, and the one tool that is not part of the toolchain.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::{Failure, Outcome};
 
 const DENY_VERSION: &str = "0.20.2";
 
-/// What tests, the torture bench and the comparison use of the system, each with a program to know it by.
+/// The system packages that tests, the torture bench and the comparison use, each with a program that identifies it.
 const PACKAGES: &[(&str, &str)] = &[
     ("strace", "strace"),
     ("xfs_io", "xfsprogs"),
@@ -20,10 +20,10 @@ const PACKAGES: &[(&str, &str)] = &[
     ("fish", "fish"),
 ];
 
-/// How long the package manager may take before we do without.
+/// How long the package manager may take before we continue without.
 const PACKAGES_LIMIT: Duration = Duration::from_mins(3);
 
-/// The folder for tools and the oracle: outside the checkout, so that a fresh clone finds them again.
+/// Returns the folder for tools and the oracle: outside the checkout, so that a fresh clone finds them again.
 pub(crate) fn cache_dir() -> Outcome<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(dir) = absolute("SESSILE_TOOLS_DIR") {
@@ -36,17 +36,17 @@ pub(crate) fn cache_dir() -> Outcome<PathBuf> {
     }
 }
 
-/// Holds `<cache>/<name>.lock` until dropped: two installations at once wait for each other.
+/// Holds `<cache>/<name>.lock` until dropped, so that two installations wait for each other.
 pub(crate) fn lock(cache: &Path, name: &str) -> Outcome<File> {
     let path = cache.join(format!("{name}.lock"));
     let lock = fs::create_dir_all(cache).and_then(|()| File::create(&path)).and_then(|file| file.lock().map(|()| file));
     lock.map_err(|error| Failure(format!("cannot lock {}: {error}", path.display())))
 }
 
-/// Installs what tests and benches use of the system, if this is Debian and we may.
+/// Installs the system packages that tests and benches use, on Debian and with sufficient permissions.
 ///
-/// The versions are the system's own: they stage faults, are measured beside us or
-/// run what we ship for them. Without them rows are skipped, and that is said.
+/// The versions are the system's own: they inject faults, are measured beside us or run what we ship for them. Without
+/// them rows are skipped, with a message.
 pub(crate) fn install_packages() {
     let missing: Vec<&str> =
         PACKAGES.iter().filter(|(program, _)| !is_on_path(program)).map(|(_, package)| *package).collect();
@@ -69,7 +69,7 @@ fn is_on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// The pinned cargo-deny, built into the cache if it is not there yet.
+/// Returns the pinned cargo-deny, built into the cache if necessary.
 pub(crate) fn install_deny(cache: &Path) -> Outcome<PathBuf> {
     let tools = cache.join("tools");
     let binary = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));

@@ -1,4 +1,4 @@
-//! What an append costs: bare writes, Sessile and pi in one run.
+//! Measures the cost of an append: bare writes, Sessile and pi in one run.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement talks to the terminal and ends on errors")]
 #![expect(clippy::disallowed_methods, reason = "not part of the product")]
 
@@ -55,7 +55,7 @@ fn message(index: usize) -> Json {
     draft::AssistantMessage::new("acme", "acme-1", text.as_str(), 1_763_164_800_000).into()
 }
 
-/// A line as long as those that Sessile writes.
+/// Returns a line as long as those that Sessile writes.
 fn line() -> Vec<u8> {
     let mut session = SessionManager::in_memory("/proj");
     let id = session.append_message(message(0)).unwrap();
@@ -76,11 +76,10 @@ fn bare(place: &Path, bytes: &[u8], n_writes: usize) -> Duration {
     took
 }
 
-/// What no code around them can undercut: the calls that the promises of an append need.
+/// Measures the lower bound: the system calls that the promises of an append require.
 ///
-/// The turn is taken and given back, the lock is known to be the right one,
-/// the file to be there, as long as it was and with the end it had; the line is
-/// written, where it went is asked, and it is put into the guard.
+/// Takes and releases the turn; checks that the lock is the right one and that the file exists with its expected length
+/// and end; writes the line, asks where it went, and copies it into the guard.
 fn calls_alone(place: &Path, bytes: &[u8]) -> Duration {
     let paths = ["file", "guard", "lock"].map(|name| place.join(name));
     let [mut file, guard, lock] = paths.each_ref().map(|path| {
@@ -117,7 +116,7 @@ fn session(place: &Path, options: WriteOptions) -> (tempfile::TempDir, SessionMa
 
 fn ours(place: &Path, messages: &[Json], options: WriteOptions) -> Duration {
     let (_directory, mut session) = session(place, options);
-    // Whoever appends a message hands it over, as in pi's loop.
+    // The caller hands over each message, as in pi's loop.
     let given = messages.to_vec();
     time(messages.len(), || {
         for message in given {
@@ -151,7 +150,7 @@ fn pi(place: &Path) -> Duration {
     Duration::from_secs_f64(micros / 1e6)
 }
 
-/// What one append writes to the guard besides the line itself: the head of a record.
+/// Returns the bytes that one append writes to the guard besides the line itself: the head of a record.
 fn guard_bytes(place: &Path, message: &Json) -> u64 {
     let directory = tempfile::tempdir_in(place).unwrap();
     let mut session = SessionManager::create("/proj", Some(directory.path()), NewSession::default()).unwrap();

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The folder for made-up sessions, beside everything else that is built.
+/// Returns the folder for generated sessions, in the build directory.
 fn corpus() -> PathBuf {
     let me = std::env::current_exe().unwrap_or_default();
     me.ancestors().nth(2).map(|target| target.join("bench-corpus")).unwrap_or_default()

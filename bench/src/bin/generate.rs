@@ -1,4 +1,4 @@
-//! Makes sessions and stores to measure with.
+//! Generates sessions and stores for measurements.
 //!
 //! `generate OUT NAME… [--scale X] [--seed N] [--projects DIR]`
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]

@@ -1,4 +1,4 @@
-//! What one sync for many is worth: bare syncs, `sync` and `group` in one run.
+//! Measures the benefit of one sync for many appends: bare syncs, `sync` and `group` in one run.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement talks to the terminal and ends on errors")]
 
 use std::fs::OpenOptions;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use sessile::{Durability, NewSession, Sessions, SharedSession, System, WriteOptions, draft};
 use sessile_bench::{Contestant, compete, ratio, slow_disk, table, time};
 
-/// How many entries each contestant writes, so that a slow disk does not take all day.
+/// Entries per contestant, few enough for a slow disk.
 const N_ENTRIES: usize = 640;
 const N_ROUNDS: usize = 3;
-/// What a sync took on the machine whose figures we are to beat.
+/// The duration of a sync on the machine whose figures we have to beat.
 const SLOW_SYNC: Duration = Duration::from_millis(4);
 
 fn main() {

@@ -1,7 +1,7 @@
-//! What the machine can do at all: one bare piece of work, timed.
+//! Measures what the machine can do at all: one bare piece of work, timed.
 //!
-//! `limit read FILE`, `limit lines FILE`, `limit copy FILE TO`, `limit walk DIR`,
-//! `limit slurp DIR`. Prints one JSON line with the milliseconds it took.
+//! `limit read FILE`, `limit lines FILE`, `limit copy FILE TO`, `limit walk DIR`, `limit slurp DIR`. Prints one JSON
+//! line with the time in milliseconds.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for other programs")]
 
 use std::fs::{self, File};
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reads a file a mebibyte at a time and returns its length.
+/// Reads a file in chunks of 1 MiB and returns its length.
 fn each_chunk(path: &Path, look: &mut dyn FnMut(&[u8])) -> io::Result<u64> {
     let mut file = File::open(path)?;
     let mut buffer = vec![0; 1 << 20];
@@ -57,7 +57,7 @@ fn count_lines(path: &Path) -> io::Result<u64> {
     Ok(n_lines)
 }
 
-/// Asks for the metadata of every session below a folder, and does something with each.
+/// Reads the metadata of every session below a folder, and calls `visit` for each.
 fn walk(dir: &Path, visit: &mut dyn FnMut(&Path) -> io::Result<u64>) -> io::Result<u64> {
     let mut n_files = 0;
     for entry in fs::read_dir(dir)? {

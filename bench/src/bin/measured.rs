@@ -1,9 +1,8 @@
-//! Runs one program and writes down how long it took from start to exit, and its peak memory.
+//! Runs one program and records how long it took from start to exit, and its peak memory.
 //!
-//! `measured REPORT PROGRAM [ARGUMENT…]`. The kernel tells the peak of a process
-//! only after it ended, and then only as the largest of all children; so each
-//! one is run by a process of its own. A child starts out as a copy of its parent
-//! and inherits the parent's peak, so this program has to be small.
+//! `measured REPORT PROGRAM [ARGUMENT…]`. The kernel reports the peak of a process only after it has ended, and only as
+//! the maximum over all children; so each one is run by a separate process. A child starts as a copy of its parent and
+//! inherits the parent's peak, so this program has to be small.
 #![expect(clippy::print_stderr, reason = "a program for other programs")]
 #![expect(clippy::disallowed_methods, reason = "not part of the product")]
 

@@ -1,4 +1,4 @@
-//! Answers that are files, and sets of sessions.
+//! Answers that are files, or sets of sessions.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Failure, failed};
 use crate::digest::{Digest, digest_of};
 
-/// The digest of a session without its header, which names the time and place it was made.
+/// Returns the digest of a session without its header, which contains the time and place of its creation.
 pub(super) fn below_the_header(path: &Path) -> Result<String, Failure> {
     let cannot = || format!("read {}", path.display());
     let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed(cannot()))?);
@@ -19,7 +19,7 @@ pub(super) fn below_the_header(path: &Path) -> Result<String, Failure> {
     let mut piece = Vec::with_capacity(PIECE);
     loop {
         piece.clear();
-        // Pieces of one length whatever the file, so that the same bytes give the same digest.
+        // Chunks of a fixed length, so that the same bytes give the same digest.
         file.by_ref().take(PIECE as u64).read_to_end(&mut piece).map_err(failed(cannot()))?;
         if piece.is_empty() {
             return Ok(digest.finish());
@@ -28,10 +28,10 @@ pub(super) fn below_the_header(path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// How much of a file is hashed at a time.
+/// The number of bytes hashed at a time.
 const PIECE: usize = 1 << 20;
 
-/// The digest of an upgraded session with its entries called by their places, because their ids are random.
+/// Returns the digest of an upgraded session, with ids replaced by entry numbers, because ids are random.
 pub(super) fn with_places_for_ids(path: &Path, n_last_left_out: usize) -> Result<String, Failure> {
     let cannot = || format!("read {}", path.display());
     let file = BufReader::new(File::open(path).map_err(failed(cannot()))?);
@@ -57,20 +57,20 @@ pub(super) fn with_places_for_ids(path: &Path, n_last_left_out: usize) -> Result
     Ok(entries[..n_kept].iter().fold(Digest::default(), |mut all, entry| all.field(entry).clone()).finish())
 }
 
-/// The digest of a set of paths.
+/// Returns the digest of a set of paths.
 pub(super) fn of_paths(paths: impl IntoIterator<Item = PathBuf>) -> String {
     let sorted: BTreeSet<PathBuf> = paths.into_iter().collect();
     let text: Vec<String> = sorted.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     digest_of(text.join("\n"))
 }
 
-/// Adds bytes to a file, as another program would.
+/// Appends bytes to a file, as another program would.
 pub(super) fn append(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let file = File::options().append(true).open(path);
     file.and_then(|mut file| file.write_all(bytes)).map_err(failed(format_args!("append to {}", path.display())))
 }
 
-/// The id of the last entry of a session, for somebody who wants to go on from there.
+/// Returns the id of the last entry of a session, to continue from there.
 pub(super) fn last_id(path: &Path) -> Result<String, Failure> {
     let cannot = || format!("read the end of {}", path.display());
     let mut file = File::open(path).map_err(failed(cannot()))?;

@@ -1,4 +1,4 @@
-//! Rows about `sessile rpc` beside pi's RPC mode, with one client for both.
+//! Rows that compare `sessile rpc` with pi's RPC mode, with one client for both.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,12 +19,12 @@ pub(super) const ROWS: &[MakeRow] = &[
     ("rpc-appends", appends),
 ];
 
-/// A client that starts a server at a session.
+/// Returns a client that starts a server on a session.
 fn client<'b>(bench: &'b Bench, cache: &Path, task: &[&str], server: Vec<OsString>, session: &Path) -> Job<'b> {
     bench.tools.client(cache).args(task.iter().copied()).args(server).arg("--session").arg(session)
 }
 
-/// A copy whose working directory exists, because neither side serves a session of a lost one without being told to.
+/// Returns a copy whose working directory exists, because neither side serves a session of a missing one by default.
 fn copy(bench: &Bench, name: &str, from: &Path) -> Result<PathBuf, Failure> {
     let folder = bench.folder(name)?;
     let to = folder.join("session.jsonl");
@@ -39,14 +39,14 @@ fn copy(bench: &Bench, name: &str, from: &Path) -> Result<PathBuf, Failure> {
     Ok(to)
 }
 
-/// A server is started at a large session, and asked for its messages.
+/// Starts a server on a large session, and requests its messages.
 fn messages<'b>(bench: &'b Bench, id: &'static str, is_known: bool, least: f64) -> Result<Row<'b>, Failure> {
     let made = bench.corpus.make_named("giant-128-text")?;
     let file = copy(bench, id, &made.path)?;
     let cache = bench.cache(id);
     let ours = client(bench, &cache, &["messages"], bench.tools.our_server(), &file);
     let pi = client(bench, &cache, &["messages"], bench.tools.pi_server(), &file);
-    // Once, so that the session is known, or at least the programs are.
+    // One run, so that the session is cached, or at least the programs are.
     ours.inner()?;
     let index = if is_known { "its index present" } else { "no index yet" };
     let title = format!("RPC: start at a {} session, `get_messages`, {index}", size(&made));
@@ -62,7 +62,7 @@ fn messages<'b>(bench: &'b Bench, id: &'static str, is_known: bool, least: f64) 
         .demands([Demand::FasterThanPi(least)]))
 }
 
-/// Fails if pi changed a file, because then the rounds would not be about the same one.
+/// Fails if pi changed a file, because the rounds would then measure different files.
 fn unchanged(file: &Path, length: u64, sample: Sample) -> Result<Sample, Failure> {
     let now = file.metadata().map_err(failed("look at a session"))?.len();
     if now == length { Ok(sample) } else { Err(Failure(format!("pi wrote to {}", file.display()))) }
@@ -94,7 +94,7 @@ fn states(bench: &Bench) -> Result<Row<'_>, Failure> {
 fn appends(bench: &Bench) -> Result<Row<'_>, Failure> {
     let n_each: &'static str = if bench.options.is_small { "50" } else { "1000" };
     let folder = bench.folder("rpc-appends")?;
-    // The names of sockets are short, and folders of builds may be deep.
+    // Socket paths must be short, and build folders may be deep.
     let place = tempfile::tempdir().map_err(failed("make a folder"))?;
     let (socket, file) = (place.path().join("socket"), folder.join("session.jsonl"));
     let job = bench.tools.client(&bench.cache("rpc-appends")).args(["appends", "16", n_each]);
@@ -102,9 +102,9 @@ fn appends(bench: &Bench) -> Result<Row<'_>, Failure> {
     let job = job.arg("--session").arg(&file).arg("--listen").arg(&socket);
     Ok(Row::new("rpc-appends", format!("RPC: 16 clients of one socket append {n_each} entries each to one session"))
         .ours(move || {
-            // Kept as long as the row, because the folder goes away with it.
+            // Keeps the folder as long as the row.
             let _in = &place;
-            // With whatever lies beside the session, so that every round begins with nothing.
+            // Including the sidecars of the session, so that every round starts empty.
             forget(&folder);
             std::fs::create_dir(&folder).map_err(failed("make a folder"))?;
             let sample = job.inner()?;

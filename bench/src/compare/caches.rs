@@ -1,4 +1,4 @@
-//! Caches may be deleted, cut or damaged at any time, and no answer may change.
+//! Caches may be deleted, cut or damaged at any time without changing any answer.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::process::Job;
 use super::{Bench, Failure, failed};
 
-/// How a cache file is treated badly.
+/// A way to damage a cache file.
 #[derive(Clone, Copy, Debug)]
 enum Harm {
     Delete,
@@ -16,15 +16,15 @@ enum Harm {
     Empty,
 }
 
-/// What came of harming caches.
+/// The result of damaging caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Harmed {
-    /// How many times a file was harmed. Nothing is shown by harming none.
+    /// How many times a file was damaged. Zero would prove nothing.
     pub(super) n_harmed: usize,
     pub(super) answers_agree: bool,
 }
 
-/// Asks everything with whole caches, with harmed ones, and without, and compares the answers.
+/// Runs all queries with intact caches, with damaged ones, and without, and compares the answers.
 pub(super) fn check(bench: &Bench) -> Result<Harmed, Failure> {
     let store = bench.corpus.make_named("store-s")?;
     let session = bench.corpus.make_named("small")?;
@@ -48,7 +48,7 @@ pub(super) fn check(bench: &Bench) -> Result<Harmed, Failure> {
             apply(harm, &file).map_err(failed(format_args!("harm {}", file.display())))?;
             n_harmed += 1;
         }
-        // Once to notice, and once to use what was made anew.
+        // Once to notice the damage, and once to use the rebuilt cache.
         if ask()? != expected || ask()? != expected {
             return Ok(Harmed { n_harmed, answers_agree: false });
         }

@@ -1,4 +1,4 @@
-//! Writing what was found into the documentation.
+//! Writes the results into the documentation.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{Failure, failed, plot};
 const BEGIN: &str = "<!-- begin: written by `cargo xtask bench compare --write-docs docs` -->";
 const END: &str = "<!-- end: written by `cargo xtask bench compare` -->";
 
-/// Replaces the written part of `performance.md` in a folder, and the picture beside it.
+/// Replaces the generated part of `performance.md` in a folder, and the picture beside it.
 #[expect(clippy::disallowed_methods, reason = "not part of the product")]
 pub(super) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
     let page = folder.join("performance.md");

@@ -11,7 +11,7 @@ use crate::generate::{Made, WORD, Wanted};
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     pub(super) name: &'static str,
-    /// Who ours is beside.
+    /// What ours is compared with.
     pub(super) other: &'static str,
     pub(super) points: Vec<Point>,
 }
@@ -81,7 +81,7 @@ fn open(bench: &Bench, factor: u64) -> Result<Option<(Row<'_>, String)>, Failure
     let cache = bench.cache("grow-open");
     let row = Row::new("growth", "open")
         .ours(move || {
-            // What is not there need not be removed.
+            // A missing folder need not be removed.
             std::fs::remove_dir_all(&cache).ok();
             bench.tools.ours(&cache).arg("open").arg(&ours).inner()
         })
@@ -131,7 +131,7 @@ fn append(bench: &Bench, factor: u64) -> Result<Option<(Row<'_>, String)>, Failu
     Ok(Some((row, megabytes(&made))))
 }
 
-/// Works on a copy of a file, which is thrown away.
+/// Works on a temporary copy of a file.
 fn on_copy(from: &Path, copy: &PathBuf, work: &dyn Fn(&PathBuf) -> Result<Sample, Failure>) -> Result<Sample, Failure> {
     std::fs::copy(from, copy).map_err(failed("copy a session"))?;
     let sample = work(copy);

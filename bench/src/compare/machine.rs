@@ -1,8 +1,8 @@
-//! What it was measured on, without saying whose it is.
+//! Describes the machine without identifying its owner.
 
 use std::fs::read_to_string;
 
-/// Processor, cores, memory, file system and system, as far as they can be told.
+/// Returns processor, cores, memory, file system and operating system, as far as they are known.
 #[expect(clippy::disallowed_methods, reason = "not part of the product")]
 pub(super) fn describe() -> String {
     let cpu = read_to_string("/proc/cpuinfo").ok();
@@ -12,7 +12,7 @@ pub(super) fn describe() -> String {
     let memory_kb = memory.as_deref().and_then(|text| value(text, "MemTotal")?.split(' ').next()?.parse().ok());
     let memory_kb: f64 = memory_kb.unwrap_or_default();
     let system = read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    // The rest of the release names who built it.
+    // The rest of the release identifies the builder.
     let system: Vec<&str> = system.trim().split(['.', '-']).take(2).collect();
     format!("{n_cores} cores ({cpu}), {:.1} GiB of memory, Linux {}", memory_kb / 1024.0 / 1024.0, system.join("."))
 }

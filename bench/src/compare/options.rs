@@ -1,8 +1,8 @@
-//! What the user may choose about a comparison.
+//! The options of a comparison.
 
 use std::path::PathBuf;
 
-/// What to type.
+/// The usage text.
 pub const USAGE: &str = "\
 usage: compare [--small] [--rows ID,…] [--rounds N] [--scale X] [--corpus DIR] [--json FILE] [--write-docs DIR] [--strict]
 
@@ -15,7 +15,7 @@ usage: compare [--small] [--rows ID,…] [--rounds N] [--scale X] [--corpus DIR]
   --write-docs DIR  write table and plot into performance.md and performance.svg there
   --strict          fail if a demand is missed, not only if an answer differs";
 
-/// What was chosen.
+/// The chosen options.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(super) is_small: bool,
@@ -30,7 +30,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads arguments; none if they make no sense.
+    /// Parses arguments; returns `None` if they are invalid.
     pub fn read(args: impl IntoIterator<Item = String>, corpus: PathBuf) -> Option<Self> {
         let mut options = Self {
             is_small: false,

@@ -1,4 +1,4 @@
-//! The growth of every cost as one plain picture.
+//! Plots the growth of every cost in one picture.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ const TOP: f64 = 30.0;
 const RIGHT: f64 = 16.0;
 const BOTTOM: f64 = 34.0;
 
-/// An SVG with a panel for each cost. Both axes are logarithmic: a straight line upwards grows with the data.
+/// Returns an SVG with a panel for each cost. Both axes are logarithmic: a rising straight line grows with the data.
 pub(super) fn svg(curves: &[Curve]) -> String {
     let n_lines = curves.len().div_ceil(PER_LINE);
     #[expect(clippy::cast_precision_loss, reason = "a handful")]

@@ -9,24 +9,24 @@ use serde_json::Value;
 use super::{Failure, failed};
 use crate::digest::digest_of;
 
-/// What one turn of a contestant gave.
+/// The result of one turn of a contestant.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) ms: f64,
     pub(super) peak_kb: u64,
-    /// A digest of the answer, where there is one to compare.
+    /// A digest of the answer, if there is one to compare.
     pub(super) answer: Option<String>,
-    /// Whatever else was told.
+    /// All other reported values.
     pub(super) told: Value,
 }
 
 impl Sample {
-    /// The same with an answer that was found in another way.
+    /// Sets an answer that was obtained in another way.
     pub(super) fn answering(self, answer: impl Into<String>) -> Self {
         Self { answer: Some(answer.into()), ..self }
     }
 
-    /// A file that was made.
+    /// Returns the file that was created.
     pub(super) fn file(&self) -> Result<PathBuf, Failure> {
         let file = self.told["file"].as_str().ok_or_else(|| Failure("a contestant told of no file".to_owned()))?;
         Ok(file.into())
@@ -36,7 +36,7 @@ impl Sample {
 /// The programs that take part.
 #[derive(Debug)]
 pub(super) struct Tools {
-    /// The folder with our own programs, built alike.
+    /// The folder with our own programs, all built with the same settings.
     programs: PathBuf,
     oracle: PathBuf,
     script: PathBuf,
@@ -60,50 +60,50 @@ impl Tools {
         Ok(Self { programs, oracle, script, scratch: scratch.to_path_buf() })
     }
 
-    /// The command `sessile`, with its caches there.
+    /// Returns the `sessile` program, with this cache directory.
     pub(super) fn sessile(&self, cache: &Path) -> Job<'_> {
         self.job(self.programs.join("sessile")).env("SESSILE_CACHE_DIR", cache)
     }
 
-    /// One operation of the library, with its caches there.
+    /// Returns one operation of the library, with this cache directory.
     pub(super) fn ours(&self, cache: &Path) -> Job<'_> {
         self.job(self.programs.join("ours")).env("SESSILE_CACHE_DIR", cache)
     }
 
-    /// One operation of pi.
+    /// Returns one operation of pi.
     pub(super) fn pi(&self) -> Job<'_> {
         self.job(self.oracle.join("node")).arg(&self.script).env("SESSILE_ORACLE_DIR", &self.oracle)
     }
 
-    /// The client of whatever is spoken to in JSON lines, with our caches there.
+    /// Returns the client for JSON lines, with this directory for our caches.
     pub(super) fn client(&self, cache: &Path) -> Job<'_> {
         self.job(self.programs.join("client")).env("SESSILE_CACHE_DIR", cache)
     }
 
-    /// How our server is started.
+    /// Returns the command line of our server.
     pub(super) fn our_server(&self) -> Vec<OsString> {
         vec![self.programs.join("sessile").into(), "rpc".into()]
     }
 
-    /// How pi's server is started.
+    /// Returns the command line of pi's server.
     pub(super) fn pi_server(&self) -> Vec<OsString> {
         let cli = self.oracle.join("pi/dist/bundle/cli.js");
         vec![self.oracle.join("node").into(), cli.into(), "--mode".into(), "rpc".into(), "--offline".into()]
     }
 
-    /// What the machine can do at all.
+    /// Returns the program that measures the limits of the machine.
     pub(super) fn limit(&self) -> Job<'_> {
         self.job(self.programs.join("limit"))
     }
 
-    /// Any other program.
+    /// Returns any other program.
     pub(super) fn program(&self, name: &str) -> Job<'_> {
         self.job(name.into())
     }
 
     fn job(&self, program: PathBuf) -> Job<'_> {
         let job = Job { tools: self, program, args: Vec::new(), env: Vec::new(), dir: self.scratch.clone() };
-        // Nobody's settings, and one time zone for all.
+        // No user settings, and the same time zone for all.
         job.env("HOME", &self.scratch).env("TZ", "UTC").env("PI_OFFLINE", "1").env("PI_SKIP_VERSION_CHECK", "1")
     }
 }
@@ -146,13 +146,13 @@ impl Job<'_> {
         command
     }
 
-    /// Whether it can be run at all, and succeeds.
+    /// Returns whether it can be run and succeeds.
     pub(super) fn works(&self) -> bool {
         let output = self.command(&self.program).args(&self.args).output();
         output.is_ok_and(|output| output.status.success())
     }
 
-    /// Runs a program that measures itself and tells so in one JSON line.
+    /// Runs a program that measures itself and reports in one JSON line.
     pub(super) fn inner(&self) -> Result<Sample, Failure> {
         let output = self.command(&self.program).args(&self.args).output().map_err(failed(self.name()))?;
         let text = self.successful(&output, output.status.code())?;
@@ -164,7 +164,7 @@ impl Job<'_> {
         Ok(Sample { ms, peak_kb, answer, told })
     }
 
-    /// Runs a program that knows nothing of this, measured from its start to its exit; the answer is what it prints.
+    /// Runs an ordinary program, measured from its start to its exit; the answer is its output.
     pub(super) fn whole(&self) -> Result<(Sample, String), Failure> {
         let report = self.tools.scratch.join("measured.json");
         let measured = self.tools.programs.join("measured");
@@ -180,7 +180,7 @@ impl Job<'_> {
         Ok((Sample { ms, peak_kb, answer: None, told }, text))
     }
 
-    /// The same, with a digest of everything printed as the answer.
+    /// Runs an ordinary program, with a digest of its output as the answer.
     pub(super) fn whole_answer(&self) -> Result<Sample, Failure> {
         let (sample, text) = self.whole()?;
         Ok(sample.answering(digest_of(text.trim_end())))

@@ -1,4 +1,4 @@
-//! What was found, for the terminal, for programs and for the documentation.
+//! The results, for the terminal, for programs and for the documentation.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::caches::Harmed;
 use super::growth::Curve;
 use super::row::{Judged, Turns, Who, amount};
 
-/// Everything that was found so far.
+/// All results so far.
 #[derive(Debug)]
 pub(super) struct Report {
     machine: String,
@@ -33,7 +33,7 @@ impl Report {
         format!("{}\nmedian of fresh processes, page cache warm{judged}\n", self.machine)
     }
 
-    /// Adds a row and returns how it is shown.
+    /// Adds a row and returns its text.
     pub(super) fn add(&mut self, row: Judged) -> String {
         let mut text = format!("{}: {}\n", row.id, row.title);
         // Writing to a string cannot fail.
@@ -137,7 +137,7 @@ impl Report {
         format!("{all:#}\n")
     }
 
-    /// The rows as a table for the documentation.
+    /// Returns the rows as a table for the documentation.
     pub(super) fn markdown(&self) -> String {
         let mut text = "| work | Sessile | pi 1.5.0 | beside | demanded: reached |\n|---|---|---|---|---|\n".to_owned();
         for row in &self.rows {
@@ -170,7 +170,7 @@ impl Report {
         text
     }
 
-    /// The growth as a table for the documentation.
+    /// Returns the growth as a table for the documentation.
     pub(super) fn growth_markdown(&self) -> String {
         let mut text = "| cost | data | Sessile | the other | |\n|---|---|---|---|---|\n".to_owned();
         for curve in &self.growth {
@@ -187,7 +187,7 @@ impl Report {
     }
 }
 
-/// Median, memory, and how many turns if fewer than usual.
+/// Formats median, memory, and the number of turns if it is lower than usual.
 fn cell(turns: &Turns) -> String {
     let mut text = format!("{} ms", amount(turns.median_ms()));
     if turns.peak_mb() > 0.0 {

@@ -3,12 +3,12 @@
 use super::Failure;
 use super::process::Sample;
 
-/// Who does the work.
+/// The contestant that does the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Ours,
     Pi,
-    /// What the machine can do at all, or something else to compare with.
+    /// The limit of the machine, or another program to compare with.
     Other(&'static str),
 }
 
@@ -24,32 +24,32 @@ impl Who {
 
 type Turn<'r> = Box<dyn FnMut() -> Result<Sample, Failure> + 'r>;
 
-/// What is demanded of us.
+/// A performance demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Demand {
-    /// So many times faster than pi.
+    /// This many times faster than pi.
     FasterThanPi(f64),
-    /// So many times faster than somebody else.
+    /// This many times faster than another contestant.
     FasterThan(&'static str, f64),
-    /// At most so many times as long as somebody else.
+    /// At most this many times as long as another contestant.
     AtMostTimes(&'static str, f64),
-    /// At most so many megabytes of memory.
+    /// At most this many megabytes of memory.
     Memory(f64),
-    /// The first rows are there in so small a part of pi's time.
+    /// The first rows appear within this fraction of pi's time.
     FirstRows(f64),
-    /// A time that we tell, in milliseconds, is at most so many times as long as somebody else takes.
+    /// A time that we report, in milliseconds, is at most this many times as long as another contestant takes.
     FigureAtMostTimes(&'static str, &'static str, f64),
-    /// A figure that we tell is at least so large.
+    /// A figure that we report is at least this large.
     AtLeast(&'static str, f64),
-    /// A figure that we tell is at most so large.
+    /// A figure that we report is at most this large.
     AtMost(&'static str, f64),
-    /// A figure that we tell is stated, whatever it is.
+    /// A figure that we report is shown, whatever it is.
     Stated(&'static str),
-    /// At most so large a part of what pi takes.
+    /// At most this fraction of pi's time.
     PartOfPi(f64),
 }
 
-/// A piece of work and who does it.
+/// A piece of work and its contestants.
 pub(super) struct Row<'r> {
     pub(super) id: &'static str,
     pub(super) title: String,
@@ -86,7 +86,7 @@ impl<'r> Row<'r> {
         self
     }
 
-    /// A row that cannot be measured.
+    /// Creates a row that cannot be measured.
     pub(super) fn missing(id: &'static str, title: impl Into<String>, why: impl Into<String>) -> Self {
         Self { missing: Some(why.into()), ..Self::new(id, title) }
     }
@@ -113,21 +113,21 @@ impl Turns {
         self.samples.iter().map(|sample| sample.peak_kb).max().unwrap_or_default() as f64 * 1024.0 / 1e6
     }
 
-    /// The median of a figure that was told beside the time.
+    /// Returns the median of a figure that was reported beside the time.
     pub(super) fn told(&self, figure: &str) -> Option<f64> {
         let all: Vec<f64> = self.samples.iter().filter_map(|sample| sample.told[figure].as_f64()).collect();
         (!all.is_empty()).then(|| median(all.into_iter()))
     }
 }
 
-/// The middle one.
+/// Returns the median.
 pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A demand beside what was reached.
+/// A demand and the measured value.
 #[derive(Clone, Debug)]
 pub(super) struct Reached {
     pub(super) demand: String,
@@ -135,14 +135,14 @@ pub(super) struct Reached {
     pub(super) is_met: bool,
 }
 
-/// A row with everything that came of it.
+/// A row with its results.
 #[derive(Clone, Debug)]
 pub(super) struct Judged {
     pub(super) id: &'static str,
     pub(super) title: String,
     pub(super) results: Vec<Turns>,
     pub(super) reached: Vec<Reached>,
-    /// Whether all answers were equal; none if there is nothing to compare.
+    /// Whether all answers were equal; `None` if there is nothing to compare.
     pub(super) agrees: Option<bool>,
     pub(super) skipped: Option<String>,
 }
@@ -158,16 +158,16 @@ impl Judged {
     }
 }
 
-/// How long a turn of pi may take before it gets fewer of them.
+/// A contestant whose turns take longer than this gets fewer of them.
 const SLOW_MS: f64 = 10_000.0;
 
-/// How many turns a slow contestant gets.
+/// The number of turns of a slow contestant.
 const SLOW_ROUNDS: usize = 3;
 
-/// A turn shorter than this is taken twice, and the second one counts: the first mostly tells what ran before it.
+/// A shorter turn is run twice, and the second one counts: the first mostly reflects what ran before it.
 const SHORT_MS: f64 = 1_000.0;
 
-/// Lets the contestants take turns, and compares what they gave.
+/// Lets the contestants take turns, and compares the results.
 pub(super) fn measure(mut row: Row<'_>, n_rounds: usize) -> Result<Judged, Failure> {
     let mut results: Vec<Turns> =
         row.contestants.iter().map(|(who, _)| Turns { who: who.clone(), samples: Vec::new() }).collect();
@@ -189,7 +189,7 @@ pub(super) fn measure(mut row: Row<'_>, n_rounds: usize) -> Result<Judged, Failu
     Ok(judged)
 }
 
-/// Whether everybody who answered gave the same answer; none if fewer than two did.
+/// Returns whether all answers are equal; `None` if fewer than two contestants answered.
 fn agreement(results: &[Turns]) -> Option<bool> {
     let by_round = |round: usize| results.iter().filter_map(move |result| result.samples.get(round)?.answer.as_ref());
     let n_rounds = results.iter().map(|result| result.samples.len()).max().unwrap_or_default();
@@ -253,7 +253,7 @@ fn judge(judged: &Judged, demand: Demand) -> Option<Reached> {
     }
 }
 
-/// A number with as many digits as matter.
+/// Formats a number with as many digits as are significant.
 pub(super) fn amount(number: f64) -> String {
     let digits = if number.abs() >= 100.0 || number.fract() == 0.0 {
         0

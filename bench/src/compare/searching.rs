@@ -1,4 +1,4 @@
-//! Rows about full-text search, beside ripgrep.
+//! Rows about full-text search, compared with ripgrep.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[MakeRow] = &[
 const RIPGREP: &str = "ripgrep -l";
 const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 
-/// Why these rows cannot be measured here, if so.
+/// Returns why these rows cannot be measured here, if so.
 fn missing(bench: &Bench) -> Option<&'static str> {
     if !bench.tools.sessile(&bench.cache("probe")).args(["search", "--help"]).works() {
         return Some("not built yet: this `sessile` has no `search`");
@@ -28,7 +28,7 @@ fn missing(bench: &Bench) -> Option<&'static str> {
     None
 }
 
-/// A search of the whole store, whose index is brought up to date first if it is not.
+/// Returns a search of the whole store, after bringing its index up to date.
 fn search<'b>(bench: &'b Bench, made: &Made, query: &str) -> Result<Job<'b>, Failure> {
     let cache = bench.cache("search");
     update(bench, made, &cache).whole()?;
@@ -39,18 +39,18 @@ fn update<'b>(bench: &'b Bench, made: &Made, cache: &Path) -> Job<'b> {
     bench.tools.sessile(cache).args(["search", "--all", "--update"]).env(AGENT_DIR, &made.path)
 }
 
-/// One search, by whatever program, with the set of sessions it prints as its answer.
+/// Runs a search with any program; its answer is the set of sessions it prints.
 fn searched(job: &Job<'_>) -> Result<Sample, Failure> {
     let (sample, text) = job.whole()?;
     Ok(sample.answering(answer::of_paths(text.lines().map(PathBuf::from))))
 }
 
-/// One search of which only the time matters.
+/// Runs a search of which only the time matters.
 fn timed(job: &Job<'_>) -> Result<Sample, Failure> {
     Ok(job.whole()?.0)
 }
 
-/// Adds ripgrep to a row, or says in its title that there is none.
+/// Adds ripgrep to a row, or says in its title that it is missing.
 fn beside_ripgrep<'b>(
     bench: &'b Bench,
     mut row: Row<'b>,
@@ -67,7 +67,7 @@ fn beside_ripgrep<'b>(
     row.other(RIPGREP, move || search(&job))
 }
 
-/// A rare text, whose sessions must be those it was planted in.
+/// Searches for a rare text; the result must be the sessions in which it was planted.
 fn rare<'b>(
     bench: &'b Bench,
     id: &'static str,
@@ -84,7 +84,7 @@ fn rare<'b>(
     let ours = search(bench, &made, query)?.arg("--sessions");
     let expected = answer::of_paths(planted(&made));
     let row = Row::new(id, title).ours(move || searched(&ours)).other("planted", move || {
-        // Not a contestant: what the generator says is the truth.
+        // Not a contestant: the generator knows the correct answer.
         Ok(Sample { ms: f64::NAN, peak_kb: 0, answer: Some(expected.clone()), told: serde_json::Value::Null })
     });
     Ok(beside_ripgrep(bench, row, &made, raw, &searched))
@@ -95,13 +95,13 @@ fn search_rare(bench: &Bench) -> Result<Row<'_>, Failure> {
     Ok(row.demands([Demand::FasterThan(RIPGREP, 25.0)]))
 }
 
-/// Here the sessions must be the right ones; no speed is demanded of a phrase made of nothing but common words.
+/// Only the result is checked; no speed is demanded for a phrase of common words.
 fn search_rare_phrase(bench: &Bench) -> Result<Row<'_>, Failure> {
     let query = format!("\"{PHRASE}\"");
     rare(bench, "search-rare-phrase", "a rare phrase", &query, PHRASE, |made| made.with_phrase.clone())
 }
 
-/// The best of many.
+/// Searches for the best of many matches.
 fn common<'b>(bench: &'b Bench, id: &'static str, what: &str, query: &str, raw: &str) -> Result<Row<'b>, Failure> {
     let title = format!("whole process: the best 50 for {what}, index warm");
     if let Some(why) = missing(bench) {
@@ -121,7 +121,7 @@ fn search_phrase(bench: &Bench) -> Result<Row<'_>, Failure> {
     common(bench, "search-phrase", "a common phrase", &format!("\"{COMMON_PHRASE}\""), COMMON_PHRASE)
 }
 
-/// Building the whole index, which happens once.
+/// Builds the whole index, which happens once.
 #[expect(clippy::cast_precision_loss, reason = "figures")]
 fn text_index(bench: &Bench) -> Result<Row<'_>, Failure> {
     if let Some(why) = missing(bench) {
@@ -136,7 +136,7 @@ fn text_index(bench: &Bench) -> Result<Row<'_>, Failure> {
         format!("whole process: build the text index of {:.2} GB ({text_mb:.0} MB of text)", made.bytes as f64 / 1e9);
     Ok(Row::new("text-index", title)
         .ours(move || {
-            // What is not there need not be removed.
+            // A missing folder need not be removed.
             std::fs::remove_dir_all(&cache).ok();
             let (mut sample, _) = job.whole()?;
             sample.told["mb_of_text_per_s"] = (text_mb / sample.ms * 1e3).into();
@@ -157,7 +157,7 @@ fn bytes_below(path: &Path) -> u64 {
     }
 }
 
-/// Adding entries one by one to an index of the whole store.
+/// Adds entries one by one to an index of the whole store.
 fn text_append(bench: &Bench) -> Result<Row<'_>, Failure> {
     let title = "add one entry to the text index (median)";
     let cache = bench.cache("text-index");

@@ -20,7 +20,7 @@ pub(super) const ROWS: &[MakeRow] = &[
     ("migrate", migrate),
 ];
 
-/// How large something is, for people.
+/// Formats a size for people.
 #[expect(clippy::cast_precision_loss, reason = "a size")]
 pub(super) fn size(made: &Made) -> String {
     match made.bytes as f64 / 1e6 {
@@ -30,12 +30,12 @@ pub(super) fn size(made: &Made) -> String {
     }
 }
 
-/// Gets a file into the page cache.
+/// Reads a file into the page cache.
 pub(super) fn warm(bench: &Bench, path: &Path) -> Result<(), Failure> {
     bench.tools.limit().arg("read").arg(path).inner().map(drop)
 }
 
-/// Both sides read every entry in full, once and unmeasured: what is opened fast must be all there.
+/// Checks, once and unmeasured, that both sides read every entry in full: a fast open must not skip data.
 fn check_every_entry(bench: &Bench, path: &Path) -> Result<(), Failure> {
     let ours = bench.tools.ours(&bench.cache("check")).arg("entries").arg(path).inner()?;
     let pi = bench.tools.pi().arg("entries").arg(path).inner()?;
@@ -46,7 +46,7 @@ fn check_every_entry(bench: &Bench, path: &Path) -> Result<(), Failure> {
 }
 
 pub(super) fn forget(cache: &Path) {
-    // What is not there need not be removed.
+    // A missing folder need not be removed.
     std::fs::remove_dir_all(cache).ok();
 }
 
@@ -64,7 +64,7 @@ fn start(bench: &Bench) -> Result<Row<'_>, Failure> {
         .demands([Demand::FasterThanPi(60.0)]))
 }
 
-/// Opening a file that nothing is known about.
+/// Opens a file without any cached data.
 fn open<'b>(bench: &'b Bench, id: &'static str, name: &str, demands: &[Demand]) -> Result<Row<'b>, Failure> {
     let made = bench.corpus.make_named(name)?;
     let file = made.path.clone();
@@ -112,7 +112,7 @@ fn reopen(bench: &Bench) -> Result<Row<'_>, Failure> {
         .demands([Demand::FasterThanPi(1_500.0), Demand::Memory(64.0)]))
 }
 
-/// Each round another program adds to the file, and both sides open it again.
+/// In each round another program appends to the file, and both sides open it again.
 fn foreign(bench: &Bench) -> Result<Row<'_>, Failure> {
     const N_LINES: u32 = 100;
     let made = bench.corpus.make_named("giant-1800")?;
@@ -183,7 +183,7 @@ fn fork(bench: &Bench) -> Result<Row<'_>, Failure> {
         .demands([Demand::FasterThanPi(30.0), Demand::AtMostTimes("copy", 1.6)]))
 }
 
-/// A sample whose answer is the file that was made, which is removed.
+/// Returns a sample whose answer is the new file, and removes the file.
 fn forked(sample: Sample) -> Result<Sample, Failure> {
     let file = sample.file()?;
     let answer = answer::below_the_header(&file)?;
@@ -191,7 +191,7 @@ fn forked(sample: Sample) -> Result<Sample, Failure> {
     Ok(sample.answering(answer))
 }
 
-/// Where syncing costs nothing, so that what is left is the work.
+/// Returns a folder where syncs cost nothing, so that only the work is measured.
 fn unsynced_folder(bench: &Bench) -> Result<tempfile::TempDir, Failure> {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory } else { bench.scratch.path() };
@@ -210,7 +210,7 @@ fn migrate(bench: &Bench) -> Result<Row<'_>, Failure> {
     let also = cache.clone();
     Ok(row
         .ours(move || {
-            // Kept as long as the row, because the folder goes away with it.
+            // Keeps the folder as long as the row.
             let _in = &unsynced;
             migrated(&ours, &ours_in.join("ours"), 1, &mut |file| {
                 bench.tools.ours(&cache).arg("migrate").arg(file).inner()
@@ -225,7 +225,7 @@ fn migrate(bench: &Bench) -> Result<Row<'_>, Failure> {
         .demands([Demand::FasterThanPi(6.0)]))
 }
 
-/// Upgrades a copy of a file, and answers with what became of it, save for the last lines that were added to it.
+/// Upgrades a copy of a file; the answer is the result without the last `n_added` lines.
 fn migrated(
     from: &Path,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! Rows about how soon the command is there, beside a program that people find fast.
+//! Rows about the start-up time of the command, compared with a program known to be fast.
 
 use super::process::Job;
 use super::row::{Demand, Row};
@@ -9,12 +9,12 @@ pub(super) const ROWS: &[MakeRow] = &[("version", version), ("list-start", list_
 
 const RIPGREP: &str = "rg --version";
 
-/// ripgrep, started for nothing; none if it is not here.
+/// Returns a run of ripgrep that does nothing; `None` if it is not installed.
 fn ripgrep(bench: &Bench) -> Option<Job<'_>> {
     Some(bench.tools.program("rg").arg("--version")).filter(Job::works)
 }
 
-/// A run of our command beside one of ripgrep's.
+/// Compares a run of our command with one of ripgrep.
 fn beside<'b>(bench: &'b Bench, id: &'static str, title: String, ours: Job<'b>, most: f64) -> Row<'b> {
     let Some(other) = ripgrep(bench) else { return Row::missing(id, title, "ripgrep is not installed") };
     Row::new(id, title)
@@ -33,7 +33,7 @@ fn list_start(bench: &Bench) -> Result<Row<'_>, Failure> {
     let made = store(bench)?;
     let cache = bench.cache("list-start");
     let ours = bench.tools.sessile(&cache).arg("list").dir(&made.cwd).env(AGENT_DIR, &made.path);
-    // Once, so that the store is known.
+    // One run, so that the store is cached.
     let (_, listed) = ours.whole()?;
     let n_rows = listed.lines().count().saturating_sub(1);
     let title =

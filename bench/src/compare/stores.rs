@@ -10,7 +10,7 @@ pub(super) const ROWS: &[MakeRow] = &[("list", list), ("list-all", list_all), ("
 
 pub(super) const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 
-/// The large store, in the page cache.
+/// Returns the large store, in the page cache.
 pub(super) fn store(bench: &Bench) -> Result<Made, Failure> {
     let made = bench.corpus.make_named("store-l")?;
     bench.tools.limit().arg("slurp").arg(made.path.join("sessions")).inner()?;
@@ -68,6 +68,6 @@ fn list_first(bench: &Bench) -> Result<Row<'_>, Failure> {
 }
 
 fn forget(cache: &Path) {
-    // What is not there need not be removed.
+    // A missing folder need not be removed.
     std::fs::remove_dir_all(cache).ok();
 }

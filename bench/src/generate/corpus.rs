@@ -1,4 +1,4 @@
-//! The named files and stores, made once and found again.
+//! The named files and stores, generated once and reused.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -15,20 +15,20 @@ use super::shape::{HEAVY, LIGHT, Profile, SMALL, TEXT_ONLY, USUAL};
 use super::store::{self, EPOCH_MS, Size};
 use super::tree;
 
-/// Changed whenever the same arguments would give other bytes, so that old files are not taken for new ones.
+/// Changed whenever the same arguments would give other bytes, so that old files are not reused.
 const REVISION: u32 = 1;
 
-/// Everything that has a name.
+/// All names.
 pub const NAMES: [&str; 8] = ["small", "tree", "v1", "giant-128", "giant-128-text", "store-s", "store-l", "giant-1800"];
 
-/// What all of a corpus has in common.
+/// The settings of a corpus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Another seed, other contents.
+    /// The seed of the contents.
     pub seed: u64,
-    /// How much larger than by name.
+    /// The size factor.
     pub scale: f64,
-    /// The folder that the sessions of stores say they worked below.
+    /// The parent folder of the working directories of generated sessions.
     pub projects: String,
 }
 
@@ -38,12 +38,12 @@ impl Default for Plan {
     }
 }
 
-/// Why something could not be made.
+/// Why something could not be generated.
 #[derive(Debug)]
 pub enum CorpusError {
-    /// No such name.
+    /// Unknown name.
     Unknown(String),
-    /// Writing failed.
+    /// A write failed.
     Io(PathBuf, io::Error),
 }
 
@@ -58,7 +58,7 @@ impl std::fmt::Display for CorpusError {
 
 impl std::error::Error for CorpusError {}
 
-/// One file or store to be made.
+/// A file or store to generate.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     name: String,
@@ -73,7 +73,7 @@ enum Kind {
 }
 
 impl Wanted {
-    /// What a name stands for, at a scale.
+    /// Returns what a name stands for, at a scale.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -102,24 +102,24 @@ impl Wanted {
         Some(Self { name: name.to_owned(), kind })
     }
 
-    /// A session of text alone, of any size.
+    /// Returns a session of text alone, of any size.
     pub fn session(name: &str, bytes: u64) -> Self {
         Self { name: name.to_owned(), kind: Kind::Session { bytes, version: 3, profile: TEXT_ONLY } }
     }
 
-    /// A tree of any size; one in 250 entries is a branch point.
+    /// Returns a tree of any size; one in 250 entries is a branch point.
     pub fn tree(name: &str, entries: u64) -> Self {
         Self { name: name.to_owned(), kind: Kind::Tree { entries, branches: (entries / 250).max(2) } }
     }
 
-    /// A store of any size, with 50 sessions a project.
+    /// Returns a store of any size, with 50 sessions per project.
     pub fn store(name: &str, sessions: usize, bytes: u64) -> Self {
         let projects = sessions.div_ceil(50);
         Self { name: name.to_owned(), kind: Kind::Store(Size { sessions, bytes, projects }) }
     }
 }
 
-/// What there is after making it.
+/// A generated file or store.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// The session, or the agent folder whose `sessions` hold the store.
@@ -128,7 +128,7 @@ pub struct Made {
     pub bytes: u64,
     /// Lines of all sessions.
     pub lines: u64,
-    /// How many sessions there are.
+    /// The number of sessions.
     pub sessions: u64,
     /// The project with the first session.
     pub cwd: String,
@@ -140,7 +140,7 @@ pub struct Made {
     pub with_phrase: Vec<PathBuf>,
 }
 
-/// A folder of made-up sessions.
+/// A folder of generated sessions.
 #[derive(Debug)]
 pub struct Corpus {
     dir: PathBuf,
@@ -149,18 +149,18 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// A corpus in a folder, which need not exist yet.
+    /// Creates a corpus in a folder, which need not exist yet.
     pub fn new(dir: impl Into<PathBuf>, plan: Plan) -> Self {
         Self { dir: dir.into(), plan, pools: OnceLock::new() }
     }
 
-    /// Makes what a name stands for, unless it is there already.
+    /// Generates what a name stands for, unless it already exists.
     pub fn make_named(&self, name: &str) -> Result<Made, CorpusError> {
         let wanted = Wanted::named(name, self.plan.scale).ok_or_else(|| CorpusError::Unknown(name.to_owned()))?;
         self.make(&wanted)
     }
 
-    /// Makes something, unless it is there already.
+    /// Generates a file or store, unless it already exists.
     pub fn make(&self, wanted: &Wanted) -> Result<Made, CorpusError> {
         let manifest = self.dir.join(format!("{}.manifest.json", wanted.name));
         let stamp = json!({
@@ -192,7 +192,7 @@ impl Corpus {
         self.find(&manifest, &stamp).ok_or_else(|| failed(&manifest)(io::ErrorKind::InvalidData.into()))
     }
 
-    /// What an earlier run made, if it is what is wanted now.
+    /// Returns the result of an earlier run, if it matches.
     fn find(&self, manifest: &Path, stamp: &Value) -> Option<Made> {
         let told: Value = serde_json::from_reader(File::open(manifest).ok()?).ok()?;
         let path = |value: &Value| value.as_str().map(|path| self.dir.join(path));

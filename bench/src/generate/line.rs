@@ -1,20 +1,20 @@
-//! Composing lines: ids, times, numbers and strings as JavaScript spells them.
+//! Composes lines: ids, times, numbers and strings as JavaScript spells them.
 
 use sessile::date::to_iso;
 use sessile::json::{number_text, write_string};
 
-/// One line that is being put together.
+/// A line under construction.
 #[derive(Debug, Default)]
 pub(super) struct Line(pub(super) Vec<u8>);
 
 impl Line {
-    /// JSON that needs no change.
+    /// Appends JSON as it is.
     pub(super) fn json(&mut self, text: &str) -> &mut Self {
         self.0.extend_from_slice(text.as_bytes());
         self
     }
 
-    /// A string of text that was escaped before.
+    /// Appends a string whose text is already escaped.
     pub(super) fn quoted(&mut self, escaped: &[u8]) -> &mut Self {
         self.0.push(b'"');
         self.0.extend_from_slice(escaped);
@@ -36,9 +36,9 @@ impl Line {
     }
 }
 
-/// The id of the entry with this number in a session: every number has its own, and they look random.
+/// Returns the id of the entry with this number in a session: unique per number, and random-looking.
 pub(super) fn entry_id(salt: u32, number: u32) -> String {
-    // Each step can be undone, so no two numbers meet.
+    // Each step is reversible, so no two numbers collide.
     let mut mixed = (number ^ salt).wrapping_mul(0x9e37_79b1);
     mixed ^= mixed >> 16;
     mixed = mixed.wrapping_mul(0x85eb_ca6b);
@@ -46,7 +46,7 @@ pub(super) fn entry_id(salt: u32, number: u32) -> String {
     format!("{mixed:08x}")
 }
 
-/// Lines as another program would add them to a session: short messages in a row after `parent`.
+/// Returns lines as another program would append them to a session: short messages in a row after `parent`.
 pub fn foreign_lines(parent: &str, n_lines: u32, salt: u32) -> Vec<u8> {
     let mut lines = Vec::new();
     let mut parent = parent.to_owned();

@@ -1,18 +1,18 @@
-//! Words to search for: planted rare ones, and common ones that are everywhere.
+//! Search terms: planted rare ones, and common ones.
 
-/// A word that stands nowhere but where it was planted.
+/// A word that occurs only where it was planted.
 pub const WORD: &str = "barnacleLantern58";
 
-/// A phrase of words that are common each, planted together in this order alone.
+/// A phrase of common words that occurs in this order only where it was planted.
 pub const PHRASE: &str = "first parent of every last cache";
 
-/// A word of many sessions.
+/// A word that occurs in many sessions.
 pub const COMMON_WORD: &str = "session";
 
-/// A phrase of many sessions.
+/// A phrase that occurs in many sessions.
 pub const COMMON_PHRASE: &str = "all tests pass now";
 
-/// What to plant into a session.
+/// What to plant in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Needle {
     Word,

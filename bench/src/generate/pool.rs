@@ -1,8 +1,7 @@
-//! Text by the yard: long runs of made-up prose, code, logs and diffs to cut pieces from.
+//! Pools of text: long runs of made-up prose, code, logs and diffs to cut pieces from.
 //!
-//! A pool holds text as it is spelled inside a JSON string, and the places
-//! where it may be cut. A piece is a slice, so gigabytes cost little more than
-//! copying them.
+//! A pool holds text as it is spelled inside a JSON string, and the offsets where it may be cut. A piece is a slice, so
+//! gigabytes cost little more than copying them.
 
 use super::needle::COMMON_PHRASE;
 use super::random::Random;
@@ -30,7 +29,7 @@ impl Pool {
         pool
     }
 
-    /// About so many bytes from anywhere.
+    /// Returns about `length` bytes from a random position.
     pub(super) fn piece(&self, random: &mut Random, length: usize) -> &[u8] {
         let length = length.min(self.escaped.len() / 2);
         let last_start = self.cuts.partition_point(|cut| cut + length <= self.escaped.len());
@@ -40,7 +39,7 @@ impl Pool {
     }
 }
 
-/// Everything that text is cut from.
+/// All pools.
 #[derive(Debug)]
 pub(super) struct Pools {
     pub(super) vocabulary: Vocabulary,
@@ -67,7 +66,7 @@ impl Pools {
         Self { vocabulary, prose, code, output, diff, base64: base64(seed) }
     }
 
-    /// So many characters of base64, made a multiple of four.
+    /// Returns `length` characters of base64, rounded up to a multiple of four.
     pub(super) fn base64_piece(&self, random: &mut Random, length: usize) -> &[u8] {
         let length = length.min(self.base64.len() / 2).div_ceil(4) * 4;
         let start = random.below(self.base64.len() - length);
@@ -81,7 +80,7 @@ fn base64(seed: u64) -> Vec<u8> {
     (0..POOL_BYTES).map(|_| *random.pick(DIGITS)).collect()
 }
 
-/// A sentence, word by word, so that it may end after any of them.
+/// Returns a sentence word by word, so that it can be cut after any of them.
 fn sentence(vocabulary: &Vocabulary, random: &mut Random) -> Vec<String> {
     if random.chance(0.004) {
         return vec![format!("So {COMMON_PHRASE}. ")];
@@ -141,7 +140,7 @@ fn log_line(vocabulary: &Vocabulary, random: &mut Random) -> String {
     }
 }
 
-/// Text as it is spelled inside a JSON string by JavaScript.
+/// Escapes text as JavaScript spells it inside a JSON string.
 pub(super) fn escape(text: &str, out: &mut Vec<u8>) {
     let mut quoted = Vec::with_capacity(text.len() + 2);
     sessile::json::write_string(text, &mut quoted);

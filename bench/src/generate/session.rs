@@ -11,18 +11,18 @@ use super::random::Random;
 use super::shape::{Profile, SUMMARY};
 use super::talk::MODELS;
 
-/// How full the context may get before it is compacted, in tokens.
+/// The context size at which a session is compacted, in tokens.
 const COMPACT_AT: usize = 170_000;
 
-/// How many of the latest entries a compaction may reach back to.
+/// How many of the latest entries a compaction may keep.
 const REACH: usize = 40;
 
-/// What a session is about.
+/// The settings of a session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject<'s> {
     pub(super) cwd: &'s str,
     pub(super) start_ms: i64,
-    /// 1 or 3.
+    /// The file version, 1 or 3.
     pub(super) version: u32,
     pub(super) profile: Profile,
     pub(super) has_system: bool,
@@ -37,7 +37,7 @@ pub(super) struct Written {
     pub(super) compactions: u64,
 }
 
-/// A session under way.
+/// A session being written.
 pub(super) struct Session<'s> {
     out: &'s mut dyn Write,
     pub(super) random: Random,
@@ -48,7 +48,7 @@ pub(super) struct Session<'s> {
     pub(super) written: Written,
     /// The tokens a model would have read by now.
     pub(super) tokens: usize,
-    /// Which of [`MODELS`] answers.
+    /// The index of the answering model in [`MODELS`].
     pub(super) model: usize,
     pub(super) leaf: Option<u32>,
     /// The latest entries on the current branch, by number.
@@ -81,7 +81,7 @@ impl<'s> Session<'s> {
             leaf: None,
             recent: Vec::new(),
             salt,
-            // Version 1 counts places in the file, of which the header is the first.
+            // Version 1 refers to lines by index, and the header has index 0.
             next: 1,
         };
         session.write_header()?;
@@ -118,7 +118,7 @@ impl<'s> Session<'s> {
         self.out.write_all(&line.0)
     }
 
-    /// Lets some time pass.
+    /// Advances the time.
     pub(super) fn wait(&mut self, mean_ms: f64) {
         self.now_ms += self.random.waiting_time(mean_ms);
     }
@@ -127,7 +127,7 @@ impl<'s> Session<'s> {
         entry_id(self.salt, number)
     }
 
-    /// Adds an entry: its type, and its other members as JSON, beginning with a comma.
+    /// Adds an entry: its type, and its other members as JSON, starting with a comma.
     pub(super) fn entry(&mut self, kind: &str, members: &Line) -> io::Result<u32> {
         let number = self.next;
         self.next += 1;
@@ -192,7 +192,7 @@ impl<'s> Session<'s> {
         self.entry("session_info", &members).map(drop)
     }
 
-    /// Puts a summary in the place of everything but the latest entries.
+    /// Replaces everything but the latest entries with a summary.
     pub(super) fn compact(&mut self) -> io::Result<()> {
         if self.recent.len() < 20 {
             return Ok(());
@@ -219,7 +219,7 @@ impl<'s> Session<'s> {
         self.entry("compaction", &members).map(drop)
     }
 
-    /// Turn after turn until the session has so many bytes, with something planted on the way.
+    /// Adds turns until the session has this many bytes, and plants the needle on the way.
     pub(super) fn fill(&mut self, bytes: u64, needle: Option<Needle>) -> io::Result<()> {
         let mut needle = needle;
         loop {
@@ -235,7 +235,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// A time-ordered UUID.
+/// Returns a time-ordered UUID.
 fn session_id(random: &mut Random, ms: i64) -> String {
     let (low, high) = (random.next(), random.next());
     let time = format!("{ms:012x}");

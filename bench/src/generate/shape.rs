@@ -1,9 +1,8 @@
-//! How long things are in real sessions.
+//! The lengths of things in real sessions.
 //!
-//! Each table is the length (in characters) that so much of all messages of a
-//! kind stay below. They follow what was published about 1,904 messages of two
-//! real sessions; between the points, lengths grow evenly on a logarithmic
-//! scale.
+//! Each table gives the lengths (in characters) below which the shares in [`SHARES`] of all messages of a kind stay.
+//! They follow published figures about 1,904 messages of two real sessions; between the points, lengths grow evenly on
+//! a logarithmic scale.
 
 use super::random::Random;
 
@@ -28,10 +27,10 @@ pub(super) const EDIT_DIFF: Lengths = Lengths([240.0, 355.0, 450.0, 650.0, 1_020
 pub(super) const SUMMARY: Lengths = Lengths([1_800.0, 2_300.0, 3_000.0, 4_000.0, 4_600.0, 5_500.0, 9_000.0, 12_000.0]);
 pub(super) const IMAGE: Lengths =
     Lengths([4_000.0, 16_000.0, 40_000.0, 110_000.0, 230_000.0, 420_000.0, 1_100_000.0, 1_600_000.0]);
-/// Answers and steps of the assistant for one message of the user.
+/// Steps and answers of the assistant per user message.
 pub(super) const STEPS: Lengths = Lengths([0.6, 1.0, 2.0, 3.0, 6.0, 14.0, 52.0, 73.0]);
 
-/// What an agent cuts the output of tools to.
+/// The length to which an agent cuts tool output.
 pub(super) const MOST_TOOL_OUTPUT: usize = 51_200;
 
 impl Lengths {
@@ -39,7 +38,7 @@ impl Lengths {
         self.draw_times(random, 1.0)
     }
 
-    /// A length so many times as long as usual, at least 1.
+    /// Returns a length `factor` times as long as usual, at least 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and a few millions at most")]
     pub(super) fn draw_times(self, random: &mut Random, factor: f64) -> usize {
         let share = random.unit();
@@ -50,26 +49,26 @@ impl Lengths {
     }
 }
 
-/// What kind of work a session is about.
+/// The kind of work in a session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Profile {
-    /// How much longer than usual tool results are.
+    /// Factor for the length of tool results.
     pub(super) results: f64,
-    /// How much longer than usual arguments of tools are.
+    /// Factor for the length of tool arguments.
     pub(super) arguments: f64,
-    /// How often a message of the user carries a picture; a file that was read is one four times as often.
+    /// The probability that a user message contains a picture; a file that is read is one four times as often.
     pub(super) pictures: f64,
-    /// The longest picture.
+    /// The maximum length of a picture.
     pub(super) largest_picture: usize,
 }
 
 /// Everyday work.
 pub(super) const USUAL: Profile = Profile { results: 1.0, arguments: 1.0, pictures: 0.008, largest_picture: 1_600_000 };
-/// The same without pictures.
+/// Everyday work without pictures.
 pub(super) const TEXT_ONLY: Profile = Profile { pictures: 0.0, ..USUAL };
-/// A short session with a small picture now and then.
+/// A short session with an occasional small picture.
 pub(super) const SMALL: Profile = Profile { pictures: 0.004, largest_picture: 200_000, ..USUAL };
-/// Long outputs and many screenshots: some 14 KB a message.
+/// Long outputs and many screenshots: some 14 KB per message.
 pub(super) const HEAVY: Profile = Profile { results: 11.0, arguments: 2.4, pictures: 0.12, ..USUAL };
 /// Many short messages.
 pub(super) const LIGHT: Profile = Profile { results: 0.6, arguments: 0.6, ..TEXT_ONLY };

@@ -1,4 +1,4 @@
-//! A whole store: many sessions of many projects, in the folders where pi keeps them.
+//! A whole store: many sessions of many projects, in pi's folders.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -15,12 +15,12 @@ use super::random::Random;
 use super::session::{Session, Subject, Written};
 use super::shape::USUAL;
 
-/// The first moment at which a session may start.
+/// The earliest start of a session.
 pub(super) const EPOCH_MS: i64 = 1_772_323_200_000;
 
 const HALF_A_YEAR_MS: usize = 180 * 86_400_000;
 
-/// How large and how many.
+/// The number and total size of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) sessions: usize,
@@ -28,7 +28,7 @@ pub(super) struct Size {
     pub(super) projects: usize,
 }
 
-/// One session to be written.
+/// A session to write.
 struct Job {
     cwd: String,
     start_ms: i64,
@@ -36,7 +36,7 @@ struct Job {
     needle: Option<Needle>,
 }
 
-/// One session that was written.
+/// A session that was written.
 pub(super) struct Filed {
     pub(super) path: PathBuf,
     pub(super) cwd: String,
@@ -79,7 +79,7 @@ pub(super) fn write(
     done.into_iter().map(|(_, filed)| filed).collect()
 }
 
-/// Sizes spread over three orders of magnitude, as they do in real stores: half of them are small.
+/// Spreads sizes over three orders of magnitude, as in real stores: half of the sessions are small.
 fn jobs(seed: u64, name: &str, size: Size, projects: &str, pools: &Pools) -> Vec<Job> {
     let mut random = Random::new(seed, name, usize::MAX);
     let cwds: Vec<String> = (0..size.projects)
@@ -95,7 +95,7 @@ fn jobs(seed: u64, name: &str, size: Size, projects: &str, pools: &Pools) -> Vec
             clippy::cast_sign_loss,
             reason = "a share of the bytes"
         )]
-        // The last message usually goes over the end, by about this much.
+        // The last message usually exceeds the limit by about this much.
         let bytes = ((size.bytes as f64 * weight / total) as u64).saturating_sub(12_000).max(2_500);
         let start_ms = EPOCH_MS + i64::try_from(random.below(HALF_A_YEAR_MS)).unwrap_or_default();
         let needle = match random.below(200) {
@@ -134,7 +134,7 @@ fn write_one(root: &Path, mut random: Random, job: &Job, pools: &Pools) -> io::R
     Ok(Filed { path, cwd: job.cwd.clone(), written, needle: job.needle })
 }
 
-/// The folder in which pi keeps the sessions of a project.
+/// Returns the folder in which pi keeps the sessions of a project.
 pub(super) fn folder(cwd: &str) -> String {
     format!("--{}--", cwd.trim_start_matches('/').replace(['/', '\\', ':'], "-"))
 }

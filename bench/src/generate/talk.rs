@@ -1,4 +1,4 @@
-//! What is said in a session: messages of every role, and the turns they make.
+//! The conversation of a session: messages of every role, and turns made of them.
 
 use std::io;
 
@@ -7,12 +7,12 @@ use super::needle::Needle;
 use super::session::Session;
 use super::shape::{self, Lengths, MOST_TOOL_OUTPUT};
 
-/// A model, and what a token of it costs.
+/// A model and its prices.
 pub(super) struct Model {
     pub(super) provider: &'static str,
     pub(super) name: &'static str,
     api: &'static str,
-    /// Dollars for a token that is read, written, read from the cache, written to the cache.
+    /// Dollars per token that is read, written, read from the cache, written to the cache.
     prices: [f64; 4],
 }
 
@@ -22,7 +22,7 @@ pub(super) const MODELS: [Model; 3] = [
     Model { provider: "other", name: "other-code-5", api: "other-replies", prices: [1.3e-6, 9e-6, 1.3e-7, 0.0] },
 ];
 
-/// How a step of the assistant is put together, and how often of a thousand: thinking, text, number of calls.
+/// The kinds of assistant steps with their frequency per thousand: thinking, text, number of calls.
 const STEPS: [(usize, bool, bool, usize); 7] = [
     (488, false, false, 1),
     (450, false, true, 1),
@@ -59,10 +59,10 @@ struct Call {
 }
 
 impl Session<'_> {
-    /// The user says something and the assistant works on it; cut short once the session has so many bytes.
+    /// Writes a user message and the assistant's work on it; cut short once the session has `most_bytes` bytes.
     pub(super) fn turn(&mut self, needle: Option<Needle>, most_bytes: u64) -> io::Result<()> {
         self.interlude()?;
-        // Half of what is planted is said by the user, the other half is found by a tool.
+        // Half of the needles are in a user message, the other half in a tool result.
         let said = needle.filter(|_| self.random.chance(0.5));
         let found = needle.filter(|_| said.is_none());
         self.user_message(said)?;
@@ -76,7 +76,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What happens between turns now and then.
+    /// Adds what occasionally happens between turns.
     fn interlude(&mut self) -> io::Result<()> {
         match self.random.below(200) {
             0..=3 => self.bash_of_the_user(),
@@ -155,7 +155,7 @@ impl Session<'_> {
         self.message(&message).map(drop)
     }
 
-    /// The assistant does something and sees what comes of it.
+    /// Writes a step of the assistant, with the results of its calls.
     fn step(&mut self, needle: Option<Needle>) -> io::Result<()> {
         let mut place = self.random.below(1_000);
         let (thinks, speaks, n_calls) = STEPS
@@ -188,7 +188,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The assistant is done, or was stopped.
+    /// Writes the final answer of the assistant, which may have been stopped.
     fn answer(&mut self) -> io::Result<()> {
         let mut blocks = Vec::new();
         let is_stopped = self.random.chance(0.22);

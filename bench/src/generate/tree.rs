@@ -1,13 +1,13 @@
-//! A session in which somebody went back again and again.
+//! A session in which the user went back again and again.
 
 use std::io;
 
 use super::session::Session;
 use super::shape;
 
-/// Fills a session with a deep trunk, so many branches that were given up, and compactions at even distances.
+/// Fills a session with a deep trunk, abandoned branches, and compactions at even distances.
 pub(super) fn grow(session: &mut Session<'_>, n_entries: u64, n_branches: u64, n_compactions: u64) -> io::Result<()> {
-    // The end stays clear of branches, so that the last of them is followed by some trunk.
+    // The end has no branches, so that some trunk follows the last of them.
     let between = |part: u64, parts: u64| n_entries * (part + 1) / (parts + 1);
     let (mut branched, mut compacted) = (0, 0);
     while session.written.lines <= n_entries {
@@ -29,7 +29,7 @@ pub(super) fn grow(session: &mut Session<'_>, n_entries: u64, n_branches: u64, n
     Ok(())
 }
 
-/// A few turns, after which the session goes on from where they began.
+/// Writes a few turns, after which the session continues from where they started.
 fn side_branch(session: &mut Session<'_>) -> io::Result<()> {
     let (trunk, recent) = (session.leaf, session.recent.clone());
     for _ in 0..session.random.between(1, 3) {

@@ -1,10 +1,10 @@
-//! Made-up words, and names made of them.
+//! Made-up words and names.
 
 use std::collections::HashSet;
 
 use super::random::Random;
 
-/// Words that prose and code of any project are full of; the commonest first.
+/// Words common in prose and code of any project; the most common first.
 const COMMON: &str = "the to a of and is in it that for with on this be as not are we so can if when by from or \
     file test session error value line function return type name path entry state read write build change check list \
     open close cache parent first last index every message branch tree leaf token model user agent tool result output \
@@ -20,7 +20,7 @@ const CODAS: [&str; 8] = ["", "", "l", "m", "nd", "r", "sk", "x"];
 
 const N_WORDS: usize = 14_000;
 
-/// A few words of other scripts; identifiers and prose of real sessions have them too.
+/// A few words in other scripts, as in identifiers and prose of real sessions.
 pub(super) const FOREIGN: [&str; 12] = [
     "設定ファイルを読む",
     "测试全部通过",
@@ -59,14 +59,14 @@ impl Vocabulary {
         Self(words)
     }
 
-    /// A word; the tenth is about a tenth as common as the first.
+    /// Returns a word; the tenth is about a tenth as common as the first.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
     pub(super) fn word(&self, random: &mut Random) -> &str {
         let place = (self.0.len() as f64).powf(random.unit()) as usize;
         &self.0[place.clamp(1, self.0.len()) - 1]
     }
 
-    /// A name as code has them: `parseGlio`, `glio_token_set`.
+    /// Returns a name as in code: `parseGlio`, `glio_token_set`.
     pub(super) fn identifier(&self, random: &mut Random) -> String {
         let n_more = random.between(1, 2);
         let is_snake = random.chance(0.4);
@@ -85,7 +85,7 @@ impl Vocabulary {
         name
     }
 
-    /// A file of a project.
+    /// Returns a file of a project.
     pub(super) fn file(&self, random: &mut Random) -> String {
         let extension = *random.pick(&["rs", "ts", "py", "md", "toml"]);
         let (folder, part) = (self.word(random).to_owned(), self.word(random).to_owned());

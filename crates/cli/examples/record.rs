@@ -1,4 +1,4 @@
-//! Goes through the main screens on the made-up store, and draws what can be seen as one animated SVG.
+//! Walks through the main screens of the made-up store, and writes them as one animated SVG.
 //!
 //! `cargo run -p sessile-cli --example record -- docs/tui.svg`
 #![expect(clippy::disallowed_methods, reason = "it writes the picture that it was asked for")]
@@ -17,7 +17,7 @@ const COLUMNS: u16 = 120;
 const ROWS: u16 = 30;
 const CELL: (f64, f64) = (7.8, 16.0);
 
-/// What is done: the words of the command, and keys with what has to be seen after each.
+/// The words of the command, and keys with the text that must be visible after each.
 type Flow = (&'static [&'static str], &'static [(&'static str, &'static str)]);
 
 const FLOWS: &[Flow] = &[
@@ -70,7 +70,7 @@ fn main() {
                 terminal.press(key);
             }
             terminal.wait(expected, |terminal| terminal.text().contains(expected));
-            // What comes a moment later belongs to the same picture.
+            // Changes that follow shortly after belong to the same frame.
             std::thread::sleep(std::time::Duration::from_millis(400));
             frames.push(terminal.screen(frame));
         }
@@ -78,7 +78,7 @@ fn main() {
     std::fs::write(&target, svg(&frames)).unwrap();
 }
 
-/// One picture, as text in runs of one colour.
+/// Renders a frame as text in runs of one colour.
 fn frame(screen: &vt100::Screen) -> String {
     let mut out = String::new();
     for row in 0..ROWS {
@@ -118,7 +118,7 @@ fn frame(screen: &vt100::Screen) -> String {
     out
 }
 
-/// The colour of a cell, whether it is bold, and whether it is chosen.
+/// Returns the colour of a cell, whether it is bold, and whether it is selected.
 fn look(cell: &vt100::Cell) -> (&'static str, bool, bool) {
     let color = match cell.fgcolor() {
         vt100::Color::Idx(1) => "#e06c75",

@@ -53,7 +53,7 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// Over the options that every command has.
+/// The heading of the options that every command has.
 const GLOBAL: &str = "Global options";
 
 /// When to use colour.
@@ -69,12 +69,12 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// Whether to use it on a stream that would take it, or not.
+    /// Returns whether to use colour on a stream, given whether the stream supports it.
     pub(crate) fn paints(self, takes_color: bool) -> bool {
         self == Self::Always || (self == Self::Auto && takes_color)
     }
 
-    /// The word for it.
+    /// Returns the name of the value.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -84,12 +84,12 @@ impl Color {
     }
 }
 
-/// Where the sample goes.
+/// Where the sample is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SamplePlace {
-    /// Into a directory of this terminal; without a terminal, into one that is removed in the end.
+    /// In a directory for this terminal; without a terminal, in a temporary directory.
     Terminal,
-    /// Into this directory.
+    /// In this directory.
     Dir(PathBuf),
 }
 
@@ -118,13 +118,14 @@ pub(crate) struct SessionArg {
 }
 
 impl SessionArg {
-    /// The session and the words behind it. If a flag says which session it is, the word in its place is the first of those.
+    /// Returns the session and the words after it. If a flag names the session, the word in its place is the first of
+    /// those.
     pub(crate) fn with_words<const N: usize>(&self, words: [Option<&str>; N]) -> (Self, [Option<String>; N]) {
         let mut words = words.map(|word| word.map(str::to_owned));
         let (true, Some(first)) = (self.chosen.is_some() || self.newest, &self.session) else {
             return (self.clone(), words);
         };
-        // A word too many stays where it is, and is told when the session is looked for.
+        // An extra word stays where it is and is reported when the session is looked up.
         if words.last().is_some_and(Option::is_some) {
             return (self.clone(), words);
         }
@@ -136,7 +137,7 @@ impl SessionArg {
     }
 }
 
-/// A word that a command cannot do without.
+/// Returns a required word, or an error that it is missing.
 pub(crate) fn required(word: Option<String>, name: &str) -> Result<String, Failure> {
     word.ok_or_else(|| Failure::misuse(ErrorKind::MissingRequiredArgument, format!("{name} is missing")))
 }
@@ -154,23 +155,23 @@ pub(crate) struct SpanArgs {
 }
 
 impl SpanArgs {
-    /// Whether it has a beginning or an end.
+    /// Returns whether the span has a start or an end.
     pub(crate) fn is_given(&self) -> bool {
         self.since.is_some() || self.until.is_some()
     }
 
-    /// The first millisecond.
+    /// Returns the first millisecond.
     pub(crate) fn since(&self, surroundings: &Surroundings) -> Result<Option<i64>, Failure> {
         Ok(time(self.since.as_deref(), surroundings)?.map(|when| when.from))
     }
 
-    /// The last millisecond.
+    /// Returns the last millisecond.
     pub(crate) fn until(&self, surroundings: &Surroundings) -> Result<Option<i64>, Failure> {
         Ok(time(self.until.as_deref(), surroundings)?.map(|when| when.to))
     }
 }
 
-/// A time that the user gave.
+/// Parses a time given by the user.
 pub(crate) fn time(text: Option<&str>, surroundings: &Surroundings) -> Result<Option<When>, Failure> {
     let read = |text: &str| surroundings.when(text).ok_or_else(|| not_a_time(text));
     text.map(read).transpose()
@@ -193,7 +194,7 @@ pub(crate) struct ListFormat {
     pub(crate) jsonl: bool,
 }
 
-/// The arguments with pi's `--mode rpc` in the form of a command, which may stand anywhere among pi's flags.
+/// Replaces pi's `--mode rpc`, which may stand anywhere among pi's flags, with the `rpc` command.
 pub(crate) fn with_mode(mut args: Vec<OsString>) -> Vec<OsString> {
     let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
     let is_pair = |place: usize| args[place] == "--mode" && args.get(place + 1).is_some_and(|mode| mode == "rpc");
@@ -205,7 +206,7 @@ pub(crate) fn with_mode(mut args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// What `--color` says, looked up before all else: it counts for errors and help as well.
+/// Reads `--color` before anything else, because it also applies to errors and help.
 pub(crate) fn wanted_color(args: &[OsString]) -> Color {
     let words = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
     let mut wanted = None;

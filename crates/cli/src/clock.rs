@@ -1,4 +1,4 @@
-//! Times as people read them: on their own clock, and no longer than needed.
+//! Times for people: in local time and as short as possible.
 
 use sessile::Environment;
 use sessile::date::to_iso;
@@ -7,7 +7,7 @@ use sessile_display::measure::short_time;
 
 use crate::surroundings::Surroundings;
 
-/// The clock and calendar of the user.
+/// The user's clock and calendar.
 pub(crate) struct Clock<'c> {
     environment: &'c dyn Environment,
 }
@@ -17,37 +17,37 @@ impl<'c> Clock<'c> {
         Self { environment: surroundings.sessions.environment() }
     }
 
-    /// The time that a value of a session tells, in milliseconds.
+    /// Parses a time from a session value, in milliseconds.
     pub(crate) fn read(&self, value: Raw<'_>) -> Option<i64> {
         sessile::time_of(self.environment, value)
     }
 
-    /// The day of that time.
+    /// Parses a time from a session value and returns its day.
     pub(crate) fn read_day(&self, value: Raw<'_>) -> Option<String> {
         self.read(value).map(|ms| self.day(ms))
     }
 
-    /// A time of this day, a day of this year, or a day of another year.
+    /// Formats a time as a time of today, a day of this year, or a day of another year.
     pub(crate) fn short(&self, ms: i64) -> String {
         short_time(&self.wall(self.environment.now_ms()), &self.wall(ms))
     }
 
-    /// The hour and minute.
+    /// Formats the hour and minute.
     pub(crate) fn minute(&self, ms: i64) -> String {
         self.wall(ms).get(11..16).unwrap_or_default().to_owned()
     }
 
-    /// The day as `2025-11-15`.
+    /// Formats the day as `2025-11-15`.
     pub(crate) fn day(&self, ms: i64) -> String {
         self.wall(ms).split('T').next().unwrap_or_default().to_owned()
     }
 
-    /// Day, hour and minute.
+    /// Formats day, hour and minute.
     pub(crate) fn full(&self, ms: i64) -> String {
         format!("{} {}", self.day(ms), self.minute(ms))
     }
 
-    /// What the user's clock shows, written as if it were UTC.
+    /// Formats local time as if it were UTC.
     fn wall(&self, ms: i64) -> String {
         to_iso(sessile::local_time(self.environment, ms))
     }

@@ -109,12 +109,12 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether it writes to sessions, or moves or removes them.
+    /// Whether the command writes, moves or removes sessions.
     fn writes_sessions(&self) -> bool {
         #[cfg(feature = "tui")]
         if matches!(self, Self::Resume(_))
             || matches!(self, Self::Tree(args) if args.interactive)
-            // The picker that may come before the reader renames and deletes.
+            // The picker that may open before the reader can rename and delete.
             || matches!(self, Self::Show(args) if args.interactive)
         {
             return true;
@@ -144,9 +144,9 @@ impl Command {
         )
     }
 
-    /// Whether it prints something to read, and all of it at once.
+    /// Whether the command prints text to read, all at once.
     fn is_paged(&self) -> bool {
-        // What stands between us and the terminal passes no pictures on.
+        // A pager does not pass pictures on to the terminal.
         #[cfg(feature = "tui")]
         if matches!(self, Self::Tree(args) if args.interactive) || matches!(self, Self::Show(args) if args.interactive)
         {
@@ -172,7 +172,7 @@ impl Command {
     }
 }
 
-/// Runs what the arguments say.
+/// Runs the command that the arguments select.
 pub(crate) fn run(
     cli: &Cli,
     environment: Arc<dyn Environment>,
@@ -206,13 +206,13 @@ pub(crate) fn run(
         surroundings.use_hooks();
     }
     let result = run_in(&surroundings, cli, out, err);
-    // Not worth failing for if it cannot be told.
+    // A message that cannot be printed is not an error.
     drop(surroundings.tell_recovered(err));
     drop(surroundings.tell_failed_hooks(err));
     result
 }
 
-/// Whether `sessile` alone means that somebody wants to pick a session.
+/// Whether `sessile` without a command opens the picker.
 #[cfg(feature = "tui")]
 fn is_picker(cli: &Cli, out: &Screen<'_>) -> bool {
     cli.command.is_none() && cli.sample.is_none() && interactive::is_possible(out)
@@ -268,7 +268,7 @@ fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mu
         Some(Command::Index(args)) => index::run(surroundings, args, out, err),
         Some(Command::Rpc(args)) => rpc::run(surroundings, args),
         Some(Command::Man(args)) => man::run(surroundings, args, out),
-        // They need no surroundings, and were run above.
+        // These were run above, since they need no surroundings.
         Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_) | Command::Help(_)) => Ok(Exit::Done),
     }
 }

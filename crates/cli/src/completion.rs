@@ -1,51 +1,51 @@
-//! What may stand at the end of a command line that is not finished.
+//! Completion of an unfinished command line.
 //!
-//! Nothing here knows a shell, a file or a session: the definition of the
-//! commands says what is wanted, and [`Place`] what it would be about.
+//! This module knows nothing of shells, files or sessions: the definition of the commands determines what is wanted,
+//! and [`Place`] the session it is about.
 
 pub(crate) mod bash;
 
 use clap::builder::ValueHint;
 use clap::{Arg, ArgAction, Command};
 
-/// Where the end of a command line stands.
+/// The state at the end of a command line.
 #[derive(Debug)]
 pub(crate) struct Place<'c> {
     command: &'c Command,
-    /// How many words without a name came before, in the command that is meant.
+    /// The number of positional arguments of the command so far.
     n_positional: usize,
     /// The option whose value comes next.
     awaiting: Option<&'c Arg>,
     only_positional: bool,
-    /// Whether an option names the session, so that no word has to.
+    /// Whether an option names the session, so that no positional argument does.
     is_by_flag: bool,
-    /// What is said about the store and the session so far.
+    /// What the words so far say about the store and the session.
     pub(crate) said: Said,
 }
 
-/// What the words before say about the store and the session.
+/// What the words so far say about the store and the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
     /// `--sample`
     pub(crate) is_sample: bool,
     /// `--session-dir`
     pub(crate) session_dir: Option<String>,
-    /// The session, by its place or by `--session`.
+    /// The session, given as a positional argument or by `--session`.
     pub(crate) session: Option<String>,
     /// `--continue`
     pub(crate) is_newest: bool,
 }
 
-/// What may come.
+/// What may come next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// One of these, each with a few words about it.
+    /// One of these, each with a short description.
     Words(Vec<(String, String)>),
     /// A session.
     Session,
     /// A session in the trash.
     Deleted,
-    /// An entry of the session that is named.
+    /// An entry of the named session.
     Entry,
     /// An entry of this session.
     EntryOf(String),
@@ -55,12 +55,12 @@ pub(crate) enum Wanted {
     File,
     /// A directory.
     Directory,
-    /// Something that only the user knows.
+    /// A value that only the user knows.
     Anything,
 }
 
 impl<'c> Place<'c> {
-    /// The place behind some words, the name of the program not among them. The commands must have been built.
+    /// Returns the state after some words, without the program's name. The commands must have been built.
     pub(crate) fn behind(root: &'c Command, words: &[String]) -> Self {
         let mut place = Self {
             command: root,
@@ -105,7 +105,7 @@ impl<'c> Place<'c> {
         }
     }
 
-    /// The option that a word names: by its long name, or by the last of its letters.
+    /// Returns the option that a word names: by its long name, or by its last letter.
     fn option(&self, name: &str) -> Option<&'c Arg> {
         let mut args = self.command.get_arguments();
         if let Some(long) = name.strip_prefix("--") {
@@ -120,11 +120,11 @@ impl<'c> Place<'c> {
         self.command.find_subcommand(word).filter(|_| is_possible)
     }
 
-    /// What stands at the place of the next word without a name.
+    /// Returns the next positional argument.
     fn positional(&self) -> Option<&'c Arg> {
         let all: Vec<&Arg> = self.command.get_positionals().collect();
         let last = all.last().copied().filter(|arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1));
-        // A session that is named by a flag leaves its place to the word behind it.
+        // If a flag names the session, the next positional argument takes its place.
         let is_session = |arg: &&Arg| names(arg) == "SESSION";
         let shift = usize::from(self.is_by_flag && all.first().is_some_and(is_session));
         all.get(self.n_positional + shift).copied().or(last)
@@ -139,7 +139,7 @@ impl<'c> Place<'c> {
                 self.said.session = Some(value.to_owned());
                 self.is_by_flag |= long.is_some();
             }
-            // The session of one side of a comparison is where :ENTRY of the other side is looked for.
+            // `:ENTRY` on one side of a comparison refers to the session of the other side.
             _ if is_side(arg) => {
                 let session = value.rsplit_once(':').map_or(value, |(session, _)| session);
                 self.said.session = Some(session.to_owned()).filter(|session| !session.is_empty());
@@ -148,7 +148,7 @@ impl<'c> Place<'c> {
         }
     }
 
-    /// What may come, given how it begins; and how much of that stays as it is.
+    /// Returns what may come next, given its beginning, and how many bytes of the beginning stay unchanged.
     pub(crate) fn wanted(&self, beginning: &str) -> (Wanted, usize) {
         if let Some(arg) = self.awaiting {
             return value_of(arg, beginning, 0);
@@ -186,7 +186,7 @@ fn takes_next(arg: &Arg) -> bool {
     takes_values && !arg.is_require_equals_set()
 }
 
-/// What an option or a place may be, and how much of the word stays: all before the value, and before its last part.
+/// Returns what a value may be, and how much of the word stays unchanged: all before the value's last part.
 fn value_of(arg: &Arg, value: &str, n_before: usize) -> (Wanted, usize) {
     let n_parts = arg.get_value_delimiter().and_then(|delimiter| value.rfind(delimiter)).map_or(0, |at| at + 1);
     let possible = arg.get_possible_values();
@@ -211,7 +211,7 @@ fn is_side(arg: &Arg) -> bool {
     matches!(names(arg), "A" | "B")
 }
 
-/// What a side of a comparison may be: an entry after a colon, before it a session.
+/// Returns what a side of a comparison may be: an entry after a colon, before it a session.
 fn side_of(beginning: &str) -> (Wanted, usize) {
     match beginning.rsplit_once(':') {
         Some((session, _)) => {
@@ -222,7 +222,7 @@ fn side_of(beginning: &str) -> (Wanted, usize) {
     }
 }
 
-/// The name of an argument's value in the help.
+/// Returns the name of an argument's value in the help.
 fn names(arg: &Arg) -> &str {
     arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str())
 }

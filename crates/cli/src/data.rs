@@ -1,4 +1,4 @@
-//! Output for programs: JSON, as the library gives it.
+//! JSON output for programs, as the library provides it.
 
 use std::io::{self, Write};
 
@@ -6,8 +6,8 @@ use sessile::json::{Json, Raw, harmless};
 
 use crate::args::ListFormat;
 
-/// Prints one value. Bytes that are not UTF-8 become U+FFFD, and characters that act on a terminal are escaped; the rest
-/// stays as it is spelled.
+/// Prints one value. Bytes that are not UTF-8 become U+FFFD, and characters that act on a terminal are escaped; the
+/// rest is not re-serialised.
 pub(crate) fn write_value(out: &mut dyn Write, value: &Json) -> io::Result<()> {
     write_raw(out, value.raw())?;
     out.write_all(b"\n")
@@ -18,7 +18,7 @@ pub(crate) fn write_raw(out: &mut dyn Write, value: Raw<'_>) -> io::Result<()> {
     out.write_all(harmless(&value.to_text()).as_bytes())
 }
 
-/// How the values of a list stand side by side.
+/// The layout of a list of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// As one array.
@@ -28,13 +28,13 @@ pub(crate) enum Layout {
 }
 
 impl ListFormat {
-    /// The layout; none if the list is for people.
+    /// Returns the layout; `None` if the list is for people.
     pub(crate) fn layout(self) -> Option<Layout> {
         if self.jsonl { Some(Layout::Lines) } else { self.json.then_some(Layout::Array) }
     }
 }
 
-/// A list that is printed while it is made.
+/// A list that is printed incrementally.
 pub(crate) struct ListWriter<'o> {
     out: &'o mut dyn Write,
     layout: Layout,
@@ -59,7 +59,7 @@ impl<'o> ListWriter<'o> {
         if self.layout == Layout::Lines { self.out.write_all(b"\n") } else { Ok(()) }
     }
 
-    /// Lets whoever reads the list see it so far.
+    /// Flushes the list, so that its reader sees it so far.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

@@ -1,4 +1,4 @@
-//! The definition of the command line as data: for help, manual pages and docs/cli.md.
+//! The definition of the command line as data, for help, manual pages and docs/cli.md.
 
 use std::fmt::Write;
 
@@ -6,14 +6,14 @@ use clap::{Arg, Command, CommandFactory};
 
 use crate::args::Cli;
 
-/// The whole definition, with what all commands share put into each of them.
+/// Returns the whole definition, with the global options copied into each command.
 pub(crate) fn command() -> Command {
     let mut command = Cli::command();
     command.build();
     command
 }
 
-/// The command itself and every one below it that is not hidden, in the order of the help.
+/// Returns the root command and every visible command below it, in the order of the help.
 pub(crate) fn every_command() -> Vec<Command> {
     let mut found = Vec::new();
     let mut waiting = vec![command()];
@@ -25,7 +25,7 @@ pub(crate) fn every_command() -> Vec<Command> {
     found
 }
 
-/// The lines of all helps that begin with `$ sessile`, without that beginning.
+/// Returns the lines in all help texts that start with `$ sessile`, without that prefix.
 pub fn examples() -> Vec<String> {
     let example = |line: &str| line.trim().strip_prefix("$ sessile").map(|rest| rest.trim().to_owned());
     let helps = every_command().into_iter().filter_map(|command| {
@@ -35,7 +35,7 @@ pub fn examples() -> Vec<String> {
     helps.flatten().collect()
 }
 
-/// The page docs/cli.md.
+/// Generates docs/cli.md.
 pub fn reference() -> String {
     let mut page = String::from(INTRODUCTION);
     let commands = every_command();
@@ -77,7 +77,7 @@ fn write_command(command: &Command, page: &mut String) {
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
     write!(page, "\n## {}\n\n{}\n\n```text\n{usage}\n```\n", title(command), text(&about)).ok();
     let is_shown = |arg: &&Arg| !arg.is_hide_set();
-    // What all commands share is told once.
+    // Global options are documented once.
     let is_root = command.get_bin_name().is_none_or(|name| name == "sessile");
     let is_own = |arg: &&Arg| is_root || !(arg.is_global_set() || arg.get_id() == "help");
     let args: Vec<&Arg> = command.get_arguments().filter(is_shown).filter(is_own).collect();
@@ -98,7 +98,7 @@ fn write_command(command: &Command, page: &mut String) {
     }
 }
 
-/// An argument as it is typed.
+/// Returns an argument as typed.
 fn spelled(arg: &Arg) -> String {
     let values = arg.get_value_names().unwrap_or_default().join(" ");
     let takes_value = arg.get_action().takes_values() && !values.is_empty();
@@ -115,7 +115,7 @@ fn spelled(arg: &Arg) -> String {
     }
 }
 
-/// What an argument means, what it may be, and what it is if nobody says.
+/// Describes an argument: its meaning, its possible values and its default.
 fn meaning(arg: &Arg) -> String {
     let help = arg.get_long_help().or_else(|| arg.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut meaning = cell(&help);
@@ -132,14 +132,14 @@ fn meaning(arg: &Arg) -> String {
     meaning
 }
 
-/// Text of ours as Markdown: what stands for a value is no HTML.
+/// Converts text to Markdown. A placeholder in angle brackets is not HTML.
 fn text(text: &str) -> String {
     text.trim().replace('<', "\\<")
 }
 
-/// The same in a cell of a table.
+/// Converts text to a Markdown table cell.
 fn cell(words: &str) -> String {
     let paragraphs: Vec<String> = text(words).split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect();
-    // The first one is a summary without a full stop.
+    // The first paragraph is a summary without a full stop.
     paragraphs.join(". ").replace("..", ".").replace('|', "\\|")
 }

@@ -1,4 +1,4 @@
-//! Facts for people: a word, and behind it what is to be said.
+//! Facts for people: a word and a value.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use crate::screen::{DIM, Line, PLAIN, Screen, wrapped};
 
-/// Where values begin.
+/// The column where values start.
 const VALUE: usize = 12;
 
 /// Prints a fact.
@@ -14,7 +14,7 @@ pub(crate) fn fact(out: &mut Screen<'_>, what: &str, value: &str) -> io::Result<
     styled_fact(out, what, PLAIN, value)
 }
 
-/// The same in a style. Sentences are broken where a terminal is narrow; a path is not, so that it can be copied.
+/// Prints a fact in a style. Sentences are wrapped on a narrow terminal; a path is not, so that it can be copied.
 pub(crate) fn styled_fact(out: &mut Screen<'_>, what: &str, style: Style, value: &str) -> io::Result<()> {
     let lines = if out.is_terminal() && value.contains(' ') {
         wrapped(value, out.width().saturating_sub(VALUE).max(20))

@@ -1,4 +1,4 @@
-//! What can go wrong, how it is told, and with which code the process exits.
+//! Failures, their messages, and their exit codes.
 
 mod reference;
 
@@ -15,7 +15,7 @@ use crate::definition;
 use crate::screen::{ACCENT, BAD, BOLD, Line, NAMED, Screen};
 use crate::{Exit, is_broken_pipe};
 
-/// Why a command could not do what was asked.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
@@ -92,7 +92,7 @@ pub(crate) enum Failure {
     Output(#[from] io::Error),
     #[error(transparent)]
     Usage(#[from] clap::Error),
-    /// Arguments that clap has taken and that make no sense all the same.
+    /// Arguments that clap accepted but that make no sense.
     #[error("{what}")]
     Misuse { kind: ErrorKind, what: String },
 }
@@ -107,12 +107,12 @@ impl From<ReferenceError> for Failure {
 }
 
 impl Failure {
-    /// Arguments that make no sense together, or for what they are about.
+    /// Creates a failure for arguments that make no sense together or in this context.
     pub(crate) fn misuse(kind: ErrorKind, what: impl Into<String>) -> Self {
         Self::Misuse { kind, what: what.into() }
     }
 
-    /// The same failure; if it is about arguments, with the usage of the command that has them.
+    /// Adds the usage of the command, if the failure is about its arguments.
     pub(crate) fn of_command(self, words: &[String]) -> Self {
         let Self::Misuse { kind, what } = self else { return self };
         let mut command = definition::command();
@@ -122,12 +122,12 @@ impl Failure {
         Self::Usage(command.error(kind, what))
     }
 
-    /// Whether what was kept of a session is wrong, and was dropped, so that the command helps when run again.
+    /// Whether cached data of a session was stale and has been dropped, so that running the command again helps.
     pub(crate) fn is_stale(&self) -> bool {
         matches!(self, Self::Session(SessionError::Stale { .. }))
     }
 
-    /// How the command ended because of it.
+    /// Returns how the command ends.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Output(error) if is_broken_pipe(error) => Exit::Done,
@@ -163,7 +163,7 @@ impl Failure {
         }
     }
 
-    /// What the user might do about it.
+    /// Suggests what the user can do.
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoSuchFile { hint, .. } => Some(hint.clone()),
@@ -239,14 +239,14 @@ impl Failure {
         }
     }
 
-    /// Tells the user.
-    /// All of it in one line, for whoever has no more room.
+    /// Returns the message with its causes in one line, for small spaces.
     #[cfg(feature = "tui")]
     pub(crate) fn words(&self) -> String {
         let causes = std::iter::successors(self.source(), |error| (*error).source());
         causes.fold(self.to_string(), |words, cause| format!("{words}: {cause}"))
     }
 
+    /// Prints the failure for the user.
     pub(crate) fn report(&self, out: &mut Screen<'_>, err: &mut Screen<'_>) -> io::Result<()> {
         match self {
             Self::Output(error) if is_broken_pipe(error) => Ok(()),
@@ -256,7 +256,7 @@ impl Failure {
     }
 }
 
-/// Tells what went wrong, all that caused it, and what to do about it.
+/// Prints the error, all its causes, and a hint.
 pub(crate) fn report_chain(failure: &Failure, err: &mut Screen<'_>) -> io::Result<()> {
     err.print_whole(&Line::new().styled(BAD, "error:").text(" ").text(&failure.to_string()))?;
     let mut cause = failure.source();
@@ -277,7 +277,8 @@ pub(crate) fn report_chain(failure: &Failure, err: &mut Screen<'_>) -> io::Resul
     }
 }
 
-/// Help and version are what was asked for; the rest are errors, and may quote anything.
+/// Prints a usage error. Help and version were requested and go to standard output; the rest are errors and may quote
+/// any text.
 fn report_usage(error: &clap::Error, out: &mut Screen<'_>, err: &mut Screen<'_>) -> io::Result<()> {
     if !error.use_stderr() {
         out.print_help(&error.render())?;

@@ -1,20 +1,20 @@
-//! What the fuzz targets reach of this crate. Not for anybody else.
+//! The parts of this crate that the fuzz targets use. Not a public API.
 
 use crate::Stream;
 use crate::args::Color;
 use crate::screen::{self, BAD, Line, Screen};
 
-/// The text in one line, made harmless.
+/// Sanitises a text into one line.
 pub fn clean(text: &str) -> String {
     screen::clean(text)
 }
 
-/// The text broken into lines of some columns.
+/// Wraps a text to `width` columns.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     screen::wrapped(text, width)
 }
 
-/// What a terminal gets for a line with this text, in red or plain.
+/// Returns the bytes that a terminal gets for a line with this text, in red or plain.
 pub fn printed(text: &str, width: usize, colored: bool) -> String {
     let mut bytes = Vec::new();
     let stream =

@@ -1,4 +1,4 @@
-//! Groups of what sessions took, as a table with bars for people and as CSV for spreadsheets.
+//! Statistics groups, as a table with bars for people and as CSV for spreadsheets.
 
 use std::io::{self, Write};
 
@@ -25,17 +25,17 @@ pub(crate) enum Plot {
 
 /// A table of groups.
 pub(crate) struct GroupTable<'g> {
-    /// What the groups are made by.
+    /// The grouping keys.
     pub(crate) by: &'g [Grouping],
     pub(crate) groups: &'g [StatsGroup],
-    /// Whether calls of tools were counted.
+    /// Whether tool calls were counted.
     pub(crate) knows_tools: bool,
-    /// How what they cost is written.
+    /// How costs are formatted.
     pub(crate) money: Money,
     pub(crate) plot: Plot,
 }
 
-/// A column of figures, in their order.
+/// A column of figures, in table order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Figure {
     Sessions,
@@ -50,33 +50,33 @@ enum Figure {
 const FIGURES: [Figure; 7] =
     [Figure::Sessions, Figure::Messages, Figure::Calls, Figure::Failed, Figure::Tokens, Figure::Cached, Figure::Cost];
 
-/// What a narrow terminal does without, in this order; the cost is always shown.
+/// The columns that a narrow terminal drops, in this order; the cost is always shown.
 const LEAST_NEEDED: [Figure; 6] =
     [Figure::Cached, Figure::Failed, Figure::Sessions, Figure::Messages, Figure::Calls, Figure::Tokens];
 
-/// What goes to make room for bars.
+/// The columns dropped to make room for bars.
 const BARS_BEFORE: [Figure; 2] = [Figure::Cached, Figure::Failed];
 
-/// Between columns.
+/// Columns between table columns.
 const GAP: usize = 2;
-/// What is left for each key of a group before figures have to go: of a session it holds id and title.
+/// Minimum width of a key before figures are dropped. A session's key holds its id and title.
 const LEAST_KEY: usize = 16;
 const LEAST_SESSION: usize = 26;
-/// What is left for a key if there is no figure that could go.
+/// Minimum width of a key if no figure is left to drop.
 const NARROWEST_KEY: usize = 4;
-/// How wide bars are, at least and at most.
+/// Minimum and maximum width of bars.
 const LEAST_BAR: usize = 6;
 const MOST_BAR: usize = 30;
 
-/// What a bar is about.
+/// The value that bars show.
 type Measured = fn(&Tally) -> f64;
 
-/// A column: its heading and its cells.
+/// A table column: its heading and its cells.
 struct Column {
     heading: &'static str,
     cells: Vec<String>,
     width: usize,
-    /// How narrow it may become before other columns have to go.
+    /// The minimum width before other columns are dropped.
     least: usize,
 }
 
@@ -109,7 +109,7 @@ impl GroupTable<'_> {
         let heading = |column: &Column| column.heading.to_owned();
         let line = row(&keys, &figures, cuts, true, heading);
         out.print(match &bars {
-            // The cost is next to them.
+            // Cost bars need no heading, because the cost column is next to them.
             Some((what, _)) if *what != "cost" => line.pad(taken).styled(DIM, what),
             _ => line,
         })?;
@@ -123,7 +123,7 @@ impl GroupTable<'_> {
         Ok(())
     }
 
-    /// The column of one kind of key.
+    /// Builds the column of one kind of key.
     fn keys(&self, surroundings: &Surroundings, place: usize, by: Grouping) -> Column {
         let ids = ShortIds::among(self.groups.iter().filter_map(|group| Some(group.session.as_ref()?.1.as_str())));
         let n_id = ids.width();
@@ -140,7 +140,7 @@ impl GroupTable<'_> {
         Column::new(by.word(), self.groups.iter().map(cell).collect(), least)
     }
 
-    /// Whether a column of figures says anything.
+    /// Whether a column of figures contains any information.
     fn is_shown(&self, figure: Figure) -> bool {
         let has = |wanted: fn(&Tally) -> bool| self.groups.iter().any(|group| wanted(&group.tally));
         match figure {
@@ -186,7 +186,7 @@ impl GroupTable<'_> {
         Column::new(heading, self.groups.iter().map(cell).collect(), 0)
     }
 
-    /// What the bars are about and a bar for each group, if there is room for them.
+    /// Returns what the bars show and a bar for each group, if there is room for them.
     fn bars(&self, room: Option<usize>) -> Option<(&'static str, Vec<String>)> {
         let width = match (self.plot, room) {
             (Plot::Never, _) | (Plot::Auto, None) => return None,
@@ -209,7 +209,8 @@ impl GroupTable<'_> {
     }
 }
 
-/// Makes a table fit into a terminal: keys become narrower, then what matters least goes, and bars if they need more.
+/// Fits a table into a terminal. Keys shrink to their minimum first; then columns are dropped to make room for bars,
+/// and further ones, with the bars, if the table is still too wide.
 fn fit(keys: &mut [Column], figures: &mut Vec<(Figure, Column)>, width: usize, plots: bool) {
     let n_figures = |figures: &[(Figure, Column)]| figures.iter().map(|(_, column)| column.width + GAP).sum::<usize>();
     let least: usize = keys.iter().map(|key| key.width.min(key.least) + GAP).sum();
@@ -226,7 +227,7 @@ fn fit(keys: &mut [Column], figures: &mut Vec<(Figure, Column)>, width: usize, p
     }
     let has_bar = least + n_figures(figures) + n_bar <= width + GAP;
     let mut left = (width + GAP).saturating_sub(n_figures(figures) + if has_bar { n_bar } else { 0 });
-    // The narrowest first, so that what they leave goes to the others.
+    // The narrowest first, so that the others get the room they leave.
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_by_key(|place| keys[*place].width);
     for (n_done, place) in order.iter().enumerate() {
@@ -236,7 +237,7 @@ fn fit(keys: &mut [Column], figures: &mut Vec<(Figure, Column)>, width: usize, p
     }
 }
 
-/// A line of a table.
+/// Builds a table row.
 fn row(
     keys: &[Column],
     figures: &[(Figure, Column)],
@@ -259,7 +260,7 @@ fn row(
     line
 }
 
-/// A bar of so many eighths of a column.
+/// Draws a bar in eighths of a column.
 fn bar(part: f64, width: usize) -> String {
     if part.is_nan() || part <= 0.0 {
         return String::new();
@@ -279,7 +280,7 @@ fn whole(count: u64) -> String {
     sessile_display::measure::number_words(count)
 }
 
-/// Writes groups as CSV: a heading, and a row for each.
+/// Writes groups as CSV: a heading, and one row per group.
 pub(crate) fn write_csv(
     by: &[Grouping],
     groups: &[StatsGroup],
@@ -304,7 +305,7 @@ pub(crate) fn write_csv(
     Ok(())
 }
 
-/// The columns that programs rely on: new ones go to the end.
+/// Programs rely on the order of these columns; new ones go to the end.
 const CSV_FIGURES: [&str; 12] = [
     "sessions",
     "messages",
@@ -339,10 +340,10 @@ fn csv_figures(group: &StatsGroup, knows_tools: bool) -> [String; 12] {
     ]
 }
 
-/// A text as a cell: harmless on a terminal and in a spreadsheet, and in quotes if it has to be.
+/// Converts a text to a CSV cell: safe in terminals and spreadsheets, and quoted if necessary.
 fn quoted(text: &str) -> String {
     let mut text = clean(text.trim());
-    // Spreadsheets take what begins with these for a formula, and others wrote these texts.
+    // Spreadsheets treat text with these prefixes as a formula, and the texts come from other programs.
     if text.starts_with(['=', '+', '-', '@']) {
         text.insert(0, '\'');
     }
@@ -386,7 +387,7 @@ mod tests {
         StatsGroup { keys, sessions: Some(2), tally, ..StatsGroup::default() }
     }
 
-    /// Which columns are left, and how wide the keys are.
+    /// Returns the remaining columns, and the widths of the keys.
     fn fitted(keys: &[&str], width: usize, plot: Plot) -> (Vec<&'static str>, Vec<usize>) {
         let groups = [group(keys, 1234.5)];
         let by = &[Grouping::Model, Grouping::Tool][..keys.len()];

@@ -1,4 +1,4 @@
-//! What a search found, for people.
+//! Prints search results for people.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -9,14 +9,14 @@ use sessile::{EntryId, ListOptions, SearchHit, SessionInfo};
 use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
 
-/// What was looked for.
+/// The style of matches.
 const FOUND: anstyle::Style = ACCENT.bold();
 
-/// How many characters of an id are shown at least.
+/// Minimum number of characters shown of an id.
 const SHORT_ID: usize = 8;
 
-/// Prints each session once, the one with the best hit first, and below it its hits, so many in all. Notes the
-/// sessions' places.
+/// Prints each session once, the one with the best hit first, with its hits below it; at most `limit` hits in all.
+/// Stores the sessions' list positions.
 pub(crate) fn print_hits(
     surroundings: &Surroundings,
     hits: &[SearchHit],
@@ -38,7 +38,7 @@ pub(crate) fn print_hits(
         if index > 0 {
             out.blank()?;
         }
-        // A sample that is gone after this command has no places for the next one.
+        // A temporary sample is gone after this command, so its list positions cannot be used later.
         let place = if surroundings.notes_places() { format!("@{}  ", index + 1) } else { String::new() };
         out.print_whole(&Line::new().styled(ACCENT, &place).join(heading(surroundings, path, row_of(path), &rows)))?;
         for (hit, n_copies) in hits {
@@ -52,32 +52,33 @@ pub(crate) fn print_hits(
     Ok(())
 }
 
-/// How far excerpts are indented.
+/// The indent of excerpts.
 const INDENT: usize = 4;
 
-/// What a list shows of the sessions, and of those beside them. What cannot be listed goes without.
+/// Lists the directories of the sessions found. A directory that cannot be listed is left out.
 fn rows_of(surroundings: &Surroundings, hits: &[SearchHit]) -> Vec<SessionInfo> {
     let directories: BTreeSet<&Path> = hits.iter().filter_map(|hit| hit.session_path.parent()).collect();
     let list = |dir: &Path| surroundings.sessions.list_all(Some(dir), &mut ListOptions::default()).unwrap_or_default();
     directories.into_iter().flat_map(list).collect()
 }
 
-/// What all copies of a hit share; none for a hit that is like no other.
+/// Returns what all copies of a hit share; `None` for a hit that cannot have copies.
 fn likeness(hit: &SearchHit) -> Option<(&EntryId, i64, &str)> {
     Some((hit.entry_id.as_ref()?, hit.time?, &hit.excerpt.text))
 }
 
-/// The hits without those that are copies of earlier ones.
+/// Returns the hits without copies of earlier ones.
 pub(crate) fn distinct(hits: &[SearchHit]) -> impl Iterator<Item = &SearchHit> {
     let mut met: HashMap<(&EntryId, i64, &str), &Path> = HashMap::new();
     hits.iter().filter(move |hit| {
         let Some(likeness) = likeness(hit) else { return true };
-        // Twice in one session is not a copy.
+        // A repetition within one session is not a copy.
         *met.entry(likeness).or_insert(&hit.session_path) == hit.session_path
     })
 }
 
-/// The hits, each entry once: forks begin with copies of what they were forked from, and the oldest session keeps it.
+/// Returns each hit once, with its number of copies: forks start with copies of their parent's entries, and the hit of
+/// the oldest session is kept.
 fn without_copies<'h, 'r>(
     hits: &'h [SearchHit],
     row_of: &dyn Fn(&Path) -> Option<&'r SessionInfo>,
@@ -104,7 +105,7 @@ fn without_copies<'h, 'r>(
     kept
 }
 
-/// A session: its id in short, what it is about, and where it is.
+/// Formats the heading of a session: its short id, its title, and its path.
 fn heading(surroundings: &Surroundings, path: &Path, row: Option<&SessionInfo>, rows: &[SessionInfo]) -> Line {
     let place = surroundings.short(&path.to_string_lossy());
     let Some(row) = row else { return Line::new().styled(BOLD, &place) };
@@ -116,10 +117,10 @@ fn heading(surroundings: &Surroundings, path: &Path, row: Option<&SessionInfo>, 
     line.text("  ").styled(DIM, &place)
 }
 
-/// How wide what a session is about may become.
+/// Maximum width of a title.
 const WIDEST_TITLE: usize = 60;
 
-/// As much of an id as tells it from others.
+/// Shortens an id to the characters that distinguish it from others.
 fn short_id(id: &str, rows: &[SessionInfo]) -> String {
     let shared = |other: &str| id.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
     let needed = rows.iter().filter(|row| row.id != id).map(|row| shared(&row.id) + 1).max().unwrap_or_default();
@@ -138,7 +139,7 @@ fn head_line(hit: &SearchHit, n_copies: usize) -> Line {
     }
 }
 
-/// The excerpt, with what was looked for made visible.
+/// Renders the excerpt with the matches highlighted.
 fn excerpt(hit: &SearchHit) -> Line {
     let mut line = Line::new();
     let mut at = 0;

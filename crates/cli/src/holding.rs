@@ -1,21 +1,20 @@
-//! Output that can be taken back.
+//! Output that can be discarded.
 //!
-//! A command may find in the middle of its answer that what was kept of a
-//! session is wrong. As long as nothing of the answer has left the process,
-//! it is thrown away and given again.
+//! A command may find in the middle of its answer that cached data of a session is stale. As long as no part of the
+//! answer has left the process, it is discarded and produced again.
 
 use std::cell::Cell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// So much is held back. An answer that is longer leaves as it comes.
+/// Upper bound on the bytes held back. A longer answer is written as it is produced.
 const MOST: usize = 4 << 20;
 
-/// A stream whose beginning is held back until there is much of it, or it is flushed.
+/// A stream that holds its beginning back until the bound is reached or it is flushed.
 pub(crate) struct Holding<'w> {
     writer: &'w mut dyn Write,
     held: Vec<u8>,
-    /// Whether some of it has left. Shared, so that it can be asked while another owner has the stream.
+    /// Whether any part has left. Shared, so that it can be read while another owner has the stream.
     has_left: Rc<Cell<bool>>,
 }
 
@@ -24,7 +23,8 @@ impl<'w> Holding<'w> {
         Self { writer, held: Vec::new(), has_left: Rc::default() }
     }
 
-    /// Begins an answer, and throws away what is held of the one before. Says whether something has left, now and later.
+    /// Starts an answer, and discards what is held of the previous one. The returned flag shows, now and later, whether
+    /// any part has left.
     pub(crate) fn begin(&mut self) -> Rc<Cell<bool>> {
         self.held.clear();
         Rc::clone(&self.has_left)

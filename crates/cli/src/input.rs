@@ -1,4 +1,4 @@
-//! What a command reads from standard input: a text, or an answer.
+//! Standard input: a text, or an answer.
 
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -10,9 +10,9 @@ use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::screen::{Line, Screen};
 
-/// A text that was given as an argument, or else all of standard input without its last line end.
+/// Returns the text given as an argument, else all of standard input without its last line end.
 ///
-/// A blank one is refused: it comes from a command before a pipe that failed, or from a variable that is not set.
+/// A blank text is refused: it usually comes from a failed command before a pipe, or from an unset variable.
 pub(crate) fn text(given: Option<&str>, what: &'static str) -> Result<String, Failure> {
     let text = given.map_or_else(|| read(what), |given| Ok(given.to_owned()))?;
     if text.trim().is_empty() { Err(Failure::Blank { what }) } else { Ok(text) }
@@ -32,7 +32,7 @@ fn read(what: &'static str) -> Result<String, Failure> {
 /// How long Ctrl-C may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Asks a question that is answered by `y` or anything else. Where nobody can answer, none.
+/// Asks a question; only `y` means yes. Returns `None` if the input or output is not a terminal.
 pub(crate) fn confirm(question: &str, err: &mut Screen<'_>) -> Result<Option<bool>, Failure> {
     let stdin = io::stdin();
     if !stdin.is_terminal() || !err.is_terminal() {
@@ -41,7 +41,7 @@ pub(crate) fn confirm(question: &str, err: &mut Screen<'_>) -> Result<Option<boo
     let cancel = on_interrupt()?;
     err.ask(&Line::new().text(question).text(" [y/N] "))?;
     let (sender, receiver) = mpsc::channel();
-    // Ctrl-C does not end a read, so another thread reads, and is left alone with it if nobody waits for the answer.
+    // Ctrl-C does not interrupt a read, so another thread reads. It is abandoned if the answer is no longer wanted.
     let read = move || {
         let mut answer = String::new();
         let read = io::stdin().lock().read_line(&mut answer);

@@ -1,4 +1,4 @@
-//! The way into the terminal UI, where this program was built with it.
+//! The entry to the terminal UI, if this program was built with it.
 
 #[cfg(feature = "tui")]
 mod with {
@@ -14,12 +14,12 @@ mod with {
     use crate::summarizing::summarizer;
     use crate::surroundings::{Surroundings, warn};
 
-    /// Whether somebody sits at a terminal and looks at what is printed.
+    /// Whether input and output are terminals.
     pub(crate) fn is_possible(out: &Screen<'_>) -> bool {
         out.is_terminal() && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
     }
 
-    /// A UI for the sessions of these surroundings.
+    /// Creates a UI for the sessions of these surroundings.
     pub(crate) fn ui(surroundings: &Surroundings, out: &Screen<'_>, err: &mut Screen<'_>) -> Ui {
         let sessions = surroundings.sessions.clone();
         let ui = Ui::new(
@@ -30,7 +30,7 @@ mod with {
             &surroundings.settings,
         );
         for warning in ui.warnings() {
-            // Not worth failing for if it cannot be told.
+            // A warning that cannot be printed is not an error.
             drop(warn(err, warning));
         }
         let usual = Settings::pi_tree_filter(surroundings.own_environment(), &RealOs);

@@ -10,13 +10,13 @@ use signal_hook::{SigId, flag, low_level};
 
 use crate::failure::Failure;
 
-/// What makes the next Ctrl-C end the process, to be undone by whoever wants to outlive it.
+/// The registrations that make the next Ctrl-C end the process; [`outlive`] removes them.
 static DEADLY: Mutex<Vec<(SigId, Arc<AtomicBool>)>> = Mutex::new(Vec::new());
 
-/// What Ctrl-C cancels. The second one ends the process at once, in case nobody reads what we write.
+/// Returns a token that Ctrl-C cancels. The second Ctrl-C ends the process at once, in case a write blocks.
 pub(crate) fn on_interrupt() -> Result<Cancel, Failure> {
     let (is_interrupted, is_deadly) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    // In this order: the first Ctrl-C is looked at before it makes the second one deadly.
+    // The order matters: the first Ctrl-C is checked before it makes the second one deadly.
     flag::register_conditional_default(SIGINT, Arc::clone(&is_deadly)).map_err(Failure::NoSignals)?;
     flag::register(SIGINT, Arc::clone(&is_interrupted)).map_err(Failure::NoSignals)?;
     let id = flag::register(SIGINT, Arc::clone(&is_deadly)).map_err(Failure::NoSignals)?;
@@ -24,9 +24,10 @@ pub(crate) fn on_interrupt() -> Result<Cancel, Failure> {
     Ok(is_interrupted.into())
 }
 
-/// Lets Ctrl-C be for somebody else from now on: a pager, which would be left alone with the terminal if we ended.
+/// Makes this process ignore Ctrl-C from now on and leaves it to a child such as a pager. If this process ended, the
+/// child would be left alone with the terminal.
 pub(crate) fn outlive() {
-    // Only so that the signal has a handler. If it cannot have one, Ctrl-C ends us, which is no worse than before.
+    // Only gives the signal a handler. If that fails, Ctrl-C still ends this process, as before.
     drop(flag::register(SIGINT, Arc::new(AtomicBool::new(false))));
     for (id, is_deadly) in DEADLY.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         low_level::unregister(id);

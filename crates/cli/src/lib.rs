@@ -1,12 +1,10 @@
 //! The command line of Sessile.
 //!
-//! A thin skin: it reads arguments, calls [`sessile`], and prints. It never
-//! looks into session files itself. Data goes to standard output, everything
-//! else to standard error, and text that comes from a session reaches a
-//! terminal only through the `screen` module, which makes it harmless.
+//! A thin layer: it parses arguments, calls [`sessile`], and prints. It never reads session files itself. Data goes to
+//! standard output, everything else to standard error. Text from a session reaches a terminal only through the `screen`
+//! module, which sanitises it.
 //!
-//! [`run`] takes the arguments, the surroundings and both streams, so that
-//! tests need no process.
+//! [`run`] takes the arguments, the environment and both streams, so that tests need no process.
 
 mod args;
 mod clock;
@@ -49,7 +47,7 @@ use failure::Failure;
 use holding::Holding;
 use screen::Screen;
 
-/// A stream to write to, and what it is connected to.
+/// A stream to write to, and the properties of its terminal.
 pub struct Stream<'s> {
     /// Where bytes go.
     pub writer: &'s mut dyn Write,
@@ -57,31 +55,31 @@ pub struct Stream<'s> {
     pub terminal_width: Option<usize>,
     /// The number of lines, if it is a terminal that long output should be paged on.
     pub terminal_height: Option<usize>,
-    /// Whether to use colour on it, unless the user says otherwise.
+    /// Whether to use colour, unless the user chooses otherwise.
     pub takes_color: bool,
 }
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what was asked, or found something.
+    /// The command succeeded, or found something.
     Done,
-    /// There is nothing of what was asked for; or there is something that should not be.
+    /// Nothing was found; or a check found a problem.
     Nothing,
-    /// The arguments make no sense.
+    /// The arguments are invalid.
     Usage,
     /// Something could not be read or written.
     Error,
-    /// Somebody else is at it.
+    /// Another process is already doing this.
     Busy,
-    /// The user stopped it.
+    /// The user interrupted it.
     Interrupted,
     /// A signal ended it.
     Signalled(i32),
 }
 
 impl Exit {
-    /// The code that the process exits with.
+    /// Returns the exit code of the process.
     pub fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -90,7 +88,7 @@ impl Exit {
             Self::Error => 3,
             Self::Busy => 4,
             Self::Interrupted => 130,
-            // What a shell says of a process that a signal ended.
+            // The code that shells use for a process ended by a signal.
             Self::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         }
     }
@@ -102,7 +100,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Runs one command line, its name first, and says how it ended.
+/// Runs one command line, including the program name, and returns how it ended.
 #[expect(clippy::needless_pass_by_value, reason = "whoever runs a command has no more use for it")]
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
@@ -131,24 +129,24 @@ pub fn run(
         if !is_last && can_be_taken_back && result.as_ref().is_err_and(Failure::is_stale) {
             return None;
         }
-        // However it ended, what was printed is shown first, and whoever pages through it is waited for.
+        // In every case the output is shown first, and the pager is waited for.
         let shown = out.finish();
         Some(match result.and_then(|exit| Ok(shown.map(|()| exit)?)) {
             Ok(exit) => exit,
             Err(failure) => {
                 let exit = failure.exit();
-                // If the reader of our errors is gone, the message has no reader.
+                // If standard error is closed, the message has no reader.
                 drop(failure.report(&mut out, &mut err));
                 exit
             }
         })
     };
-    // What was kept of a session may turn out to be wrong in the middle of an answer. Then it is dropped, and the answer
-    // is given again from the session itself, unless a part of it has left already.
+    // Cached data of a session may turn out to be stale in the middle of an answer. Then it is dropped, and the answer
+    // is produced again from the session itself, unless a part of it has already left.
     attempt(&mut held, false).or_else(|| attempt(&mut held, true)).unwrap_or(Exit::Error)
 }
 
-/// The arguments, and the words of the command that they are for.
+/// Returns the parsed arguments, and the words of their command.
 fn parse(args: Vec<OsString>, color: Color) -> Result<(Cli, Vec<String>), Failure> {
     let choice = match color {
         Color::Auto => clap::ColorChoice::Auto,
@@ -161,7 +159,7 @@ fn parse(args: Vec<OsString>, color: Color) -> Result<(Cli, Vec<String>), Failur
     Ok((Cli::from_arg_matches(&matches)?, words))
 }
 
-/// Standard output without the search for line ends in everything that passes, which costs more than writing it.
+/// Returns standard output without line buffering, which costs more than the writes themselves.
 #[cfg(unix)]
 pub fn plain_stdout() -> Box<dyn Write + Send> {
     use std::os::fd::AsFd;
@@ -171,13 +169,13 @@ pub fn plain_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-/// Standard output.
+/// Returns standard output.
 #[cfg(not(unix))]
 pub fn plain_stdout() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
-/// Whether the reader of our output has gone away, which is no failure.
+/// Whether the reader of our output has closed it, which is not a failure.
 fn is_broken_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }

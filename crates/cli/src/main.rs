@@ -1,4 +1,4 @@
-//! The command `sessile`: see the library of this package for all it does.
+//! The `sessile` program; see the library of this package.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     let (out_size, err_size) = (terminal_size(&stdout), terminal_size(&stderr));
     let mut out = BufWriter::with_capacity(64 << 10, plain_stdout());
     let mut err = stderr.lock();
-    // Not being able to only means that a limit on the size of files ends us instead of being told.
+    // On failure, a limit on file sizes kills the process instead of causing an error.
     sessile::os::outlive_file_size_limit().ok();
     let exit = run(
         std::env::args_os(),
@@ -33,7 +33,7 @@ fn stream(writer: &mut dyn Write, size: Option<(usize, usize)>, takes_color: boo
     Stream { writer, terminal_width: width, terminal_height: height, takes_color }
 }
 
-/// The columns and lines of the terminal that a stream is connected to, if it is.
+/// Returns the columns and lines of the stream's terminal, if it is one.
 #[cfg(unix)]
 fn terminal_size(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<(usize, usize)> {
     let size = stream.is_terminal().then(|| rustix::termios::tcgetwinsize(stream).ok())?;

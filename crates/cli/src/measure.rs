@@ -1,8 +1,8 @@
-//! Durations, sizes, money, ids and numbers as people write them.
+//! Durations, sizes, money, ids and numbers in human-readable form.
 
 use std::collections::HashMap;
 
-/// A duration such as `90d`, `12h` or `2w`, in milliseconds.
+/// Parses a duration such as `90d`, `12h` or `2w` into milliseconds.
 pub(crate) fn duration_ms(text: &str) -> Result<i64, String> {
     let units = [("m", MINUTE), ("h", 60 * MINUTE), ("d", DAY), ("w", 7 * DAY), ("mo", 30 * DAY), ("y", 365 * DAY)];
     let (number, unit) = split(text);
@@ -14,7 +14,7 @@ pub(crate) fn duration_ms(text: &str) -> Result<i64, String> {
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// A size such as `100M` or `4G`, in bytes. Units are powers of 1000, as sizes are shown; with an `i`, of 1024.
+/// Parses a size such as `100M` or `4G` into bytes. Units are powers of 1000, as in the output; with an `i`, of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let unit = unit.to_ascii_uppercase();
@@ -26,7 +26,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     product.ok_or_else(|| "a size is a number and one of K, M, G, T or nothing, such as 100M".to_owned())
 }
 
-/// A number and what follows it.
+/// Splits a text into its leading number and the rest.
 fn split(text: &str) -> (&str, &str) {
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     text.split_at(end)
@@ -34,7 +34,7 @@ fn split(text: &str) -> (&str, &str) {
 
 pub(crate) use sessile_display::measure::size_words;
 
-/// A whole number with its thousands apart.
+/// Formats a whole number with thousands separators.
 pub(crate) fn number(number: f64) -> String {
     grouped(&format!("{:.0}", number.abs()))
 }
@@ -50,19 +50,19 @@ fn grouped(digits: &str) -> String {
     grouped
 }
 
-/// Amounts of dollars that stand side by side: all with the same number of decimal places.
+/// Formats dollar amounts that appear together: all have the same number of decimal places.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Money {
     n_decimals: usize,
 }
 
 impl Money {
-    /// Amounts of which this is the largest: thousandths matter to those below ten dollars.
+    /// Chooses the decimal places for amounts up to `largest`: below ten dollars, thousandths matter.
     pub(crate) fn upto(largest: f64) -> Self {
         Self { n_decimals: if largest < 10.0 { 3 } else { 2 } }
     }
 
-    /// An amount.
+    /// Formats an amount.
     pub(crate) fn words(self, dollars: f64) -> String {
         let digits = format!("{:.*}", self.n_decimals, dollars.abs());
         let (whole, decimals) = digits.split_once('.').unwrap_or((&digits, ""));
@@ -72,20 +72,20 @@ impl Money {
     }
 }
 
-/// An amount of dollars that stands alone.
+/// Formats a single dollar amount.
 pub(crate) fn money(dollars: f64) -> String {
     Money::upto(dollars).words(dollars)
 }
 
-/// Short ids: as much of each as makes it unique, and at least eight characters.
+/// Short ids: the unique prefix of each, and at least eight characters.
 #[derive(Debug, Default)]
 pub(crate) struct ShortIds {
-    /// How many characters of each are needed.
+    /// The number of characters needed for each id.
     lengths: HashMap<String, usize>,
 }
 
 impl ShortIds {
-    /// Of some ids that are shown together.
+    /// Shortens ids that are shown together.
     pub(crate) fn among<'i>(ids: impl IntoIterator<Item = &'i str>) -> Self {
         let mut ids: Vec<&str> = ids.into_iter().collect();
         ids.sort_unstable();
@@ -93,7 +93,7 @@ impl ShortIds {
         let n_shared =
             |one: &str, other: &str| one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
         let mut lengths: HashMap<String, usize> = ids.iter().map(|id| ((*id).to_owned(), SHORTEST_ID)).collect();
-        // In order, each shares most with one of its neighbours.
+        // In sorted order, each id shares its longest prefix with a neighbour.
         for pair in ids.windows(2) {
             let [one, other] = pair else { continue };
             let needed = n_shared(one, other) + 1;
@@ -104,12 +104,12 @@ impl ShortIds {
         Self { lengths }
     }
 
-    /// An id in short.
+    /// Returns an id in short form.
     pub(crate) fn of(&self, id: &str) -> String {
         id.chars().take(self.lengths.get(id).copied().unwrap_or(SHORTEST_ID)).collect()
     }
 
-    /// How many characters the longest of them has.
+    /// Returns the length of the longest short id.
     pub(crate) fn width(&self) -> usize {
         self.lengths.iter().map(|(id, length)| id.chars().take(*length).count()).max().unwrap_or_default()
     }
@@ -117,7 +117,7 @@ impl ShortIds {
 
 const SHORTEST_ID: usize = 8;
 
-/// The word for one thing, or for any other number of them.
+/// Returns the singular or plural for a number.
 pub(crate) fn noun<'w, N: Copy + PartialEq + From<u8>>(number: N, one: &'w str, many: &'w str) -> &'w str {
     if number == N::from(1) { one } else { many }
 }

@@ -1,4 +1,4 @@
-//! Long output for people, through a program that shows it page by page.
+//! Long output for people, shown through a pager.
 
 use std::io::{self, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -11,25 +11,26 @@ use crate::interrupt;
 #[derive(Debug)]
 pub(crate) struct Pager {
     command: String,
-    /// What `less` is told if its user tells it nothing: to leave when all fits, to show colours, and not to clear the screen.
+    /// The default options of `less`, if the user sets none: quit if all fits, show colours, and do not clear the
+    /// screen.
     options: Option<&'static str>,
-    /// How many lines fit.
+    /// The number of lines that fit.
     height: usize,
     state: State,
 }
 
 #[derive(Debug)]
 enum State {
-    /// It may still fit.
+    /// The output may still fit.
     Collecting { text: Vec<u8>, n_lines: usize },
-    /// It does not, and somebody pages through it.
+    /// The output does not fit, and a pager shows it.
     Piping { child: Child, stdin: ChildStdin },
-    /// It does not, and there is no pager: this is to be printed as it is.
+    /// The output does not fit, but no pager could be started: the text is printed directly.
     Failed { text: Vec<u8> },
 }
 
 impl Pager {
-    /// None if the user wants none.
+    /// Returns `None` if the user wants no pager.
     pub(crate) fn new(command: &str, height: usize, environment: &dyn Environment) -> Option<Self> {
         let command = command.trim();
         if command.is_empty() || command == "cat" {
@@ -37,7 +38,7 @@ impl Pager {
         }
         let options = environment.variable("LESS").is_none().then_some("FRX");
         let state = State::Collecting { text: Vec::new(), n_lines: 0 };
-        // The prompt takes a line as well.
+        // The shell prompt takes a line as well.
         Some(Self { command: command.to_owned(), options, height: height.saturating_sub(1), state })
     }
 
@@ -46,7 +47,7 @@ impl Pager {
         matches!(&self.state, State::Collecting { text, .. } if text.is_empty())
     }
 
-    /// Prints what did not need a pager, or waits until the user has seen enough.
+    /// Prints output that fits, or waits until the user leaves the pager.
     pub(crate) fn finish(self, writer: &mut dyn Write) -> io::Result<()> {
         match self.state {
             State::Collecting { text, .. } | State::Failed { text } => {
@@ -55,14 +56,14 @@ impl Pager {
             }
             State::Piping { mut child, stdin } => {
                 drop(stdin);
-                // However it ended, it is not for us to judge.
+                // The pager's exit status does not matter.
                 drop(child.wait());
                 Ok(())
             }
         }
     }
 
-    /// Whether the program runs.
+    /// Whether the pager runs.
     pub(crate) fn is_running(&self) -> bool {
         matches!(self.state, State::Piping { .. })
     }
@@ -72,7 +73,7 @@ impl Pager {
         let text = std::mem::take(text);
         self.state = match spawn(&self.command, self.options) {
             Some((child, mut stdin)) => {
-                // The user stops the pager, not us; and one that is left early is no failure here, but at the next write.
+                // Ctrl-C is for the pager. If the user leaves it early, the next write fails, not this one.
                 interrupt::outlive();
                 drop(stdin.write_all(&text));
                 State::Piping { child, stdin }
@@ -82,7 +83,7 @@ impl Pager {
     }
 }
 
-/// Starts a pager, if there is such a program.
+/// Starts the pager, if the program exists.
 fn spawn(command: &str, options: Option<&str>) -> Option<(Child, ChildStdin)> {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || " /._+-=".contains(char);
     let mut program = if command.chars().all(is_plain) {
@@ -131,7 +132,8 @@ impl Write for Pager {
 mod tests {
     use super::*;
 
-    /// What reaches the pager and what reaches the terminal, of so many lines on so many.
+    /// Returns what reaches the pager and what reaches the terminal, for `n_lines` lines on a terminal of `height`
+    /// lines.
     fn paged(command: &str, n_lines: usize, height: usize) -> (String, String) {
         let file = tempfile::NamedTempFile::new().unwrap();
         let command = command.replace("FILE", file.path().to_str().unwrap());

@@ -1,7 +1,6 @@
-//! How far we are, for people who wait.
+//! Progress bars.
 //!
-//! Nothing is shown unless somebody is looking, and nothing before anybody
-//! would wonder. What is shown goes away again.
+//! A bar is shown only on a terminal, and only after a delay. It is removed at the end.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -12,10 +11,10 @@ use sessile::threads;
 
 use crate::screen::{ACCENT, DIM, Line, Screen};
 
-/// How long nobody wonders, and how often the bar moves.
+/// The delay before the bar appears, and its update interval.
 const PATIENCE: Duration = Duration::from_millis(500);
 const STEP: Duration = Duration::from_millis(50);
-/// How many columns the bar has.
+/// The width of the bar in columns.
 const COLUMNS: u64 = 30;
 
 /// What is counted.
@@ -25,7 +24,7 @@ pub(crate) enum Unit {
     Bytes,
 }
 
-/// A bar that whoever works moves now and then.
+/// A bar that the working thread updates.
 #[derive(Debug)]
 pub(crate) struct Bar {
     unit: Unit,
@@ -39,17 +38,17 @@ impl Bar {
         Self { unit, due: Instant::now() + PATIENCE, is_shown: false }
     }
 
-    /// Shows how far we are, if it is time to.
+    /// Shows the progress, if an update is due.
     pub(crate) fn show(&mut self, n_done: u64, n_all: u64, err: &mut Screen<'_>) {
         if !err.is_terminal() || Instant::now() < self.due {
             return;
         }
         self.due = Instant::now() + STEP;
-        // Not worth failing for if it cannot be told.
+        // A bar that cannot be shown is not an error.
         self.is_shown |= err.flash(drawn(self.unit, n_done, n_all)).is_ok();
     }
 
-    /// Takes it away, so that something else can be printed.
+    /// Removes the bar, so that something else can be printed.
     pub(crate) fn clear(&mut self, err: &mut Screen<'_>) {
         if std::mem::take(&mut self.is_shown) {
             drop(err.flash(Line::new()));
@@ -67,7 +66,7 @@ fn drawn(unit: Unit, n_done: u64, n_all: u64) -> Line {
     Line::new().styled(ACCENT, &part(n_full)).styled(DIM, &part(COLUMNS - n_full)).styled(DIM, &text)
 }
 
-/// How far work is that many threads do.
+/// The progress of work on many threads.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     n_done: AtomicU64,
@@ -75,13 +74,13 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Notes how far it is.
+    /// Records the progress.
     pub(crate) fn note(&self, n_done: u64, n_all: u64) {
         self.n_done.store(n_done, Ordering::Relaxed);
         self.n_all.store(n_all, Ordering::Relaxed);
     }
 
-    /// Has something done, and shows how far it is to whoever is looking.
+    /// Runs `work`, and shows its progress on a terminal.
     pub(crate) fn watch<T: Send>(&self, unit: Unit, err: &mut Screen<'_>, work: impl FnOnce() -> T + Send) -> T {
         if !err.is_terminal() {
             return work();
@@ -89,14 +88,14 @@ impl Meter {
         let (done, is_done) = mpsc::channel();
         let mut bar = Bar::new(unit);
         let work = Mutex::new(Some(work));
-        // A refused thread takes its work along, so the work is lent and not given.
+        // If the thread cannot start, its closure is dropped, so the closure only borrows the work.
         let run = || {
             let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
             work.map(|work| work())
         };
         let result = std::thread::scope(|scope| {
             if threads::spawn_in(scope, || done.send(run())).is_err() {
-                // Nothing is shown, but it is done.
+                // The work is done without a bar.
                 return run();
             }
             loop {
@@ -109,7 +108,7 @@ impl Meter {
             }
         });
         bar.clear(err);
-        // There is no result only if the thread has panicked, which the scope has told already.
+        // There is no result only if the thread has panicked, which the scope has already reported.
         result.unwrap_or_else(|| std::panic::resume_unwind(Box::new("the work has panicked")))
     }
 }

@@ -1,9 +1,8 @@
-//! The only way to a terminal for text that somebody else wrote.
+//! The only way for text from sessions to reach a terminal.
 //!
-//! Names, messages, labels, paths and ids may hold escape sequences that move
-//! the cursor or talk to the terminal, characters that turn text around, and
-//! characters that cannot be seen. Everything printed for people goes through
-//! a [`Line`], and a [`Line`] takes no text without making it harmless first.
+//! Names, messages, labels, paths and ids may contain escape sequences that move the cursor or talk to the terminal,
+//! characters that reverse text, and invisible characters. Everything printed for people goes through a [`Line`], which
+//! sanitises all text that it takes.
 
 mod picture;
 
@@ -18,26 +17,26 @@ use crate::args::Color;
 use crate::pager::Pager;
 pub(crate) use sessile_display::{clean, columns, wrapped};
 
-/// As it is.
+/// Normal text.
 pub(crate) const PLAIN: Style = Style::new();
 /// Less important.
 pub(crate) const DIM: Style = Style::new().dimmed();
 /// More important.
 pub(crate) const BOLD: Style = Style::new().bold();
-/// Where we are.
+/// The current position.
 pub(crate) const ACCENT: Style = colored(AnsiColor::Cyan);
-/// Names that people gave.
+/// Names given by people.
 pub(crate) const NAMED: Style = colored(AnsiColor::Yellow);
-/// What the person said.
+/// The user's messages.
 pub(crate) const PERSON: Style = colored(AnsiColor::Green);
-/// What went wrong.
+/// Errors.
 pub(crate) const BAD: Style = colored(AnsiColor::Red);
 
 const fn colored(color: AnsiColor) -> Style {
     Style::new().fg_color(Some(Hue::Ansi(color)))
 }
 
-/// How a text of this tone is shown.
+/// Returns the style of a tone.
 pub(crate) fn style_of(tone: Tone) -> Style {
     match tone {
         Tone::Plain => PLAIN,
@@ -49,10 +48,10 @@ pub(crate) fn style_of(tone: Tone) -> Style {
     }
 }
 
-/// The width at which text is broken into lines where there is no terminal.
+/// The wrap width without a terminal.
 const DEFAULT_WIDTH: usize = 100;
 
-/// Narrower than this nothing can be laid out.
+/// Minimum width for a usable layout.
 const LEAST_WIDTH: usize = 20;
 
 /// A stream for people.
@@ -63,7 +62,7 @@ pub(crate) struct Screen<'s> {
     width: usize,
     height: Option<usize>,
     is_terminal: bool,
-    /// What long output goes through.
+    /// The pager for long output.
     pager: Option<Pager>,
 }
 
@@ -81,28 +80,28 @@ impl<'s> Screen<'s> {
         }
     }
 
-    /// Uses colour as this says from now on.
+    /// Sets the use of colour from now on.
     pub(crate) fn paint(&mut self, color: Color) {
         self.paints = color.paints(self.takes_color);
     }
 
-    /// Lets long output go through a pager from now on, if somebody is looking.
+    /// Sends long output through a pager from now on, if the output is a terminal.
     pub(crate) fn page(&mut self, command: &str, environment: &dyn Environment) {
         self.pager = self.height.and_then(|height| Pager::new(command, height, environment));
     }
 
-    /// Whether a pager shows what was printed.
+    /// Whether a pager shows the output.
     pub(crate) fn is_paging(&self) -> bool {
         self.pager.as_ref().is_some_and(Pager::is_running)
     }
 
-    /// Shows what is left to be shown.
+    /// Shows the remaining output.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.pager.take().map_or(Ok(()), |pager| pager.finish(self.writer))?;
         self.writer.flush()
     }
 
-    /// Where bytes go.
+    /// Returns the pager, else the stream.
     fn sink(&mut self) -> &mut dyn Write {
         match &mut self.pager {
             Some(pager) => pager,
@@ -110,17 +109,17 @@ impl<'s> Screen<'s> {
         }
     }
 
-    /// At how many columns text is broken into lines.
+    /// Returns the wrap width in columns.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// How many columns a line may have; none where nothing is ever cut, because programs read it.
+    /// Returns the maximum line width; `None` if programs read the output and nothing may be cut.
     pub(crate) fn room(&self) -> Option<usize> {
         self.is_terminal.then_some(self.width)
     }
 
-    /// From now on there are so many columns, as the user's variable `COLUMNS` says.
+    /// Sets the width from the user's variable `COLUMNS`.
     pub(crate) fn set_columns(&mut self, columns: Option<&str>) {
         let columns = columns.and_then(|columns| columns.trim().parse::<u16>().ok()).filter(|columns| *columns > 0);
         if let Some(columns) = columns {
@@ -134,7 +133,7 @@ impl<'s> Screen<'s> {
         self.paints
     }
 
-    /// Whether somebody is looking.
+    /// Whether the output is a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal
     }
@@ -148,7 +147,7 @@ impl<'s> Screen<'s> {
         self.print_whole(&line)
     }
 
-    /// Prints a line however long it is.
+    /// Prints a line without cutting it.
     pub(crate) fn print_whole(&mut self, line: &Line) -> io::Result<()> {
         self.write(line)?;
         self.sink().write_all(b"\n")
@@ -159,7 +158,7 @@ impl<'s> Screen<'s> {
         self.sink().write_all(b"\n")
     }
 
-    /// Shows a line that the next one replaces. Does nothing unless somebody is looking.
+    /// Shows a line that the next one replaces. Does nothing if the output is not a terminal.
     pub(crate) fn flash(&mut self, line: Line) -> io::Result<()> {
         if !self.is_terminal {
             return Ok(());
@@ -169,20 +168,20 @@ impl<'s> Screen<'s> {
         self.writer.flush()
     }
 
-    /// Prints a question, behind which the answer is typed.
+    /// Prints a question; the cursor stays after it for the answer.
     pub(crate) fn ask(&mut self, line: &Line) -> io::Result<()> {
         self.write(line)?;
         self.writer.write_all(b" ")?;
         self.writer.flush()
     }
 
-    /// The stream itself, for data that is no text for people and is not paged.
+    /// Returns the stream for data that is not for people and is not paged.
     pub(crate) fn data(&mut self) -> &mut dyn Write {
         self.pager = self.pager.take().filter(|pager| !pager.is_empty());
         self.sink()
     }
 
-    /// Prints a text of clap's, which brings its own colours and holds nothing of a session's.
+    /// Prints a text from clap, which has its own colours and contains no text from sessions.
     pub(crate) fn print_help(&mut self, text: &clap::builder::StyledStr) -> io::Result<()> {
         let text = if self.paints { text.ansi().to_string() } else { text.to_string() };
         self.sink().write_all(text.as_bytes())
@@ -205,7 +204,7 @@ impl<'s> Screen<'s> {
     }
 }
 
-/// A line made of harmless pieces of text.
+/// A line of sanitised, styled pieces of text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
     pieces: Vec<(Style, String)>,
@@ -217,12 +216,12 @@ impl Line {
         Self::default()
     }
 
-    /// Adds text as it is, once it is harmless.
+    /// Appends plain text, sanitised.
     pub(crate) fn text(self, text: &str) -> Self {
         self.styled(PLAIN, text)
     }
 
-    /// Adds text in a style.
+    /// Appends text in a style, sanitised.
     pub(crate) fn styled(mut self, style: Style, text: &str) -> Self {
         let text = clean(text);
         self.columns += columns(&text);
@@ -230,37 +229,37 @@ impl Line {
         self
     }
 
-    /// Adds spaces up to a column.
+    /// Appends spaces up to a column.
     pub(crate) fn pad(self, column: usize) -> Self {
         let missing = column.saturating_sub(self.columns);
         self.text(&" ".repeat(missing))
     }
 
-    /// Adds spaces up to a column, and at least so many after text.
+    /// Appends spaces up to a column, and at least `least` spaces after text.
     pub(crate) fn pad_after(self, column: usize, least: usize) -> Self {
         let column = if self.columns == 0 { column } else { column.max(self.columns + least) };
         self.pad(column)
     }
 
-    /// Adds text that ends at a column if it is short enough.
+    /// Appends text right-aligned to a column, if it is short enough.
     pub(crate) fn right(self, column: usize, style: Style, text: &str) -> Self {
         let needed = columns(&clean(text));
         self.pad(column.saturating_sub(needed)).styled(style, text)
     }
 
-    /// Adds another line behind this one.
+    /// Appends another line.
     pub(crate) fn join(mut self, other: Self) -> Self {
         self.columns += other.columns;
         self.pieces.extend(other.pieces);
         self
     }
 
-    /// The same line behind so many spaces.
+    /// Indents the line.
     pub(crate) fn indented(self, n_spaces: usize) -> Self {
         Self::new().pad(n_spaces).join(self)
     }
 
-    /// Breaks the line between words into lines that are no wider than this.
+    /// Breaks the line between words into lines of at most `width` columns.
     pub(crate) fn wrapped(&self, width: usize) -> Vec<Self> {
         let text: String = self.pieces.iter().map(|(_, piece)| piece.as_str()).collect();
         let mut styles = self.pieces.iter().flat_map(|(style, piece)| piece.chars().map(|char| (*style, char)));
@@ -269,7 +268,7 @@ impl Line {
             let mut line = Self::new();
             let mut run = (PLAIN, String::new());
             for wanted in broken.chars() {
-                // Only spaces are left out where a line is broken.
+                // Wrapping removes nothing but spaces.
                 let style = styles.find(|(_, char)| *char == wanted).map_or(PLAIN, |(style, _)| style);
                 if style != run.0 {
                     line = line.styled(run.0, &run.1);
@@ -282,7 +281,7 @@ impl Line {
         lines
     }
 
-    /// Shortens the line to a number of columns, and shows that it did.
+    /// Shortens the line to a number of columns, with an ellipsis.
     pub(crate) fn cut(mut self, width: usize) -> Self {
         if self.columns <= width {
             return self;

@@ -1,4 +1,4 @@
-//! Who writes summaries here, and what people see while they wait for one.
+//! Chooses the summarizer, and shows a summary while it is written.
 
 use sessile::Environment;
 use sessile::compaction::{Generator, SummaryProgress};
@@ -9,17 +9,17 @@ use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen};
 use crate::surroundings::Surroundings;
 
-/// The table of the user's settings that this is about.
+/// The settings table of the summarizer.
 const TABLE: &str = "summarizer";
 
 impl Surroundings {
-    /// Who writes summaries: the model that is named here, or else who the user's settings name, or else a rule.
+    /// Returns the summarizer: the given model, else the one in the user's settings, else the rule.
     pub(crate) fn summarizer(&self, model: Option<&str>) -> Result<AnySummarizer, Failure> {
         summarizer(&self.settings, self.own_environment(), model)
     }
 }
 
-/// Who writes summaries by some settings.
+/// Returns the summarizer for the given settings.
 pub(crate) fn summarizer(
     settings: &Settings,
     environment: &dyn Environment,
@@ -33,7 +33,7 @@ pub(crate) fn summarizer(
     choose(&wishes, model, &|name| environment.variable(name)).map_err(Failure::NoSummarizer)
 }
 
-/// The error with its place in the file.
+/// Adds the position in the settings file to an error.
 fn bad_setting(settings: &Settings, error: &sessile_summarize::SettingsError) -> Failure {
     let setting = settings.table(TABLE).find(|setting| setting.key == error.key);
     let (path, line) = match setting.map(|setting| &setting.origin) {
@@ -46,9 +46,9 @@ fn bad_setting(settings: &Settings, error: &sessile_summarize::SettingsError) ->
     SettingsError::BadValue { path, line, key, expected, found: found.unwrap_or_default() }.into()
 }
 
-/// Shows a summary to whoever is looking while it is written.
+/// Shows a summary while it is written.
 ///
-/// Whole lines stay, the line that is being written is replaced as it grows.
+/// Complete lines stay; the line in progress is replaced as it grows.
 pub(crate) struct Telling<'t, 's> {
     err: &'t mut Screen<'s>,
     line: String,
@@ -56,7 +56,7 @@ pub(crate) struct Telling<'t, 's> {
 }
 
 impl<'t, 's> Telling<'t, 's> {
-    /// Says who is at work, unless that takes no time.
+    /// Announces the summarizer, unless it takes no time.
     pub(crate) fn begin(generator: Generator, err: &'t mut Screen<'s>) -> Self {
         let mut telling = Self { err, line: String::new(), is_shown: false };
         match generator {
@@ -73,7 +73,7 @@ impl<'t, 's> Telling<'t, 's> {
             SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
                 self.end_line();
                 let seconds = delay_ms.div_ceil(1000);
-                // People who look at a file afterwards want to know as well why it took so long.
+                // Printed even without a terminal, because a log should show why it took so long.
                 let words = format!("{reason}; trying again in {seconds} s ({attempt} of {max_attempts})");
                 self.clear();
                 drop(self.err.print_whole(&Line::new().styled(DIM, &words)));
@@ -97,7 +97,7 @@ impl<'t, 's> Telling<'t, 's> {
         self.flash(&line);
     }
 
-    /// Lets the line stay that was being written.
+    /// Prints the line in progress permanently.
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
         if self.err.is_terminal() && !line.is_empty() {
@@ -106,10 +106,10 @@ impl<'t, 's> Telling<'t, 's> {
         }
     }
 
-    /// Shows something that goes away again. Not worth failing for if it cannot be shown.
+    /// Shows a temporary text. A failed write is ignored.
     fn flash(&mut self, text: &str) {
         if self.err.is_terminal() {
-            // Of a long line people want to see what is new.
+            // Of a long line, the end is new.
             let width = self.err.width().saturating_sub(1);
             let n_more = text.chars().count().saturating_sub(width);
             let end: String = text.chars().skip(n_more).collect();

@@ -17,29 +17,29 @@ use crate::args::{SamplePlace, SessionArg};
 use crate::failure::Failure;
 use crate::screen::{Line, NAMED, Screen};
 
-/// Where sessions are found, and relative to what.
+/// Where to find sessions, and the base of relative paths.
 pub(crate) struct Surroundings {
-    /// The user's own world.
+    /// The user's own environment.
     environment: Arc<dyn Environment>,
-    /// The way to the sessions, which may be those of the sample.
+    /// Access to the sessions, which may be those of the sample.
     pub(crate) sessions: Sessions,
     sample: Option<SampleStore>,
-    /// What the user has set.
+    /// The user's settings.
     pub(crate) settings: Settings,
-    /// Into which sessions entries were put back, and how many.
+    /// The sessions into which entries were recovered, and the number of entries.
     recovered: Arc<Mutex<Vec<(PathBuf, usize)>>>,
 }
 
 struct SampleStore {
     sample: Sample,
-    /// The flag that leads to it.
+    /// The flag that selects it.
     flag: String,
-    /// Removes the directory in the end.
+    /// Removes the directory when dropped.
     temporary: Option<TempDir>,
 }
 
 impl Surroundings {
-    /// The user's own sessions, or a sample in a directory, or a sample that goes away again.
+    /// Selects the user's own sessions, a sample in a directory, or a temporary sample.
     pub(crate) fn new(
         environment: Arc<dyn Environment>,
         sample: Option<&SamplePlace>,
@@ -50,7 +50,7 @@ impl Surroundings {
             Some(store) => store.sample.sessions(),
             None => Sessions::shared(Arc::clone(&environment)),
         };
-        // Where the leaf was moved to, by this program, is where it goes on.
+        // If this program moved the leaf, the next command continues there.
         let sessions = match sessions.environment().state_dir().filter(|_| settings.remembers_leaf()) {
             Some(state) => sessions.remembering_leaves(state),
             None => sessions,
@@ -60,9 +60,9 @@ impl Surroundings {
         Ok(Self { environment, sessions: sessions.writing(writing), sample, settings, recovered })
     }
 
-    /// From now on the user's hooks are told of what is done to sessions.
+    /// Runs the user's hooks for changes from now on.
     ///
-    /// Not of what is done to the sample, nor by a hook: that would have no end.
+    /// Not for changes to the sample, nor for changes by a hook, which would recurse for ever.
     pub(crate) fn use_hooks(&mut self) {
         let is_hook = self.environment.variable(HOOK_VARIABLE).is_some_and(|event| !event.is_empty());
         if is_hook || self.sample.is_some() {
@@ -73,12 +73,12 @@ impl Surroundings {
         }
     }
 
-    /// Warns of hooks that have failed.
+    /// Warns about failed hooks.
     pub(crate) fn tell_failed_hooks(&self, err: &mut Screen<'_>) -> std::io::Result<()> {
         self.sessions.handlers().take_failures().iter().try_for_each(|failure| warn(err, &failure.error))
     }
 
-    /// Says that entries were put back that another program had destroyed.
+    /// Reports entries that another program had removed and that were recovered.
     pub(crate) fn tell_recovered(&self, err: &mut Screen<'_>) -> std::io::Result<()> {
         let recovered = std::mem::take(&mut *self.recovered.lock().unwrap_or_else(PoisonError::into_inner));
         recovered.iter().try_for_each(|(path, n_entries)| {
@@ -89,56 +89,56 @@ impl Surroundings {
         })
     }
 
-    /// The sample beside the user's own world.
+    /// Returns the sample, with the user's own environment.
     pub(crate) fn with_sample(&self) -> Result<Self, Failure> {
         Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Terminal), self.settings.clone())
     }
 
-    /// The user's own world, also where sessions are those of the sample.
+    /// Returns the user's own environment, even if the sessions are those of the sample.
     pub(crate) fn own_environment(&self) -> &dyn Environment {
         self.environment.as_ref()
     }
 
-    /// The same, for threads of their own.
+    /// Returns the user's own environment for another thread.
     pub(crate) fn shared_environment(&self) -> Arc<dyn Environment> {
         Arc::clone(&self.environment)
     }
 
-    /// The sample, if that is where we are.
+    /// Returns the sample, if it is in use.
     pub(crate) fn sample(&self) -> Option<&Sample> {
         self.sample.as_ref().map(|store| &store.sample)
     }
 
-    /// How a further command on the same sessions begins.
+    /// Returns how another command on the same sessions starts.
     pub(crate) fn program(&self) -> String {
         self.sample.as_ref().map_or_else(|| "sessile".to_owned(), |sample| format!("sessile {}", sample.flag))
     }
 
-    /// The working directory whose sessions are meant.
+    /// Returns the working directory whose sessions are selected.
     pub(crate) fn cwd(&self) -> PathBuf {
         self.sessions.environment().current_dir()
     }
 
-    /// The time by which ages are told.
+    /// Returns the current time, for showing ages.
     pub(crate) fn now_ms(&self) -> i64 {
         self.sessions.environment().now_ms()
     }
 
-    /// A time that the user gave; none if it is none.
+    /// Parses a time given by the user; `None` if it is invalid.
     pub(crate) fn when(&self, text: &str) -> Option<When> {
         date::when(text, self.now_ms(), &Zone(self.sessions.environment()))
     }
 
-    /// A time by the local clock, to the minute.
+    /// Formats a local time to the minute.
     pub(crate) fn local_time(&self, ms: i64) -> String {
         let text = date::to_iso(date::to_local(ms, &Zone(self.sessions.environment())));
         text.get(..16).unwrap_or_default().replace('T', " ")
     }
 
-    /// A path in short, with `~` for the home directory.
+    /// Shortens a path with `~` for the home directory.
     pub(crate) fn short(&self, path: &str) -> String {
         let home = self.sessions.environment().home();
-        // Without what a path means as much without, such as `./`.
+        // Removes redundant components such as `./`.
         let path: PathBuf = Path::new(path).components().collect();
         match path.strip_prefix(&home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
@@ -147,36 +147,36 @@ impl Surroundings {
         }
     }
 
-    /// Tells that a write has brought a file to the current version, and where the original is.
+    /// Reports that a write has migrated a file to the current version, and where the original is.
     pub(crate) fn tell_upgrade(&self, original: Option<&Path>, err: &mut Screen<'_>) -> std::io::Result<()> {
         let Some(original) = original else { return Ok(()) };
         let kept = self.short(&original.to_string_lossy());
         err.print_whole(&Line::new().text(&format!("the file was brought to version 3; the original is {kept}")))
     }
 
-    /// The directory that holds the sessions, if it is not where pi keeps them by default.
+    /// Returns the directory that holds the sessions, if it is not pi's default.
     pub(crate) fn session_dir(&self) -> Option<PathBuf> {
         let dir = self.settings.session_dir().filter(|dir| !dir.as_os_str().is_empty())?;
         match &self.sample {
             None => Some(dir),
-            // The sample is no place of the user's, so only what is said on the spot counts: relative to where the user is.
+            // The user's settings do not apply to the sample; only a flag does, relative to the user's directory.
             Some(_) => self.has_given_dir().then(|| self.environment.current_dir().join(dir)),
         }
     }
 
-    /// Whether a flag says where the sessions are.
+    /// Whether a flag gives the directory of the sessions.
     pub(crate) fn has_given_dir(&self) -> bool {
         let origin = self.settings.get("session_dir").map(|setting| &setting.origin);
         origin.is_ok_and(|origin| matches!(origin, Origin::Flag(_)))
     }
 
-    /// The flag that says where the sessions are, as it would be typed again behind other words.
+    /// Returns the flag with the directory of the sessions, as typed, to append to other words.
     pub(crate) fn given_dir_words(&self) -> String {
         let dir = self.settings.session_dir().filter(|_| self.has_given_dir());
         dir.map(|dir| format!(" --session-dir {}", dir.display())).unwrap_or_default()
     }
 
-    /// Whether there is such a directory, seen from where the user is.
+    /// Whether a directory exists, relative to the user's directory.
     pub(crate) fn is_directory(&self, dir: &Path) -> bool {
         self.environment.current_dir().join(dir).is_dir()
     }
@@ -186,16 +186,16 @@ impl Surroundings {
         let path = self.find(arg)?;
         // Commands that show something must not change anything.
         let session = self.sessions.clone().read_only().open_existing(&path)?;
-        // An empty file may become a session, as in pi, but it is none yet: what it would show is made up.
+        // An empty file may become a session, as in pi, but is not one yet: its contents would be made up.
         if !session.is_stored() {
             return Err(SessionError::NotASession { path }.into());
         }
-        // Not worth failing for if it cannot be told.
+        // A warning that cannot be printed is not an error.
         drop(warn_of_damage(&session, err));
         Ok(session)
     }
 
-    /// The file of the session that a command is about.
+    /// Returns the file of the session that a command is about.
     pub(crate) fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
         let usage = |kind, what: &str| Err(Failure::misuse(kind, what));
         match (&arg.session, &arg.chosen, arg.newest) {
@@ -212,36 +212,37 @@ impl Surroundings {
         }
     }
 
-    /// The file of a session for a screen; none if no session is given, so that it is picked on the screen.
+    /// Returns the file of a session for a screen; `None` if no session is given and the user picks one there.
     #[cfg(feature = "tui")]
     pub(crate) fn find_unless_picked(&self, arg: &SessionArg) -> Result<Option<PathBuf>, Failure> {
         let is_given = arg.session.is_some() || arg.chosen.is_some() || arg.newest;
         is_given.then(|| self.find(arg)).transpose()
     }
 
-    /// A path as seen from where the user is; without one, the working directory whose sessions are meant.
+    /// Resolves a path against the user's directory; without one, returns the working directory whose sessions are
+    /// selected.
     pub(crate) fn directory(&self, path: Option<&Path>) -> PathBuf {
         path.map_or_else(|| self.cwd(), |path| self.environment.current_dir().join(path))
     }
 
-    /// The sessions, to be moved or deleted; with `force` also those that other programs use.
+    /// Returns the sessions for moving or deleting; with `force`, even if other programs use them.
     pub(crate) fn sessions_to_take(&self, force: bool) -> Sessions {
         if force { self.sessions.clone().despite_users() } else { self.sessions.clone() }
     }
 
-    /// The sessions, in which everything that is written stays in memory.
+    /// Returns the sessions for a dry run: all writes stay in memory.
     pub(crate) fn dry_sessions(&self) -> Sessions {
         let writing = WriteOptions { durability: Durability::Memory, ..WriteOptions::default() };
         let sessions = self.sessions.clone().telling(Handlers::new());
         sessions.writing(writing).noting_operations(None).forgetting_leaves()
     }
 
-    /// Whether places in a list are known to later commands: not of a sample that goes away again.
+    /// Whether later commands know list positions: not those of a temporary sample.
     pub(crate) fn notes_places(&self) -> bool {
         self.sample.as_ref().is_none_or(|sample| sample.temporary.is_none())
     }
 
-    /// The file of the session that a word stands for.
+    /// Returns the file of the session that a word refers to.
     pub(crate) fn find_session(&self, wanted: &Path) -> Result<PathBuf, Failure> {
         let text = wanted.to_string_lossy();
         if let Some(place) = text.strip_prefix('@')
@@ -249,7 +250,7 @@ impl Surroundings {
         {
             return self.find_listed(wanted, place);
         }
-        // Relative to where the user is, not to where the sample pretends to be.
+        // Relative to the user's directory, not to that of the sample.
         let wanted = if sessile::is_path(wanted) && self.sample.is_some() {
             self.environment.current_dir().join(wanted)
         } else {
@@ -258,13 +259,13 @@ impl Surroundings {
         Ok(self.sessions.find_session(wanted, self.cwd(), self.session_dir().as_deref())?)
     }
 
-    /// The session at a place of the last list in this terminal.
+    /// Returns the session at a position of the last list in this terminal.
     fn find_listed(&self, wanted: &Path, place: &str) -> Result<PathBuf, Failure> {
         let own = Sessions::shared(self.shared_environment());
         let listed = || own.find_session(wanted, self.environment.current_dir(), self.listed_dir().as_deref());
         let Some(sample) = self.sample() else { return Ok(listed()?) };
         match self.notes_places().then(listed) {
-            // The sample is small and always the same, so its places count without a list.
+            // The sample is small and constant, so its positions work without a list.
             None | Some(Err(ReferenceError::NoList { .. } | ReferenceError::OtherStore { .. })) => {
                 nth_of_sample(self, sample, place)
             }
@@ -272,38 +273,38 @@ impl Surroundings {
         }
     }
 
-    /// Notes which session has which place, for later commands. Not being able to is not a reason not to list.
+    /// Stores the list position of each session for later commands. A failure does not prevent listing.
     pub(crate) fn note_places<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) {
         let own = Sessions::shared(self.shared_environment());
         drop(own.note_list(paths, self.listed_dir().as_deref()));
     }
 
-    /// Notes that a command has appended to a session, which an undo cannot take back.
+    /// Records that a command has appended to a session, which undo cannot reverse.
     pub(crate) fn note_change(&self, command: &str, session: &SessionManager) {
         if let Some(path) = session.session_file() {
             self.sessions.note_change(command, path);
         }
     }
 
-    /// The directory that lists are of, as the user's own world sees it.
+    /// Returns the directory of lists, from the view of the user's own environment.
     fn listed_dir(&self) -> Option<PathBuf> {
         self.session_dir().or_else(|| self.sample().map(|sample| sample.agent_dir.join("sessions")))
     }
 
-    /// Whether there is not a single session, whatever its directory.
+    /// Whether the store has no sessions in any directory.
     #[cfg(feature = "tui")]
     pub(crate) fn is_store_empty(&self) -> Result<bool, Failure> {
         Ok(!self.sessions.has_sessions(self.session_dir().as_deref())?)
     }
 
-    /// The session that pi would continue here.
+    /// Returns the session that pi would continue here.
     fn most_recent(&self) -> Result<PathBuf, Failure> {
         let found = self.sessions.most_recent(self.cwd(), self.session_dir().as_deref())?;
         found.ok_or_else(|| Failure::NothingToContinue { cwd: self.short(&self.cwd().to_string_lossy()) })
     }
 }
 
-/// Notes from now on into which sessions entries are put back, and how many.
+/// Registers a handler that collects recovered sessions and the number of entries.
 fn note_recovered(handlers: &Handlers) -> Arc<Mutex<Vec<(PathBuf, usize)>>> {
     let recovered: Arc<Mutex<Vec<(PathBuf, usize)>>> = Arc::default();
     let noted = Arc::clone(&recovered);
@@ -355,7 +356,8 @@ impl SampleStore {
     }
 }
 
-/// The directory of this terminal's sample, if there is a terminal and a place for it. Those of others go after a while.
+/// Returns the directory of this terminal's sample, if there is a terminal and a state directory. Old samples of other
+/// terminals are removed.
 fn kept_for_terminal(environment: &dyn Environment) -> Option<PathBuf> {
     let samples = environment.state_dir()?.join("samples");
     let dir = samples.join(format!("{:016x}", sessile::location::fingerprint(environment.terminal()?.as_bytes())));
@@ -365,13 +367,13 @@ fn kept_for_terminal(environment: &dyn Environment) -> Option<PathBuf> {
     Some(dir)
 }
 
-/// A path with all symbolic links followed, as far as it exists.
+/// Resolves all symbolic links of a path, as far as it exists.
 fn real(path: &Path) -> PathBuf {
     for existing in path.ancestors() {
         if let (Ok(mut real), Ok(rest)) = (existing.canonicalize(), path.strip_prefix(existing)) {
             for part in rest.components() {
                 match part {
-                    // What does not exist is no link, so its parent is the one before it.
+                    // A path that does not exist is not a link, so `..` removes the last component.
                     Component::ParentDir => drop(real.pop()),
                     other => real.push(other),
                 }
@@ -382,10 +384,11 @@ fn real(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
-/// The session at a place of the sample's whole list, which is noted: the place must not become that of another one.
+/// Returns the session at a position of the sample's whole list, and stores the list, so that the position keeps
+/// its meaning.
 fn nth_of_sample(surroundings: &Surroundings, sample: &Sample, place: &str) -> Result<PathBuf, Failure> {
     let mut sessions: Vec<SessionInfo> = sample.sessions().list_all(None, &mut ListOptions::default())?;
-    // The list leaves archived ones out.
+    // The list leaves archived sessions out.
     sessions.retain(|session| !session.is_archived);
     if surroundings.notes_places() {
         surroundings.note_places(sessions.iter().map(|session| session.path.as_path()));
@@ -398,15 +401,15 @@ fn nth_of_sample(surroundings: &Surroundings, sample: &Sample, place: &str) -> R
     }
 }
 
-/// Says that there is nothing to show, to people who would otherwise see nothing at all.
+/// Says that a session has no entries, since the output is empty.
 pub(crate) fn note_if_empty(session: &SessionManager, err: &mut Screen<'_>) {
     if session.outline().n_entries() == 0 {
-        // Not worth failing for if it cannot be told.
+        // A message that cannot be printed is not an error.
         drop(err.print_whole(&Line::new().text("this session has no entries")));
     }
 }
 
-/// Says that something of a file cannot be seen, because it cannot be read.
+/// Warns that parts of a file are unreadable and not shown.
 fn warn_of_damage(session: &SessionManager, err: &mut Screen<'_>) -> std::io::Result<()> {
     let mut unreadable = session.outline().unreadable();
     if let Some(first) = unreadable.next() {
@@ -422,7 +425,7 @@ fn warn_of_damage(session: &SessionManager, err: &mut Screen<'_>) -> std::io::Re
     }
 }
 
-/// Tells of something that is no error.
+/// Prints a warning.
 pub(crate) fn warn(err: &mut Screen<'_>, text: &str) -> std::io::Result<()> {
     err.print_whole(&Line::new().styled(NAMED, "warning:").text(" ").text(text))
 }

@@ -74,7 +74,7 @@ impl Column {
     }
 }
 
-/// What a narrow terminal does without, in this order; what a session is about is always shown.
+/// The columns that a narrow terminal drops, in this order; the title is always shown.
 const LEAST_NEEDED: [Column; 12] = [
     Column::Directory,
     Column::Created,
@@ -90,46 +90,46 @@ const LEAST_NEEDED: [Column; 12] = [
     Column::Cost,
 ];
 
-/// Between columns.
+/// Columns between table columns.
 const GAP: usize = 2;
-/// The least that is left for what a session is about.
+/// Minimum width of a title.
 const LEAST_TITLE: usize = 20;
-/// A directory that has less than this says nothing.
+/// Minimum useful width of a directory.
 const LEAST_DIRECTORY: usize = 8;
-/// What is left for what a session is about before other columns have to go.
+/// Minimum width of a title before other columns are dropped.
 const NARROW_TITLE: usize = 12;
-/// Where nothing is cut, columns line up as far as no cell is wider than this.
+/// Without a terminal nothing is cut, and columns line up only for cells up to this width.
 pub(crate) const WIDEST_ALIGNED: usize = 80;
 
 /// A row of a table.
 pub(crate) struct Row<'r> {
-    /// The session; none for one that is not in the list.
+    /// The session; `None` for one that is not in the list.
     pub(crate) session: Option<&'r SessionInfo>,
-    /// What stands before its title.
+    /// The text before its title.
     pub(crate) before: String,
-    /// What is remarked about it, before its title or, if it is not in the list, instead of everything.
+    /// A remark before its title or, for a session that is not in the list, in place of the row.
     pub(crate) remark: String,
     /// Its working directory.
     pub(crate) place: String,
 }
 
 impl<'r> Row<'r> {
-    /// The row of a session as such.
+    /// Returns the row of a session.
     pub(crate) fn of(surroundings: &Surroundings, session: &'r SessionInfo) -> Self {
         let place = surroundings.short(&session.cwd);
         Self { session: Some(session), before: String::new(), remark: String::new(), place }
     }
 
-    /// The row of a session that is not in the list.
+    /// Returns the row of a session that is not in the list.
     pub(crate) fn absent(remark: String) -> Self {
         Self { session: None, before: String::new(), remark, place: String::new() }
     }
 }
 
-/// What stands in one column of one row, in pieces.
+/// The styled pieces of one cell.
 type Cell = Vec<(Style, String)>;
 
-/// Prints rows in their order, with the path of each below it if that is wanted.
+/// Prints rows in order, each with its path below it if wanted.
 pub(crate) fn print(
     surroundings: &Surroundings,
     out: &mut Screen<'_>,
@@ -144,7 +144,7 @@ pub(crate) fn print(
     for (row, cells) in rows.iter().zip(&cells) {
         let line = layout.line(cells);
         match shown.last() {
-            // A path is to be copied, so it is never cut.
+            // A path is never cut, so that it can be copied.
             Some(Column::Path) => out.print_whole(&line)?,
             _ => out.print(line)?,
         }
@@ -198,27 +198,27 @@ fn cell(
         Column::Created => dim(session.created.map(|created| surroundings.local_time(created)).unwrap_or_default()),
         Column::Modified => dim(surroundings.local_time(session.modified)),
         Column::Size => plain(size_words(session.size)),
-        // As all others of its column.
+        // Costs are formatted together for the whole column.
         Column::Cost => Vec::new(),
         Column::Tokens => plain(thousands(session.facts.tokens.total())),
         Column::Path => dim(session.path.to_string_lossy().into_owned()),
     }
 }
 
-/// Where the columns stand.
+/// The positions of the columns.
 struct Layout {
-    /// For each column its place, and how wide it is; none if there is no room for it.
+    /// The position and width of each column; `None` if there is no room for it.
     places: Vec<Option<(usize, usize)>>,
     is_right_aligned: Vec<bool>,
-    /// Where the title begins.
+    /// Where the title starts.
     title_start: usize,
-    /// Whether what is too wide for its column is cut.
+    /// Whether cells wider than their column are cut.
     cuts: bool,
 }
 
 impl Layout {
-    /// Columns are as wide as what stands in them. On a terminal, what a session is about gets what the others leave,
-    /// and a directory a third; what matters least goes if there is no room for all.
+    /// Makes columns as wide as their cells. On a terminal, the title gets the remaining room, of which a directory
+    /// takes a third; the least important columns are dropped if there is no room for all.
     fn new(shown: &[Column], cells: &[Vec<Cell>], room: Option<usize>) -> Self {
         let mut widths: Vec<usize> = Vec::new();
         for (place, column) in shown.iter().enumerate() {
@@ -258,12 +258,12 @@ impl Layout {
     }
 }
 
-/// Makes columns fit into a terminal; those without room get none.
+/// Fits columns into a terminal; a dropped column gets width 0.
 fn fit(shown: &[Column], widths: &mut [usize], width: usize) {
     let place_of = |column| shown.iter().position(|shown| *shown == column);
     let (title, directory) = (place_of(Column::Session), place_of(Column::Directory));
     let is_flexible = |place: usize| Some(place) == title || (title.is_some() && Some(place) == directory);
-    // A path at the end is printed whole, so it needs no room.
+    // A path in the last column is printed whole and needs no room.
     let is_path = |place: usize| place + 1 == shown.len() && shown[place] == Column::Path;
     let fixed = |widths: &[usize]| -> usize {
         let counts = |place: &usize| widths[*place] > 0 && !is_flexible(*place) && !is_path(*place);
@@ -277,7 +277,7 @@ fn fit(shown: &[Column], widths: &mut [usize], width: usize) {
         for place in
             (0..shown.len()).filter(|place| shown[*place] == column && !is_flexible(*place) && !is_path(*place))
         {
-            // Something has to be left.
+            // At least one column stays.
             if widths.iter().filter(|width| **width > 0).count() > 1 {
                 widths[place] = 0;
             }
@@ -299,7 +299,7 @@ fn cell_width(cell: &[(Style, String)]) -> usize {
     cell.iter().map(|(_, text)| columns(&clean(text))).sum()
 }
 
-/// A number in thousands or millions, once it is that large.
+/// Formats a number in thousands or millions if it is that large.
 fn thousands(number: f64) -> String {
     match number {
         ..1000.0 => format!("{number:.0}"),
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(told, ["0", "999", "1.0k", "12k", "1.2M", "NaNM"]);
     }
 
-    /// Which columns are shown on a terminal of this width, and how wide the line is.
+    /// Returns a line as laid out on a terminal of this width.
     fn laid_out(shown: &[Column], cells: &[(Column, &str)], room: Option<usize>) -> String {
         let cell = |column: &Column| {
             let text = cells.iter().find(|(other, _)| other == column).map_or("", |(_, text)| text);

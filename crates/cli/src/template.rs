@@ -7,7 +7,7 @@ use sessile::date::to_iso;
 
 use crate::screen::clean;
 
-/// What may stand between braces.
+/// A field that may stand between braces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     Id,
@@ -28,7 +28,7 @@ pub(crate) enum Field {
     Archived,
 }
 
-/// Every field by its name. The first so many are the columns of `tsv`, in their order.
+/// Every field by name. The first `N_COLUMNS` are the columns of `tsv`, in order.
 const FIELDS: [(&str, Field); 16] = [
     ("id", Field::Id),
     ("title", Field::Title),
@@ -48,7 +48,7 @@ const FIELDS: [(&str, Field); 16] = [
     ("archived", Field::Archived),
 ];
 
-/// How many fields are columns of `tsv`.
+/// The number of fields that are columns of `tsv`.
 const N_COLUMNS: usize = 13;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,21 +57,21 @@ enum Piece {
     Field(Field),
 }
 
-/// A line for each session: text, and fields between braces.
+/// A line template: text, and fields between braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template(Vec<Piece>);
 
-/// A session, and what is known of it beside others.
+/// A session with its context in the list.
 pub(crate) struct Filling<'f> {
     pub(crate) session: &'f SessionInfo,
-    /// Its place in the list, from 1 on.
+    /// Its position in the list, starting at 1.
     pub(crate) place: usize,
     /// The file that its file is a copy of.
     pub(crate) original: Option<&'f Path>,
 }
 
 impl Template {
-    /// Reads a template, or the word `tsv`.
+    /// Parses a template, or the word `tsv`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text == "tsv" {
             let columns = FIELDS[..N_COLUMNS].iter().map(|(_, field)| Piece::Field(*field));
@@ -107,12 +107,12 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// Whether it shows places, by which later commands then know the sessions.
+    /// Whether it shows list positions, which later commands can then use.
     pub(crate) fn has_places(&self) -> bool {
         self.0.contains(&Piece::Field(Field::Place))
     }
 
-    /// The line for a session. Nothing of the session ends the line, parts its columns or acts on a terminal.
+    /// Renders the line for a session. No text of the session can end the line, split a column or act on a terminal.
     pub(crate) fn fill(&self, filling: &Filling<'_>) -> String {
         let mut line = String::new();
         for piece in &self.0 {
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Scripts rely on these: a new column goes to the end.
+    /// Scripts rely on the order: a new column goes to the end.
     #[test]
     fn the_columns_stay() {
         let tsv = Template::parse("tsv").unwrap();

@@ -1,4 +1,4 @@
-//! What sessions are about, where the list does not say: those that are deleted, or about to be.
+//! Titles of sessions that no list shows: those that are deleted, or about to be.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use crate::measure::ShortIds;
 use crate::screen::{DIM, Line, NAMED, PLAIN};
 use crate::surroundings::Surroundings;
 
-/// Ids in short, titles and directories of some sessions.
+/// Short ids, titles and directories of some sessions.
 pub(crate) struct Titles {
     ids: ShortIds,
-    /// By where the sessions are or were: what a list would show of each, and its directory.
+    /// The list row and the directory of each session, by its present or former path.
     rows: HashMap<PathBuf, (SessionInfo, String)>,
 }
 
 impl Titles {
-    /// Of sessions that are in their place.
+    /// Reads sessions that are at their normal paths.
     pub(crate) fn of(surroundings: &Surroundings, paths: &[PathBuf]) -> Self {
         Self::read(surroundings, paths.iter().map(|path| (path.as_path(), path.as_path())))
     }
 
-    /// Of sessions whose files may be elsewhere.
+    /// Reads sessions whose files may be elsewhere.
     pub(crate) fn of_files<'s>(
         surroundings: &Surroundings,
         sessions: impl IntoIterator<Item = (&'s SessionPlace, &'s Path)>,
@@ -33,12 +33,12 @@ impl Titles {
     fn read<'s>(surroundings: &Surroundings, files: impl Iterator<Item = (&'s Path, &'s Path)>) -> Self {
         let files: Vec<(&Path, &Path)> = files.collect();
         let directories: BTreeSet<&Path> = files.iter().filter_map(|(_, file)| file.parent()).collect();
-        // A list need not read what it has read before.
+        // A list uses its cache.
         let list = |dir: &Path| surroundings.sessions.list_all(Some(dir), &mut ListOptions::default());
         let listed = directories.into_iter().filter_map(|dir| list(dir).ok()).flatten();
         let listed: HashMap<PathBuf, SessionInfo> = listed.map(|row| (row.path.clone(), row)).collect();
         let row = |(path, file): (&Path, &Path)| {
-            // A session that cannot be read goes without.
+            // A session that cannot be read is left out.
             let row = listed.get(file).cloned().or_else(|| surroundings.sessions.row(file).ok())?;
             let place = surroundings.short(&row.cwd);
             Some((path.to_path_buf(), (row, place)))
@@ -47,7 +47,7 @@ impl Titles {
         Self { ids: ShortIds::among(rows.values().map(|(row, _)| row.id.as_str())), rows }
     }
 
-    /// The id of a session and its title in quotes, if it could be read, for a sentence.
+    /// Returns the id of a session and, if it could be read, its title in quotes, for a sentence.
     pub(crate) fn words(&self, session: &SessionPlace) -> String {
         let id = self.ids.of(&session.id);
         let Some((row, _)) = self.rows.get(&session.path) else { return id };
@@ -55,7 +55,7 @@ impl Titles {
         format!("{id} {:?}", shortened(title.trim()))
     }
 
-    /// Adds id, title and directory of a session to a line; of one that could not be read, its file.
+    /// Appends id, title and directory of a session to a line; its path if it could not be read.
     pub(crate) fn put_after(&self, line: Line, session: &SessionPlace) -> Line {
         let line = line.styled(DIM, &self.ids.of(&session.id)).text("  ");
         let Some((row, place)) = self.rows.get(&session.path) else {
@@ -69,7 +69,7 @@ impl Titles {
     }
 }
 
-/// How many characters of a title are in a sentence.
+/// Maximum number of characters of a title in a sentence.
 const SHORT_TITLE: usize = 40;
 
 fn shortened(title: &str) -> String {

@@ -1,4 +1,4 @@
-//! Messages as a conversation for people.
+//! Prints messages as a conversation for people.
 
 mod entries;
 
@@ -17,26 +17,26 @@ use sessile_display::words::{Calls, call_words, role_word, start};
 use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Screen, wrapped};
 pub(crate) use entries::Told;
 
-/// How wide text may become; longer lines are hard to read.
+/// Maximum text width; longer lines are hard to read.
 const WIDEST: usize = 100;
-/// How far text stands in from its heading.
+/// The indent of text below its heading.
 const INDENT: &str = "  ";
-/// How many lines of a command's output, or of a summary, are shown.
+/// Lines shown of a command's output, and of a summary.
 const MOST_OUTPUT: usize = 8;
 const MOST_SUMMARY: usize = 12;
-/// How many characters of a line can matter, some of which may be invisible.
+/// Upper bound on the characters of a line that are processed; some may be invisible.
 const MOST_FOLDED: usize = 500;
 
-/// How much is shown.
+/// How much to show.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Detail {
     /// Everything: arguments and results of tools, outputs and summaries.
     pub(crate) full: bool,
-    /// What models thought.
+    /// The thinking of models.
     pub(crate) thinking: bool,
-    /// Summaries from their first to their last line.
+    /// Whole summaries.
     pub(crate) summaries: bool,
-    /// How pictures are drawn, if they are.
+    /// How to draw pictures, if at all.
     pub(crate) pictures: Option<Protocol>,
 }
 
@@ -46,28 +46,28 @@ pub(crate) fn print(out: &mut Screen<'_>, messages: &[Json]) -> io::Result<()> {
     messages.iter().try_for_each(|message| transcript.next(Message::new(message.raw()), &Told::default()))
 }
 
-/// Whether an answer does nothing but call tools.
+/// Whether an answer contains only tool calls.
 fn is_bare_call(message: Message<'_>) -> bool {
     let Message::Assistant(answer) = message else { return false };
     let content = answer.content();
     !content.blocks().is_empty() && content.blocks().iter().all(|block| matches!(block, Block::ToolCall(_)))
 }
 
-/// A conversation as it is printed, message by message. Keeps a few words of each call of a tool.
+/// Prints a conversation message by message. Keeps a short description of each tool call.
 pub(crate) struct Transcript<'t, 's> {
     out: &'t mut Screen<'s>,
     calls: Calls,
     detail: Detail,
-    /// What was printed last, which decides whether an empty line comes next.
+    /// The last item printed; decides whether an empty line comes next.
     last: Last,
 }
 
-/// What was printed last.
+/// The last item printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Nothing,
     Result,
-    /// A line about a setting or the like.
+    /// A line about a setting or similar.
     Note,
     Message,
 }
@@ -77,9 +77,9 @@ impl<'t, 's> Transcript<'t, 's> {
         Self { out, calls: Calls::default(), detail, last: Last::Nothing }
     }
 
-    /// Prints the next message, with what is told beside it.
+    /// Prints the next message, with its label and time.
     pub(crate) fn next(&mut self, message: Message<'_>, told: &Told) -> io::Result<()> {
-        // What came of a call stands right below it.
+        // The result of a call is printed directly below it.
         let is_result = matches!(message, Message::ToolResult(_));
         let goes_on = is_result || (self.last == Last::Result && is_bare_call(message) && told.is_empty());
         if self.last != Last::Nothing && !(goes_on && self.last != Last::Note) {
@@ -194,7 +194,7 @@ impl<'t, 's> Transcript<'t, 's> {
         }
     }
 
-    /// A summary, marked as one; of a long one only the beginning.
+    /// Prints a summary; only the beginning of a long one.
     fn summary(&mut self, what: &str, note: &str, text: &str, told: &Told) -> io::Result<()> {
         self.heading(ACCENT, what, note, told)?;
         let lines = wrapped(text, self.text_width());
@@ -260,7 +260,7 @@ impl<'t, 's> Transcript<'t, 's> {
         Ok(())
     }
 
-    /// A picture where the terminal can show it, or else what is known of it.
+    /// Draws a picture if the terminal can show it, else describes it.
     fn picture(&mut self, image: ImageBlock<'_>) -> io::Result<()> {
         if let Some(protocol) = self.detail.pictures
             && let Some(data) = image.data()
@@ -277,20 +277,20 @@ impl<'t, 's> Transcript<'t, 's> {
         self.print(told.put_behind(line))
     }
 
-    /// Text in full, broken into lines.
+    /// Prints wrapped text in full.
     fn paragraph(&mut self, style: Style, text: &str) -> io::Result<()> {
         let lines = wrapped(text, self.text_width());
         lines.iter().try_for_each(|line| self.out.print(Line::new().text(INDENT).styled(style, line)))
     }
 
-    /// Less important text: in one line, or in full if everything is wanted.
+    /// Prints less important text: in one line, or in full if everything is wanted.
     fn dim(&mut self, lead: &str, text: &str) -> io::Result<()> {
         if self.detail.full { self.paragraph(DIM, &format!("{lead}{text}")) } else { self.fold(DIM, lead, text) }
     }
 
-    /// Text in one line, as much as fits.
+    /// Prints text in one line, as much as fits.
     fn fold(&mut self, style: Style, lead: &str, text: &str) -> io::Result<()> {
-        // What does not fit need not be looked at, and may be megabytes.
+        // The rest is not processed; it may be megabytes.
         self.print(Line::new().text(INDENT).styled(style, lead).styled(style, &start(text, MOST_FOLDED)))
     }
 

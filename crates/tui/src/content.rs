@@ -1,4 +1,4 @@
-//! An entry in full, as lines.
+//! Renders a whole entry as lines.
 
 mod code;
 mod markdown;
@@ -19,26 +19,26 @@ use crate::theme::Ink;
 use code::Highlighter;
 pub(crate) use pictures::{Drawable, entry_pictures};
 
-/// How much of an entry is shown.
+/// How much of an entry to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Detail {
-    /// All output of tools, or only its beginning.
+    /// Whether to show all tool output rather than only its beginning.
     pub(crate) tools: bool,
     pub(crate) thinking: bool,
-    /// How many lines of an entry are shown at all.
+    /// Upper bound on the lines shown per entry.
     pub(crate) most_lines: usize,
 }
 
-/// How many lines of the output of a tool are shown if not all.
+/// Lines of tool output shown when output is folded.
 const MOST_OUTPUT: usize = 8;
 
-/// How much of a text is looked at.
+/// Upper bound on the bytes of a text that are processed.
 const MOST_TEXT: usize = 1 << 20;
 
-/// How long a line of output is on average, if it is short: what is looked at for so many lines of it.
+/// Assumed bytes per line of output; decides how much text to read for a number of lines.
 const OUTPUT_LINE: usize = 80;
 
-/// The lines of an entry, no wider than this.
+/// Renders an entry as lines of at most `width` columns.
 pub(crate) fn entry_lines(entry: &Entry, width: usize, detail: Detail) -> Vec<Line> {
     let mut page = Page { width: width.max(8), detail, lines: Vec::new() };
     page.entry(entry);
@@ -55,7 +55,7 @@ fn more(n_lines: usize) -> Line {
     Line::new().ink(Ink::DIM, &format!("… {} more {lines}", number_words(n_lines as u64)))
 }
 
-/// The text of an entry as somebody would copy it.
+/// Returns the text of an entry for the clipboard.
 pub(crate) fn entry_text(entry: &Entry) -> String {
     let some = Option::<String>::unwrap_or_default;
     match entry.payload() {
@@ -73,12 +73,12 @@ pub(crate) fn entry_text(entry: &Entry) -> String {
     }
 }
 
-/// A text up to so many lines and about so many bytes, and what follows.
+/// Splits a text after at most `most_lines` lines and about `most_bytes` bytes; returns the start and the rest.
 fn split_at_line(text: &str, most_lines: usize, most_bytes: usize) -> (&str, Option<&str>) {
     let by_lines = text.match_indices('\n').nth(most_lines.saturating_sub(1)).map(|(at, _)| at);
     let by_bytes = (text.len() > most_bytes).then(|| {
         let from = (0..=most_bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-        // A line that is too long by itself is cut in two.
+        // A single line that is too long is cut in two.
         text.get(..from).and_then(|start| start.rfind('\n')).unwrap_or(from)
     });
     let Some(at) = by_lines.into_iter().chain(by_bytes).min() else { return (text, None) };
@@ -226,7 +226,7 @@ impl Page {
         }
     }
 
-    /// What a change takes away and adds, line by line.
+    /// Shows the removed and added lines of an edit.
     fn change(&mut self, old: &str, new: &str) {
         let (old, new) = (start(old, MOST_TEXT), start(new, MOST_TEXT));
         let diff = TextDiff::from_lines(&old, &new);
@@ -266,8 +266,8 @@ impl Page {
         }
     }
 
-    /// Output of which only the beginning may be shown: as much as there is room for is broken into lines, and the
-    /// lines of the rest are only counted.
+    /// Shows output that may be folded. Only the part that fits is broken into lines; the lines of the rest are only
+    /// counted.
     fn folded(&mut self, text: &str) {
         let text = text.trim_end();
         let most = if self.detail.tools { self.detail.most_lines } else { MOST_OUTPUT };
@@ -300,7 +300,7 @@ impl Page {
         self.lines.extend(wrapped(&text, self.width).iter().map(|line| Line::new().ink(ink, line)));
     }
 
-    /// An entry that is no conversation: what it holds.
+    /// Shows the properties of an entry that is not part of the conversation.
     fn raw(&mut self, entry: &Entry) {
         let kind = entry.raw().get("type").and_then(Raw::as_string).unwrap_or_else(|| "?".to_owned());
         self.head(Ink::DIM, &start(&kind, 100), "");

@@ -1,4 +1,4 @@
-//! The fork selector: which message to take back into a session of its own.
+//! The fork selector: the user chooses a message from which to fork a new session.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::status::Status;
 use crate::theme::Ink;
 use crate::tree::change::{forked, vetoed};
 
-/// What came of choosing.
+/// The result of the fork selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForkOutcome {
-    /// Nobody chose.
+    /// The user left without choosing.
     Nothing,
     /// There is no message to fork from.
     NoMessages,
-    /// A new session was made.
+    /// A new session was created.
     Forked {
-        /// Its file.
+        /// The file of the new session.
         path: Option<PathBuf>,
-        /// The message that was taken back, ready to be edited and sent again.
+        /// The text of the chosen message, ready to be edited and sent again.
         text: String,
     },
     /// The session could not be read.
@@ -68,7 +68,7 @@ impl Job for ForkJob {
             Self::Load => desk.messages(),
             Self::Fork(id) => desk.fork(&id),
         };
-        // Another program has changed lines that were read before: the file is read again.
+        // Another program changed lines that were already read, so the file is read again.
         let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.messages() } else { done };
         tell(done.unwrap_or_else(|error| ForkNews::Failed(told(&error))));
     }
@@ -90,7 +90,7 @@ impl Desk {
     }
 }
 
-/// The lines of one message: its text, which one it is, and an empty one.
+/// Lines per message: its text, its position, and an empty line.
 const ITEM: usize = 3;
 
 /// The state of the fork selector.
@@ -113,7 +113,7 @@ impl Fork {
         self.messages.as_ref().map_or(0, Vec::len)
     }
 
-    /// How many messages can be seen.
+    /// Returns the number of messages that fit on the screen.
     fn room(&self) -> usize {
         (usize::from(self.size.1).saturating_sub(4) / ITEM).max(1)
     }

@@ -1,4 +1,4 @@
-//! The help screen, made of the keymap.
+//! The help screen, generated from the keymap.
 
 use crate::hint;
 use crate::key::{Code, Key};
@@ -6,14 +6,14 @@ use crate::keymap::{ACTIONS, Action, Keymap, Where};
 use crate::paint::{Canvas, Line};
 use crate::theme::Ink;
 
-/// The keys of a place, and how far down the user has scrolled.
+/// The keys of a screen, and the scroll position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Help {
     place: Where,
     top: usize,
 }
 
-/// The rows above and below the keys.
+/// Rows above and below the keys.
 const FRAME: usize = 3;
 
 impl Help {
@@ -21,11 +21,11 @@ impl Help {
         Self { place, top: 0 }
     }
 
-    /// Takes a key on a screen of some size; says whether the help stays open.
+    /// Handles a key; returns whether the help stays open.
     pub(crate) fn press(&mut self, key: Key, keymap: &Keymap, (width, height): (u16, u16)) -> bool {
         let last = lines(keymap, self.place, width.into()).len().saturating_sub(room(height));
         let page = room(height).saturating_sub(1).max(1);
-        // The reader has names of its own for these keys.
+        // The reader uses other actions for these keys, so the picker's are looked up.
         self.top = match (keymap.action(Where::Picker, key), key.code) {
             (Some(Action::Up), _) => self.top.saturating_sub(1),
             (Some(Action::Down), _) => self.top + 1,
@@ -60,12 +60,12 @@ impl Help {
     }
 }
 
-/// How many lines of keys there is room for.
+/// Returns the number of lines of keys that fit.
 fn room(height: u16) -> usize {
     usize::from(height).saturating_sub(FRAME).max(1)
 }
 
-/// From how many columns on there is room for the ids of actions, which only settings need.
+/// Minimum width in columns for showing action ids, which only matter for settings.
 const WIDE: usize = 70;
 
 fn lines(keymap: &Keymap, place: Where, width: usize) -> Vec<Line> {
@@ -75,7 +75,7 @@ fn lines(keymap: &Keymap, place: Where, width: usize) -> Vec<Line> {
         here.flat_map(|action| {
             let keys = if width < WIDE { keymap.hint(action.action) } else { keymap.hints(action.action) };
             let mut line = Line::new().ink(Ink::ACCENT, &keys);
-            // Keys that take more than their column are not joined to what they do.
+            // Keys wider than their column are still separated from their description.
             line = if line.columns() < n_keys { line.pad(n_keys) } else { line.text("  ") };
             line = line.text(action.what);
             if width >= WIDE {

@@ -1,9 +1,9 @@
-//! Lines of hints: what does not fit is left out, never cut.
+//! Lines of hints. A hint that does not fit is left out, never cut.
 
-/// What stands between two hints.
+/// The separator between hints.
 const BETWEEN: &str = " · ";
 
-/// As many hints as fit into a width, in their order, and the last one in any case.
+/// Joins as many hints as fit into `width`, in order, and always the last one.
 pub(crate) fn fitted(hints: &[String], last: Option<&str>, width: usize) -> String {
     let columns = sessile_display::columns;
     let reserved = last.map_or(0, |last| columns(last) + columns(BETWEEN));

@@ -1,4 +1,4 @@
-//! A line that is typed into.
+//! A line editor.
 
 use crate::key::Key;
 use crate::keymap::{Action, Keymap, Where};
@@ -10,12 +10,12 @@ use crate::theme::Ink;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Input {
     text: String,
-    /// Where the next character goes, in bytes.
+    /// Where the next character goes, as a byte offset.
     cursor: usize,
     deleted: String,
 }
 
-/// The most that anybody types or pastes into a line.
+/// Upper bound on the bytes of a line.
 const MOST_TEXT: usize = 4096;
 
 impl Input {
@@ -36,7 +36,7 @@ impl Input {
         self.cursor = 0;
     }
 
-    /// Takes a key; says whether the text is another one now.
+    /// Handles a key; returns whether the text changed.
     pub(crate) fn press(&mut self, key: Key, keymap: &Keymap) -> bool {
         if let Some(action) = keymap.action(Where::Line, key) {
             return self.act(action);
@@ -47,7 +47,7 @@ impl Input {
         }
     }
 
-    /// Puts text where the cursor is, in one line.
+    /// Inserts text at the cursor, as a single line.
     pub(crate) fn put(&mut self, text: &str) -> bool {
         let text = text.replace(['\r', '\n', '\t'], " ");
         let text: String = text.chars().filter(|char| !char.is_control()).collect();
@@ -126,7 +126,7 @@ impl Input {
         self.cursor + gap + rest.find(char::is_whitespace).unwrap_or(rest.len())
     }
 
-    /// The text behind a lead, as much of it as fits around the cursor, and the cursor's column.
+    /// Renders the text after a prefix, scrolled so that the cursor is visible, and returns the cursor's column.
     pub(crate) fn line(&self, lead: &str, width: usize) -> (Line, usize) {
         let text = Line::new().text(&self.text);
         let column = Line::new().text(self.head()).columns();
@@ -138,7 +138,7 @@ impl Input {
     }
 }
 
-/// A query on a screen, and what follows from editing it.
+/// The query line of a screen, with the state that editing it changes.
 pub(crate) struct QueryLine<'q> {
     pub(crate) query: &'q mut Input,
     /// Whether the user is editing the query rather than moving in the list.
@@ -149,7 +149,7 @@ pub(crate) struct QueryLine<'q> {
 }
 
 impl QueryLine<'_> {
-    /// Takes a key; says whether the query has changed.
+    /// Handles a key; returns whether the query changed.
     pub(crate) fn press(&mut self, key: Key) -> bool {
         let before = self.query.clone();
         let is_other = self.query.press(key, self.keymap);
@@ -160,7 +160,7 @@ impl QueryLine<'_> {
         is_other
     }
 
-    /// Takes a key that is also a command which changes something. If it edits nothing, the status explains it.
+    /// Handles a key that is also bound to a changing command. If it edits nothing, the status explains why.
     pub(crate) fn press_or_explain(&mut self, key: Key) -> bool {
         let before = self.query.clone();
         let is_other = self.press(key);

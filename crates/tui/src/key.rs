@@ -1,10 +1,10 @@
-//! Keys by the names that pi has for them, such as `ctrl+left` or `shift+l`.
+//! Keys by pi's names, such as `ctrl+left` or `shift+l`.
 
 use std::fmt;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A key with what is held down beside it.
+/// A key with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) code: Code,
@@ -13,10 +13,10 @@ pub(crate) struct Key {
     pub(crate) shift: bool,
 }
 
-/// Which key.
+/// A key without modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Code {
-    /// A character; letters in lower case.
+    /// A character; letters are lower case.
     Char(char),
     Up,
     Down,
@@ -35,7 +35,7 @@ pub(crate) enum Code {
     Function(u8),
 }
 
-/// The keys that have names of their own.
+/// The keys that have names.
 const NAMED: &[(&str, Code)] = &[
     ("up", Code::Up),
     ("down", Code::Down),
@@ -61,7 +61,7 @@ impl Key {
         Self { code, ctrl: false, alt: false, shift: false }
     }
 
-    /// The key with this name; none if there is no such key.
+    /// Parses a key name; returns `None` for an unknown key.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let mut key = Self::plain(Code::Escape);
         let mut rest = name;
@@ -78,7 +78,7 @@ impl Key {
         Some(key)
     }
 
-    /// What the terminal says was pressed; none for keys that mean nothing here.
+    /// Converts a terminal event; returns `None` for keys without a meaning here.
     pub(crate) fn pressed(event: KeyEvent) -> Option<Self> {
         let code = match event.code {
             KeyCode::Char(char) => Code::Char(char),
@@ -105,22 +105,22 @@ impl Key {
         Some(key.normal())
     }
 
-    /// The same key however a terminal tells it.
+    /// Normalises the different ways in which terminals report the same key.
     fn normal(self) -> Self {
         match self.code {
-            // Old terminals say the same for both.
+            // Old terminals send the same code for both.
             Code::Char('h') if self.ctrl && !self.alt && !self.shift => Self { code: Code::Backspace, ..self },
             Code::Char(char) if char.is_ascii_uppercase() => {
                 Self { code: Code::Char(char.to_ascii_lowercase()), shift: true, ..self }
             }
             Code::Char(char) if char.is_ascii_lowercase() => self,
-            // What shift does to other characters is in the character.
+            // For other characters, the character already includes the effect of shift.
             Code::Char(_) => Self { shift: false, ..self },
             _ => self,
         }
     }
 
-    /// The character that is typed with it, if one is.
+    /// Returns the character that the key types, if any.
     pub(crate) fn typed(self) -> Option<char> {
         match self.code {
             Code::Char(char) if !self.ctrl && !self.alt && !char.is_control() => {

@@ -1,8 +1,7 @@
-//! The threads that listen: to the terminal, and to signals.
+//! The threads that listen to the terminal and to signals.
 //!
-//! A terminal that is gone can be read for ever: every read returns nothing, at
-//! once. So the terminal is read only while it is there, and waiting for it
-//! costs nothing.
+//! A read from a closed terminal returns at once with nothing, for ever. So the thread reads only after `poll` reports
+//! data, and waiting costs nothing.
 
 use std::io;
 use std::sync::Arc;
@@ -12,23 +11,23 @@ use std::time::Duration;
 
 use crossterm::event::{self, Event as TermEvent};
 
-/// Something that was heard.
+/// Input from the terminal, or a signal.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Terminal(TermEvent),
-    /// The terminal may have another size.
+    /// The terminal may have changed its size.
     Resized,
-    /// Somebody wants us to stop for a while.
+    /// A request to suspend the process.
     Stop,
-    /// We were stopped, and go on.
+    /// The process was suspended and continues.
     Continued,
-    /// A signal that ends processes.
+    /// A signal that ends the process.
     End(i32),
-    /// The terminal cannot be read any more.
+    /// The terminal can no longer be read.
     Gone,
 }
 
-/// Where it goes; says whether anybody listens still.
+/// A callback for input; returns whether the receiver still exists.
 trait Tell: Fn(Heard) -> bool + Send + 'static {}
 
 impl<F: Fn(Heard) -> bool + Send + 'static> Tell for F {}
@@ -45,7 +44,7 @@ const LISTEN: u8 = 0;
 const REST: u8 = 1;
 const STOP: u8 = 2;
 
-/// How long an event may take that has begun to arrive.
+/// How long to wait for the rest of an event that has begun to arrive.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl Keyboard {
@@ -78,7 +77,7 @@ impl Keyboard {
                 if !tell(heard) || is_gone {
                     return;
                 }
-                // Of what was read at once there may be more, which waiting for the terminal would not tell.
+                // One read may have buffered several events, which waiting for the terminal would not report.
                 while wished.load(Ordering::SeqCst) == LISTEN && event::poll(PATIENCE).unwrap_or_default() {
                     if !event::read().is_ok_and(|event| tell(Heard::Terminal(event))) {
                         return;
@@ -90,7 +89,7 @@ impl Keyboard {
         Ok(Self { wish, is_resting, bell, thread: Some(thread) })
     }
 
-    /// Leaves the terminal to somebody else, and waits until that is so.
+    /// Leaves the terminal to another program; returns once the thread has stopped reading.
     pub(crate) fn pause(&mut self) {
         self.wish(REST);
         while !self.is_resting.load(Ordering::SeqCst) && self.thread.as_ref().is_some_and(|it| !it.is_finished()) {
@@ -102,7 +101,7 @@ impl Keyboard {
         self.wish(LISTEN);
     }
 
-    /// Stops listening, and waits until that is so.
+    /// Stops listening; returns once the thread has ended.
     pub(crate) fn stop(&mut self) {
         self.wish(STOP);
         if let Some(thread) = self.thread.take() {
@@ -116,7 +115,7 @@ impl Keyboard {
     }
 }
 
-/// Whether the terminal is not there any more.
+/// Returns whether the terminal is gone.
 pub(crate) fn is_gone() -> bool {
     wait::is_gone()
 }
@@ -129,20 +128,20 @@ mod wait {
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    /// What came of waiting for the terminal.
+    /// The result of waiting for the terminal.
     pub(super) enum Waited {
         Readable,
-        /// Somebody wants something else.
+        /// The bell was rung: the wish has changed.
         Rung,
         Gone,
     }
 
-    /// Rouses whoever waits for the terminal.
+    /// Wakes the thread that waits for the terminal.
     pub(super) struct Bell(PipeWriter);
 
     impl Bell {
         pub(super) fn ring(&mut self) {
-            // Whoever does not listen any more needs not be roused.
+            // A thread that has ended need not be woken.
             self.0.write_all(b"!").ok();
         }
     }
@@ -157,7 +156,7 @@ mod wait {
         Ok((Bell(writer), Ear { bell: reader, tty: Tty::open()? }))
     }
 
-    /// Where keys come from: standard input, or past it if that is no terminal.
+    /// The source of keys: standard input, or the terminal device if standard input is not a terminal.
     enum Tty {
         Stdin(io::Stdin),
         File(File),
@@ -181,7 +180,7 @@ mod wait {
 
     const LOST: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
 
-    /// Keys that were read and then overlooked, because this thread had to wait for its turn, come to light then.
+    /// Upper bound on one wait. Keys that were read but missed while this thread waited for its turn are found then.
     const LOOK_ANYWAY: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
     impl Ear {
@@ -201,7 +200,7 @@ mod wait {
             }
             match self.bell.read(&mut [0; 16]) {
                 Ok(1..) => Waited::Rung,
-                // Whoever rings has gone, and with it everybody who listens to us.
+                // The ringing side is gone, and with it every receiver.
                 Ok(0) | Err(_) => Waited::Gone,
             }
         }
@@ -250,7 +249,7 @@ mod wait {
     }
 }
 
-/// The thread that hears of signals.
+/// The thread that receives signals.
 pub(crate) struct Signals(#[cfg(unix)] signal_hook::iterator::Handle);
 
 impl Signals {

@@ -1,4 +1,4 @@
-//! Which key does what: data, from which keys are looked up and the help screen is made.
+//! Key bindings as data, used for looking up keys and for the help screen.
 
 use std::collections::HashMap;
 
@@ -7,22 +7,22 @@ use sessile::settings::Setting;
 
 use crate::key::Key;
 
-/// A place that has keys of its own.
+/// A context with its own keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Where {
     Picker,
     Tree,
     Fork,
     Reader,
-    /// The sessions that were deleted.
+    /// The list of deleted sessions.
     Trash,
-    /// Every line that is typed into.
+    /// Every line editor.
     Line,
 }
 
 macro_rules! actions {
     ($($name:ident $id:literal $keys:tt $places:tt $what:literal;)*) => {
-        /// What a key can do.
+        /// An action that a key can trigger.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Action { $($name,)* }
 
@@ -33,12 +33,12 @@ macro_rules! actions {
     };
 }
 
-/// An action with its name, its keys and what it does.
+/// An action with its id, keys and description.
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub(crate) action: Action,
     pub(crate) id: &'static str,
-    /// Its keys unless the user has others.
+    /// The default keys.
     pub(crate) keys: &'static [&'static str],
     pub(crate) places: &'static [Where],
     pub(crate) what: &'static str,
@@ -46,9 +46,9 @@ pub(crate) struct Definition {
 
 use Where::{Fork, Line, Picker, Reader, Trash, Tree};
 
-// Names and keys that pi has are pi's; the others are ours, with Alt where pi has none. Four of pi's keys are not the
-// usual ones here, and docs/tui.md says how to have them: Ctrl-N and Ctrl-P move in every list, as in other pickers, and
-// capital letters are text wherever letters are searched for.
+// Actions and keys that pi has keep pi's names and keys; ours use Alt where pi has none. Four of pi's keys are not the
+// defaults here, and docs/tui.md shows how to set them: Ctrl-N and Ctrl-P move in every list, as in other pickers, and
+// capital letters are text wherever the user can type a query.
 actions! {
     Up "tui.select.up" ["up", "ctrl+p"] [Picker, Tree, Fork, Trash] "one up";
     Down "tui.select.down" ["down", "ctrl+n"] [Picker, Tree, Fork, Trash] "one down";
@@ -154,7 +154,7 @@ actions! {
     Yank "tui.editor.yank" ["ctrl+y"] [Line] "put back what was deleted";
 }
 
-/// The keys as they are in force.
+/// The keys in force.
 #[derive(Clone, Debug)]
 pub(crate) struct Keymap {
     by_key: HashMap<(Where, Key), Action>,
@@ -168,7 +168,7 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The keys with those that the user has set, in `[tui.keys]`, and what is wrong there.
+    /// Builds the keymap with the user's keys from `[tui.keys]`; also returns the problems found there.
     pub(crate) fn of_settings<'s>(table: impl Iterator<Item = &'s Setting>) -> (Self, Vec<String>) {
         let mut given: HashMap<&'static str, Vec<Key>> = HashMap::new();
         let mut problems = Vec::new();
@@ -197,7 +197,7 @@ impl Keymap {
             let keys: Vec<Key> = given.get(definition.id).cloned().unwrap_or_else(usual);
             for key in &keys {
                 for place in definition.places {
-                    // Keys that the user has chosen win over usual ones of other actions.
+                    // Keys chosen by the user win over default keys of other actions.
                     let is_chosen = given.contains_key(definition.id);
                     let slot = keymap.by_key.entry((*place, *key));
                     match slot {
@@ -214,12 +214,12 @@ impl Keymap {
         keymap
     }
 
-    /// What a key does somewhere.
+    /// Returns the action of a key in a context.
     pub(crate) fn action(&self, place: Where, key: Key) -> Option<Action> {
         self.by_key.get(&(place, key)).copied()
     }
 
-    /// What a key answers to a question; none if it is not an answer.
+    /// Returns the answer that a key gives to a yes/no question; `None` if the key is not an answer.
     pub(crate) fn answer(&self, key: Key) -> Option<bool> {
         let is = |action| self.by_action.get(&action).is_some_and(|keys| keys.contains(&key));
         match key.typed().map(|char| char.to_ascii_lowercase()) {
@@ -231,27 +231,28 @@ impl Keymap {
         }
     }
 
-    /// What a key does to a line that is asked for: take it, or drop the question. None if it is typed into the line.
+    /// Returns whether a key accepts (`true`) or cancels (`false`) a line that is being asked for; `None` if the key is
+    /// typed into the line.
     pub(crate) fn line_answer(&self, key: Key) -> Option<bool> {
         self.answer(key).filter(|_| key.typed().is_none())
     }
 
-    /// A hint: the first key of an action, and what it does.
+    /// Formats a hint: the first key of an action and a description.
     pub(crate) fn told(&self, action: Action, what: &str) -> String {
         format!("{} {what}", self.hint(action))
     }
 
-    /// Why a key that changes something does nothing while a query is edited.
+    /// Explains why a key that changes something does nothing while the query is edited.
     pub(crate) fn while_editing(&self, key: Key) -> String {
         format!("Editing the query: {} first, then {key}", self.hint(Action::Down))
     }
 
-    /// The first key of an action, as it is shown.
+    /// Returns the first key of an action, as shown to the user.
     pub(crate) fn hint(&self, action: Action) -> String {
         self.by_action.get(&action).and_then(|keys| keys.first()).map(ToString::to_string).unwrap_or_default()
     }
 
-    /// All keys of an action, as they are shown.
+    /// Returns all keys of an action, as shown to the user.
     pub(crate) fn hints(&self, action: Action) -> String {
         let keys = self.by_action.get(&action).map(Vec::as_slice).unwrap_or_default();
         keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
@@ -285,7 +286,7 @@ mod tests {
         }
     }
 
-    /// In these places letters are searched for, capital ones too.
+    /// In these contexts letters, including capitals, go into the query.
     #[test]
     fn what_types_a_character_is_no_command_where_letters_are_searched_for() {
         for definition in ACTIONS {
@@ -296,7 +297,7 @@ mod tests {
         }
     }
 
-    /// docs/tui.md says how to have pi's keys where the usual ones differ.
+    /// docs/tui.md shows how to set pi's keys where the defaults differ.
     #[test]
     fn the_keys_of_pi_can_be_had() {
         let pis = [
@@ -329,7 +330,7 @@ mod tests {
         assert_eq!(keymap.line_answer(Key::named("escape").unwrap()), Some(false));
     }
 
-    /// Those without a key would be overlooked by the tests that press all of them in a terminal.
+    /// The terminal tests press every key and would miss actions without one.
     #[test]
     fn every_action_has_a_key_and_a_place() {
         for definition in ACTIONS {

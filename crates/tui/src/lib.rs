@@ -1,10 +1,8 @@
 //! The terminal UI of Sessile: pick a session, look at its tree, fork it, read it.
 //!
-//! Every screen is three things apart from each other: a state, a function
-//! that changes it when something happens, and a function that draws it. What
-//! takes time is done on other threads and comes back as something that
-//! happens, so that no key waits for a disk. Text of sessions reaches the
-//! screen through one module, which makes it harmless.
+//! Every screen has three separate parts: a state, a function that updates it on an event, and a function that draws
+//! it. Slow work runs on other threads and reports back as an event, so that no key waits for a disk. All text from
+//! sessions reaches the screen through one module, which sanitises it.
 
 mod content;
 mod fork;
@@ -59,18 +57,18 @@ pub enum TuiError {
     /// The terminal could not be read or written.
     #[error("the terminal cannot be used")]
     Io(#[from] io::Error),
-    /// The terminal is not there any more.
+    /// The terminal is gone.
     #[error("the terminal is gone")]
     TerminalGone,
-    /// Somebody ended the process.
+    /// A signal ended the process.
     #[error("ended by signal {0}")]
     Signal(i32),
-    /// Something that cannot happen has happened.
+    /// An internal error.
     #[error("this is a bug in Sessile; nothing was lost, since sessions only grow")]
     Panicked,
 }
 
-/// Every key that an action has unless the user chooses others: where it counts, the action's id, and the key.
+/// Returns every default key: the context where it applies, the action's id, and the key.
 pub fn usual_keys() -> Vec<(String, &'static str, String)> {
     let each = keymap::ACTIONS.iter().flat_map(|action| {
         let keys = action.keys.iter().map(move |key| (action, (*key).to_owned()));
@@ -79,7 +77,7 @@ pub fn usual_keys() -> Vec<(String, &'static str, String)> {
     each.map(|(place, id, key)| (format!("{place:?}"), id, key)).collect()
 }
 
-/// What the screens work with.
+/// The configuration shared by all screens.
 #[derive(Clone)]
 pub struct Ui {
     sessions: Sessions,
@@ -97,9 +95,9 @@ pub struct Ui {
 }
 
 impl Ui {
-    /// A UI for sessions, as the table `[tui]` of the settings says.
+    /// Creates a UI for sessions, configured by the `[tui]` table of the settings.
     ///
-    /// What the terminal is like is asked of `surroundings`, which need not be where the sessions are.
+    /// `surroundings` describes the terminal; it may differ from the environment of the sessions.
     pub fn new(
         sessions: Sessions,
         surroundings: Arc<dyn Environment>,
@@ -141,42 +139,42 @@ impl Ui {
         }
     }
 
-    /// The same, in no colour at all.
+    /// Turns colours off.
     #[must_use]
     pub fn without_colour(mut self) -> Self {
         self.theme = Theme::Plain;
         self
     }
 
-    /// The same, with a filter for trees by the name that pi has for it, unless the settings name one.
+    /// Sets the default tree filter by pi's name for it, unless the settings name one.
     #[must_use]
     pub fn with_usual_filter(mut self, word: Option<&str>) -> Self {
         self.filter = self.filter.or_else(|| word.and_then(filter_of));
         self
     }
 
-    /// The same, with a session that somebody has open and that must not be deleted.
+    /// Sets the session that is currently open and must not be deleted.
     #[must_use]
     pub fn with_current(mut self, current: Option<PathBuf>) -> Self {
         self.current = current;
         self
     }
 
-    /// The same, with somebody who sums up branches that are left; without one the offline rule does.
+    /// Sets the summarizer for branches that the user leaves; the default is the offline rule.
     #[must_use]
     pub fn summing_up(mut self, how: Arc<HowToSumUp>) -> Self {
         self.sums_up = Some(how);
         self
     }
 
-    /// What is odd about the settings.
+    /// Returns the warnings about the settings.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Lets somebody pick a session to go on with; none if nobody does.
+    /// Lets the user pick a session to resume; returns `None` if the user picks none.
     ///
-    /// Begins with the sessions of the working directory, or of all of them, and with a query.
+    /// Starts with the sessions of the working directory, or with all sessions if `is_all`, and with a query.
     pub fn pick(&self, is_all: bool, query: &str) -> Result<Option<PathBuf>, TuiError> {
         let mut picker = self.picker(Purpose::Resume).asked(query);
         if is_all {
@@ -224,7 +222,7 @@ impl Ui {
 
     /// Shows a session as a conversation until the user leaves it. Without a session, the user picks a session first.
     ///
-    /// Returns why the session could not be shown, if so.
+    /// Returns the reason if the session could not be shown.
     pub fn read(&self, path: Option<PathBuf>) -> Result<Option<String>, TuiError> {
         let mut terminal = Terminal::take(self.has_mouse)?;
         if let Some(path) = path {
@@ -248,7 +246,7 @@ impl Ui {
         picker.to(purpose).of_root(self.session_dir.clone().unwrap_or_else(root))
     }
 
-    /// The session that the user picks. Trees and readers opened from the picker are shown in between.
+    /// Runs the picker until the user picks a session. Trees and readers opened from the picker are shown in between.
     fn picked(&self, picker: &mut Picker, terminal: &mut Terminal) -> Result<Option<PathBuf>, TuiError> {
         let desk = Arc::new(Desk {
             sessions: self.sessions.clone(),
@@ -315,7 +313,7 @@ impl Ui {
     }
 }
 
-/// The filter that is called so.
+/// Returns the filter with this name.
 fn filter_of(word: &str) -> Option<Filter> {
     Some(match word {
         "default" => Filter::Default,

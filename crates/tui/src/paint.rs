@@ -1,8 +1,7 @@
-//! Text on cells. The only way to a screen for text that somebody else wrote.
+//! Draws text on cells. The only way for text from sessions to reach the screen.
 //!
-//! A [`Line`] takes no text without making it harmless first, and each
-//! character gets cells of its own, so that what a terminal thinks of a
-//! sequence of characters cannot move what stands behind it.
+//! A [`Line`] sanitises all text that it takes. Each character gets its own cells, so a sequence that the terminal
+//! measures differently cannot move the text after it.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -12,7 +11,7 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::theme::{Ink, Theme};
 
-/// A line made of harmless pieces of text.
+/// A line of sanitised, styled pieces of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Line {
     pieces: Vec<(Ink, String)>,
@@ -24,7 +23,7 @@ impl Line {
         Self::default()
     }
 
-    /// Adds text, once it is harmless.
+    /// Sanitises text and appends it.
     pub(crate) fn ink(mut self, ink: Ink, text: &str) -> Self {
         self.push(ink, text);
         self
@@ -46,13 +45,13 @@ impl Line {
         }
     }
 
-    /// Adds spaces up to a column.
+    /// Appends spaces up to a column.
     pub(crate) fn pad(self, column: usize) -> Self {
         let missing = column.saturating_sub(self.columns);
         self.text(&" ".repeat(missing))
     }
 
-    /// Adds another line behind this one.
+    /// Appends another line.
     pub(crate) fn join(mut self, other: Self) -> Self {
         for (ink, piece) in other.pieces {
             self.push(ink, &piece);
@@ -68,7 +67,7 @@ impl Line {
         self.pieces.iter().map(|(_, piece)| piece.as_str()).collect()
     }
 
-    /// Shortens the line to a number of columns, and shows that it did.
+    /// Shortens the line to a number of columns, with an ellipsis.
     pub(crate) fn cut(self, width: usize) -> Self {
         if self.columns <= width {
             return self;
@@ -79,7 +78,7 @@ impl Line {
         line
     }
 
-    /// So many columns of the line, from one on. A character that is cut in two is left out.
+    /// Returns `width` columns of the line, starting at `first`. A character that would be cut in two is left out.
     pub(crate) fn columns_from(&self, first: usize, width: usize) -> Self {
         let mut line = Self::new();
         let mut column = 0;
@@ -99,12 +98,12 @@ impl Line {
         line
     }
 
-    /// Marks where some text occurs, whatever its case.
+    /// Highlights the occurrences of some text, ignoring case.
     pub(crate) fn marked(self, wanted: &str) -> Self {
         let wanted = wanted.to_lowercase();
         let text = self.to_text();
         let lower = text.to_lowercase();
-        // Characters whose lower case has another length would shift the places.
+        // Characters whose lower case has another length would shift the offsets.
         if wanted.is_empty() || lower.len() != text.len() || !lower.contains(&wanted) {
             return self;
         }
@@ -122,7 +121,7 @@ impl Line {
         line
     }
 
-    /// Breaks the line between words into lines that are no wider than this, the later ones behind an indent.
+    /// Breaks the line between words into lines of at most `width` columns; all but the first are indented.
     pub(crate) fn wrapped(&self, width: usize, indent: usize) -> Vec<Self> {
         if self.columns <= width {
             return vec![self.clone()];
@@ -159,11 +158,11 @@ impl Line {
     }
 }
 
-/// Where things are drawn, and in which colours.
+/// The area to draw on, and its colours.
 pub(crate) struct Canvas<'b> {
     pub(crate) buffer: &'b mut Buffer,
     pub(crate) theme: Theme,
-    /// Where the cursor of the terminal is to be seen.
+    /// The position of the terminal's cursor, if visible.
     pub(crate) cursor: Option<(u16, u16)>,
 }
 
@@ -176,12 +175,12 @@ impl<'b> Canvas<'b> {
         self.buffer.area
     }
 
-    /// Draws a line into a row of an area, cut to its width. Rows below the area are passed over.
+    /// Draws a line into a row of an area, cut to its width. Rows below the area are ignored.
     pub(crate) fn line(&mut self, area: Rect, row: usize, line: &Line) {
         self.draw(area, row, &line.clone().cut(area.width.into()), None);
     }
 
-    /// The same, all over the width of the area, as the row that is chosen.
+    /// Draws the selected line, highlighted over the full width of the area.
     pub(crate) fn chosen_line(&mut self, area: Rect, row: usize, line: &Line) {
         let style = self.theme.chosen();
         self.draw(area, row, &line.clone().cut(area.width.into()), Some(style));
@@ -221,10 +220,10 @@ impl<'b> Canvas<'b> {
         }
     }
 
-    /// Puts a mark that has no width onto the character before it.
+    /// Adds a zero-width mark to the character before it.
     fn add_mark(&mut self, x: u16, y: u16, first: u16, mark: char) {
         let Some(mut at) = x.checked_sub(1).filter(|at| *at >= first) else { return };
-        // The right half of a wide character holds a space; the character is one to the left.
+        // The right half of a wide character holds a space; the character is one cell to the left.
         let is_wide = |buffer: &Buffer, at: u16| {
             let symbol = buffer.cell((at, y)).and_then(|cell| cell.symbol().chars().next());
             symbol.and_then(UnicodeWidthChar::width) == Some(2)
@@ -238,13 +237,13 @@ impl<'b> Canvas<'b> {
         }
     }
 
-    /// Draws a message from a row on, in as many rows as it takes, over what is there.
+    /// Draws a message over the screen, starting at `row`, in as many rows as it needs.
     pub(crate) fn notice(&mut self, row: usize, ink: Ink, words: &str) {
         let lines = self.notice_lines(ink, words);
         self.draw_notice(row, &lines);
     }
 
-    /// The same, so that it ends with the last row of the screen.
+    /// Draws a message that ends in the last row of the screen.
     pub(crate) fn notice_at_end(&mut self, ink: Ink, words: &str) {
         let lines = self.notice_lines(ink, words);
         self.draw_notice(usize::from(self.area().height).saturating_sub(lines.len()), &lines);
@@ -268,12 +267,12 @@ impl<'b> Canvas<'b> {
         }
     }
 
-    /// Draws a border line.
+    /// Draws a horizontal rule.
     pub(crate) fn rule(&mut self, area: Rect, row: usize) {
         self.line(area, row, &Line::new().ink(Ink::DIM, &"─".repeat(area.width.into())));
     }
 
-    /// Draws a line between two panes.
+    /// Draws a vertical line between two panes.
     pub(crate) fn divider(&mut self, x: u16, area: Rect) {
         let at = Rect { x, width: 1, ..area };
         for row in 0..usize::from(area.height) {

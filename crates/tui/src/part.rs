@@ -1,8 +1,7 @@
-//! How a screen is made: state, what happens to it, and what it looks like, each apart.
+//! The structure of a screen: state, update and drawing are separate.
 //!
-//! [`Part::update`] is a function of the state and an event alone. It never
-//! waits: what takes time is asked for as an [`Effect`], done on another
-//! thread, and comes back as an [`Event::News`]. [`Part::render`] only looks.
+//! [`Part::update`] depends on the state and an event alone. It never waits: it requests slow work as an [`Effect`],
+//! which runs on another thread and reports back as an [`Event::News`]. [`Part::render`] only reads the state.
 
 use sessile::Cancel;
 
@@ -10,23 +9,23 @@ use crate::content::Drawable;
 use crate::key::Key;
 use crate::paint::Canvas;
 
-/// Something that happens to a screen.
+/// An event for a screen.
 #[derive(Clone, Debug)]
 pub(crate) enum Event<N> {
-    /// A key was pressed.
+    /// A key press.
     Key(Key),
-    /// Text was pasted.
+    /// Pasted text.
     Paste(String),
     Mouse(Mouse),
-    /// The size of the terminal, before the first picture and whenever it changes.
+    /// The terminal size, before the first frame and after every change.
     Size(u16, u16),
-    /// The time, now and then.
+    /// The current time, sent from time to time.
     Clock(i64),
-    /// What came of a job.
+    /// The result of a job.
     News(N),
 }
 
-/// What was done with the mouse, and where.
+/// A mouse event and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mouse {
     pub(crate) what: MouseAct,
@@ -41,46 +40,46 @@ pub(crate) enum MouseAct {
     WheelDown,
 }
 
-/// What a screen wants done.
+/// A request from a screen.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect<J, O> {
-    /// Work, on another thread.
+    /// Run a job on another thread.
     Do(J),
-    /// Stop the work of a lane.
+    /// Stop the jobs of a lane.
     Stop(Lane),
-    /// Text for the clipboard.
+    /// Copy text to the clipboard.
     Copy(String),
-    /// Text to be opened in the user's editor.
+    /// Open text in the user's editor.
     Edit(String),
-    /// Pictures to be shown, one after the other, each until a key is pressed.
+    /// Show pictures one after the other, each until a key is pressed.
     Show(Vec<Drawable>),
-    /// Back to the shell for now.
+    /// Suspend to the shell.
     Suspend,
-    /// The end.
+    /// Leave the screen.
     Leave(O),
 }
 
-/// Work of one kind. New work in a lane stops what is under way in it, unless the lane is [`CHANGES`].
+/// A kind of job. A new job stops the running job of its lane, unless the lane is [`CHANGES`].
 pub(crate) type Lane = u8;
 
-/// The lane of what changes something, and is never stopped.
+/// The lane of jobs that change something. They are never stopped.
 pub(crate) const CHANGES: Lane = 0;
 
-/// Work for another thread.
+/// A job for another thread.
 pub(crate) trait Job: Send + 'static {
-    /// What comes of it.
+    /// The result type.
     type News: Send + 'static;
-    /// What it is done with.
+    /// The resources that the job uses.
     type Desk: Send + Sync + 'static;
 
     fn lane(&self) -> Lane;
 
-    /// Whether it is over in a moment, so that the picture may wait for it.
+    /// Whether the job is short enough for drawing to wait for it.
     fn is_brief(&self) -> bool {
         true
     }
 
-    /// Whether it changes something, so that it is waited for when somebody leaves.
+    /// Whether the job changes something, so that leaving the screen waits for it.
     fn is_change(&self) -> bool {
         self.lane() == CHANGES
     }
@@ -88,7 +87,7 @@ pub(crate) trait Job: Send + 'static {
     fn run(self, desk: &Self::Desk, cancel: &Cancel, tell: &mut dyn FnMut(Self::News));
 }
 
-/// The effects of a part.
+/// The effects that a screen requests.
 pub(crate) type Effects<P> = Vec<Effect<<P as Part>::Job, <P as Part>::Outcome>>;
 
 /// A screen.
@@ -96,7 +95,7 @@ pub(crate) trait Part {
     type Job: Job;
     type Outcome;
 
-    /// What the screen wants done before anything happens.
+    /// Returns the effects requested before the first event.
     fn begin(&mut self) -> Effects<Self>
     where
         Self: Sized;

@@ -1,4 +1,4 @@
-//! The picker: which session to go on with.
+//! The picker: the user chooses the session to resume.
 
 pub(crate) mod arrange;
 pub(crate) mod job;
@@ -40,10 +40,10 @@ impl Scope {
     }
 }
 
-/// What a session is picked for.
+/// Why the user picks a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To go on with it.
+    /// To resume it.
     #[default]
     Resume,
     /// To look at its tree.
@@ -52,46 +52,47 @@ pub(crate) enum Purpose {
     Fork,
 }
 
-/// What came of picking.
+/// The result of the picker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Picked {
-    /// Nothing.
+    /// The user left without choosing.
     Nothing,
-    /// This one.
+    /// The user chose this session.
     Chosen(PathBuf),
-    /// Look at its tree, and come back.
+    /// Show the session's tree, then return to the picker.
     Tree(PathBuf),
-    /// Read it, and come back.
+    /// Show the session in the reader, then return to the picker.
     Read(PathBuf),
-    /// Look at what was deleted, and come back.
+    /// Show the trash, then return to the picker.
     Trash,
 }
 
-/// Up to how many bytes of sessions have their texts read as pi reads them. Larger stores are searched by the index.
+/// Upper bound on the total bytes of sessions whose texts are read as pi reads them. Larger stores are searched through
+/// the index.
 const MOST_READ: u64 = 16 << 20;
 
-/// How wide a terminal must be to show a preview beside the list.
+/// Minimum terminal width for a preview beside the list.
 const WIDE: u16 = 110;
 
 /// One of the two lists.
 #[derive(Debug, Default)]
 struct Listed {
     list: Arc<Vec<SessionInfo>>,
-    /// How far loading has come.
+    /// Sessions loaded so far, and in total.
     loading: Option<(usize, usize)>,
     has_begun: bool,
     is_complete: bool,
-    /// Whether the texts of messages are there, or on their way.
+    /// Whether the texts of messages are loaded or being loaded.
     has_texts: bool,
 }
 
-/// What the keys go to.
+/// Where keys go.
 #[derive(Debug, Default)]
 enum Mode {
     #[default]
     List,
     Confirm(Vec<PathBuf>),
-    /// A line is typed for the sessions.
+    /// The user types a line for these sessions.
     Ask {
         what: Question,
         paths: Vec<PathBuf>,
@@ -112,42 +113,42 @@ enum Question {
 pub(crate) struct Picker {
     keymap: Arc<Keymap>,
     purpose: Purpose,
-    /// The home directory, which is shown as `~`.
+    /// The home directory, shown as `~`.
     home: String,
-    /// Where sessions are kept.
+    /// Where sessions are stored.
     root: PathBuf,
-    /// The session that somebody has open, which is not deleted.
+    /// The session that is currently open and must not be deleted.
     current: Option<PathBuf>,
     size: (u16, u16),
     now_ms: i64,
     scope: Scope,
     lists: [Listed; 2],
     query: Input,
-    /// Whether the query was typed last, so that keys which change something are not meant for the list.
+    /// Whether the user typed into the query last; keys that change something are then not meant for the list.
     is_editing: bool,
-    /// Why nothing can be found with the query.
+    /// Why the query cannot find anything.
     problem: Option<String>,
     sort: Sort,
     named: bool,
     shows_path: bool,
     hides_children: bool,
-    /// Whether archived sessions are listed, and no others.
+    /// Whether the list shows only archived sessions.
     shows_archived: bool,
-    /// How many archived sessions the list does not show.
+    /// The number of archived sessions that the list hides.
     n_archived: usize,
     groups: bool,
     searches_text: bool,
     pins: HashSet<String>,
-    /// Who used which session when the list was last read.
+    /// The users of each session when the list was last read.
     users: HashMap<PathBuf, Vec<SessionUser>>,
     hits: Vec<(PathBuf, Excerpt)>,
     is_searching: bool,
-    /// The list that the rows are about, which may be an older one than the last that was loaded.
+    /// The list that the rows refer to; it may be older than the last one loaded.
     shown: Arc<Vec<SessionInfo>>,
     rows: Vec<Row>,
     version: u64,
     selected: usize,
-    /// Whether the selection is somebody's wish, and not just where it began.
+    /// Whether the user moved the selection.
     is_touched: bool,
     marks: HashSet<PathBuf>,
     shows_preview: bool,
@@ -202,37 +203,37 @@ impl Picker {
         }
     }
 
-    /// Begins with the sessions of all directories.
+    /// Starts with the sessions of all directories.
     pub(crate) fn of_all(mut self) -> Self {
         self.scope = Scope::All;
         self
     }
 
-    /// Begins with something typed already.
+    /// Starts with a query.
     pub(crate) fn asked(mut self, query: &str) -> Self {
         self.query = Input::with(query);
         self.is_editing = !query.is_empty();
         self
     }
 
-    /// The same, for sessions that are kept in a directory.
+    /// Sets the directory where sessions are stored.
     pub(crate) fn of_root(mut self, root: PathBuf) -> Self {
         self.root = root;
         self
     }
 
-    /// The same, for something else than going on with a session.
+    /// Sets the purpose.
     pub(crate) fn to(mut self, purpose: Purpose) -> Self {
         self.purpose = purpose;
         self
     }
 
-    /// Notes that the user comes back from another screen.
+    /// Handles the return from another screen.
     pub(crate) fn come_back(&mut self, failure: Option<String>) {
         if let Some(words) = failure {
             self.status.complain(words, self.now_ms);
         }
-        // What was changed elsewhere is read again.
+        // Other screens may have changed sessions, so the lists are read again.
         self.lists.iter_mut().for_each(|listed| listed.has_begun = false);
         self.preview_wanted = None;
     }
@@ -270,7 +271,7 @@ impl Picker {
         vec![Effect::Do(PickerJob::Load(scope))]
     }
 
-    /// Has the list put in order again.
+    /// Requests a new arrangement of the list.
     fn arrange(&mut self) -> Effects<Self> {
         self.version += 1;
         let view = View {
@@ -287,7 +288,7 @@ impl Picker {
         vec![Effect::Do(PickerJob::Arrange { list, view, version: self.version })]
     }
 
-    /// What has to be done when something else is asked for.
+    /// Starts a new query.
     fn ask(&mut self) -> Effects<Self> {
         (self.selected, self.is_touched) = (0, false);
         self.hits.clear();
@@ -295,7 +296,7 @@ impl Picker {
         self.ask_again()
     }
 
-    /// What has to be done when the same is asked for in another list. What was found stays until more is known.
+    /// Repeats the query for another list. Earlier results stay until new ones arrive.
     fn ask_again(&mut self) -> Effects<Self> {
         let mut effects = vec![Effect::Stop(SEARCH)];
         let query = self.query.text().trim().to_owned();
@@ -315,7 +316,7 @@ impl Picker {
         effects
     }
 
-    /// Has the chosen session described, if there is room for it.
+    /// Requests a preview of the selected session, if there is room for it.
     fn preview(&mut self) -> Effects<Self> {
         let Some(width) = self.layout().preview.map(|area| area.width) else { return Vec::new() };
         let Some(path) = self.chosen().map(|session| session.path.clone()) else { return Vec::new() };
@@ -332,7 +333,7 @@ impl Picker {
         (self.is_touched, self.is_editing) = (true, false);
         let last = self.rows.len().saturating_sub(1);
         let mut at = row.min(last);
-        // Headings are passed over, in the direction one goes, else in the other.
+        // Headings are skipped: in the direction of the move, else in the other.
         let is_session = |at: usize| self.rows.get(at).is_some_and(|row| row.place().is_some());
         if !is_session(at) {
             let below = (at..self.rows.len()).find(|at| is_session(*at));
@@ -348,7 +349,8 @@ impl Picker {
             PickerNews::Loading { scope, loaded, total, list } => {
                 let listed = self.listed_mut(scope);
                 listed.loading = Some((loaded, total));
-                // A list that is there is not replaced by the beginning of another one, in which the choice may be missing.
+                // The first part of a new list does not replace a complete one, because the selected session may be
+                // missing from it.
                 let Some(list) = list.filter(|_| !listed.is_complete || listed.list.is_empty()) else {
                     return Vec::new();
                 };
@@ -430,7 +432,7 @@ impl Picker {
         }
     }
 
-    /// Takes what other programs did to the store into both lists.
+    /// Applies changes by other programs to both lists.
     fn store(&mut self, event: &StoreEvent) -> Effects<Self> {
         for listed in self.lists.iter_mut().filter(|listed| listed.is_complete) {
             let list = Arc::make_mut(&mut listed.list);
@@ -447,7 +449,7 @@ impl Picker {
         }
         let mut effects = Vec::new();
         if matches!(event, StoreEvent::Added(_)) {
-            // Which folder a new session belongs to is for the list to say.
+            // Only listing the store tells which folder a new session belongs to.
             self.lists.iter_mut().for_each(|listed| listed.has_begun = false);
             effects = self.load(self.scope);
         }
@@ -455,7 +457,7 @@ impl Picker {
         effects
     }
 
-    /// The first row that can be seen: the chosen one stands in the middle where it can.
+    /// Returns the first visible row. The selected row is centred where possible.
     fn first_shown(&self, height: usize) -> usize {
         self.selected.saturating_sub(height / 2).min(self.rows.len().saturating_sub(height))
     }

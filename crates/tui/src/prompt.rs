@@ -1,4 +1,4 @@
-//! Questions that take the whole screen: a line to type, or a choice.
+//! Full-screen prompts: a line to type, or a choice.
 
 use crate::input::Input;
 use crate::keymap::{Action, Keymap};
@@ -29,7 +29,7 @@ pub(crate) fn draw_choice(canvas: &mut Canvas<'_>, hint: &str, title: &str, choi
     canvas.line(area, first + choices.len() + 1, &Line::new().ink(Ink::DIM, hint));
 }
 
-/// Draws what is asked, in as many lines as it takes. Returns the row for the answer.
+/// Draws the question in as many lines as it needs. Returns the row for the answer.
 fn draw_title(canvas: &mut Canvas<'_>, title: &str) -> usize {
     let area = canvas.area();
     canvas.rule(area, 0);

@@ -1,7 +1,7 @@
-//! The reader: a session as a conversation, from any place to any other.
+//! The reader: a session as a conversation.
 //!
-//! A place is an entry and a line in it. Only the lines around what can be
-//! seen are made, so that a session of any length opens at once.
+//! A position is an entry and a line in it. Only the lines around the visible part are rendered, so a session of any
+//! length opens at once.
 
 pub(crate) mod job;
 mod keys;
@@ -25,36 +25,36 @@ use crate::part::{Effect, Effects, Event, MouseAct, Part};
 use crate::status::Status;
 use job::{COUNT, ReaderJob, ReaderNews, SEARCH};
 
-/// Why reading ended, if not because somebody left.
+/// The result of the reader: an error, unless the user left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReaderOutcome {
     pub(crate) failure: Option<String>,
 }
 
-/// How many entries around the place are made into lines.
+/// Entries around the position that are rendered.
 const AROUND: usize = 30;
 
-/// How many entries are kept as lines.
+/// Upper bound on the entries kept as lines.
 const MOST_KEPT: usize = 400;
 
-/// How many lines of an entry are shown; `$EDITOR` shows the rest.
+/// Upper bound on the lines shown per entry; `$EDITOR` shows the rest.
 const MOST_LINES: usize = 200_000;
 
-/// How many lines are kept, unless they are those of what is seen.
+/// Upper bound on the lines kept, apart from the visible ones.
 const MOST_LINES_KEPT: usize = 400_000;
 
-/// How wide text may become; longer lines are hard to read.
+/// Maximum text width; longer lines are hard to read.
 const WIDEST: u16 = 110;
 
-/// A place: an entry of the path, and a line in it.
+/// A position: an entry of the path, and a line in it.
 type Spot = (usize, usize);
 
-/// A line to come back to when lines are made anew.
+/// The line to return to after lines are rendered again.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     item: usize,
     line: usize,
-    /// How many lines the entry had, if what counts is how far into it one was.
+    /// The number of lines that the entry had, if the relative position in it is to be kept.
     of: Option<usize>,
 }
 
@@ -69,22 +69,22 @@ pub(crate) struct Reader {
     prompts: Vec<usize>,
     is_loaded: bool,
     lines: HashMap<usize, Vec<Line>>,
-    /// Counts how often lines had to be made anew.
+    /// Incremented whenever all lines have to be rendered again.
     edition: u64,
     wanted: Option<(usize, usize)>,
     top: Spot,
     anchor: Option<Anchor>,
-    /// Whether the end is kept in sight as it moves.
+    /// Whether the view follows the end as it moves.
     sticks_to_end: bool,
     follows: bool,
     detail: Detail,
     search: Option<Input>,
     query: String,
-    /// The entry in which something was found last.
+    /// The entry of the last match shown.
     found: Option<usize>,
-    /// All entries in which the query stands, once they are known.
+    /// All entries that contain the query, once counted.
     hits: Option<Vec<usize>>,
-    /// Of how many entries they are known.
+    /// The number of entries that were counted.
     n_counted: usize,
     help: Option<Help>,
     draws_pictures: bool,
@@ -120,7 +120,7 @@ impl Reader {
         }
     }
 
-    /// The same, in a terminal that draws pictures, or not.
+    /// Sets whether the terminal draws pictures.
     pub(crate) fn drawing_pictures(mut self, draws_pictures: bool) -> Self {
         self.draws_pictures = draws_pictures;
         self
@@ -134,12 +134,12 @@ impl Reader {
         self.area().height.into()
     }
 
-    /// The lines of an entry; one as long as nobody knows.
+    /// Returns the number of lines of an entry; one while unknown.
     fn height(&self, item: usize) -> usize {
         self.lines.get(&item).map_or(1, Vec::len).max(1)
     }
 
-    /// How many entries can be seen.
+    /// Returns the number of visible entries.
     fn n_seen(&self) -> usize {
         let mut left = (self.room() + self.top.1).cast_signed();
         let is_seen = |item: &usize| {
@@ -150,7 +150,7 @@ impl Reader {
         (self.top.0..self.rows.len()).take_while(is_seen).count()
     }
 
-    /// The place with which the end is at the bottom.
+    /// Returns the top position at which the end is at the bottom of the screen.
     fn end(&self) -> Spot {
         let mut left = self.room();
         for item in (0..self.rows.len()).rev() {
@@ -163,7 +163,7 @@ impl Reader {
         (0, 0)
     }
 
-    /// Asks for the lines around the place.
+    /// Requests the lines around the position.
     fn look(&mut self) -> Effects<Self> {
         if self.sticks_to_end {
             self.top = self.end();
@@ -176,17 +176,17 @@ impl Reader {
             return Vec::new();
         }
         self.wanted = Some((first, last));
-        // What is seen comes first.
+        // The visible entries come first.
         let mut items = items;
         items.sort_by_key(|(item, _)| (*item < self.top.0, item.abs_diff(self.top.0)));
         let (width, detail, edition) = (self.area().width.into(), self.detail, self.edition);
         vec![Effect::Do(ReaderJob::Lines { items, width, detail, edition })]
     }
 
-    /// Lets go of lines that are far away.
+    /// Drops lines that are far away.
     fn forget_far(&mut self) {
         let n_lines: usize = self.lines.values().map(Vec::len).sum();
-        // What is asked for must not be let go of, or it is asked for again and again.
+        // Requested lines must not be dropped, or they would be requested again and again.
         let needed = AROUND + self.room();
         let around = if n_lines > MOST_LINES_KEPT { needed } else { needed.max(MOST_KEPT / 4) };
         if self.lines.len() > MOST_KEPT || n_lines > MOST_LINES_KEPT {
@@ -195,7 +195,7 @@ impl Reader {
         }
     }
 
-    /// Has all lines made anew, and stays where it is: at the same line, or as far into the entry as before.
+    /// Renders all lines again and keeps the position: the same line, or the same fraction of the entry.
     fn remake(&mut self, is_proportional: bool) -> Effects<Self> {
         let (item, line) = self.top;
         if self.lines.contains_key(&item) {
@@ -208,7 +208,7 @@ impl Reader {
         self.look()
     }
 
-    /// Goes back to where one was, once the lines there are known.
+    /// Returns to the anchor once the lines there are known.
     fn find_anchor(&mut self) {
         let Some(Anchor { item, line, of }) = self.anchor else { return };
         if self.top != (item, 0) || self.sticks_to_end {
@@ -245,7 +245,7 @@ impl Reader {
         self.go((item, line))
     }
 
-    /// Looks for something else.
+    /// Starts a search for another text.
     fn look_for(&mut self, wanted: String) -> Effects<Self> {
         (self.query, self.found) = (wanted, None);
         let mut effects = self.count(0);
@@ -253,7 +253,7 @@ impl Reader {
         effects
     }
 
-    /// Has the entries counted in which the query stands, apart from the first ones, of which that is known.
+    /// Requests a count of the entries that contain the query. The results for the first `n_known` entries are kept.
     fn count(&mut self, n_known: usize) -> Effects<Self> {
         if n_known == 0 {
             self.hits = None;
@@ -261,7 +261,7 @@ impl Reader {
         if self.query.is_empty() {
             return vec![Effect::Stop(COUNT), Effect::Stop(SEARCH)];
         }
-        // The session may have grown since they were counted last, and more than once.
+        // The session may have grown several times since the last count.
         let (from, hits) = self.hits.clone().map_or((0, Vec::new()), |hits| (n_known.min(self.n_counted), hits));
         vec![Effect::Do(ReaderJob::Count { rows: Arc::clone(&self.rows), from, hits, wanted: self.query.clone() })]
     }
@@ -270,7 +270,7 @@ impl Reader {
         if self.query.is_empty() {
             return Vec::new();
         }
-        // Near the end what was found may not be at the top.
+        // Near the end, the last match may not be at the top.
         let at = self.found.unwrap_or(self.top.0);
         if let Some(hits) = &self.hits {
             let next = if is_down {
@@ -292,7 +292,7 @@ impl Reader {
         vec![Effect::Do(ReaderJob::Search { rows, wanted: self.query.clone() })]
     }
 
-    /// Goes to the entry in which something was found.
+    /// Moves to the entry of a match.
     fn found(&mut self, item: Option<usize>) -> Effects<Self> {
         let Some(item) = item else {
             self.status.say(format!("Nowhere: {}", self.query), self.now_ms, 4);
@@ -305,7 +305,7 @@ impl Reader {
         effects
     }
 
-    /// Which of the matches the user is at, as `match 3/17`; how many there are if at none of them.
+    /// Formats the position among the matches as `match 3/17`, or the number of matches if the user is at none of them.
     fn count_words(&self) -> Option<String> {
         if self.query.is_empty() {
             return None;
@@ -322,7 +322,7 @@ impl Reader {
     fn news(&mut self, news: ReaderNews) -> Effects<Self> {
         match news {
             ReaderNews::Loaded { rows, prompts, name } => {
-                // What was there before is the same if the path only grew.
+                // If the path only grew, earlier entries are unchanged.
                 let is_same =
                     self.rows.iter().zip(&rows).all(|(one, other)| one == other) && rows.len() >= self.rows.len();
                 let n_known = if is_same { self.rows.len() } else { 0 };
@@ -356,7 +356,7 @@ impl Reader {
                 (self.hits, self.n_counted) = (Some(hits), n_rows);
                 Vec::new()
             }
-            // The answer to a search that is no longer asked.
+            // The answer to an outdated search.
             ReaderNews::Found { .. } | ReaderNews::Counted { .. } => Vec::new(),
             ReaderNews::Text(text) => {
                 self.status.say("Copied", self.now_ms, 2);
@@ -379,7 +379,7 @@ impl Reader {
         }
     }
 
-    /// The line of an entry in which the query stands, if its lines are known.
+    /// Returns the line of an entry that contains the query, if its lines are known.
     fn line_of_hit(&self, item: usize) -> usize {
         let wanted = self.query.to_lowercase();
         let lines = self.lines.get(&item);

@@ -1,51 +1,51 @@
-//! Rows of lists of sessions: a title, where the session is, and how old it is.
+//! Rows of session lists: a title, the location of the session, and its age.
 //!
-//! The title comes first and the age is never cut. What stands between them
-//! gets the room that is left, and is cut from the left, because paths differ at their end.
+//! The title comes first and the age is never cut. The text between them gets the remaining room and is cut from the
+//! left, because paths differ at their end.
 
 use sessile_display::columns;
 
 use crate::paint::Line;
 use crate::theme::Ink;
 
-/// The least that is shown of what was found.
+/// Minimum columns for an excerpt.
 const LEAST_EXCERPT: usize = 10;
 
-/// The least that is shown of what stands beside a title.
+/// Minimum columns for the text beside a title.
 const LEAST_BESIDE: usize = 8;
 
-/// How much of a wide row a long title leaves to the end of a path beside it.
+/// Columns that a long title leaves for the end of a path in a wide row.
 const KEPT_BESIDE: usize = 16;
 
-/// From how many columns on a row is wide enough for that.
+/// Minimum columns of a wide row.
 const WIDE: usize = 48;
 
-/// What a row is made of.
+/// The parts of a row.
 pub(crate) struct Parts<'p> {
-    /// What stands before the title: the cursor, the lines of the forest, marks.
+    /// The text before the title: cursor, tree lines, marks.
     pub(crate) lead: Line,
     pub(crate) title: Line,
-    /// What was found in the session.
+    /// Renders the matching excerpt of the session in a number of columns.
     pub(crate) excerpt: Option<&'p dyn Fn(usize) -> Line>,
     /// The path, if paths are shown.
     pub(crate) path: Option<String>,
-    /// A word about the session.
+    /// A word about the session, such as its state.
     pub(crate) word: Option<String>,
-    /// The directory, if it is not the same for all rows.
+    /// The directory, if it differs between rows.
     pub(crate) folder: Option<String>,
-    /// How many messages and how old: what is never cut.
+    /// The number of messages and the age, which are never cut.
     pub(crate) end: String,
     pub(crate) ink: Ink,
 }
 
 impl Parts<'_> {
-    /// The row in a number of columns.
+    /// Renders the row in `width` columns.
     pub(crate) fn line(self, width: usize) -> Line {
         let room = width.saturating_sub(self.lead.columns() + columns(&self.end) + 2);
         let word = self.word.map(|word| format!("{word} ·"));
         let is_wide = room >= WIDE;
         let kept = match (&self.path, &self.folder) {
-            // The user has asked for it.
+            // The user asked for paths.
             (Some(_), _) => room / 2,
             (None, Some(_)) if is_wide => KEPT_BESIDE,
             _ => 0,
@@ -75,14 +75,14 @@ impl Parts<'_> {
         if let Some(excerpt) = self.excerpt.filter(|_| left_over >= LEAST_EXCERPT) {
             left = left.ink(Ink::DIM, " · ").join(excerpt(left_over));
         }
-        // Even where there is no room for a title the end is seen.
+        // The end is visible even if there is no room for a title.
         let left = left.cut(width.saturating_sub(columns(&right) + 1));
         let gap = width.saturating_sub(left.columns() + columns(&right)).max(1);
         left.text(&" ".repeat(gap)).ink(self.ink, &right)
     }
 }
 
-/// The end of a path in a number of columns, from the beginning of a name if that does not cost too much.
+/// Returns the end of a path in at most `width` columns, starting at a path component unless that loses too much.
 fn end_of(path: &str, width: usize) -> String {
     let all = Line::new().text(path);
     if all.columns() <= width {
@@ -116,7 +116,7 @@ mod tests {
     fn the_title_wins_and_the_age_is_whole() {
         let folder = "~/work/clients/harbour-authority/monorepo/packages/tide-tables";
         for (title, width, seen) in [
-            // With a preview beside it a terminal of 120 columns leaves 66.
+            // A terminal of 120 columns with a preview leaves 66.
             ("Move the tide tables to the store", 66, "› Move the tide tables to the store  …/tide-tables 128 11mo"),
             ("Short", 66, "› Short  …/monorepo/packages/tide-tables 128 11mo"),
             ("Move the tide tables to the store", 40, "› Move the tide tables to the…  128 11mo"),

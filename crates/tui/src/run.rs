@@ -1,4 +1,4 @@
-//! The loop: events in, pictures out.
+//! The event loop.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -19,13 +19,13 @@ use crate::terminal::Terminal;
 use crate::theme::Theme;
 use crate::work::{Crew, Told};
 
-/// How long a picture waits for work that was begun by the same key, so that most of it is seen at once.
+/// How long drawing waits for work started by the same key, so that most changes appear in one frame.
 const GRACE: Duration = Duration::from_millis(8);
 
-/// How often the time is told while nothing happens.
+/// Interval of clock events while idle.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Where the time and the variables come from, which may be two places: a made-up store has a time of its own.
+/// The sources of the time and of environment variables. They may differ: a made-up store has its own time.
 #[derive(Clone, Copy)]
 pub(crate) struct World<'w> {
     pub(crate) clock: &'w dyn Environment,
@@ -33,19 +33,19 @@ pub(crate) struct World<'w> {
 }
 
 impl World<'_> {
-    /// How the terminal takes pictures, if it does.
+    /// Returns how the terminal draws pictures, if it can.
     pub(crate) fn protocol(self) -> Option<Protocol> {
         Protocol::of_terminal(&|name| self.surroundings.variable(name))
     }
 }
 
-/// Something that the loop is told.
+/// A message to the loop.
 enum Message<N> {
     Heard(Heard),
     Told(Told<N>),
 }
 
-/// Runs a part until it leaves.
+/// Runs a screen until it ends.
 pub(crate) fn run<P: Part>(
     part: &mut P,
     desk: Arc<<P::Job as Job>::Desk>,
@@ -62,8 +62,8 @@ pub(crate) fn run<P: Part>(
     let ended = state.run(&receiver);
     state.crew.stop_all();
     signals.stop();
-    // Whoever goes to another screen must not leave somebody behind who takes its keys. Without a terminal there are
-    // no keys, and whoever waits in vain for one would keep the process alive.
+    // Before another screen starts, the keyboard thread must stop, or it would take that screen's keys. Without a
+    // terminal there are no keys, and waiting for the thread would keep the process alive.
     if ended.is_ok() {
         state.crew.finish_changes();
         state.keyboard.stop();
@@ -79,7 +79,7 @@ struct Loop<'l, P: Part> {
     world: World<'l>,
     keyboard: Keyboard,
     size: (u16, u16),
-    /// What is shown instead of the part, the first of them.
+    /// Pictures shown instead of the screen; the first one is visible.
     pictures: VecDeque<Drawable>,
 }
 
@@ -94,7 +94,7 @@ impl<P: Part> Loop<'_, P> {
         }
         let mut grace_until = Instant::now() + GRACE;
         loop {
-            // What has come already is taken first, and what comes in a moment is waited for: so it is drawn once.
+            // Pending messages, and those that arrive within the grace period, are handled before one frame is drawn.
             while let Ok(message) = receiver.try_recv() {
                 if let Some(outcome) = self.take(message)? {
                     return Ok(outcome);
@@ -112,7 +112,7 @@ impl<P: Part> Loop<'_, P> {
                     Err(RecvTimeoutError::Disconnected) => return Err(TuiError::TerminalGone),
                 }
             }
-            // What a panic says stands on the screen that was given back, and must not be drawn over.
+            // The panic message is on the restored screen and must not be drawn over.
             if Terminal::has_panicked() {
                 return Err(TuiError::Panicked);
             }
@@ -122,7 +122,7 @@ impl<P: Part> Loop<'_, P> {
             }
             match receiver.recv_timeout(TICK) {
                 Ok(message) => {
-                    // Work that a key has begun is waited for a moment; news are shown as they come.
+                    // Drawing waits briefly for work that a key started; news are shown as they arrive.
                     let is_key = matches!(message, Message::Heard(_));
                     if let Some(outcome) = self.take(message)? {
                         return Ok(outcome);
@@ -154,7 +154,7 @@ impl<P: Part> Loop<'_, P> {
         self.perform(effects)
     }
 
-    /// What the terminal or a signal means for the part, if anything.
+    /// Translates terminal input or a signal into an event for the screen, if it is one.
     fn hear(&mut self, heard: Heard) -> Result<Option<Event<<P::Job as Job>::News>>, TuiError> {
         match heard {
             Heard::Terminal(TermEvent::Resize(..)) | Heard::Resized => {
@@ -166,7 +166,7 @@ impl<P: Part> Loop<'_, P> {
                 Ok(is_other.then_some(Event::Size(size.0, size.1)))
             }
             Heard::Terminal(event) if !self.pictures.is_empty() => {
-                // Any key goes on to the next one, and from the last one back.
+                // Any key shows the next picture; after the last one the screen returns.
                 if matches!(understood::<()>(event), Some(Event::Key(_) | Event::Mouse(_))) {
                     self.pictures.pop_front();
                     self.show_picture()?;
@@ -176,7 +176,7 @@ impl<P: Part> Loop<'_, P> {
             Heard::Terminal(event) => Ok(understood(event)),
             Heard::Stop => self.suspend().map(|()| None),
             Heard::Continued => {
-                // Whoever was stopped without a word has lost its screen.
+                // After an uncatchable stop, the screen contents are lost.
                 self.terminal.leave()?;
                 self.come_back().map(|()| None)
             }
@@ -203,7 +203,7 @@ impl<P: Part> Loop<'_, P> {
         Ok(None)
     }
 
-    /// Shows the first of the pictures; the part again if there is none left.
+    /// Shows the first picture; the screen again if none is left.
     fn show_picture(&mut self) -> Result<(), TuiError> {
         let Some(protocol) = self.world.protocol() else {
             self.pictures.clear();
@@ -217,7 +217,7 @@ impl<P: Part> Loop<'_, P> {
         Ok(())
     }
 
-    /// Stops until the shell brings us back.
+    /// Suspends until the shell resumes the process.
     fn suspend(&mut self) -> Result<(), TuiError> {
         self.terminal.leave()?;
         #[cfg(unix)]
@@ -225,7 +225,7 @@ impl<P: Part> Loop<'_, P> {
         self.come_back()
     }
 
-    /// Opens a text in the user's editor. What is changed there is not taken back.
+    /// Opens a text in the user's editor. Changes made there are ignored.
     fn edit(&mut self, text: &str) -> Result<(), TuiError> {
         let mut file = tempfile::Builder::new().prefix("sessile-").suffix(".md").tempfile()?;
         file.write_all(text.as_bytes())?;
@@ -234,7 +234,8 @@ impl<P: Part> Loop<'_, P> {
         let editor = named.filter(|editor| !editor.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
         self.keyboard.pause();
         self.terminal.leave()?;
-        // The variable may hold arguments, so a shell reads it, as everywhere; the file is an argument of its own.
+        // The variable may contain arguments, so a shell parses it, as other programs do; the file is a separate
+        // argument.
         let ran =
             std::process::Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(file.path()).status();
         self.keyboard.go_on();
@@ -250,7 +251,7 @@ impl<P: Part> Loop<'_, P> {
     }
 }
 
-/// What an event of the terminal means, if anything.
+/// Translates a terminal event, if it has a meaning.
 fn understood<N>(event: TermEvent) -> Option<Event<N>> {
     match event {
         TermEvent::Key(key) if key.kind != KeyEventKind::Release => Key::pressed(key).map(Event::Key),

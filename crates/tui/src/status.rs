@@ -1,8 +1,8 @@
-//! A line that says what has just happened, for a while.
+//! A temporary status line.
 
 use crate::theme::Ink;
 
-/// What people are told whose terminal draws no pictures.
+/// The message for users whose terminal cannot draw pictures.
 pub(crate) const NO_PICTURES: &str =
     "This terminal draws no pictures, as kitty, Ghostty, iTerm2 and WezTerm do when nothing stands between";
 
@@ -12,17 +12,17 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    /// Says something for some seconds.
+    /// Shows a message for some seconds.
     pub(crate) fn say(&mut self, words: impl Into<String>, now_ms: i64, seconds: i64) {
         self.said = Some((Ink::ACCENT, words.into(), now_ms + seconds * 1000));
     }
 
-    /// Says that something did not work.
+    /// Shows an error.
     pub(crate) fn complain(&mut self, words: impl Into<String>, now_ms: i64) {
         self.said = Some((Ink::BAD, words.into(), now_ms + 6000));
     }
 
-    /// Takes back what was said, unless it is that something did not work.
+    /// Removes the message unless it is an error.
     pub(crate) fn dismiss(&mut self) {
         self.said = self.said.take().filter(|(ink, ..)| *ink == Ink::BAD);
     }

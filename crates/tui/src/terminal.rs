@@ -1,4 +1,4 @@
-//! The terminal: taken over, and given back whatever happens.
+//! The terminal: taken over, and always restored.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
@@ -28,34 +28,34 @@ use crate::content::Drawable;
 use crate::paint::Canvas;
 use crate::theme::Theme;
 
-/// Whether the terminal is ours at the moment.
+/// Whether this process currently controls the terminal.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Whether some thread has panicked since.
 static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
 
-/// Whose turn it is to write to the terminal: a picture must not be drawn over what a panic says.
+/// Serialises terminal output: a frame must not be drawn over a panic message.
 static OUTPUT: Mutex<()> = Mutex::new(());
 
-/// How much is handed to the clipboard at most; many terminals take no more.
+/// Upper bound on the bytes copied to the clipboard; many terminals take no more.
 const MOST_COPIED: usize = 100_000;
 
-/// The most columns and rows that are used. More than any screen has; a terminal may claim 65535 of each, whose cells
-/// would not fit into memory.
+/// The most columns and rows that are used. No screen has more; a terminal may claim 65535 of each, whose cells would
+/// not fit into memory.
 const MOST_CELLS: (u16, u16) = (2000, 1000);
 
-/// The part of a terminal of this size that is used.
+/// Returns the part of a terminal of this size that is used.
 fn usable((width, height): (u16, u16)) -> (u16, u16) {
     let (width, height) = (if width == 0 { 80 } else { width }, if height == 0 { 24 } else { height });
     (width.min(MOST_CELLS.0), height.min(MOST_CELLS.1))
 }
 
-/// The terminal while it is ours.
+/// The terminal while this process controls it.
 ///
-/// It is never asked anything: one that does not answer would keep us waiting.
+/// It is never queried: a terminal that does not answer would block the UI.
 pub(crate) struct Terminal {
     backend: CrosstermBackend<Tty>,
-    /// What can be seen.
+    /// The frame on the screen.
     shown: Buffer,
     has_mouse: bool,
 }
@@ -70,12 +70,12 @@ impl Terminal {
         Ok(terminal)
     }
 
-    /// Takes the terminal over again, after somebody else had it.
+    /// Takes the terminal over again after another program used it.
     pub(crate) fn enter(&mut self) -> io::Result<()> {
         IS_TAKEN.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         let tty = &mut self.backend;
-        // Terminals that do not know how to tell all keys apart pass over the wish that they should.
+        // Terminals that cannot distinguish all keys ignore this request.
         let flags = PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES);
         execute!(tty, EnterAlternateScreen, EnableBracketedPaste, flags, cursor::Hide)?;
         if self.has_mouse {
@@ -90,13 +90,13 @@ impl Terminal {
         execute!(self.backend, Clear(ClearType::All))
     }
 
-    /// Gives the terminal back, as it was.
+    /// Restores the terminal.
     pub(crate) fn leave(&mut self) -> io::Result<()> {
         if IS_TAKEN.swap(false, Ordering::SeqCst) { restore(&mut self.backend) } else { Ok(()) }
     }
 
     pub(crate) fn size() -> io::Result<(u16, u16)> {
-        // Some terminals do not know their size, and say so.
+        // Some terminals report that they do not know their size.
         Ok(usable(terminal::size()?))
     }
 
@@ -116,7 +116,7 @@ impl Terminal {
             // The size may have changed again since.
             self.shown = Buffer::empty(area);
         }
-        // Shown all at once by terminals that can, and by others as it comes.
+        // Terminals that support it show the update at once, others as it arrives.
         queue!(self.backend, BeginSynchronizedUpdate, cursor::Hide)?;
         self.backend.draw(self.shown.diff(&next).into_iter())?;
         if let Some((x, y)) = cursor {
@@ -127,7 +127,7 @@ impl Terminal {
         io::Write::flush(&mut self.backend)
     }
 
-    /// Shows a picture as large as there is room for, or why not, with a line that says what it is.
+    /// Shows a picture as large as possible, or why it cannot be shown, with a description.
     pub(crate) fn show(&mut self, protocol: Protocol, picture: &Drawable, n_more: usize) -> io::Result<()> {
         let rows = usize::from(Self::size()?.1.saturating_sub(3)).max(1);
         self.show_text_again(protocol)?;
@@ -141,13 +141,13 @@ impl Terminal {
         io::Write::flush(&mut self.backend)
     }
 
-    /// Takes pictures away, so that the next drawing is seen whole.
+    /// Removes pictures, so that the next frame is drawn completely.
     pub(crate) fn show_text_again(&mut self, protocol: Protocol) -> io::Result<()> {
         self.backend.write_all(protocol.cleared().as_bytes())?;
         self.clear()
     }
 
-    /// Hands text to the clipboard of the terminal. Whether it took it cannot be known.
+    /// Copies text to the terminal's clipboard. The terminal does not report whether that worked.
     pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
         let end = (0..=text.len().min(MOST_COPIED)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
         let text = text.get(..end).unwrap_or_default();
@@ -161,7 +161,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // There is nobody left to be told.
+        // Errors cannot be reported any more.
         self.leave().ok();
     }
 }
@@ -173,7 +173,7 @@ fn restore(tty: &mut impl Write) -> io::Result<()> {
     disable_raw_mode()
 }
 
-/// Has a panic give the terminal back before it is told, so that it can be read, and seen after it.
+/// Restores the terminal on a panic before the message is printed, so that the message is readable and stays visible.
 fn give_back_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -191,7 +191,8 @@ fn give_back_on_panic() {
     });
 }
 
-/// Waits until nobody writes to the terminal; not for ever, since whoever writes may be the one that panics.
+/// Waits for other threads to finish writing to the terminal. The wait is bounded, since the writer may be the thread
+/// that panicked.
 fn wait_for_turn() -> Option<MutexGuard<'static, ()>> {
     for _ in 0..100 {
         match OUTPUT.try_lock() {
@@ -203,7 +204,7 @@ fn wait_for_turn() -> Option<MutexGuard<'static, ()>> {
     None
 }
 
-/// Where the picture goes: standard output, or past it if that is no terminal.
+/// Where frames go: standard output, or the terminal device if standard output is not a terminal.
 enum Tty {
     Stdout(io::Stdout),
     File(File),

@@ -1,4 +1,4 @@
-//! A screen without a terminal: keys in, rows out, and work done at once.
+//! A screen without a terminal: takes keys, returns rows, and runs jobs synchronously.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::paint::{Canvas, rows_of};
 use crate::part::{Effect, Effects, Event, Job, Part};
 use crate::theme::Theme;
 
-/// A part that is driven by a test.
+/// A screen driven by a test.
 pub(crate) struct Driver<P: Part> {
     pub(crate) part: P,
     desk: Arc<<P::Job as Job>::Desk>,
@@ -22,7 +22,7 @@ pub(crate) struct Driver<P: Part> {
     pub(crate) outcome: Option<P::Outcome>,
     pub(crate) copied: Vec<String>,
     pub(crate) shown: Vec<Drawable>,
-    /// Which jobs are not done, because they never end.
+    /// Selects the jobs to skip because they never end.
     skips: fn(&P::Job) -> bool,
 }
 
@@ -43,7 +43,7 @@ impl<P: Part> Driver<P> {
         self.happen(Event::Size(width, height))
     }
 
-    /// Presses keys by name; what is no name of a key is pasted.
+    /// Presses keys by name; a word that is not a key name is pasted.
     pub(crate) fn press(&mut self, keys: &str) -> &mut Self {
         for name in keys.split(' ') {
             match Key::named(name) {
@@ -86,9 +86,9 @@ impl<P: Part> Driver<P> {
         rows_of(&buffer)
     }
 
-    /// Compares the screen at three sizes with what is kept in `tests/screens`.
+    /// Compares the screen at three sizes with the files in `tests/screens`.
     ///
-    /// With the variable `SESSILE_KEEP_SCREENS` set, what is seen is kept instead.
+    /// If the variable `SESSILE_KEEP_SCREENS` is set, updates the files instead.
     #[expect(clippy::disallowed_methods, reason = "what is kept are files of the sources")]
     pub(crate) fn matches_kept(&mut self, name: &str) {
         for (width, height) in [(80, 24), (40, 10), (160, 48)] {
@@ -110,7 +110,7 @@ impl<P: Part> Driver<P> {
 /// The time of all tests: 2026-03-09, 10:00.
 pub(crate) const NOW_MS: i64 = 1_773_050_400_000;
 
-/// A world in which it is always the same time.
+/// An environment with a fixed time.
 pub(crate) struct Still {
     pub(crate) home: PathBuf,
 }
@@ -149,7 +149,7 @@ impl Environment for Still {
     }
 }
 
-/// The rows of a golden screen of pi's: what stands behind a heading, if the file is there.
+/// Returns the rows of one of pi's golden screens: the lines after a heading, if the file exists.
 #[expect(clippy::disallowed_methods, reason = "a file that is not ours, read for comparison")]
 pub(crate) fn golden(file: &str, heading: &str) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(shared(file)?).ok()?;
@@ -159,7 +159,7 @@ pub(crate) fn golden(file: &str, heading: &str) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// A file that is shared with others who build this, if it is here.
+/// Returns the path of a shared data file, if it exists.
 pub(crate) fn shared(file: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(file);
     path.exists().then_some(path)

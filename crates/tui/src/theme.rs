@@ -1,16 +1,16 @@
-//! What tones look like: on dark ground, on light ground, or without any colour.
+//! Styles of tones: on a dark background, on a light background, or without colour.
 
 use ratatui_core::style::{Color, Modifier, Style};
 use sessile_display::Tone;
 
-/// How a piece of text is meant: its tone, and whether it stands out.
+/// The style of a piece of text: its tone and emphasis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Ink {
     pub(crate) tone: Tone,
     pub(crate) bold: bool,
-    /// Marks what was searched for.
+    /// Highlights a search match.
     pub(crate) marked: bool,
-    /// What was added in a change.
+    /// Text that an edit added.
     pub(crate) added: bool,
 }
 
@@ -37,20 +37,20 @@ impl Ink {
     }
 }
 
-/// The ground that colours have to be read on.
+/// The background for which colours are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// Light text on dark ground.
+    /// Light text on a dark background.
     #[default]
     Dark,
-    /// Dark text on light ground.
+    /// Dark text on a light background.
     Light,
     /// No colour at all.
     Plain,
 }
 
 impl Theme {
-    /// The theme by its word; none for `auto`, and for what is no theme.
+    /// Returns the theme with this name; `None` for `auto` and for unknown names.
     pub fn of_word(word: &str) -> Option<Self> {
         match word {
             "dark" => Some(Self::Dark),
@@ -60,7 +60,7 @@ impl Theme {
         }
     }
 
-    /// The theme of a terminal that says what its colours are, in the variable `COLORFGBG`.
+    /// Returns the theme that matches the terminal's colours in the variable `COLORFGBG`.
     pub fn of_terminal(colors: Option<&str>) -> Self {
         let ground = colors.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
         match ground {
@@ -87,7 +87,7 @@ impl Theme {
         style
     }
 
-    /// What is put over the row that is chosen.
+    /// Returns the style of the selected row.
     pub(crate) fn chosen(self) -> Style {
         match self {
             Self::Plain => Style::new().add_modifier(Modifier::BOLD),
@@ -97,7 +97,7 @@ impl Theme {
     }
 }
 
-// The terminal's own colours are taken where they can be: they are the ones that its owner can read.
+// The terminal's own colours are used where possible, because its user can read them.
 fn dark(tone: Tone) -> Style {
     match tone {
         Tone::Plain => Style::new(),

@@ -1,4 +1,4 @@
-//! The trash: the sessions that were deleted, to be looked at and brought back.
+//! The trash: deleted sessions, which the user can read and restore.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::row::Parts;
 use crate::status::Status;
 use crate::theme::Ink;
 
-/// What came of looking at the trash.
+/// The result of the trash screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TrashOutcome {
     /// The user went back.
     Back,
-    /// Read this file, and come back.
+    /// Show this file in the reader, then return to the trash.
     Read(PathBuf),
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Desk {
 #[derive(Debug)]
 pub(crate) enum TrashJob {
     Load,
-    /// Brings one back, and says so in these words.
+    /// Restore a session, then show this message.
     Restore {
         deleted: Box<InTrash>,
         words: String,
@@ -46,15 +46,15 @@ pub(crate) enum TrashJob {
 
 #[derive(Debug)]
 pub(crate) enum TrashNews {
-    /// What is in the trash. What the sessions are about comes later.
+    /// The contents of the trash. Descriptions of the sessions follow.
     Listed(Vec<InTrash>),
-    /// What some of the sessions are about, by their places in the list.
+    /// Descriptions of some sessions, by their index in the list.
     Described(Vec<(usize, SessionInfo)>),
     Restored(String),
     Failed(String),
 }
 
-/// How many sessions are read before they are shown.
+/// Sessions to read before they are shown.
 const MANY: usize = 20;
 
 impl Job for TrashJob {
@@ -95,7 +95,7 @@ impl Desk {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
-            // What cannot be read has no title, and can be brought back all the same.
+            // An unreadable session has no title but can still be restored.
             let info = |place: &usize| Some((*place, self.sessions.row(&list[*place].place.file).ok()?));
             tell(TrashNews::Described(some.iter().filter_map(info).collect()));
         }
@@ -116,7 +116,7 @@ impl Deleted {
         text.filter(|text| !text.is_empty()).unwrap_or_else(|| self.it.session.id.clone())
     }
 
-    /// Where it belongs.
+    /// Returns the session's directory.
     fn folder(&self) -> String {
         let cwd = self.info.as_ref().map(|info| info.cwd.clone()).filter(|cwd| !cwd.is_empty());
         cwd.unwrap_or_else(|| self.it.session.path.to_string_lossy().into_owned())
@@ -126,13 +126,13 @@ impl Deleted {
 /// The state of the trash.
 pub(crate) struct Trash {
     keymap: Arc<Keymap>,
-    /// The home directory, which is shown as `~`.
+    /// The home directory, shown as `~`.
     home: String,
     size: (u16, u16),
     now_ms: i64,
     all: Option<Vec<Deleted>>,
     query: Input,
-    /// The places of those that are shown.
+    /// The indexes of the sessions shown.
     shown: Vec<usize>,
     selected: usize,
     help: Option<Help>,
@@ -158,7 +158,7 @@ impl Trash {
         }
     }
 
-    /// Notes that the user comes back from another screen.
+    /// Handles the return from another screen.
     pub(crate) fn come_back(&mut self, failure: Option<String>) {
         if let Some(words) = failure {
             self.status.complain(words, self.now_ms);
@@ -178,7 +178,7 @@ impl Trash {
         self.shown.get(self.selected).and_then(|place| self.all.as_ref()?.get(*place))
     }
 
-    /// Finds out again which sessions are shown, and stays on the one that is chosen.
+    /// Applies the query again and keeps the selected session.
     fn choose(&mut self) {
         let before = self.shown.get(self.selected).copied();
         let query = PickerQuery::parse(self.query.text());
@@ -242,7 +242,7 @@ impl Trash {
         match news {
             TrashNews::Listed(list) => {
                 let mut before = self.all.take().unwrap_or_default();
-                // What is known already is not unknown until it is read again.
+                // Descriptions that are already known are kept until they are read again.
                 let mut known = |it: &InTrash| {
                     let at = before.iter().position(|deleted| deleted.it == *it)?;
                     before.swap_remove(at).info
@@ -384,7 +384,7 @@ mod tests {
     use super::*;
     use crate::testing::Driver;
 
-    /// A made-up store of which some sessions were deleted.
+    /// A made-up store with some deleted sessions.
     struct Store {
         _dir: tempfile::TempDir,
         sessions: Sessions,
@@ -462,7 +462,7 @@ mod tests {
         assert_eq!(driver.part.shown.len(), 3);
     }
 
-    /// The same session was deleted twice, and what is chosen is what comes back.
+    /// The same session was deleted twice; the selected deletion is the one restored.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test plays another program")]
     fn an_older_deletion_can_be_undone_too() {

@@ -1,4 +1,4 @@
-//! The tree of a session: where one was, and where to go on.
+//! The tree of a session: its history, and where to continue.
 
 pub(crate) mod change;
 pub(crate) mod desk;
@@ -30,46 +30,46 @@ use job::{TreeJob, TreeNews};
 use model::{Model, Survey};
 use view::Layout;
 
-/// What came of looking at a tree.
+/// The result of the tree screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeOutcome {
-    /// The text of a message that was taken back, ready to be edited and sent again.
+    /// The text of the message to which the user went back, ready to be edited and sent again.
     pub editor_text: Option<String>,
-    /// The last session that was made from this one.
+    /// The last session that was forked from this one.
     pub forked: Option<PathBuf>,
-    /// What was done last, in words.
+    /// A description of the last change.
     pub done: Option<String>,
     /// Why the session could not be shown.
     pub failure: Option<String>,
 }
 
-/// How wide a terminal must be to show an entry beside the tree.
+/// Minimum terminal width for showing an entry beside the tree.
 const WIDE: u16 = 110;
 
-/// How many entries are kept in words.
+/// Upper bound on the entries whose words are kept.
 const MOST_WORDS: usize = 5_000;
 
-/// What the keys go to.
+/// Where keys go.
 #[derive(Debug, Default)]
 enum Mode {
     #[default]
     Tree,
-    /// A label is typed for a place.
+    /// The user types a label for a place.
     Label {
         place: usize,
         input: Input,
     },
-    /// How to leave the branch one is on.
+    /// The user chooses how to leave the current branch.
     Menu {
         place: usize,
         choice: usize,
     },
-    /// What a summary should look at.
+    /// The user types instructions for the summary.
     Instructions {
         place: usize,
         input: Input,
     },
-    /// A summary is being made.
+    /// A summary is being written.
     Summarising {
         text: String,
     },
@@ -85,12 +85,12 @@ enum Mode {
 /// The three ways to leave a branch.
 const CHOICES: [&str; 3] = ["No summary", "Summarise what is left", "Summarise, with instructions"];
 
-/// Their places.
+/// Their indexes.
 const NO_SUMMARY: usize = 0;
 const SUMMARY: usize = 1;
 const INSTRUCTIONS: usize = 2;
 
-/// The filters in the order in which they are gone through.
+/// The filters in cycling order.
 const FILTERS: [Filter; 5] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly, Filter::All];
 
 /// The state of the tree.
@@ -99,25 +99,25 @@ pub(crate) struct Tree {
     keymap: Arc<Keymap>,
     size: (u16, u16),
     now_ms: i64,
-    /// How far local time is ahead, in milliseconds.
+    /// Offset of local time from UTC, in milliseconds.
     offset_ms: i64,
     model: Option<Arc<Model>>,
     survey: Option<Arc<Survey>>,
-    /// Counts how often the session was opened; what belongs to an older opening counts for nothing.
+    /// Incremented whenever the session is opened; results for an older generation are ignored.
     generation: u64,
     filter: Filter,
     query: Input,
-    /// Whether the query was typed last, so that keys which change something are not meant for the tree.
+    /// Whether the user typed into the query last; keys that change something are then not meant for the tree.
     is_editing: bool,
     drawing: Arc<Drawing>,
     folds: Folds,
-    /// The entries that are folded, to be folded again when the rows have changed.
+    /// The folded entries, to be folded again when the rows change.
     folded: HashSet<Row>,
     version: u64,
     is_laying_out: bool,
-    /// The row of the drawing that is chosen.
+    /// The selected row of the drawing.
     selected: usize,
-    /// The entry to stay on when the rows change.
+    /// The entry to keep selected when the rows change.
     follow: Option<Row>,
     has_begun: bool,
     words: HashMap<u32, Words>,
@@ -125,7 +125,7 @@ pub(crate) struct Tree {
     shows_label_time: bool,
     /// Whether archived branches are shown in full.
     shows_archived: bool,
-    /// The places at which archived branches begin that are folded away, with the number of entries in each.
+    /// The places where hidden archived branches start, with the number of entries in each.
     archived: HashMap<usize, usize>,
     shows_content: bool,
     content: Option<(Row, Vec<Line>)>,
@@ -134,9 +134,9 @@ pub(crate) struct Tree {
     cost: Option<(Row, String)>,
     shows_cost: bool,
     compared_from: Option<Row>,
-    /// What was searched for last, to be found again among all rows.
+    /// The last query, for finding its matches among all rows.
     sought: String,
-    /// Whether branches are left without a question.
+    /// Whether the user leaves branches without being asked how.
     skips_menu: bool,
     draws_pictures: bool,
     last_operation: Option<String>,
@@ -188,7 +188,7 @@ impl Tree {
         }
     }
 
-    /// The same, in a terminal that draws pictures, or not.
+    /// Sets whether the terminal draws pictures.
     pub(crate) fn drawing_pictures(mut self, draws_pictures: bool) -> Self {
         self.draws_pictures = draws_pictures;
         self
@@ -198,12 +198,12 @@ impl Tree {
         Layout::new(self.size, self.shows_content && self.size.0 >= WIDE)
     }
 
-    /// The place that is chosen.
+    /// Returns the selected place.
     fn place(&self) -> Option<usize> {
         (self.selected < self.drawing.len()).then(|| self.drawing.place(self.selected))
     }
 
-    /// The entry that is chosen.
+    /// Returns the selected entry.
     fn chosen(&self) -> Option<Row> {
         let model = self.model.as_ref()?;
         self.place().and_then(|place| model.rows.get(place)).copied()
@@ -228,12 +228,12 @@ impl Tree {
         self.folds.position(self.selected)
     }
 
-    /// The first position that can be seen: the chosen one stands in the middle where it can.
+    /// Returns the first visible position. The selected one is centred where possible.
     fn first_shown(&self, height: usize) -> usize {
         self.position().saturating_sub(height / 2).min(self.folds.len().saturating_sub(height))
     }
 
-    /// Goes to a position, and asks for what is to be seen there.
+    /// Moves to a position and requests the data to show there.
     fn go(&mut self, position: usize) -> Effects<Self> {
         self.is_editing = false;
         if self.folds.len() == 0 {
@@ -244,7 +244,7 @@ impl Tree {
         self.look()
     }
 
-    /// Asks for what is to be seen and not known yet.
+    /// Requests the visible data that is not known yet.
     fn look(&mut self) -> Effects<Self> {
         let mut effects = self.ask_words();
         effects.extend(self.ask_content());
@@ -319,7 +319,7 @@ impl Tree {
                 self.look()
             }
             TreeNews::NotLaidOut { words, version } if version == self.version => {
-                // The rows that are there may be those of something older.
+                // The current rows may belong to an older query.
                 (self.drawing, self.folds, self.selected) = (Arc::default(), Folds::default(), 0);
                 self.is_laying_out = false;
                 self.status.complain(words, self.now_ms);
@@ -349,7 +349,7 @@ impl Tree {
                 self.status.say(format!("Nowhere: {}", self.sought), self.now_ms, 4);
                 Vec::new()
             }
-            // Of something that is no longer so.
+            // Results for an outdated state.
             TreeNews::Found { .. }
             | TreeNews::Surveyed { .. }
             | TreeNews::LaidOut { .. }
@@ -414,9 +414,9 @@ impl Tree {
         vec![Effect::Do(TreeJob::Load)]
     }
 
-    /// Takes note of what is folded, before rows are what they were no longer.
+    /// Remembers the folded entries before the rows change.
     fn remember_folds(&mut self) {
-        // While rows are made anew, those that are seen belong to something older.
+        // While a layout is in flight, the visible rows belong to an older state.
         if let (Some(model), false) = (&self.model, self.is_laying_out) {
             self.folded = self.folds.folded().map(|at| model.rows[self.drawing.place(at)]).collect();
         }

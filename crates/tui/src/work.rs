@@ -1,4 +1,4 @@
-//! The threads on which jobs are done.
+//! The threads that run jobs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use sessile::{Cancel, threads};
 
 use crate::part::{CHANGES, Job, Lane};
 
-/// Hands jobs to threads.
+/// Runs jobs on threads.
 pub(crate) struct Crew<J: Job, M> {
     desk: Arc<J::Desk>,
-    /// Makes a message for the loop of what a job tells.
+    /// Wraps a report of a job in a message for the loop.
     wrap: fn(Told<J::News>) -> M,
     sender: Sender<M>,
     lanes: HashMap<Lane, Cancel>,
-    /// Work that changes something, and must not be torn off by the end of the process.
+    /// Threads of jobs that change something; the process must not exit before they end.
     changes: Vec<thread::JoinHandle<()>>,
-    /// How many brief jobs have not ended.
+    /// The number of brief jobs in flight.
     n_brief: usize,
 }
 
-/// What a job says.
+/// A report of a job.
 #[derive(Debug)]
 pub(crate) enum Told<N> {
     News(N),
-    /// The job is over.
+    /// The job has ended.
     Ended {
         is_brief: bool,
     },
@@ -37,7 +37,7 @@ impl<J: Job, M: Send + 'static> Crew<J, M> {
         Self { desk, wrap, sender, lanes: HashMap::new(), changes: Vec::new(), n_brief: 0 }
     }
 
-    /// Begins a job, and stops what is under way in its lane.
+    /// Starts a job, and stops the running job of its lane.
     pub(crate) fn begin(&mut self, job: J) {
         let (lane, is_brief, is_change) = (job.lane(), job.is_brief(), job.is_change());
         let cancel = Cancel::default();
@@ -47,7 +47,7 @@ impl<J: Job, M: Send + 'static> Crew<J, M> {
         }
         let (desk, sender, wrap) = (Arc::clone(&self.desk), self.sender.clone(), self.wrap);
         let work = move || {
-            // Whoever does not listen any more needs no news.
+            // A send fails only if the loop has ended and needs no news.
             job.run(&desk, &cancel, &mut |news| {
                 if !cancel.is_cancelled() {
                     sender.send(wrap(Told::News(news))).ok();
@@ -56,7 +56,7 @@ impl<J: Job, M: Send + 'static> Crew<J, M> {
             sender.send(wrap(Told::Ended { is_brief })).ok();
         };
         self.n_brief += usize::from(is_brief);
-        // Without a thread the work is done here, which holds up the screen and loses nothing.
+        // If no thread can be started, the job runs here; it blocks the screen but nothing is lost.
         if let Some(thread) = threads::spawn_or_run("sessile-work", work) {
             self.changes.retain(|change| !change.is_finished());
             if is_change {
@@ -75,20 +75,20 @@ impl<J: Job, M: Send + 'static> Crew<J, M> {
         self.lanes.drain().for_each(|(_, cancel)| cancel.cancel());
     }
 
-    /// Waits for the end of what changes something.
+    /// Waits for the jobs that change something.
     pub(crate) fn finish_changes(&mut self) {
         for change in self.changes.drain(..) {
-            // One that has panicked was told already.
+            // A panic was already reported.
             change.join().ok();
         }
     }
 
-    /// Takes note that a job is over.
+    /// Records the end of a job.
     pub(crate) fn ended(&mut self, is_brief: bool) {
         self.n_brief = self.n_brief.saturating_sub(usize::from(is_brief));
     }
 
-    /// Whether something will come of the work in a moment.
+    /// Whether a brief job is in flight.
     pub(crate) fn is_busy(&self) -> bool {
         self.n_brief > 0
     }

@@ -1,4 +1,4 @@
-//! Runs as many random sequences against pi as one likes, or as many random branches to compact.
+//! Runs any number of random sequences against pi, or compares compaction on random branches.
 //!
 //! `cargo xtask differential --sequences 100000 --seed 1 --threads 2`
 //! `cargo xtask differential --compaction --cases 50000 --seed 1`
@@ -41,7 +41,7 @@ impl Options {
         Some(options)
     }
 
-    /// Runs seeds on several threads, each with a directory of its own.
+    /// Runs seeds on several threads, each with its own directory.
     fn spread<T: Send>(&self, work: impl Fn(u64, &mut dyn Iterator<Item = u64>, &Path) -> T + Sync) -> Vec<T> {
         let run = |worker: u64| {
             let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The command `sessile`, for tests that need it as a process.
+//! The `sessile` program, for tests that need it as a process.
 
 use std::io;
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
-//! Writes sessions where files cannot grow, for the conformance tests, and prints what came of it.
+//! Writes sessions while files cannot grow, for the conformance tests, and prints the results.
 //!
-//! A limit on the size of files holds for a whole process, so this is one of
-//! its own. Start it with the signal XFSZ ignored: otherwise the system ends it.
+//! A file size limit applies to a whole process, so this is a separate program. Start it with the signal XFSZ ignored;
+//! otherwise the system kills it.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "its output is what the tests read")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// No file can grow beyond this many bytes from here on; none takes the limit away.
+/// Limits the size of files to this many bytes from now on; `None` removes the limit.
 fn limit_files(bytes: Option<u64>) {
     let maximum = getrlimit(Resource::Fsize).maximum;
     setrlimit(Resource::Fsize, Rlimit { current: bytes.or(maximum), maximum }).unwrap();
@@ -82,7 +82,7 @@ fn copy(file: &Path) {
     println!("the session is the same: {}, files: {n_files}", manager.session_file() == Some(file));
 }
 
-/// How many files there are, those of the lock and the guard aside.
+/// Counts the files beside this one, without those of the lock and the guard.
 fn n_files_beside(file: &Path) -> usize {
     let names = fs::read_dir(file.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
     names.filter(|name| !name.to_string_lossy().starts_with('.')).count()

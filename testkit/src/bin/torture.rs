@@ -38,7 +38,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// What to run, and with which bugs one after the other.
+/// Parses what to run, and the bugs to plant one after the other.
 fn parse(args: &[String]) -> Option<(Plan, Vec<sessile_store::planted::Bug>)> {
     let mut plan = Plan { sessile: None, is_long: false, only: None, seed: 1, scale: 1.0, plant: None };
     let mut plants = Vec::new();

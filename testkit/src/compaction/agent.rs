@@ -1,4 +1,4 @@
-//! Compacting and moving in random trees, by a whole pi and by our library.
+//! Compaction and navigation in random trees, by a whole pi and by our library.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -20,24 +20,24 @@ use crate::replay::Replay;
 /// The clock of all cases.
 const NOW_MS: i64 = 1_767_400_000_000;
 
-/// What came of some cases.
+/// The results of some cases.
 #[derive(Clone, Debug, Default)]
 pub struct AgentReport {
-    /// How many cases.
+    /// The number of cases.
     pub cases: usize,
-    /// How many of them pi has added to on opening, or never came back from, so that there is nothing to compare.
+    /// The number of cases that cannot be compared, because pi added entries on opening or did not answer.
     pub skipped: usize,
-    /// How many compactions were written.
+    /// The number of compactions written.
     pub compactions: usize,
-    /// How many branch summaries were written.
+    /// The number of branch summaries written.
     pub summaries: usize,
-    /// How many steps failed, in both.
+    /// The number of steps that failed in both.
     pub failures: usize,
-    /// The first case that came out differently.
+    /// The first case that differs.
     pub failure: Option<String>,
 }
 
-/// Answers as the oracle's server does: the n-th answer says so.
+/// Answers like the oracle's server: each answer contains its number.
 #[derive(Default)]
 pub struct CountingSummarizer {
     n_asked: Cell<u64>,
@@ -76,7 +76,7 @@ impl Summarizer for CountingSummarizer {
     }
 }
 
-/// Something to do with a session.
+/// An operation on a session.
 #[derive(Clone, Debug)]
 enum Step {
     Compact,
@@ -115,7 +115,7 @@ impl Step {
     }
 }
 
-/// Lets both take the same steps in the random sessions of some seeds.
+/// Runs the same steps in both engines, in the random sessions of some seeds.
 pub fn run_agents(seeds: impl Iterator<Item = u64>, home: &Path) -> AgentReport {
     let mut oracle = Oracle::start(home);
     let mut report = AgentReport::default();
@@ -160,7 +160,7 @@ fn run_case(
     }
     let answer = answer.value();
     if answer["added"] != Value::Array(Vec::new()) {
-        // A session without any message gets its settings again from pi, so the two do not start from the same.
+        // pi writes the settings again to a session without messages, so the two start from different states.
         report.skipped += 1;
         return Ok(());
     }
@@ -187,12 +187,12 @@ fn run_case(
     }
 }
 
-/// What only our details say.
+/// Removes the part of the details that only ours have.
 fn without_generator(text: &str) -> String {
     text.replace(r#","generator":"model""#, "")
 }
 
-/// A file with the entries of a case, and settings at its end that keep pi from adding its own.
+/// Writes a file with the entries of a case, and with settings at its end that keep pi from adding its own.
 fn prepare_file(home: &Path, name: &str, case: &Case) -> PathBuf {
     let dir = home.join(name);
     std::fs::create_dir_all(&dir).unwrap();
@@ -217,7 +217,7 @@ fn prepare_file(home: &Path, name: &str, case: &Case) -> PathBuf {
     file
 }
 
-/// What a step of ours gave, in pi's words; or that it failed.
+/// Returns the result of one of our steps in pi's format, or its failure.
 fn take(
     session: &mut SessionManager,
     step: &Step,
@@ -291,7 +291,7 @@ fn compare_step(
             report.summaries += usize::from(ours.contains("summaryEntry"));
             told["value"].as_str().unwrap_or_default() == without_generator(ours)
         }
-        // An answer that states no usage is too much for pi's own figure.
+        // pi fails on an answer without usage.
         (Some(theirs), Ok(_)) => matches!(step, Step::Usage) && theirs.starts_with("TypeError"),
         (None, Err(_)) => false,
     };

@@ -1,22 +1,22 @@
-//! Making up branches: everything that may stand in a session, in every order.
+//! Generates random branches: everything that a session may contain, in any order.
 
 use std::fmt;
 
 use crate::oracle::quoted;
 use crate::random::SplitMix;
 
-/// A tree of entries, where somebody is in it, where to go, and how much to keep.
+/// A tree of entries, a leaf, a target, and how much to keep.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The entries in file order.
     pub entries: Vec<Entry>,
-    /// Where somebody is.
+    /// The current leaf.
     pub leaf: String,
-    /// Where to go.
+    /// The navigation target.
     pub target: String,
-    /// How many tokens to keep.
+    /// Numbers of tokens to keep.
     pub keeps: Vec<u64>,
-    /// How many tokens of a branch to summarise.
+    /// Token budgets for summarising a branch.
     pub budgets: Vec<u64>,
     /// A context window.
     pub window: u64,
@@ -27,9 +27,9 @@ pub struct Case {
 pub struct Entry {
     /// Its id.
     pub id: String,
-    /// Its parent's.
+    /// Its parent's id.
     pub parent: Option<String>,
-    /// What stands behind its head: further members of the object.
+    /// The members of the object after the common ones.
     body: String,
     /// Its JSON.
     pub text: String,
@@ -47,7 +47,7 @@ impl Entry {
 }
 
 impl Case {
-    /// A random case.
+    /// Generates a random case.
     pub fn random(random: &mut SplitMix) -> Self {
         let n_entries = if random.one_in(20) { 1 + random.below(3) } else { 4 + random.below(44) };
         let mut entries: Vec<Entry> = Vec::with_capacity(n_entries);
@@ -83,7 +83,7 @@ impl Case {
         Self { entries, leaf, target, keeps: distinct(keeps), budgets: distinct(budgets), window }
     }
 
-    /// The case without one of its entries, whose children its parent adopts.
+    /// Returns the case without one of its entries, whose children move to its parent.
     pub(super) fn without(&self, place: usize) -> Self {
         let gone = &self.entries[place];
         let adopted = |id: &String| if *id == gone.id { gone.parent.clone() } else { Some(id.clone()) };
@@ -101,7 +101,7 @@ impl Case {
         Self { entries, leaf, target, ..self.clone() }
     }
 
-    /// The case as the oracle takes it.
+    /// Returns the case as a request to the oracle.
     pub(super) fn to_request(&self) -> String {
         let entries: Vec<&str> = self.entries.iter().map(|entry| entry.text.as_str()).collect();
         format!(
@@ -125,7 +125,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// What an attempt leaves that did not fit into the window: an answer, results, and edits that take them back.
+/// Adds the remains of an attempt that exceeded the window: an answer, results, and edits that remove them.
 fn add_failed_attempt(random: &mut SplitMix, entries: &mut Vec<Entry>) {
     let add = |entries: &mut Vec<Entry>, body: String| {
         let parent = entries.last().map(|entry| entry.id.clone());
@@ -157,7 +157,7 @@ fn distinct(mut numbers: Vec<u64>) -> Vec<u64> {
     numbers
 }
 
-/// The members of an entry behind its head.
+/// Returns the members of an entry after the common ones.
 fn entry(random: &mut SplitMix, before: &[Entry]) -> String {
     let message = |message: String| format!(r#""type":"message","message":{message}"#);
     match random.below(100) {
@@ -251,7 +251,7 @@ fn tool_result(random: &mut SplitMix) -> String {
         _ => String::new(),
     };
     let content = if random.one_in(4) {
-        // Around the length at which results are cut, with a pair on the edge.
+        // Around the length at which results are cut, with a surrogate pair on the edge.
         let filling = "r".repeat(1990 + random.below(14));
         format!(r#"[{{"type":"text","text":"{filling}"}},{{"type":"text","text":{}}}]"#, text(random))
     } else {
@@ -300,7 +300,7 @@ fn compaction(random: &mut SplitMix, before: &[Entry]) -> String {
     )
 }
 
-/// The details that a summary carries, and where it comes from.
+/// Returns the details that a summary carries, and its origin.
 fn carried(random: &mut SplitMix) -> String {
     let details = match random.below(4) {
         0 => String::new(),
@@ -317,7 +317,7 @@ fn carried(random: &mut SplitMix) -> String {
 }
 
 fn context_edit(random: &mut SplitMix, before: &[Entry]) -> String {
-    // Mostly the newest entries, as when an attempt failed and is taken back.
+    // Mostly the newest entries, as when a failed attempt is removed.
     let recent = &before[before.len().saturating_sub(4)..];
     let target = if random.one_in(3) { target(random, before) } else { target(random, recent) };
     let replacement = match random.below(4) {
@@ -350,7 +350,7 @@ fn blocks(random: &mut SplitMix) -> String {
     format!("[{}]", blocks.join(","))
 }
 
-/// A text as JSON, in lengths from nothing to some hundred tokens.
+/// Returns a text as JSON, from empty to a few hundred tokens.
 fn text(random: &mut SplitMix) -> String {
     match random.below(16) {
         0 => "\"\"".to_owned(),

@@ -1,4 +1,4 @@
-//! Our answers, in the words of the oracle's.
+//! Our answers in the oracle's format.
 
 use std::convert::Infallible;
 
@@ -40,7 +40,7 @@ impl List {
     }
 }
 
-/// Every answer about a case with its name.
+/// Returns every answer about a case with its name.
 pub(super) fn answers(case: &Case) -> Vec<(String, String)> {
     let list = List::new(case);
     let outline = &list.outline;
@@ -60,7 +60,7 @@ pub(super) fn answers(case: &Case) -> Vec<(String, String)> {
     let index = context.last_usage_index;
     answer("context".into(), estimate_text([context.tokens, context.usage_tokens, context.trailing_tokens], index));
     let Ok(estimate) = compaction::estimate_projected(outline, &path, &projection, &mut list.reader());
-    // The place of an answer among all messages is where the simpler estimate has it, if it counts.
+    // If the answer counts, its index among all messages is the one from the simpler estimate.
     let index = estimate.usage_row.and(index);
     answer(
         "projected".into(),

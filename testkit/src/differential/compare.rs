@@ -1,4 +1,4 @@
-//! Telling real differences from those we have on purpose.
+//! Distinguishes real differences from intentional ones.
 
 use std::fmt;
 use std::fs;
@@ -11,36 +11,36 @@ use sessile::head::{Kind, Parsed, read};
 use crate::observe::{WINDOWS, observe};
 use crate::oracle::{Answer, Oracle};
 
-/// A difference from pi that we have on purpose. docs/compatibility.md has the reasons.
+/// An intentional difference from pi. docs/compatibility.md has the reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Explained {
-    /// pi does not return from loops of parents, or hides their members; we cut them.
+    /// pi does not return from cycles of parents, or hides their members; we cut them.
     Loop,
-    /// pi continues after an entry without an id as if there were no session; we pass it over.
+    /// pi continues after an entry without an id as if there were no session; we skip the entry.
     NoIdLeaf,
-    /// pi throws over an entry it cannot read; we skip that entry.
+    /// pi throws on an entry that it cannot read; we skip that entry.
     OddEntry,
-    /// pi takes the content away where a context edit has none to offer, or throws; we ignore that edit.
+    /// pi removes the content if a context edit has none to offer, or throws; we ignore that edit.
     OddEdit,
-    /// pi sorts siblings without a valid time anywhere; we put them last.
+    /// pi sorts siblings without a valid time arbitrarily; we put them last.
     OddTime,
-    /// pi ends an unfinished last line when it opens a file; we do when we append.
+    /// pi completes an unfinished last line when it opens a file; we do so when we append.
     NewlineLater,
-    /// pi rewrites files of older versions when it opens them; we do when we append.
+    /// pi rewrites files of older versions when it opens them; we do so when we append.
     UpgradeLater,
-    /// pi writes the header of an empty file when it opens it; we do when we append.
+    /// pi writes the header of an empty file when it opens it; we do so when we append.
     HeaderLater,
     /// pi drops lines it cannot read when it copies or upgrades; we keep them.
     LinesKept,
-    /// pi spells values anew when it copies or upgrades; we copy bytes.
+    /// pi re-serialises values when it copies or upgrades; we copy bytes.
     SpellingKept,
-    /// pi appends to files of newer versions; we do not.
+    /// pi appends to files of newer versions; we refuse.
     NewerVersion,
-    /// pi takes a byte order mark for damage; we pass it over.
+    /// pi treats a byte order mark as damage; we skip it.
     ByteOrderMark,
-    /// pi fails on, or breaks the chain at, a value that is no object in a version 1 file; we pass it over.
+    /// pi fails on a value that is not an object in a version 1 file, or breaks the chain there; we skip it.
     OddUpgrade,
-    /// pi never comes back from what it was asked, or ends over it; we answer.
+    /// pi never answers a request, or ends; we answer.
     NoAnswer,
 }
 
@@ -70,9 +70,9 @@ impl fmt::Display for Explained {
     }
 }
 
-/// Compares everything the two show, where their files are and what is in them. Returns the explained differences.
+/// Compares all views of the two, the paths of their files and the contents. Returns the explained differences.
 ///
-/// `was_copied` says that pi has written existing lines anew.
+/// `was_copied` means that pi has re-serialised existing lines.
 pub(crate) fn compare_sessions(
     oracle: &mut Oracle,
     ours: &SessionManager,
@@ -107,7 +107,7 @@ pub(crate) fn compare_sessions(
     Ok(explained)
 }
 
-/// Compares everything the two show. Returns the explained differences.
+/// Compares all views of the two. Returns the explained differences.
 pub(crate) fn compare_views(
     oracle: &mut Oracle,
     pi: &Answer,
@@ -163,29 +163,29 @@ fn has_odd_edit(ours: &SessionManager) -> bool {
     })
 }
 
-/// The directories of the two, and how to read one's text as the other's.
+/// The directories of the two, for translating paths between them.
 pub(crate) struct Paths {
     pub(crate) pi: String,
     pub(crate) ours: String,
 }
 
 impl Paths {
-    /// The file of ours that corresponds to one of pi's.
+    /// Returns our file that corresponds to one of pi's.
     pub(crate) fn ours_of(&self, file: &Path) -> PathBuf {
         PathBuf::from(file.to_string_lossy().replace(&self.pi, &self.ours))
     }
 
-    /// Our text with our directory replaced by pi's.
+    /// Returns our text with our directory replaced by pi's.
     pub(crate) fn as_pi(&self, text: &str) -> String {
         text.replace(&self.ours, &self.pi)
     }
 
-    /// Our bytes with our directory replaced by pi's.
+    /// Returns our bytes with our directory replaced by pi's.
     pub(crate) fn bytes_as_pi(&self, bytes: &[u8]) -> Vec<u8> {
         replace(bytes, self.ours.as_bytes(), self.pi.as_bytes())
     }
 
-    /// pi's bytes with its directory replaced by ours.
+    /// Returns pi's bytes with its directory replaced by ours.
     pub(crate) fn bytes_as_ours(&self, bytes: &[u8]) -> Vec<u8> {
         replace(bytes, self.pi.as_bytes(), self.ours.as_bytes())
     }
@@ -203,9 +203,9 @@ fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     replaced
 }
 
-/// Compares the bytes of two files, ours already in pi's paths.
+/// Compares the bytes of two files; ours already contain pi's paths.
 ///
-/// `was_copied` says that pi has written existing lines anew, so that lines may be missing or spelled otherwise there.
+/// `was_copied` means that pi has re-serialised existing lines, so lines may be missing or spelled differently there.
 pub(crate) fn compare_files(
     oracle: &mut Oracle,
     their: &[u8],

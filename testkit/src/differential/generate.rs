@@ -1,10 +1,10 @@
-//! Making up sequences.
+//! Generates random sequences.
 
 use super::op::{Bytes, Damage, Op, Step, Target};
 use crate::oracle::quoted;
 use crate::random::SplitMix;
 
-/// A sequence of a few dozen steps at most.
+/// Generates a sequence of at most a few dozen steps.
 pub(super) fn sequence(random: &mut SplitMix) -> Vec<Step> {
     let first = match random.below(10) {
         0 => Op::InMemory,
@@ -15,7 +15,7 @@ pub(super) fn sequence(random: &mut SplitMix) -> Vec<Step> {
     let n_steps = 1 + random.below(24);
     let mut steps = vec![Step { tick: 1, op: first }];
     for _ in 0..n_steps {
-        // Ties and leaps: the order of siblings depends on both.
+        // Equal times and leaps, because the order of siblings depends on both.
         let tick = random.pick(&[0, 0, 1, 1, 5, 1000, 86_400_000, -3]);
         steps.push(Step { tick, op: operation(random) });
     }
@@ -84,7 +84,7 @@ fn damage(random: &mut SplitMix) -> Damage {
     }
 }
 
-/// Lines that are no entries.
+/// Returns a line that is not an entry.
 fn junk(random: &mut SplitMix) -> Vec<u8> {
     let junk: &[&[u8]] = &[
         b"",
@@ -101,12 +101,12 @@ fn junk(random: &mut SplitMix) -> Vec<u8> {
         b"{\"type\":\"session\",\"version\":3,\"id\":\"second\",\"timestamp\":\"x\",\"cwd\":\"/other\"}",
         b"{\"a\":1}{\"b\":2}",
     ];
-    // After these pi loses its place, which ends the comparison, so they are rare.
+    // After these pi loses its position, which ends the comparison, so they are rare.
     let misleading: &[&[u8]] = &[b"123", b"[]", b"{\"type\":\"message\"}", b"\"text\""];
     if random.one_in(12) { random.pick(misleading).to_vec() } else { random.pick(junk).to_vec() }
 }
 
-/// An entry as some other program might write it: odd spellings, odd types, odd references.
+/// Returns an entry as another program might write it: odd spellings, odd types, odd references.
 fn entry(random: &mut SplitMix) -> String {
     let kinds = [
         "message",
@@ -132,7 +132,7 @@ fn entry(random: &mut SplitMix) -> String {
     match random.below(16) {
         0 | 1 => fields.push("\"parentId\":null".to_owned()),
         2 => {}
-        // Any parent at all: loops come from here.
+        // Any parent at all, which can create cycles.
         3 => fields.push(format!("\"parentId\":{}", quoted(random.pick(&ids)))),
         _ => fields.push(format!("\"parentId\":{}", quoted(random.pick(&ids[..own.max(1)])))),
     }
@@ -186,7 +186,7 @@ fn timestamp(random: &mut SplitMix) -> String {
     format!("\"2025-01-01T00:00:{:02}.{:03}Z\"", random.below(60), random.below(3))
 }
 
-/// A file of any version, written by somebody else.
+/// Returns a file of any version, written by another program.
 fn old_file(random: &mut SplitMix) -> Vec<u8> {
     let version = random.pick(&[
         "",
@@ -226,7 +226,7 @@ fn old_file(random: &mut SplitMix) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A file whose tree is deeper than pi's own JSON can show nested, with a few side branches.
+/// Returns a file whose tree is deeper than pi's JSON can nest, with a few side branches.
 fn deep_file(random: &mut SplitMix) -> Vec<u8> {
     let mut text = String::from(
         "{\"type\":\"session\",\"version\":3,\"id\":\"deep\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/proj/dir\"}\n",

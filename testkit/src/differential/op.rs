@@ -1,4 +1,4 @@
-//! The operations, and how to ask pi for them.
+//! The operations, and the requests that make pi perform them.
 
 use std::fmt;
 
@@ -23,12 +23,12 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// An entry, by its place among all entries (wrapping around), or one that is not there.
+/// An entry, by its index among all entries (wrapping around), or a missing one.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
-    /// The entry at this place.
+    /// The entry at this index.
     At(usize),
-    /// No entry.
+    /// A missing entry.
     Missing,
 }
 
@@ -41,20 +41,20 @@ impl Target {
     }
 }
 
-/// What is done to a session. Texts in fields named after JSON are JSON.
+/// An operation on a session. Fields named after JSON contain JSON text.
 #[derive(Clone, Debug)]
 pub enum Op {
-    /// A new session with a file.
+    /// Creates a session with a file.
     Create,
-    /// A new session in memory.
+    /// Creates a session in memory.
     InMemory,
-    /// A file with this content, opened.
+    /// Opens a file with this content.
     Start(Bytes),
-    /// The current file, opened again.
+    /// Opens the current file again.
     Reopen,
-    /// The current file, opened again by the same manager.
+    /// Opens the current file again with the same manager.
     SetFile,
-    /// A new session by the same manager.
+    /// Starts a new session with the same manager.
     NewSession,
     /// `appendMessage`
     Message(String),
@@ -90,33 +90,33 @@ pub enum Op {
     Foreign(String),
     /// The other engine appends a message to the file, and ours appends one without opening it again.
     Meanwhile(String, String),
-    /// Something happens to the file, and both open it again.
+    /// The file is damaged, and both open it again.
     Damage(Damage),
 }
 
-/// What can happen to a file.
+/// A way to damage a file.
 #[derive(Clone, Debug)]
 pub enum Damage {
     /// The last bytes are lost.
     CutEnd(usize),
-    /// A line is put before the line at this place.
+    /// A line is inserted before the line at this index.
     Insert(usize, Bytes),
-    /// The line at this place stands twice.
+    /// The line at this index is duplicated.
     Duplicate(usize),
-    /// The line at this place is gone.
+    /// The line at this index is removed.
     Remove(usize),
-    /// Bytes without a newline are added at the end.
+    /// Bytes without a newline are appended.
     TornTail(Bytes),
     /// All lines end in CR LF.
     CrLf,
-    /// One bit is flipped, at this byte.
+    /// One bit of this byte is flipped.
     FlipBit(usize, u8),
-    /// Two lines change places.
+    /// Two lines are swapped.
     Swap(usize, usize),
 }
 
 impl Damage {
-    /// What it makes of a file.
+    /// Returns the damaged file.
     pub fn apply(&self, bytes: &[u8]) -> Vec<u8> {
         let mut lines: Vec<Vec<u8>> = bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
         if lines.is_empty() {
@@ -158,7 +158,7 @@ fn flag(value: Option<bool>) -> String {
 }
 
 impl Op {
-    /// The request that has pi do it; none for what needs several steps.
+    /// Returns the request that makes pi perform it; `None` if it takes several steps.
     pub(crate) fn request(&self, session_dir: &str) -> Option<String> {
         Some(match self {
             Self::Create => {

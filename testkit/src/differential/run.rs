@@ -1,4 +1,4 @@
-//! One sequence, step by step, in both engines.
+//! Runs one sequence step by step in both engines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::observe::{WINDOWS, observe};
 use crate::oracle::{Answer, Oracle, quoted};
 use crate::replay::Replay;
 
-/// When sequences begin.
+/// The start time of sequences.
 pub(crate) const START_MS: i64 = 1_735_689_600_000;
 
-/// Does all steps and returns how many were done; the first unexplained difference ends it.
+/// Runs all steps and returns how many were run; stops at the first unexplained difference.
 pub(super) fn run(
     oracle: &mut Oracle,
     directory: &Path,
@@ -31,7 +31,7 @@ pub(super) fn run(
     for (index, step) in steps.iter().enumerate() {
         let is_last = index + 1 == steps.len();
         let outcome = pair.step(step, is_last, tally);
-        // Whatever was seen after it was seen in another pi.
+        // Later answers came from another pi.
         if pair.oracle.take_silence() {
             *tally.entry(Explained::NoAnswer).or_default() += 1;
             return Ok(index + 1);
@@ -52,7 +52,7 @@ pub(super) fn run(
     Ok(steps.len())
 }
 
-/// Whether a sequence can go on: after some explained differences the two are no longer comparable.
+/// Whether a sequence can continue: after some explained differences the two are no longer comparable.
 enum Goes {
     On,
     NoFurther,
@@ -66,13 +66,13 @@ struct Pair<'o> {
     paths: Paths,
     seed: u64,
     now_ms: i64,
-    /// Whether pi has written existing lines of the current file anew.
+    /// Whether pi has re-serialised existing lines of the current file.
     was_copied: bool,
 }
 
-/// What ended a step early.
+/// Why a step ended early.
 enum Stop {
-    /// Both engines refuse the file, so there is nothing to go on with.
+    /// Both engines refuse the file, so the sequence cannot continue.
     BothRefuse,
     Explained(Explained),
     Failed(String),
@@ -90,7 +90,7 @@ impl<'o> Pair<'o> {
         let environment = Replay::new(START_MS, seed);
         environment.set_home(directory);
         environment.set_current_dir(directory);
-        // Damage is done to these files on purpose; the guard would put back what pi is meant to miss.
+        // These files are damaged on purpose; the guard would restore entries that pi is meant to miss.
         let sessions =
             Sessions::new(environment.clone()).writing(WriteOptions { guard: false, ..WriteOptions::default() });
         Self { oracle, environment, sessions, ours: None, paths, seed, now_ms: START_MS, was_copied: false }
@@ -124,7 +124,7 @@ impl<'o> Pair<'o> {
         Ok(if ends { Goes::NoFurther } else { Goes::On })
     }
 
-    /// Has both engines do an operation and checks that both could, or both could not.
+    /// Performs an operation in both engines, and checks that both succeed or both fail.
     fn perform(&mut self, op: &Op) -> Result<(), Stop> {
         match op {
             Op::Start(bytes) => self.start(&bytes.0),
@@ -169,7 +169,7 @@ impl<'o> Pair<'o> {
         Ok(())
     }
 
-    /// Has our next session take the id pi has just made up.
+    /// Makes our next session use the id that pi has just generated.
     fn follow_session_id(&mut self) {
         let seen = self.oracle.ask(r#"{"cmd":"observe","what":"sessionId"}"#);
         if let Ok(id) = seen.observation("sessionId") {
@@ -188,9 +188,9 @@ impl<'o> Pair<'o> {
         self.open(&file)
     }
 
-    /// Gives us the upgraded file that pi has written already, before anything opens it again.
+    /// Copies the file that pi has already upgraded to our side, before it is opened again.
     ///
-    /// The ids an upgrade makes up are drawn when the file is opened, so ours would be others.
+    /// An upgrade draws its ids when the file is opened, so ours would differ.
     fn take_upgrade(&mut self, file: &Path) {
         if self.ours.as_ref().is_some_and(|ours| ours.outline().upgrade().is_needed()) {
             let upgraded = self.paths.bytes_as_ours(&fs::read(file).unwrap());
@@ -198,7 +198,7 @@ impl<'o> Pair<'o> {
         }
     }
 
-    /// Ends the comparison if only pi has given an empty file its header, with an id of its own.
+    /// Ends the comparison if only pi has given an empty file its header, with its own id.
     fn require_header(&self, file: &Path) -> Result<(), Stop> {
         let is_empty = |file: &Path| fs::metadata(file).is_ok_and(|metadata| metadata.len() == 0);
         if is_empty(&self.our_path(file)) && !is_empty(file) {
@@ -236,7 +236,7 @@ impl<'o> Pair<'o> {
                 let has_scalar =
                     manager.diagnostics().iter().any(|it| it.oddity == sessile::diagnostic::Oddity::NotObject);
                 self.was_copied |= upgrade.is_needed();
-                // The version "abc": pi rewrites such a file each time it opens it.
+                // The version is not a number, such as "abc": pi rewrites such a file each time it opens it.
                 self.was_copied |= !upgrade.is_newer() && manager.header().version() != Some(3.0);
                 self.ours = Some(manager);
                 if upgrade == Upgrade::FromV1 && has_scalar {
@@ -272,7 +272,7 @@ impl<'o> Pair<'o> {
         agree(&answer, &forked.map(|forked| self.ours = Some(forked)), &Op::Fork)
     }
 
-    /// Each engine appends to the file of the other; then both open their own.
+    /// Each engine appends to the other's file; then both open their own.
     fn foreign(&mut self, message: &str) -> Result<(), Stop> {
         let Some(file) = self.existing_pi_file() else { return Ok(()) };
         let our_file = self.our_path(&file);
@@ -290,16 +290,16 @@ impl<'o> Pair<'o> {
         self.reopen()
     }
 
-    /// Each engine appends to the file of the other, and then goes on in its own without looking at it anew.
+    /// Each engine appends to the other's file, and the other continues without reading it again.
     ///
-    /// pi does not see what came in between, so both open the file again before they are compared.
+    /// pi does not see the entries in between, so both open the file again before they are compared.
     fn meanwhile(&mut self, theirs: &str, own: &str) -> Result<(), Stop> {
         let Some(file) = self.existing_pi_file() else { return Ok(()) };
         self.require_header(&file)?;
         if self.ours.as_ref().is_some_and(|ours| ours.outline().upgrade().is_newer()) {
             return Err(Stop::Explained(Explained::NewerVersion));
         }
-        // pi upgraded the file when it opened it, and we have not; the ids it drew are the ones to go on with.
+        // pi upgraded the file when it opened it, and we have not; its ids are the ones to continue with.
         if self.ours.as_ref().is_some_and(|ours| ours.outline().upgrade().is_needed()) {
             self.take_upgrade(&file);
         }
@@ -318,13 +318,13 @@ impl<'o> Pair<'o> {
         self.reopen()
     }
 
-    /// Has each engine open the file of the other: it must show what its own file shows.
+    /// Opens each engine's file in the other: both must show the same.
     fn compare_crosswise(&mut self) -> Result<(), String> {
         let Some(file) = self.existing_pi_file() else { return Ok(()) };
         let our_file = self.our_path(&file);
         let is_comparable = self.require_header(&file).is_ok()
             && self.ours.as_ref().is_some_and(|ours| !ours.outline().upgrade().is_needed());
-        // The ids of an upgrade are drawn on opening, so they would be others each time.
+        // An upgrade draws new ids on every opening, so they would differ.
         let (true, Ok(ours_of_ours), Ok(ours_of_pi)) =
             (is_comparable, self.sessions.open(&our_file, None, None), self.sessions.open(&file, None, None))
         else {
@@ -350,7 +350,7 @@ impl<'o> Pair<'o> {
         Ok(())
     }
 
-    /// pi's current file, if there is one on disk.
+    /// Returns pi's current file, if it exists on disk.
     fn existing_pi_file(&mut self) -> Option<PathBuf> {
         let seen = self.oracle.ask(r#"{"cmd":"observe","what":"file"}"#);
         let file: Option<PathBuf> = serde_json::from_str(seen.observation("file").ok()?).unwrap();
@@ -383,7 +383,7 @@ fn open_request(file: &Path, handle: &str) -> String {
     format!(r#"{{"cmd":"static","method":"open","args":[{file}],"into":"{handle}"}}"#)
 }
 
-/// Both succeeded or both failed.
+/// Checks that both succeeded or both failed.
 fn agree(pi: &Answer, ours: &Result<(), SessionError>, op: &Op) -> Result<(), Stop> {
     match (pi.error(), ours) {
         (None, Ok(())) | (Some(_), Err(_)) if pi.error() != Some("Driver: loop") => Ok(()),

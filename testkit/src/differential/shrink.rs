@@ -1,4 +1,4 @@
-//! Making a failing sequence as short as it can be.
+//! Shrinks a failing sequence.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! Lines to and from a child process, waited for only so long.
+//! Lines to and from a child process, with timeouts.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// How long anything that a test has started may take for one line. Far more than any answer needs on a busy machine:
-/// what takes longer never ends.
+/// How long a child may take for one line. Far more than any answer needs on a busy machine: a child that takes longer
+/// is stuck.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Why there is no line.
@@ -17,7 +17,7 @@ pub(crate) enum NoLine {
     Late,
 }
 
-/// The lines of a stream, read by a thread, so that a reader can stop waiting.
+/// The lines of a stream, read by a thread, so that the reader can time out.
 pub(crate) struct Lines(Receiver<Vec<u8>>);
 
 impl Lines {
@@ -36,7 +36,7 @@ impl Lines {
         Self(receiver)
     }
 
-    /// The next line with its end.
+    /// Returns the next line, including its end.
     pub(crate) fn next(&self, deadline: Duration) -> Result<Vec<u8>, NoLine> {
         self.0.recv_timeout(deadline).map_err(|error| match error {
             RecvTimeoutError::Timeout => NoLine::Late,
@@ -44,13 +44,13 @@ impl Lines {
         })
     }
 
-    /// Waits for the end of the stream, for so long after each line, and passes over what comes before it.
+    /// Waits for the end of the stream, at most `deadline` per line, and discards the lines.
     pub(crate) fn wait_for_end(&self, deadline: Duration) {
         while self.next(deadline).is_ok() {}
     }
 }
 
-/// A stream that a thread writes to, so that a child which does not read holds up nothing else.
+/// A stream written by a thread, so that a child which does not read blocks nothing else.
 pub(crate) struct Input(Sender<Vec<u8>>);
 
 impl Input {
@@ -58,7 +58,7 @@ impl Input {
         let (sender, receiver) = channel::<Vec<u8>>();
         std::thread::spawn(move || {
             for text in receiver {
-                // A child that has ended takes nothing; the missing answer says so.
+                // If the child has ended, the missing answer shows it.
                 if stream.write_all(&text).and_then(|()| stream.flush()).is_err() {
                     return;
                 }
@@ -68,7 +68,7 @@ impl Input {
     }
 
     pub(crate) fn send(&self, text: Vec<u8>) {
-        // The thread has ended if the child has, which the missing answer says.
+        // The thread has ended if the child has; the missing answer shows it.
         drop(self.0.send(text));
     }
 }

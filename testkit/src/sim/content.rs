@@ -1,13 +1,13 @@
-//! A file's bytes in the page cache and on the disk.
+//! The bytes of a file, in the page cache and on the disk.
 
 use crate::SplitMix;
 
-/// What a file holds now, what the disk surely holds of it, and what is on the way.
+/// The current bytes of a file, the durable bytes, and the pending changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     current: Vec<u8>,
     durable: Vec<u8>,
-    /// What happened since the last sync, in order.
+    /// The changes since the last sync, in order.
     dirty: Vec<Change>,
 }
 
@@ -17,18 +17,18 @@ enum Change {
     Resize(u64),
 }
 
-/// What power loss may make of the changes that were not synced.
+/// How power loss affects the changes that were not synced.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// All gone.
+    /// All are lost.
     Gone,
-    /// All there.
+    /// All survive.
     Kept,
-    /// The first ones are there, the last of these perhaps in part.
+    /// The first ones survive, the last of these perhaps in part.
     Prefix,
-    /// The file has its length, but from some write on its bytes are NUL.
+    /// The file has its new length, but from some write on its bytes are NUL.
     Nul,
-    /// Any of the writes are there; the others only count for the length.
+    /// Any of the writes survive; the others only affect the length.
     Scattered,
 }
 
@@ -63,23 +63,22 @@ impl Content {
         self.dirty.push(change);
     }
 
-    /// Everything reaches the disk.
+    /// Makes all changes durable.
     pub(super) fn sync(&mut self) {
         for change in self.dirty.drain(..) {
             change.apply(&mut self.durable);
         }
     }
 
-    /// A sync failed as it does on Linux: what was written counts as clean, yet is not on the disk.
+    /// Applies a failed sync as on Linux: earlier writes count as clean, but are not on the disk.
     ///
-    /// It can still be read while the machine runs. A later sync saves what is
-    /// written from now on at its place, and what is missing before it is NUL
-    /// or as it was. Changes of length are metadata and stay on their way.
+    /// They can still be read while the machine runs. A later sync saves later writes at their offsets; bytes missing
+    /// before them are NUL or unchanged. Changes of length are metadata and stay pending.
     pub(super) fn lose(&mut self) {
         self.dirty.retain(|change| matches!(change, Change::Resize(_)));
     }
 
-    /// The file after power loss.
+    /// Returns the file after power loss.
     pub(super) fn after_power_loss(&self, random: &mut SplitMix) -> Self {
         let mut left = self.durable.clone();
         if !self.dirty.is_empty() {
@@ -139,7 +138,7 @@ fn index_of_end(bytes: &[u8], offset: u64) -> usize {
     index(offset) + bytes.len()
 }
 
-/// An offset as an index into memory.
+/// Converts an offset to an index into memory.
 pub(super) fn index(offset: u64) -> usize {
     usize::try_from(offset).unwrap()
 }

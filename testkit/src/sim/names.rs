@@ -10,16 +10,16 @@ pub(super) type Name = (u64, OsString);
 
 type Table = BTreeMap<Name, u64>;
 
-/// Which names there are now, which the disk surely has, and what is on the way.
+/// The current names, the durable names, and the pending changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     current: Table,
     durable: Table,
-    /// What happened and was not synced, in order.
+    /// The changes that were not synced, in order.
     dirty: Vec<NameChange>,
 }
 
-/// One change of names, which happens wholly or not at all.
+/// An atomic change of names.
 #[derive(Clone, Debug)]
 pub(super) enum NameChange {
     Add { name: Name, inode: u64 },
@@ -38,7 +38,7 @@ impl Names {
         self.current.range(from..to).map(|((_, name), inode)| (name.as_os_str(), *inode))
     }
 
-    /// How many names something has.
+    /// Returns how many names an inode has.
     pub(super) fn count(&self, inode: u64) -> u64 {
         self.current.values().filter(|named| **named == inode).count() as u64
     }
@@ -48,7 +48,7 @@ impl Names {
         self.dirty.push(change);
     }
 
-    /// The changes in this directory reach the disk, and what they cannot do without.
+    /// Makes the changes in this directory durable, and the changes they depend on.
     pub(super) fn sync(&mut self, directory: u64) {
         let mut synced: Vec<NameChange> = Vec::new();
         let mut waiting = Vec::new();
@@ -69,7 +69,7 @@ impl Names {
         }
     }
 
-    /// The names after power loss: each change that was not synced is there or not, but never without those it needs.
+    /// Returns the names after power loss: each unsynced change survives or not, but never without those it needs.
     pub(super) fn after_power_loss(&self, random: &mut SplitMix) -> Self {
         let mut left = self.durable.clone();
         let mut lost: Vec<&NameChange> = Vec::new();
@@ -108,17 +108,16 @@ impl NameChange {
         }
     }
 
-    /// The directories it changes.
+    /// Returns the directories it changes.
     pub(super) fn directories(&self) -> Vec<u64> {
         self.names().into_iter().map(|(directory, _)| *directory).collect()
     }
 
-    /// Whether a disk that has this change must have that earlier one too, as journals see to it.
+    /// Whether a disk that has this change must also have that earlier one, as journals guarantee.
     ///
-    /// Changes of one name keep their order. A file is not moved into a
-    /// directory that is not there, nor is a directory gone before what was
-    /// taken out of it. A new file in a new directory needs nothing: if the
-    /// directory's own name is lost, then so is the file.
+    /// Changes of one name keep their order. A file is not moved into a directory that does not exist, and a directory
+    /// is not removed before the files moved out of it. A new file in a new directory needs nothing: if the directory's
+    /// own name is lost, so is the file.
     fn needs(&self, earlier: &Self) -> bool {
         let shares_name = self.names().into_iter().any(|name| earlier.names().contains(&name));
         let needs_directory = match self {

@@ -1,4 +1,4 @@
-//! A simulated process: what it called, and what is planned for it.
+//! A simulated process: its calls, and the faults planned for it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,7 +46,7 @@ impl CallKind {
         matches!(self, Self::Append | Self::WriteAt)
     }
 
-    /// Whether it asks the disk to keep something.
+    /// Whether it is a sync.
     pub fn is_sync(self) -> bool {
         matches!(self, Self::SyncData | Self::SyncAll | Self::SyncDirectory)
     }
@@ -72,7 +72,7 @@ pub enum Tear {
 }
 
 impl Tear {
-    /// All of them, for tests that try each.
+    /// All values, for tests that try each.
     pub const EVERY: [Self; 4] = [Self::Nothing, Self::Half, Self::AllButOne, Self::All];
 
     fn of(self, length: usize) -> usize {
@@ -85,7 +85,7 @@ impl Tear {
     }
 }
 
-/// The error of every call that a dead process makes.
+/// The error of every call by a dead process.
 #[derive(Debug)]
 struct Death;
 
@@ -101,14 +101,14 @@ pub(super) fn death() -> io::Error {
     io::Error::other(Death)
 }
 
-/// Whether this error means that the simulated process died, and nothing else went wrong.
+/// Whether this error means only that the simulated process died.
 pub fn is_death(error: &io::Error) -> bool {
     error.get_ref().and_then(|inner| inner.downcast_ref::<Death>()).is_some()
 }
 
 pub(super) type Hook = Box<dyn FnOnce(&SimOs) + Send>;
 
-/// Who lets a process make its next call, or go on once it has waited (then with true).
+/// Lets a process make its next call, or continue after a wait (then with `true`).
 pub type Gate = Arc<dyn Fn(bool) + Send + Sync>;
 
 /// One process.
@@ -122,7 +122,7 @@ pub(super) struct Process {
     n_calls: u64,
     hooks: Vec<(u64, Hook)>,
     faults: BTreeMap<u64, Fault>,
-    /// What the next write fails with, after a short one.
+    /// The error of the next write, after a short one.
     next_write: Option<Errno>,
     lasting: Option<Lasting>,
 }
@@ -139,13 +139,13 @@ struct Lasting {
     concerns: Box<dyn Fn(CallKind) -> bool + Send>,
 }
 
-/// What becomes of a call.
+/// The fate of a call.
 pub(super) enum Verdict {
-    /// It is done, as far as this many bytes of a write.
+    /// It is performed, up to this many bytes of a write.
     Do(usize),
-    /// It fails and does nothing.
+    /// It fails without any effect.
     Fail(Errno),
-    /// So much of a write is done, or the whole of another call, if any; then the process dies.
+    /// This many bytes of a write are written, or another call is performed if `is_done`; then the process dies.
     Die { length: usize, is_done: bool },
 }
 
@@ -192,13 +192,13 @@ impl Process {
         self.lasting = None;
     }
 
-    /// The number that the `n`-th call from now will have.
+    /// Returns the number that the `n`-th call from now will have.
     fn number(&self, n: u64) -> u64 {
         assert!(n >= 1, "the next call is call 1");
         self.n_calls + n
     }
 
-    /// Counts a call, and hands out what is to happen just before it.
+    /// Counts a call, and returns the hooks to run just before it.
     pub(super) fn begin(&mut self) -> (u64, Vec<Hook>) {
         self.n_calls += 1;
         let number = self.n_calls;
@@ -206,7 +206,7 @@ impl Process {
         (number, due.map(|(_, hook)| hook).collect())
     }
 
-    /// Decides what becomes of a call, which may be a write of so many bytes.
+    /// Decides the fate of a call, which may be a write of `length` bytes.
     pub(super) fn judge(&mut self, number: u64, kind: CallKind, length: usize) -> Verdict {
         if kind.is_write()
             && let Some(errno) = self.next_write.take()

@@ -1,11 +1,11 @@
-//! Several simulated processes at once, of which a seed decides who makes the next system call.
+//! Runs several simulated processes at once; a seed decides which makes the next system call.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Gate;
 use crate::SplitMix;
 
-/// So many calls and waits are more than any history needs: somebody waits for ever.
+/// More calls and waits than any history needs: beyond this, some process waits for ever.
 const MOST_CALLS: u64 = 200_000;
 
 /// Lets one of several threads run at a time. The same seed gives the same order.
@@ -18,13 +18,13 @@ struct State {
     running: usize,
     is_over: Vec<bool>,
     random: SplitMix,
-    /// At one in so many calls another process may go on.
+    /// On average, one in this many calls may switch to another process.
     stride: usize,
     n_calls: u64,
 }
 
 impl Schedule {
-    /// A schedule for so many threads, in which at one in `stride` calls another one may go on.
+    /// Creates a schedule for `n_threads` threads that may switch on one in `stride` calls.
     pub fn new(n_threads: usize, seed: u64, stride: usize) -> Arc<Self> {
         let mut random = SplitMix::new(seed);
         let running = random.below(n_threads);
@@ -32,18 +32,18 @@ impl Schedule {
         Arc::new(Self { state: Mutex::new(state), turns: (0..n_threads).map(|_| Condvar::new()).collect() })
     }
 
-    /// What lets the calls of a thread's process through.
+    /// Returns the gate for the calls of a thread's process.
     pub fn gate(self: &Arc<Self>, thread: usize) -> Gate {
         let schedule = Arc::clone(self);
         Arc::new(move |has_waited| schedule.pass(thread, has_waited))
     }
 
-    /// Waits until it is this thread's turn for the first time.
+    /// Waits for the first turn of this thread.
     pub fn begin(&self, thread: usize) {
         drop(self.wait_for_turn(self.lock(), thread));
     }
 
-    /// Leaves the rest to the others.
+    /// Ends the turns of this thread.
     pub fn end(&self, thread: usize) {
         let mut state = self.lock();
         state.is_over[thread] = true;
@@ -52,7 +52,7 @@ impl Schedule {
 
     fn pass(&self, thread: usize, has_waited: bool) {
         let mut state = self.lock();
-        // Once a thread has ended, its process is only used to look around.
+        // Once a thread has ended, its process is only used for inspection.
         if state.is_over[thread] {
             return;
         }
@@ -65,7 +65,7 @@ impl Schedule {
         }
     }
 
-    /// Picks who runs next: another one if it must be, and there is one.
+    /// Picks the next thread to run; a different one if required and possible.
     fn hand_on(&self, state: &mut State, to_another: bool) {
         let running = state.running;
         let candidates: Vec<usize> =
@@ -84,7 +84,7 @@ impl Schedule {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Whoever is stuck panics with the lock, and everybody else goes on without him.
+        // A stuck thread panics while it holds the lock, and all others continue.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

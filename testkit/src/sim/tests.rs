@@ -2,7 +2,7 @@ use super::*;
 
 const FILE: &str = "/d/s.jsonl";
 
-/// A machine whose disk has the empty directory `/d`.
+/// Creates a machine whose disk has the empty directory `/d`.
 fn machine() -> SimOs {
     let os = SimOs::new();
     os.make_directories("/d");
@@ -10,7 +10,7 @@ fn machine() -> SimOs {
     os
 }
 
-/// The same with a file that the disk has.
+/// Creates such a machine with a durable file.
 fn machine_with(content: &str) -> SimOs {
     let os = machine();
     os.foreign_rewrite(FILE, content);
@@ -30,7 +30,7 @@ fn text(os: &SimOs, path: &str) -> Option<String> {
     os.read_file(path).map(|bytes| String::from_utf8(bytes).unwrap())
 }
 
-/// What a path may hold after power loss, each once, in order.
+/// Returns the distinct contents that a path may have after power loss, sorted.
 fn after_power_loss(os: &SimOs, path: &str) -> Vec<Option<String>> {
     let mut found: Vec<_> = (0..300).map(|seed| text(&os.power_loss(seed), path)).collect();
     found.sort();
@@ -509,7 +509,7 @@ fn the_disk_is_shared_if_told() {
     assert_eq!(os.whoami(), (5, "elsewhere".to_owned()));
 }
 
-/// Every call that leaves its mark on a disk, with what came of it.
+/// Performs every call that changes a disk, and returns the results.
 fn acts_of(os: &dyn Os, root: &Path) -> Vec<String> {
     let mut acts = Vec::new();
     let mut note = |what: String| acts.push(what);

@@ -1,4 +1,4 @@
-//! What every process on the simulated machine sees: files, names, locks, time.
+//! The state that every process on the simulated machine sees: files, names, locks, time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
@@ -12,12 +12,12 @@ use super::names::{NameChange, Names};
 
 /// The inode of `/`.
 const ROOT: u64 = 1;
-/// The owner of handles that belong to no process a test has in hand.
+/// The owner of handles without a process.
 const NOBODY: u64 = 0;
-/// How many links a path may lead through, as on Linux.
+/// The maximum number of links in a path, as on Linux.
 const MOST_LINKS: usize = 40;
 const START_MS: i64 = 1_700_000_000_000;
-/// What the clock of the boot shows when the first process starts.
+/// The boot clock when the first process starts.
 const BOOT_TAKES_MS: i64 = 9000;
 
 const MAY_READ: u32 = 0o4;
@@ -26,9 +26,8 @@ const MAY_SEARCH: u32 = 0o1;
 
 /// The simulated machine without its processes: disk, page cache, locks and clock.
 ///
-/// Its methods are what a foreign program does: they count as no call, are never
-/// made to fail, and disregard permissions and the disk's capacity. They panic
-/// where a test asks for what cannot be.
+/// Its methods act like a foreign program: they are not counted as calls, never fail by injection, and ignore
+/// permissions and the disk's capacity. They panic if a test asks for something impossible.
 #[derive(Clone, Debug)]
 pub struct World {
     inodes: BTreeMap<u64, Inode>,
@@ -53,7 +52,7 @@ struct Inode {
     modified_ms: i64,
     /// The file system.
     device: u64,
-    /// Up to where disk space is set aside, which may be behind the end.
+    /// The end of the reserved disk space, which may be after the end of the file.
     reserved_end: u64,
 }
 
@@ -74,21 +73,21 @@ struct Handle {
     lock: Option<Lock>,
 }
 
-/// Where a path leads: a name in a directory, and what has that name.
+/// The result of resolving a path: a name in a directory, and the inode with that name.
 struct Place {
     directory: u64,
     name: OsString,
     inode: Option<u64>,
 }
 
-/// What a [`Snapshot`] says about one path.
+/// The entry of a [`Snapshot`] for one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// A regular file with its content.
     File(Vec<u8>),
     /// A directory.
     Directory,
-    /// A symbolic link and where it points.
+    /// A symbolic link and its target.
     Link(PathBuf),
     /// A pipe or device.
     Special,
@@ -117,9 +116,9 @@ impl World {
         }
     }
 
-    // What tests arrange.
+    // Setup by tests.
 
-    /// Makes a directory and those above it, mode 0755, as far as they are missing.
+    /// Creates a directory and its missing parents, mode 0755.
     pub fn make_directories(&mut self, path: &Path) {
         for directory in path.ancestors().collect::<Vec<_>>().into_iter().rev() {
             let place = self.place(directory, true).unwrap();
@@ -129,7 +128,7 @@ impl World {
         }
     }
 
-    /// Makes an empty directory another file system.
+    /// Mounts another file system on an empty directory.
     pub fn mount(&mut self, path: &Path) {
         self.make_directories(path);
         let inode = self.existing(path, true).unwrap();
@@ -137,19 +136,19 @@ impl World {
         self.inode_mut(inode).device = inode + 1;
     }
 
-    /// Makes a symbolic link.
+    /// Creates a symbolic link.
     pub fn make_link(&mut self, path: &Path, target: &Path) {
         let place = self.free_place(path).unwrap();
         self.create(place, Kind::Link(target.to_owned()), 0o777);
     }
 
-    /// Makes a pipe: something that is neither file nor directory. What is written to it vanishes.
+    /// Creates a pipe: neither a file nor a directory. Writes to it vanish.
     pub fn make_special(&mut self, path: &Path) {
         let place = self.free_place(path).unwrap();
         self.create(place, Kind::Special, 0o644);
     }
 
-    /// Says whether a file or directory belongs to the user all processes act for.
+    /// Sets whether a file or directory belongs to the user of all processes.
     pub fn set_own(&mut self, path: &Path, is_own: bool) {
         let inode = self.existing(path, false).unwrap();
         self.inode_mut(inode).is_own = is_own;
@@ -163,73 +162,73 @@ impl World {
         }
     }
 
-    /// Says how many bytes the disk holds; `None` is more than anyone needs.
+    /// Sets the capacity of the disk in bytes; `None` means unlimited.
     pub fn set_capacity(&mut self, bytes: Option<u64>) {
         self.capacity = bytes;
     }
 
-    /// Says whether several machines write here.
+    /// Sets whether several machines write here.
     pub fn set_shared(&mut self, is_shared: bool) {
         self.is_shared = is_shared;
     }
 
-    /// Makes every attempt to lock fail like this.
+    /// Makes every attempt to lock fail with this error.
     pub fn set_lock_error(&mut self, error: Option<Errno>) {
         self.lock_error = error;
     }
 
-    /// Says which foreign programs run and can be seen.
+    /// Sets which foreign programs run and are visible.
     pub fn set_running(&mut self, running: Vec<Process>) {
         self.running = running;
     }
 
-    /// Lets time pass.
+    /// Advances time.
     pub fn advance(&mut self, ms: i64) {
         assert!(ms >= 0, "time does not go back; clocks do");
         self.now_ms += ms;
         self.boot_ms += ms;
     }
 
-    /// Sets the wall clock forward or back, which takes no time.
+    /// Sets the wall clock forward or back without advancing time.
     pub fn step_clock(&mut self, ms: i64) {
         self.now_ms += ms;
     }
 
-    // What foreign programs do.
+    // Actions of foreign programs.
 
-    /// Appends as a program does that opens, writes once and closes. A missing file is made.
+    /// Appends like a program that opens, writes once and closes. Creates a missing file.
     pub fn foreign_append(&mut self, path: &Path, bytes: &[u8]) {
         let inode = self.foreign_open(path);
         let end = self.inode(inode).content.length();
         self.write(inode, bytes, end);
     }
 
-    /// Empties the file and writes it anew, in place. A missing file is made.
+    /// Truncates the file and writes it again, in place. Creates a missing file.
     pub fn foreign_rewrite(&mut self, path: &Path, bytes: &[u8]) {
         let inode = self.foreign_open(path);
         self.resize(inode, 0);
         self.write(inode, bytes, 0);
     }
 
-    /// Puts another file in the place of this one, by rename.
+    /// Replaces the file with another one, by rename.
     pub fn foreign_replace(&mut self, path: &Path, bytes: &[u8]) {
         let temporary = path.with_file_name(".foreign-temporary");
         self.foreign_rewrite(&temporary, bytes);
         self.rename(&temporary, path).unwrap();
     }
 
-    /// Cuts or extends the file.
+    /// Truncates or extends the file.
     pub fn foreign_truncate(&mut self, path: &Path, length: u64) {
         let inode = self.existing(path, true).unwrap();
         self.resize(inode, length);
     }
 
-    /// Takes the file's name away.
+    /// Removes the file's name.
     pub fn foreign_remove(&mut self, path: &Path) {
         self.remove(path).unwrap();
     }
 
-    /// Takes a lock on an existing file for a program of which nothing else is known, if it is free.
+    /// Takes a lock on an existing file for an unknown program, if it is free.
     pub fn foreign_lock(&mut self, path: &Path, lock: Lock) -> bool {
         let inode = self.existing(path, true).unwrap();
         let handle = self.new_handle(NOBODY, inode, Mode::Read);
@@ -240,19 +239,19 @@ impl World {
         taken
     }
 
-    /// Gives all locks back that [`foreign_lock`](Self::foreign_lock) took on this file.
+    /// Releases all locks that [`foreign_lock`](Self::foreign_lock) took on this file.
     pub fn foreign_unlock(&mut self, path: &Path) {
         let inode = self.existing(path, true).unwrap();
         self.handles.retain(|_, handle| handle.owner != NOBODY || handle.inode != inode);
     }
 
-    /// A file's content as the running machine sees it; `None` if there is no such file.
+    /// Returns a file's content as the running machine sees it; `None` if there is no such file.
     pub fn read_file(&self, path: &Path) -> Option<Vec<u8>> {
         let inode = self.inode(self.existing(path, true).ok()?);
         (inode.kind == Kind::Regular).then(|| inode.content.bytes().to_vec())
     }
 
-    /// Everything that has a path.
+    /// Returns everything that has a path.
     pub fn snapshot(&self) -> Snapshot {
         let mut seen = Snapshot::new();
         let mut directories = vec![(PathBuf::from("/"), ROOT)];
@@ -273,7 +272,7 @@ impl World {
         place.inode.unwrap_or_else(|| self.create(place, Kind::Regular, 0o644))
     }
 
-    // What the system calls do.
+    // System calls.
 
     pub(super) fn now_ms(&self) -> i64 {
         self.now_ms
@@ -315,7 +314,7 @@ impl World {
         match self.inode(inode).kind {
             Kind::Link(_) => return Err(Errno::LOOP),
             Kind::Directory if writes => return Err(Errno::ISDIR),
-            // What would wait for another program, or act on one, is not opened.
+            // Opening a pipe could wait for another program, or act on one, so it is refused.
             Kind::Special => return Err(Errno::NXIO),
             _ => {}
         }
@@ -334,7 +333,7 @@ impl World {
         self.may(to.directory, MAY_WRITE | MAY_SEARCH)?;
         self.on_one_device(inode, to.directory)?;
         if to.inode == Some(inode) {
-            // Two names of one file: the standard wants nothing to happen.
+            // For two names of one file, POSIX requires that nothing happens.
             return Ok(());
         }
         if let Some(replaced) = to.inode {
@@ -446,7 +445,7 @@ impl World {
         Ok(())
     }
 
-    /// The names come backwards, lest someone rely on their order.
+    /// Lists the names in reverse order, so that no caller relies on their order.
     pub(super) fn list(&self, path: &Path) -> Result<Vec<PathBuf>> {
         let inode = self.existing(path, true)?;
         if self.inode(inode).kind != Kind::Directory {
@@ -458,13 +457,13 @@ impl World {
         Ok(paths)
     }
 
-    // What the calls on open files do.
+    // Calls on open files.
 
     pub(super) fn close(&mut self, handle: u64) {
         self.handles.remove(&handle);
     }
 
-    /// Closes everything a process had open; with the handles go the locks.
+    /// Closes everything a process had open, which releases its locks.
     pub(super) fn close_all(&mut self, owner: u64) {
         self.handles.retain(|_, handle| handle.owner != owner);
     }
@@ -482,7 +481,7 @@ impl World {
         }
     }
 
-    /// As write(2): at the end if opened for appending, else where the last one ended.
+    /// Like write(2): at the end if opened for appending, else where the last write ended.
     pub(super) fn append(&mut self, handle: u64, bytes: &[u8]) -> Result<usize> {
         let Handle { inode, mode, position, .. } = *self.handle(handle)?;
         let offset = if mode == Mode::Sidecar { position } else { self.inode(inode).content.length() };
@@ -491,7 +490,7 @@ impl World {
         Ok(written)
     }
 
-    /// As pwrite(2), which on Linux appends if the file was opened for appending.
+    /// Like pwrite(2), which on Linux appends if the file was opened for appending.
     pub(super) fn write_at(&mut self, handle: u64, bytes: &[u8], offset: u64) -> Result<usize> {
         let Handle { inode, mode, .. } = *self.handle(handle)?;
         let offset = if mode == Mode::Sidecar { offset } else { self.inode(inode).content.length() };
@@ -517,7 +516,7 @@ impl World {
         Ok(self.handle(handle)?.position)
     }
 
-    /// Never refused for want of space, though what it adds counts as used.
+    /// Never fails for lack of space, although the added bytes count as used.
     pub(super) fn set_length(&mut self, handle: u64, length: u64) -> Result<()> {
         let inode = self.writable(handle, Errno::INVAL)?;
         self.resize(inode, length);
@@ -530,7 +529,7 @@ impl World {
         Ok(())
     }
 
-    /// What a sync that fails with EIO does: see [`Content::lose`].
+    /// Applies a sync that fails with EIO; see [`Content::lose`].
     pub(super) fn lose(&mut self, handle: u64) {
         if let Some(inode) = self.handles.get(&handle).map(|handle| handle.inode) {
             self.inode_mut(inode).content.lose();
@@ -551,7 +550,7 @@ impl World {
         Ok(())
     }
 
-    /// Bytes, not blocks: files take their length or what was set aside for them, names take nothing.
+    /// Counts bytes, not blocks: a file takes its length or its reserved space, names take nothing.
     pub(super) fn free_space(&self) -> u64 {
         let Some(capacity) = self.capacity else { return 1 << 40 };
         let open: BTreeSet<u64> = self.handles.values().map(|handle| handle.inode).collect();
@@ -560,7 +559,7 @@ impl World {
         capacity.saturating_sub(used.sum())
     }
 
-    /// As flock(2): locks belong to handles, and changing a lock's strength gives the old one up first.
+    /// Like flock(2): locks belong to handles, and changing a lock's strength releases the old one first.
     pub(super) fn try_lock(&mut self, handle: u64, lock: Lock) -> Result<bool> {
         let Handle { inode, lock: held, .. } = *self.handle(handle)?;
         if let Some(error) = self.lock_error {
@@ -583,9 +582,9 @@ impl World {
         Ok(())
     }
 
-    // After the power failed.
+    // After power loss.
 
-    /// The machine after a reboot: what `names` and `content` let survive, no open files.
+    /// Returns the machine after a reboot: what `names` and `content` let survive, and no open files.
     pub(super) fn rebooted(
         &self,
         names: impl FnOnce(&Names) -> Names,
@@ -601,12 +600,12 @@ impl World {
         world
     }
 
-    /// The same machine in the same moment, but nothing is open.
+    /// Returns the same machine at the same moment, with nothing open.
     pub(super) fn copied(&self) -> Self {
         Self { handles: BTreeMap::new(), ..self.clone() }
     }
 
-    /// Frees what no path leads to.
+    /// Frees inodes that no path leads to.
     fn forget_lost(&mut self) {
         let mut reached = BTreeSet::from([ROOT]);
         let mut directories = vec![ROOT];
@@ -618,9 +617,9 @@ impl World {
         self.names.retain_directories(&reached);
     }
 
-    // The parts these are made of.
+    // Building blocks of the above.
 
-    /// Walks a path, through links except perhaps the last. Relative paths start at the root.
+    /// Resolves a path, following links, the last one only if `follow`. Relative paths start at the root.
     fn place(&self, path: &Path, follow: bool) -> Result<Place> {
         let mut steps: VecDeque<Component<'_>> = path.components().collect();
         let mut trail = vec![ROOT];
@@ -675,7 +674,7 @@ impl World {
     }
 
     fn create(&mut self, place: Place, kind: Kind, mode: u32) -> u64 {
-        // While a machine runs, no number is given out twice.
+        // While a machine runs, no inode number is reused.
         let inode = self.inodes.last_key_value().map_or(ROOT, |(last, _)| last + 1);
         let device = self.inode(place.directory).device;
         self.inodes.insert(inode, Inode { device, ..Inode::new(kind, mode, self.now_ms) });

@@ -1,4 +1,4 @@
-//! The system calls of a command, as `strace` tells them, and ways to hurt one of them.
+//! The system calls of a command, as `strace` reports them, and ways to inject faults into them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 use super::store::{Stage, finish};
 use super::{Bench, Skipped};
 
-/// Calls that change something others can see, or make it last.
+/// Calls that make a visible change, or make it durable.
 const CHANGING: [&str; 21] = [
     "write",
     "pwrite64",
@@ -31,20 +31,20 @@ const CHANGING: [&str; 21] = [
     "chmod",
 ];
 
-/// Calls that look at something by its name.
+/// Calls that look up a name.
 const LOOKING: [&str; 5] = ["openat", "statx", "newfstatat", "stat", "lstat"];
 
 /// One system call of a command.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) name: String,
-    /// The so-many-th call of this name.
+    /// Its number among the calls of this name.
     pub(super) when: u64,
-    /// Whether it changes something; else it looks at something.
+    /// Whether it changes something; otherwise it looks something up.
     pub(super) changes: bool,
 }
 
-/// The calls that a command makes on its home, in order, when nothing goes wrong.
+/// Returns the calls that a command makes on its home, in order, without faults.
 pub(super) fn calls_of(bench: &Bench, stage: &Stage, args: &[String]) -> Result<Vec<Call>, Skipped> {
     let log = bench.path("calls");
     let names = format!("trace={},{}", LOOKING.join(","), CHANGING.join(","));
@@ -62,7 +62,7 @@ fn read(trace: &str, home: &str) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut is_at_home = false;
     let first = trace.split(' ').next().unwrap_or_default();
-    // Calls are counted for each thread, and the first one does the work.
+    // Calls are counted per thread, and the first thread does the work.
     for line in trace.lines().filter_map(|line| line.strip_prefix(first)) {
         let Some((name, rest)) = line.trim_start().split_once('(').filter(|(name, _)| !name.contains(' ')) else {
             continue;
@@ -80,7 +80,7 @@ fn read(trace: &str, home: &str) -> Vec<Call> {
 }
 
 impl Call {
-    /// What makes `strace` do something to this call.
+    /// Returns the `strace` option that injects a fault into this call.
     pub(super) fn inject(&self, fault: &str) -> String {
         format!("inject={}:{fault}:when={}", self.name, self.when)
     }

@@ -1,4 +1,4 @@
-//! Child processes and what they say was acknowledged.
+//! Child processes, and what they report as acknowledged.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -11,13 +11,13 @@ use std::time::Duration;
 use super::Bench;
 use crate::oracle::node_command;
 
-/// How long any child may take to say something.
+/// How long a child may take to print a line.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A running child whose standard output is read as it comes.
+/// A running child whose standard output is read as it arrives.
 ///
-/// An acknowledgement counts once its line is here; a line without its newline
-/// was cut by a kill and does not count. Lines that start with `!` are errors.
+/// An acknowledgement counts once its line has arrived; a line without a newline was cut by a kill and does not count.
+/// Lines that start with `!` are errors.
 pub(super) struct Member {
     child: Child,
     said: Arc<Said>,
@@ -30,7 +30,7 @@ struct Said {
     changed: Condvar,
 }
 
-/// What a child has said in the end.
+/// The whole output of a child.
 #[derive(Debug, Default)]
 pub(super) struct Testimony {
     pub(super) acknowledged: Vec<String>,
@@ -67,7 +67,7 @@ impl Member {
         self.child.id()
     }
 
-    /// Waits until the child has said so many lines. False if it has ended or is too slow.
+    /// Waits until the child has printed `n_lines` lines. Returns false if it has ended or is too slow.
     pub(super) fn wait_for(&self, n_lines: usize) -> bool {
         let reader = self.reader.as_ref();
         let mut lines = self.said.lines.lock().unwrap();
@@ -80,23 +80,23 @@ impl Member {
         lines.len() >= n_lines
     }
 
-    /// What was said up to now.
+    /// Returns the output so far.
     pub(super) fn said(&self) -> Vec<String> {
         self.said.lines.lock().unwrap().clone()
     }
 
     pub(super) fn kill(&mut self) {
-        // It may have ended by itself, which is as good.
+        // It may have ended by itself.
         drop(self.child.kill());
     }
 
-    /// Kills it, and returns what it had said.
+    /// Kills it, and returns its output.
     pub(super) fn end(mut self) -> Testimony {
         self.kill();
         self.finish()
     }
 
-    /// Waits until it has ended, and returns what it had said.
+    /// Waits until it has ended, and returns its output.
     pub(super) fn finish(mut self) -> Testimony {
         self.child.wait().unwrap();
         self.reader.take().unwrap().join().unwrap();
@@ -114,7 +114,7 @@ impl Drop for Member {
 }
 
 impl Bench {
-    /// The command for a part that this program plays, with the planted bug if there is one.
+    /// Returns the command for a part that this program plays, with the planted bug if there is one.
     pub(super) fn part(&self, name: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
         let mut command = Command::new(&self.program);
         let plant = self.plan.plant.map_or_else(|| "-".to_owned(), |bug| format!("{bug:?}"));
@@ -122,7 +122,7 @@ impl Bench {
         command
     }
 
-    /// The program `sessile` and its first arguments: this program's own copy, which may have a planted bug, or
+    /// Returns the `sessile` program and its first arguments: this program's own copy, which may have a planted bug, or
     /// another one.
     pub(super) fn command_line(&self) -> (PathBuf, Vec<OsString>) {
         if let Some(sessile) = &self.plan.sessile {
@@ -133,14 +133,14 @@ impl Bench {
     }
 }
 
-/// The command for a script that Node runs, as programs do that know nothing of Sessile.
+/// Returns the command for a Node script, which stands for programs that know nothing of Sessile.
 pub(super) fn script(text: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
     let mut command = node_command();
     command.args(["--input-type=module", "-e", text, "--"]).args(args.iter().map(AsRef::as_ref));
     command
 }
 
-/// Runs a tool to its end; what it complains about is the error.
+/// Runs a tool to its end; its standard error is the error.
 pub(super) fn tool(name: &str, args: &[&dyn AsRef<OsStr>]) -> Result<(), String> {
     let output = Command::new(name).args(args.iter().map(AsRef::as_ref)).stdin(Stdio::null()).output();
     match output {

@@ -1,4 +1,4 @@
-//! The judge: is every acknowledged entry in its file, whole?
+//! Checks that every acknowledged entry is in its file, complete.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -17,11 +17,11 @@ use crate::{Oracle, quoted};
 pub(super) enum Fused {
     /// Only our own writers wrote: none of our records may be glued to a torn line, not even for a moment.
     Forbidden,
-    /// Programs without seal took part: they, and whoever races them, may leave glued lines behind.
+    /// Programs without a seal took part: they, and writers that race with them, may leave glued lines behind.
     Allowed,
 }
 
-/// Makes sure that what was acknowledged is in a file, and counts what is damaged. Returns the malformed lines.
+/// Checks that acknowledged entries are in a file, and counts the damage. Returns the number of malformed lines.
 pub(super) fn inspect(report: &mut Report, path: &Path, acknowledged: &[String], fused: Fused) -> u64 {
     report.add("acknowledged", acknowledged.len() as u64);
     if acknowledged.is_empty() && !path.exists() {
@@ -56,7 +56,7 @@ pub(super) fn inspect(report: &mut Report, path: &Path, acknowledged: &[String],
     malformed
 }
 
-/// Has the genuine pi open a file, which must see what was acknowledged.
+/// Opens a file in the genuine pi, which must see the acknowledged entries.
 pub(super) fn inspect_with_pi(report: &mut Report, bench: &Bench, path: &Path, acknowledged: &[String]) {
     let mut pi = Oracle::start(&bench.directory);
     let opened = pi.ask(format!(r#"{{"cmd":"static","method":"open","args":[{}]}}"#, quoted(&path.to_string_lossy())));
@@ -76,10 +76,10 @@ pub(super) fn inspect_with_pi(report: &mut Report, bench: &Bench, path: &Path, a
 /// What a second, simple reader finds in the lines of a file.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// How often each id stands in a whole record.
+    /// How often each id occurs in a complete record.
     pub(super) whole: HashMap<String, u64>,
     pub(super) malformed: u64,
-    /// Malformed lines that end with a whole record.
+    /// Malformed lines that end with a complete record.
     pub(super) fused: u64,
 }
 
@@ -110,13 +110,13 @@ impl Lines {
     }
 }
 
-/// Whether a broken line ends with a whole record.
+/// Whether a broken line ends with a complete record.
 fn ends_with_record(line: &[u8]) -> bool {
     let starts = line.windows(8).enumerate().skip(1).filter(|(_, window)| *window == br#"{"type":"#);
     starts.into_iter().any(|(at, _)| serde_json::from_slice::<IgnoredAny>(&line[at..]).is_ok())
 }
 
-/// The parts of a record that tell whether it is whole.
+/// The fields that show whether a record is complete.
 #[derive(serde::Deserialize)]
 struct Record<'l> {
     #[serde(borrow)]
@@ -132,7 +132,7 @@ struct Message<'l> {
 }
 
 impl Record<'_> {
-    /// Our messages say how long they are.
+    /// Our messages contain their own length.
     fn is_whole(&self) -> bool {
         let Some(content) = self.message.as_ref().and_then(|message| message.content.as_ref()) else { return true };
         match content.split_once(':').and_then(|(len, text)| Some((len.parse::<usize>().ok()?, text))) {

@@ -1,4 +1,4 @@
-//! `kill`: writers that die in the middle of it.
+//! `kill`: writers that die while writing.
 
 use std::fs;
 use std::path::Path;
@@ -13,9 +13,9 @@ use super::report::Report;
 use super::{Bench, Skipped};
 use crate::SplitMix;
 
-/// So many kills share a file. With more, reading file and guard takes longer than being killed.
+/// Kills per file. With more, reading the file and the guard takes longer than the kills.
 const KILLS_PER_FILE: u32 = 20;
-/// So many killed neighbours share a file, which pi can open then.
+/// Killed neighbours per file; pi can still open such a file.
 const NEIGHBOURS_PER_FILE: u32 = 50;
 
 pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
@@ -32,7 +32,7 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     Ok(report)
 }
 
-/// Kills writers that write at once, again and again on the same file.
+/// Kills concurrent writers, again and again on the same file.
 fn rounds(bench: &Bench, report: &mut Report, n_rounds: u32, together: u32, salt: u64) {
     let mut random = bench.random(salt);
     let mut last = None;
@@ -57,7 +57,7 @@ fn rounds(bench: &Bench, report: &mut Report, n_rounds: u32, together: u32, salt
     }
 }
 
-/// Starts writers, lets them write for a moment, kills all of them.
+/// Starts writers, lets them write for a moment, and kills all of them.
 fn round(bench: &Bench, report: &mut Report, path: &Path, together: u32, random: &mut SplitMix) -> Vec<String> {
     let mut crew: Vec<Member> = (0..together)
         .map(|_| {
@@ -86,10 +86,10 @@ fn collect(report: &mut Report, crew: Vec<Member>) -> Vec<String> {
     acknowledged
 }
 
-/// Kills a neighbour in the middle of a long record that it writes without lock or seal, while ours writes.
+/// Kills a neighbour in the middle of a long record that it writes without lock or seal, while our writer writes.
 ///
-/// Our write may have to wait in the kernel for the neighbour's. Then it was
-/// decided before the neighbour's line was torn, and only the look afterwards saves it.
+/// Our write may wait in the kernel for the neighbour's. In that case it was decided before the neighbour's line was
+/// torn, and only the check afterwards saves it.
 fn neighbours(bench: &Bench, report: &mut Report, n_kills: u32) {
     let mut random = bench.random(3);
     for first in (0..n_kills).step_by(NEIGHBOURS_PER_FILE as usize) {
@@ -115,7 +115,7 @@ fn neighbours(bench: &Bench, report: &mut Report, n_kills: u32) {
     }
 }
 
-/// The control: writers without seal do lose what was acknowledged, so this row would notice.
+/// The control: writers without a seal do lose acknowledged entries, so this row would notice.
 fn naively(bench: &Bench, report: &mut Report, n_kills: u32) {
     let mut random = bench.random(4);
     let path = start_session(&bench.path("naive"));

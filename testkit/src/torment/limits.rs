@@ -1,4 +1,4 @@
-//! `limits`: no space, no inodes, no rights, no descriptors.
+//! `limits`: no space, no inodes, no permissions, no descriptors.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use super::report::Report;
 use super::{Bench, Skipped};
 
 const APPEND: &str = include_str!("append.mjs");
-/// Nobody in particular.
+/// The user id of `nobody`.
 const NOBODY: &str = "65534";
 
 /// One limit.
@@ -43,7 +43,7 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     Ok(report)
 }
 
-/// Appends until it is refused, and returns what was acknowledged before.
+/// Appends until an append is refused, and returns the entries acknowledged before.
 fn fill(report: &mut Report, session: &mut SessionManager, len: u64) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for _ in 0..100_000 {
@@ -85,7 +85,7 @@ fn full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     Ok(())
 }
 
-/// Fills what is left of a disk.
+/// Fills the rest of a disk.
 fn stuff(root: &Path) {
     let stuffing = root.join("stuffing");
     let mut file = fs::File::create(stuffing).unwrap();
@@ -116,7 +116,7 @@ fn copies_on_full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skipped
     Ok(())
 }
 
-/// What is visible in a directory.
+/// Returns the files of a directory, without sidecars.
 fn names(directory: &Path) -> Vec<PathBuf> {
     let is_visible = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -128,7 +128,7 @@ fn names(directory: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// A stranger tears its line on a full disk; ours go on behind it, and so does the stranger behind ours.
+/// A foreign program tears its line on a full disk; our writer continues after it, and the foreign program after ours.
 fn strangers_on_full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let disk = Mount::tmpfs(&bench.path("strangers"), "256k")?;
     let reserve = disk.root.join("reserve");
@@ -150,7 +150,7 @@ fn strangers_on_full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skip
     Ok(())
 }
 
-/// A script that is expected to fail need not say so at length.
+/// Silences a script that is expected to fail.
 fn quiet(mut command: Command) -> Command {
     command.stderr(std::process::Stdio::null());
     command
@@ -161,7 +161,7 @@ fn file_size(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let testimony = Member::start(bench.part("limit", &[&path])).finish();
     let n_full = testimony.errors.iter().filter(|error| *error == "!full").count();
     report.check(n_full > 10 && n_full == testimony.errors.len(), format!("{testimony:?}"));
-    // Those that fitted, and the one after the limit was lifted, which shows that the process lived on.
+    // The entries that fitted, and the one after the limit was lifted, which shows that the process survived.
     report.check(testimony.acknowledged.len() == 21 - n_full, format!("{testimony:?}"));
     let n_torn = inspect(report, &path, &testimony.acknowledged, Fused::Forbidden);
     report.check(n_torn <= 1, format!("{n_torn} torn lines at the limit"));
@@ -188,7 +188,7 @@ fn inodes(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     Ok(())
 }
 
-/// Reading works, writing is refused, and nothing is written elsewhere instead.
+/// Checks that reading works, writing is refused, and nothing is written elsewhere instead.
 fn refused(bench: &Bench, report: &mut Report, path: &Path, what: &str, by: impl Fn(Command) -> Command) {
     let before = fs::read(path).unwrap();
     let testimony = Member::start(by(bench.part("try", &[&path, &"fail", &"100"]))).finish();
@@ -218,7 +218,7 @@ fn rights(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     require_root()?;
     let directory = bench.path("rights");
     let path = session_with_entry(&directory);
-    // The program itself, where nobody in particular can run it.
+    // A copy of the program that the user `nobody` can run.
     let program = bench.path("program");
     fs::copy(&bench.program, &program).unwrap();
     for (path, mode) in [(&bench.directory, 0o755), (&directory, 0o755), (&program, 0o755), (&path, 0o444)] {

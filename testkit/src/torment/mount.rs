@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Skipped;
 use super::crew::tool;
 
-/// A mounted file system that goes away with this value.
+/// A mounted file system; dropping it unmounts it.
 pub(super) struct Mount {
     pub(super) root: PathBuf,
     image: Option<PathBuf>,
@@ -18,7 +18,7 @@ pub(super) fn require_root() -> Result<(), Skipped> {
 }
 
 impl Mount {
-    /// A file system in memory of this size.
+    /// Mounts a file system in memory of this size.
     pub(super) fn tmpfs(root: &Path, size: &str) -> Result<Self, Skipped> {
         require_root()?;
         std::fs::create_dir_all(root).unwrap();
@@ -27,7 +27,7 @@ impl Mount {
         Ok(Self { root: root.to_path_buf(), image: None, is_mounted: true })
     }
 
-    /// A new file system of this kind in a file.
+    /// Creates a file system of this kind in a file, and mounts it.
     pub(super) fn image(root: &Path, kind: &str, megabytes: u64, options: &[&str]) -> Result<Self, Skipped> {
         require_root()?;
         std::fs::create_dir_all(root).unwrap();
@@ -54,18 +54,18 @@ impl Mount {
         tool("mount", &[&"-o", &format!("remount,{how}"), &self.root])
     }
 
-    /// From here on nothing more reaches the disk, not even what the journal holds in memory.
+    /// From now on nothing more reaches the disk, not even the part of the journal in memory.
     pub(super) fn cut_power(&self) -> Result<(), String> {
         tool("xfs_io", &[&"-x", &"-c", &"shutdown", &self.root])
     }
 
-    /// Takes the file system away and mounts it again, which replays its journal.
+    /// Unmounts the file system and mounts it again, which replays its journal.
     pub(super) fn restart(&mut self) -> Result<(), String> {
         self.unmount()?;
         self.mount()
     }
 
-    /// A process that was killed a moment ago may keep it busy for a while.
+    /// Unmounts with retries, because a process that was just killed may keep it busy for a while.
     fn unmount(&mut self) -> Result<(), String> {
         let mut result = Ok(());
         for _ in 0..100 {

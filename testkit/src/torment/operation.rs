@@ -1,7 +1,6 @@
-//! Every operation there is, in one table.
+//! Every operation, in one table.
 //!
-//! The rows `operations` and `pairs` do all that they do to each entry of
-//! [`OPERATIONS`]. A new command joins both rows by a new entry and nothing else.
+//! The rows `operations` and `pairs` test each entry of [`OPERATIONS`]. To add a command to both rows, add one entry.
 
 use serde_json::{Value, json};
 
@@ -10,36 +9,36 @@ use super::store::{ALPHA, IOTA, Stage, entry_id, write_old};
 
 /// An operation on a store.
 pub(super) struct Operation {
-    /// What it is called in reports, and by `--only operations:NAME`.
+    /// Its name in reports, and in `--only operations:NAME`.
     pub(super) name: &'static str,
-    /// What its session is like, if not as every other one.
+    /// Changes the content of its session, if it needs a special one.
     pub(super) content: fn(&Stage),
-    /// The commands that must have been done to the store before.
+    /// Runs the commands that must precede it.
     pub(super) prepare: fn(&Stage),
-    /// The command line. The word tells apart what two processes write.
+    /// Returns the command line. The word distinguishes what two processes write.
     pub(super) args: fn(&Stage, &str) -> Vec<String>,
-    /// The same as a request to a server, if there is one.
+    /// Returns the same as a request to a server, if there is one.
     pub(super) request: Option<fn(&Stage, &str) -> Value>,
-    /// What takes it back.
+    /// How it is undone.
     pub(super) undo: Undo,
-    /// The sessions that it takes away for good.
+    /// The sessions that it deletes for good.
     pub(super) destroys: &'static [&'static str],
 }
 
-/// What takes an operation back.
+/// How an operation is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Undo {
     /// `undo`.
     Last,
-    /// `undo` with the id of the undo, which does it again.
+    /// `undo` with the id of the undo, which repeats the operation.
     Again,
-    /// `undo`, after which what was made is in the trash.
+    /// `undo`, which moves the new session to the trash.
     IntoTrash,
-    /// Nothing does.
+    /// It cannot be undone.
     Never,
 }
 
-/// All of them. To add a command, add an entry here: `scrub`, `title`, `merge --into`, `pull`.
+/// All operations. To add a command, add an entry here: `scrub`, `title`, `merge --into`, `pull`.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "append",
@@ -236,7 +235,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "repair",
-        // Two records on one line, which a repair takes apart.
+        // Two records on one line, which a repair splits.
         content: |stage| {
             let text = stage.content(ALPHA);
             let lines: Vec<&str> = text.lines().collect();
@@ -261,7 +260,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
 ];
 
 impl Operation {
-    /// A store in which it can be done.
+    /// Creates a store in which it can run.
     pub(super) fn stage(&self, bench: &Bench, name: &str) -> Stage {
         let stage = Stage::new(bench, name);
         (self.content)(&stage);
@@ -272,7 +271,7 @@ impl Operation {
 
 fn same(_: &Stage) {}
 
-/// A branch that the session does not stand in.
+/// Adds a branch without the session's leaf.
 fn with_branch(stage: &Stage) {
     let text = stage.content(ALPHA);
     let (before, last) = text.trim_end().rsplit_once('\n').unwrap_or(("", ""));
@@ -283,7 +282,7 @@ fn with_branch(stage: &Stage) {
     write_old(&stage.file(ALPHA), format!("{before}\n{branch}\n{last}\n"));
 }
 
-/// Extension data, all but the newest of which can be taken out.
+/// Adds extension data; all but the newest can be removed.
 fn with_bulk(stage: &Stage) {
     let mut text = stage.content(ALPHA);
     for number in 0..3 {

@@ -1,7 +1,7 @@
 //! `operations`: every operation is killed, and fails, at each of its system calls.
 //!
-//! Afterwards every session must be somewhere with all it held, the same command must work or say that it was
-//! done already, the log must agree, and undo must take back exactly that operation.
+//! Afterwards every session must be somewhere with all its entries, the same command must succeed or say that it was
+//! already done, the log must agree, and undo must reverse exactly that operation.
 
 use super::calls::{Call, calls_of};
 use super::crew::tool;
@@ -11,10 +11,10 @@ use super::store::{BETA, Picture, Stage, finish};
 use super::{Bench, Skipped};
 
 const FAULTS: [&str; 3] = ["signal=KILL", "error=ENOSPC", "error=EIO"];
-/// How many faults of each operation the short form tries.
+/// Faults tried per operation in the short form.
 const SHORT: usize = 20;
 
-/// What a store looks like before an operation, after it, and after it was done twice.
+/// The state of a store before an operation, after it, and after it was done twice.
 struct Outcomes {
     before: String,
     once: String,
@@ -67,7 +67,7 @@ fn outcomes(bench: &Bench, operation: &Operation) -> Outcomes {
     Outcomes { before, once, twice: stage.picture().digest() }
 }
 
-/// One fault at one call, and everything that must hold afterwards.
+/// Injects one fault into one call, and checks everything that must hold afterwards.
 fn attempt(bench: &Bench, operation: &Operation, outcomes: &Outcomes, inject: &str) -> Result<(), String> {
     let stage = operation.stage(bench, "operations");
     let before = stage.picture();
@@ -80,12 +80,12 @@ fn attempt(bench: &Bench, operation: &Operation, outcomes: &Outcomes, inject: &s
     let after = stage.picture();
     after.check_kept(&before, operation.destroys).map_err(|problem| format!("LOST {problem} ({})", first.words()))?;
     check_new(&after, outcomes)?;
-    // A prune keeps what it cannot read, and says so.
+    // A prune keeps sessions that it cannot read, and says so.
     let is_prune = operation.name.ends_with("prune");
     if first.is_done() && after.digest() != outcomes.once && !is_prune {
         return Err(format!("says done, but the store is as if it were not: {}", difference(&outcomes.once, &after)));
     }
-    // What the log says to be done is done.
+    // If the log says that an operation is done, it is done.
     let is_said = stage.operations()?.first().is_some_and(|(_, state, id)| state == "done" && !known.contains(id));
     if is_said && after.digest() != outcomes.once && !is_prune {
         return Err(format!("the log says done, but it is not: {}", difference(&outcomes.once, &after)));
@@ -103,7 +103,7 @@ fn attempt(bench: &Bench, operation: &Operation, outcomes: &Outcomes, inject: &s
     if is_prune { Ok(()) } else { check_log(&stage).map_err(context) }
 }
 
-/// What holds once somebody has tried again.
+/// Checks the state after a second attempt.
 fn check_again(
     stage: &Stage,
     before: &Picture,
@@ -129,7 +129,7 @@ fn check_again(
     Ok(())
 }
 
-/// Once there is another operation, everything that was begun has ended.
+/// Checks that every earlier operation has ended once another one runs.
 fn check_log(stage: &Stage) -> Result<(), String> {
     stage.must(&["name", &stage.path(BETA), "another operation"]);
     match stage.operations()?.iter().find(|(_, state, _)| state == "unfinished") {
@@ -138,9 +138,9 @@ fn check_log(stage: &Stage) -> Result<(), String> {
     }
 }
 
-/// Undo takes it back, and nothing else.
+/// Checks that undo reverses the operation, and nothing else.
 ///
-/// What the process that failed did before is an operation by itself, so that two may have to be undone.
+/// The work of the failed process counts as a separate operation, so two undos may be needed.
 fn check_undo(
     stage: &Stage,
     operation: &Operation,
@@ -180,12 +180,12 @@ fn is_undone(operation: &Operation, outcomes: &Outcomes, picture: &Picture) -> b
     let is_made = |line: &&str| !line.starts_with("new trash") && !line.starts_with("dddd trash");
     let digest = picture.digest();
     let left: Vec<&str> = digest.lines().filter(|line| operation.undo != Undo::IntoTrash || is_made(line)).collect();
-    // What was made twice, because the first time was not heard of, is still there once.
+    // A session that was created twice, because the first attempt was not reported, still exists once.
     let left = left.join("\n");
     left == outcomes.before || (operation.undo == Undo::IntoTrash && left == outcomes.once)
 }
 
-/// A session that was not there before is whole, or not there.
+/// Checks that a new session is complete or does not exist.
 fn check_new(after: &Picture, outcomes: &Outcomes) -> Result<(), String> {
     let is_new = |line: &&str| line.starts_with("new ") || line.starts_with("stray ") || line.starts_with("dddd ");
     let known: Vec<&str> = outcomes.once.lines().chain(outcomes.before.lines()).collect();
@@ -195,7 +195,7 @@ fn check_new(after: &Picture, outcomes: &Outcomes) -> Result<(), String> {
     }
 }
 
-/// The lines in which a store differs from what it should be.
+/// Returns the lines in which a store differs from the expected state.
 pub(super) fn difference(wanted: &str, picture: &Picture) -> String {
     let digest = picture.digest();
     let (wanted, there): (Vec<&str>, Vec<&str>) = (wanted.lines().collect(), digest.lines().collect());

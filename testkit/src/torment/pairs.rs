@@ -1,7 +1,7 @@
 //! `pairs`: two operations at once, one of which is stopped after each of its system calls in turn.
 //!
-//! While it is stopped the other one runs. What comes of both must be what comes of one after the other, in
-//! either order, or of one alone if the other one says that it failed.
+//! The other one runs while the first is stopped. The result must be that of running one after the other, in either
+//! order, or that of one alone if the other one reports a failure.
 
 mod agent;
 mod clients;
@@ -21,17 +21,17 @@ use super::report::Report;
 use super::store::{Ended, Picture, Stage, wait};
 use super::{Bench, Skipped};
 
-/// How many pairs the short form tries, each at one call.
+/// Pairs tried in the short form, each at one call.
 const SHORT: usize = 200;
-/// How long the second process gets before it counts as waiting for the first.
+/// How long the second process runs before it counts as waiting for the first.
 const GRACE: Duration = Duration::from_millis(80);
-/// How long a process may be stopped at a call, or not come to it.
+/// How long a process may be stopped at a call, or take to reach it.
 const STUCK: Duration = Duration::from_mins(1);
 
-/// What may come of two operations.
+/// The allowed results of two operations.
 struct Outcomes {
     before: Picture,
-    /// Which of the two were done, and what the store holds then.
+    /// Which of the two were done, and the resulting store.
     allowed: Vec<(bool, bool, String)>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     Ok(report)
 }
 
-/// Two processes, one of which is stopped.
+/// Tests two processes, one of which is stopped.
 fn processes(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let mut pairs = pairs(bench);
     let is_all = bench.plan.is_long || bench.wanted_part().is_some();
@@ -84,7 +84,8 @@ fn processes(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     Ok(())
 }
 
-/// Every operation beside every other one and itself. Those that differ only in what went before count once as second.
+/// Pairs every operation with every other one and itself. Operations that differ only in their preparation are used
+/// once as the second.
 fn pairs(bench: &Bench) -> Vec<(&'static Operation, &'static Operation)> {
     let mut pairs = Vec::new();
     let wanted = bench.wanted_part().and_then(|part| part.split_once('+'));
@@ -101,7 +102,7 @@ fn pairs(bench: &Bench) -> Vec<(&'static Operation, &'static Operation)> {
     pairs
 }
 
-/// A store in which the first can be done, and the second is about the same session.
+/// Creates a store in which the first can run, and in which the second is about the same session.
 fn stage(bench: &Bench, one: &Operation, other: &Operation) -> Stage {
     let stage = Stage::new(bench, "pairs");
     (other.content)(&stage);
@@ -136,7 +137,7 @@ fn outcomes(bench: &Bench, one: &Operation, other: &Operation) -> Outcomes {
     Outcomes { before, allowed }
 }
 
-/// Two operations on several sessions may meet at each of them in another order.
+/// Two operations on several sessions may meet at each session in a different order.
 fn allow_each(allowed: &mut Vec<(bool, bool, String)>) {
     let session = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
     let known = allowed.clone();
@@ -152,7 +153,7 @@ fn allow_each(allowed: &mut Vec<(bool, bool, String)>) {
     }
 }
 
-/// An undo takes back the operation that was the last one when it began, also if the other one ends before it does so.
+/// An undo reverses the operation that was the last one when the undo started, even if the other one ends before it.
 fn chosen_first(stage: &Stage, one: &Operation, other: &Operation) -> (bool, bool, String) {
     let last = stage.operations().unwrap_or_default().into_iter().next();
     let mut undo = (one.args)(stage, "a");
@@ -162,7 +163,7 @@ fn chosen_first(stage: &Stage, one: &Operation, other: &Operation) -> (bool, boo
     (is_first_done, is_second_done, stage.picture().digest())
 }
 
-/// A prune may keep a session because it is in use, or miss one that is being made, and then only takes the others.
+/// A prune may keep a session that is in use, or miss one that is being created, and then only removes the others.
 fn allow_kept(one: &Operation, other: &Operation, allowed: &mut Vec<(bool, bool, String)>) {
     let without_gamma = |digest: &str| {
         let taken = |line: &str| match line.strip_prefix("cccc live ").and_then(|rest| rest.split_once(' ')) {
@@ -236,7 +237,8 @@ pub(super) fn at_once(bench: &Bench, stage: &Stage, one: &[String], other: &[Str
     (first, wait(second.unwrap()))
 }
 
-/// Runs a command, and something else while it is stopped just after one of its calls, or has ended before it.
+/// Runs a command, and something else while it is stopped just after one of its calls, or after it has ended before
+/// that call.
 ///
 /// Returns how it ended, and whether it was stopped.
 pub(super) fn stopped_at(
@@ -277,7 +279,7 @@ fn is_running(child: &mut Child) -> bool {
     child.try_wait().is_ok_and(|status| status.is_none())
 }
 
-/// The threads that were stopped, as often as they were.
+/// Returns the stopped threads, once per stop.
 fn stops(log: &Path) -> Vec<Pid> {
     let text = fs::read_to_string(log).unwrap_or_default();
     let stops = text.lines().filter(|line| line.ends_with("--- stopped by SIGSTOP ---"));

@@ -21,10 +21,10 @@ use sessile_store::{chain, planted};
 use super::bug_named;
 use crate::SplitMix;
 
-/// A writer that fails more often than this gives up.
+/// A writer with more errors than this gives up.
 const MAX_ERRORS: usize = 1000;
 
-/// Plays a part: a planted bug or `-`, the part's name, its arguments. None if there is no such part.
+/// Plays a part: a planted bug or `-`, the part's name, its arguments. Returns `None` if there is no such part.
 pub fn play(args: &[String]) -> Option<ExitCode> {
     let [plant, name, args @ ..] = args else { return None };
     planted::plant(bug_named(plant));
@@ -55,7 +55,7 @@ pub fn play(args: &[String]) -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-/// The command line, as the program `sessile` runs it.
+/// Runs the command line of the `sessile` program.
 fn sessile(args: &[String]) -> ExitCode {
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let stream = |writer| Stream { writer, terminal_width: None, terminal_height: None, takes_color: false };
@@ -67,7 +67,7 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap()
 }
 
-/// Options by the name of their durability.
+/// Returns write options by the name of their durability.
 fn written(durability: &str) -> WriteOptions {
     let durability = match durability {
         "sync" => Durability::Sync,
@@ -77,7 +77,7 @@ fn written(durability: &str) -> WriteOptions {
     WriteOptions { durability, busy: Busy::Wait, ..WriteOptions::default() }
 }
 
-/// The way acknowledgements leave the process: one system call each, nothing in between.
+/// The channel for acknowledgements: one system call each, unbuffered.
 struct Acks(File);
 
 impl Acks {
@@ -86,13 +86,13 @@ impl Acks {
     }
 
     fn say(&mut self, line: &str) {
-        // Nobody reads any more: there is nothing left to do.
+        // The reader is gone, so there is nothing left to do.
         if self.0.write_all(format!("{line}\n").as_bytes()).is_err() {
             std::process::exit(4);
         }
     }
 
-    /// Says what came of an append.
+    /// Reports the result of an append.
     fn tell<T: ToString>(&mut self, outcome: Result<T, SessionError>) -> bool {
         match outcome {
             Ok(id) => {
@@ -107,13 +107,13 @@ impl Acks {
     }
 }
 
-/// A message that says how long it is.
+/// Returns a message that contains its own length.
 pub(super) fn message(len: u64) -> Json {
     let text = "x".repeat(usize::try_from(len).unwrap());
     Json::parse(format!(r#"{{"role":"user","content":"{len}:{text}","timestamp":1}}"#)).unwrap()
 }
 
-/// Lengths of records: as many small ones as large ones, by the order of their size.
+/// Record lengths, evenly distributed over the orders of magnitude.
 struct Sizes {
     random: SplitMix,
     smallest: u64,
@@ -138,7 +138,7 @@ fn open(path: &Path, options: WriteOptions) -> Result<SessionManager, SessionErr
     Sessions::default().writing(options).open(path, None, None)
 }
 
-/// Appends as fast as it can, so many times or until it is killed. After an error it opens the file anew.
+/// Appends as fast as it can, `count` times or until killed. After an error it opens the file again.
 fn append(path: &Path, options: WriteOptions, count: u64, mut sizes: Sizes) {
     let mut acks = Acks::new();
     let mut session = None;
@@ -163,7 +163,7 @@ fn append(path: &Path, options: WriteOptions, count: u64, mut sizes: Sizes) {
     }
 }
 
-/// Appends small records with a pause after each, until it is told to stop by a file beside the session.
+/// Appends small records with a pause after each, until a stop file appears beside the session.
 fn append_slowly(path: &Path, pause_us: u64) {
     let mut acks = Acks::new();
     let stop = path.with_extension("stop");
@@ -184,7 +184,7 @@ fn append_slowly(path: &Path, pause_us: u64) {
     }
 }
 
-/// Appends as a program does that knows of no torn lines.
+/// Appends like a program that does not know about torn lines.
 fn append_naively(path: &Path, smallest: u64, largest: u64) {
     let mut acks = Acks::new();
     let pid = std::process::id();
@@ -204,17 +204,17 @@ fn append_naively(path: &Path, smallest: u64, largest: u64) {
     }
 }
 
-/// Says that it is ready, and a moment later writes one very long record, without lock or seal.
+/// Reports that it is ready, and a moment later writes one very long record, without lock or seal.
 fn lunge(path: &Path) {
     let mut file = OpenOptions::new().append(true).open(path).unwrap();
     let line = format!("{{\"type\":\"custom\",\"id\":\"lunge\",\"data\":\"{}\"}}\n", "z".repeat(16 << 20));
     Acks::new().say("ready");
     std::thread::sleep(Duration::from_millis(1));
-    // It is meant to be killed before this returns.
+    // It should be killed before this returns.
     drop(file.write(line.as_bytes()));
 }
 
-/// Several threads that share one session and its syncs.
+/// Appends from several threads that share one session and its syncs.
 fn append_in_a_crowd(path: &Path, n_threads: u64) {
     let session = SharedSession::new(open(path, written("group")).unwrap());
     std::thread::scope(|scope| {
@@ -228,7 +228,7 @@ fn append_in_a_crowd(path: &Path, n_threads: u64) {
     });
 }
 
-/// Makes one session after the other, each in a directory of its own, until it is killed.
+/// Creates one session after the other, each in its own directory, until killed.
 fn create(directory: &Path, options: WriteOptions) {
     let mut acks = Acks::new();
     for n in 0u64.. {
@@ -244,10 +244,10 @@ fn create(directory: &Path, options: WriteOptions) {
     }
 }
 
-/// How many entries an old session starts with.
+/// The number of entries in an old session at the start.
 pub(super) const N_OLD_ENTRIES: usize = 20;
 
-/// A session of version 2, as text, and the ids in it.
+/// Returns a session of version 2 as text, and its ids.
 pub(super) fn old_session() -> (String, Vec<String>) {
     let ids: Vec<String> = (0..N_OLD_ENTRIES).map(|n| format!("0ddba{n:03}")).collect();
     let mut text = concat!(
@@ -268,7 +268,7 @@ pub(super) fn old_session() -> (String, Vec<String>) {
     (text, ids)
 }
 
-/// Upgrades one old session after the other by appending to it, until it is killed.
+/// Upgrades one old session after the other by appending to it, until killed.
 fn upgrade(directory: &Path, options: WriteOptions) {
     let mut acks = Acks::new();
     let (text, ids) = old_session();
@@ -292,7 +292,7 @@ fn upgrade(directory: &Path, options: WriteOptions) {
     }
 }
 
-/// Takes its turn, says so, and goes on with it until it is killed or a file beside the session says to end it.
+/// Takes the lock, reports it, and holds it until killed or until a stop file appears beside the session.
 fn hold(path: &Path) {
     let mut acks = Acks::new();
     let stop = path.with_extension("stop");
@@ -310,7 +310,7 @@ fn hold(path: &Path) {
     acks.tell(id);
 }
 
-/// Reads, then appends once, and says what came of both.
+/// Reads, then appends once, and reports both results.
 fn try_once(path: &Path, busy: &str, ms: u64) {
     let patience = Duration::from_millis(ms);
     let busy = if busy == "fail" { Busy::Fail(patience) } else { Busy::Continue(patience) };
@@ -330,7 +330,7 @@ fn try_once(path: &Path, busy: &str, ms: u64) {
     }
 }
 
-/// Appends where files cannot grow, and again where they can.
+/// Appends while files cannot grow, and again once they can.
 fn outgrow(path: &Path) {
     let mut acks = Acks::new();
     let mut session = open(path, written("buffered")).unwrap();
@@ -357,13 +357,13 @@ fn list(directory: &Path) {
     Acks::new().tell(listed.map(|sessions| sessions.len()));
 }
 
-/// Makes every kind of file there is, under a umask.
+/// Creates every kind of file under a umask.
 fn create_under(directory: &Path, mask: &str) {
     umask(Mode::from_raw_mode(u32::from_str_radix(mask, 8).unwrap()));
     program(directory);
 }
 
-/// A short life: create, append, label, fork, upgrade. Every acknowledged entry is said with its file.
+/// Creates, appends, labels, forks and upgrades. Reports every acknowledged entry with its file.
 pub(super) fn program(directory: &Path) {
     let mut acks = Acks::new();
     let sessions = Sessions::default().writing(written("sync"));
@@ -394,7 +394,7 @@ pub(super) fn program(directory: &Path) {
     }
 }
 
-/// A new session file that is there, so that writers can open it.
+/// Creates a session file on disk, so that writers can open it.
 pub(super) fn start_session(directory: &Path) -> PathBuf {
     fs::create_dir_all(directory).unwrap();
     let mut session = SessionManager::create("/", Some(directory), NewSession::default()).unwrap();

@@ -1,4 +1,4 @@
-//! `powerloss`: the disk keeps what it was told to keep, and nothing else.
+//! `powerloss`: the disk keeps what was synced, and nothing else.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::part::start_session;
 use super::report::Report;
 use super::{Bench, Skipped};
 
-/// So many cycles share a file system.
+/// Cycles per file system.
 const CYCLES_PER_DISK: u32 = 25;
 
 pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
@@ -40,11 +40,11 @@ fn cycles(bench: &Bench, report: &mut Report, kind: &str, n_cycles: u32) -> Resu
     Ok(())
 }
 
-/// Everybody who writes while the power goes.
+/// All writers at the time of the power loss.
 struct Crew {
-    /// Writers to one file each, with their promise.
+    /// Writers to one file each.
     writers: Vec<(PathBuf, Member)>,
-    /// Those who say with each entry where it is.
+    /// Writers that report the file of each entry.
     makers: Vec<Member>,
     buffered: (PathBuf, Member),
 }
@@ -67,7 +67,8 @@ impl Crew {
         Self { writers, makers, buffered: (loose.clone(), append(&loose, "buffered")) }
     }
 
-    /// What is acknowledged by now, by file. Taken before the power goes: a sync that races it may lie.
+    /// Returns the entries acknowledged so far, by file. Called before the power loss: a sync that races with it may
+    /// lie.
     fn acknowledged(&self) -> BTreeMap<PathBuf, Vec<String>> {
         let mut by_file: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
         for (path, member) in &self.writers {
@@ -79,7 +80,7 @@ impl Crew {
         by_file
     }
 
-    /// How much was acknowledged to each, so that a row in which somebody never got to write is seen.
+    /// Returns how many entries were acknowledged to each writer, so that a writer that never got to write is noticed.
     fn counts(&self) -> [(&'static str, u64); 5] {
         let count = |member: &Member| said(member).len() as u64;
         let [(_, one), (_, many)] = &self.writers[..] else { unreachable!("there are two writers") };
@@ -110,7 +111,7 @@ fn split(line: &str) -> Option<(PathBuf, String)> {
     line.split_once('\t').map(|(path, id)| (path.into(), id.to_owned()))
 }
 
-/// A session file whose name and header are on disk.
+/// Creates a session file whose name and header are on disk.
 fn start_synced(directory: &Path) -> PathBuf {
     let path = start_session(directory);
     std::fs::File::open(&path).and_then(|file| file.sync_all()).unwrap();
@@ -147,7 +148,7 @@ fn cycle(bench: &Bench, report: &mut Report, disk: &mut Mount, n: u32, is_last: 
     Ok(())
 }
 
-/// What was only handed to the system may be lost. How much is worth knowing, and no promise.
+/// Reports the losses of buffered writes. They are informative; no promise covers them.
 fn report_loose(report: &mut Report, path: &Path, acknowledged: &[String]) {
     let lines = Lines::read(path);
     let n_lost = acknowledged.iter().filter(|id| !lines.whole.contains_key(*id)).count();

@@ -1,4 +1,4 @@
-//! What a row found out.
+//! The results of a row.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Whether nothing was tried, and nothing skipped.
+    /// Whether nothing was tried and nothing skipped.
     pub(super) fn is_empty(&self) -> bool {
         self.facts.is_empty() && self.skipped.is_empty()
     }
@@ -32,19 +32,19 @@ impl Report {
         }
     }
 
-    /// An acknowledged entry is not where it should be.
+    /// Records that an acknowledged entry is missing.
     pub(super) fn lose(&mut self, what: impl Into<String>) {
         self.n_lost += 1;
         self.tell(format!("LOST {}", what.into()));
     }
 
-    /// Something else than an entry is not as it should be.
+    /// Records another problem.
     pub(super) fn blame(&mut self, what: impl Into<String>) {
         self.n_wrong += 1;
         self.tell(format!("WRONG {}", what.into()));
     }
 
-    /// A case has failed: something was lost if the problem says so.
+    /// Records a failed case; it counts as a loss if the problem says so.
     pub(super) fn accuse(&mut self, case: &str, problem: &str) {
         match problem.strip_prefix("LOST ") {
             Some(problem) => self.lose(format!("{case}: {problem}")),
@@ -52,7 +52,7 @@ impl Report {
         }
     }
 
-    /// Blames what does not hold.
+    /// Counts a check, and records a problem if it does not hold.
     pub(super) fn check(&mut self, holds: bool, what: impl Into<String>) {
         self.add("checks", 1);
         if !holds {
@@ -60,7 +60,7 @@ impl Report {
         }
     }
 
-    /// A case did not go as planned, which is no problem by itself.
+    /// Records that a case did not go as planned, which is not a problem by itself.
     pub(super) fn remark(&mut self, what: String) {
         if self.remarks.len() < MAX_SHOWN {
             self.remarks.push(what);
@@ -89,7 +89,7 @@ impl Report {
         self.skipped.iter()
     }
 
-    /// All counts in one line.
+    /// Returns all counts in one line.
     pub(super) fn line(&self) -> String {
         let mut line = String::new();
         for (what, count) in &self.facts {
@@ -112,7 +112,7 @@ impl Report {
     }
 }
 
-/// A number with commas between its thousands.
+/// Formats a number with thousands separators.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! `rewrites`: programs that write the whole file anew while ours append.
+//! `rewrites`: programs that rewrite the whole file while our writers append.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     Ok(report)
 }
 
-/// Two writers, and a stranger who rewrites their file so many times.
+/// Runs two writers, and a foreign program that rewrites their file `n_rewrites` times.
 fn rewritten(bench: &Bench, report: &mut Report, n_rewrites: u32, salt: u32) -> (std::path::PathBuf, Vec<String>) {
     let path = start_session(&bench.path(&format!("rewrites-{salt}")));
     let crew: Vec<Member> = (0..2).map(|_| Member::start(bench.part("slow", &[&path, &"1000"]))).collect();
@@ -49,7 +49,7 @@ fn rewritten(bench: &Bench, report: &mut Report, n_rewrites: u32, salt: u32) -> 
     (path, acknowledged)
 }
 
-/// Lets writers go on for a moment, ends them, and has the file opened once as anybody would.
+/// Lets writers continue for a moment, ends them, and opens the file once like any program.
 fn stop(report: &mut Report, path: &Path, crew: Vec<Member>) -> Vec<String> {
     std::thread::sleep(Duration::from_millis(500));
     fs::write(path.with_extension("stop"), "").unwrap();
@@ -58,20 +58,20 @@ fn stop(report: &mut Report, path: &Path, crew: Vec<Member>) -> Vec<String> {
         report.add("refused appends", testimony.errors.len() as u64);
         acknowledged.extend(testimony.acknowledged);
     }
-    // What was destroyed after the last append is put back by whoever opens the file next.
+    // Entries destroyed after the last append are recovered by the next process that opens the file.
     if let Err(error) = Sessions::default().open(path, None, None) {
         report.blame(format!("cannot open {}: {error}", path.display()));
     }
     acknowledged
 }
 
-/// The genuine pi opens an old session, and so upgrades it in place, while ours append to it.
+/// The genuine pi opens an old session, and so upgrades it in place, while our writer appends to it.
 fn upgraded_by_pi(bench: &Bench, report: &mut Report, n: u32) {
     let path = bench.path(&format!("old-{n}.jsonl"));
     let (text, ids) = old_session();
     fs::write(&path, &text).unwrap();
     let mut pi = Oracle::start(&bench.directory);
-    // Asked once first, so that pi is loaded by the time that it matters.
+    // A first request makes sure that pi is loaded.
     pi.ask(r#"{"cmd":"state"}"#);
     let crew = vec![Member::start(bench.part("slow", &[&path, &"500"]))];
     std::thread::sleep(Duration::from_micros(bench.random(40 + u64::from(n)).below(8000) as u64));

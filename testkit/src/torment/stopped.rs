@@ -1,4 +1,4 @@
-//! `stopped`: somebody holds the lock and does not move.
+//! `stopped`: a process holds the lock and does not move.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ fn signal(member: &Member, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// A holder that is stopped is named, or passed by; when it goes on, its entry is there too.
+/// A stopped lock holder is named in the error, or bypassed; once it continues, its entry is there too.
 fn stopped(bench: &Bench, report: &mut Report, n: u32) {
     let path = start_session(&bench.path(&format!("stopped-{n}")));
     let holder = Member::start(bench.part("hold", &[&path]));
@@ -53,7 +53,7 @@ fn stopped(bench: &Bench, report: &mut Report, n: u32) {
     report.add("stopped holders", 1);
 }
 
-/// The lock of a holder that was killed is free at once.
+/// The lock of a killed holder is free at once.
 fn killed(bench: &Bench, report: &mut Report, n: u32) {
     let path = start_session(&bench.path(&format!("killed-{n}")));
     let holder = Member::start(bench.part("hold", &[&path]));

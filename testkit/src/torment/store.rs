@@ -1,8 +1,7 @@
-//! A store to operate on, and what a simple reader sees of it.
+//! A store to operate on, and a simple reader of it.
 //!
-//! The reader knows nothing of the engine: it walks directories and reads lines
-//! with `serde_json`. What it sees as a whole is a [`Picture`], and two pictures
-//! of stores that hold the same are equal.
+//! The reader does not use the engine: it walks directories and parses lines with `serde_json`. It returns a
+//! [`Picture`]; the pictures of two stores with the same content are equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -19,11 +18,11 @@ use super::Bench;
 
 /// The session that operations are about.
 pub(super) const ALPHA: &str = "aaaaaaaa-0000-4000-8000-000000000001";
-/// A session with a name that operations leave alone.
+/// A named session that operations leave alone.
 pub(super) const BETA: &str = "bbbbbbbb-0000-4000-8000-000000000002";
 /// An old session without a name.
 pub(super) const GAMMA: &str = "cccccccc-0000-4000-8000-000000000003";
-/// A session outside of the store, to be imported.
+/// A session outside the store, to be imported.
 pub(super) const IOTA: &str = "dddddddd-0000-4000-8000-000000000004";
 
 /// How long a command may take before it counts as stuck.
@@ -39,7 +38,7 @@ pub(super) struct Stage {
 /// How a command ended.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
-    /// Its exit code; none if a signal ended it, or if it was stuck.
+    /// Its exit code; `None` if a signal ended it or it was stuck.
     pub(super) code: Option<i32>,
     pub(super) out: String,
     pub(super) err: String,
@@ -51,7 +50,7 @@ impl Ended {
         self.code == Some(0)
     }
 
-    /// What it said, in one short line.
+    /// Returns its output in one short line.
     pub(super) fn words(&self) -> String {
         let words = if self.err.trim().is_empty() { self.out.trim() } else { self.err.trim() };
         let words: Vec<&str> = words.split_whitespace().map(short).collect();
@@ -64,25 +63,25 @@ impl Ended {
     }
 }
 
-/// Writes a file that looks as if it was last written an hour ago, so that no program seems to use it.
+/// Writes a file and sets its modification time to an hour ago, so that no program seems to use it.
 pub(super) fn write_old(path: &Path, content: impl AsRef<[u8]>) {
     fs::write(path, content).unwrap();
     let hour_ago = SystemTime::now() - Duration::from_hours(1);
     fs::File::options().append(true).open(path).unwrap().set_modified(hour_ago).unwrap();
 }
 
-/// The beginning of an id.
+/// Returns the beginning of an id.
 fn first(id: &str, n_bytes: usize) -> &str {
     id.get(..n_bytes).unwrap_or(id)
 }
 
-/// A word without the directories of the path in it.
+/// Removes the directories from a path in a word.
 fn short(word: &str) -> &str {
     word.rsplit_once('/').map_or(word, |(_, name)| name)
 }
 
 impl Stage {
-    /// A new home at this place, with the sessions that every stage has.
+    /// Creates a home with the sessions that every stage has.
     pub(super) fn new(bench: &Bench, name: &str) -> Self {
         let home = bench.path(name);
         drop(fs::remove_dir_all(&home));
@@ -98,28 +97,28 @@ impl Stage {
         stage
     }
 
-    /// Where a session is that is not in the store.
+    /// Returns the path of a session outside the store.
     pub(super) fn outside(&self, id: &str) -> PathBuf {
         self.home.join(format!("elsewhere/2025-01-01T00-00-00-000Z_{id}.jsonl"))
     }
 
-    /// Where the sessions of the project are.
+    /// Returns the directory of the project's sessions.
     fn sessions(&self) -> PathBuf {
         let name = self.home.join("proj").to_string_lossy().trim_start_matches('/').replace('/', "-");
         self.home.join(".pi/agent/sessions").join(format!("--{name}--"))
     }
 
-    /// Where a session is in the beginning.
+    /// Returns the initial path of a session.
     pub(super) fn file(&self, id: &str) -> PathBuf {
         self.sessions().join(format!("2025-01-01T00-00-00-000Z_{id}.jsonl"))
     }
 
-    /// [`file`](Self::file) as an argument.
+    /// Returns [`file`](Self::file) as an argument.
     pub(super) fn path(&self, id: &str) -> String {
         self.file(id).to_string_lossy().into_owned()
     }
 
-    /// What a session holds in the beginning.
+    /// Returns the initial content of a session.
     pub(super) fn content(&self, id: &str) -> String {
         let cwd = self.home.join("proj");
         let mut text = format!(
@@ -148,7 +147,7 @@ impl Stage {
         text
     }
 
-    /// A session of version 1 with the same messages.
+    /// Returns a session of version 1 with the same messages.
     pub(super) fn old_content(&self, id: &str) -> String {
         let cwd = self.home.join("proj");
         let mut text = format!(
@@ -167,7 +166,7 @@ impl Stage {
         text
     }
 
-    /// A command of ours in this home.
+    /// Returns one of our commands in this home.
     pub(super) fn command(&self, args: &[String]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.first_args).args(args);
@@ -175,7 +174,7 @@ impl Stage {
         command
     }
 
-    /// The same under `strace`, which has options of its own.
+    /// Returns such a command under `strace`, with options for `strace`.
     pub(super) fn traced(&self, options: &[&str], args: &[String]) -> Command {
         let mut command = Command::new("strace");
         command.args(["-f", "-qq"]).args(options).arg(&self.program).args(&self.first_args).args(args);
@@ -193,19 +192,19 @@ impl Stage {
             .stdin(Stdio::null());
     }
 
-    /// Runs a command of ours to its end.
+    /// Runs one of our commands to its end.
     pub(super) fn run(&self, args: &[String]) -> Ended {
         finish(self.command(args))
     }
 
-    /// Runs a command that must work.
+    /// Runs a command that must succeed.
     pub(super) fn must(&self, args: &[&str]) {
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
         let ended = self.run(&args);
         assert!(ended.is_done(), "cannot prepare a store: {args:?}: {}", ended.words());
     }
 
-    /// Lets time pass for what a dead process left to make other programs wait.
+    /// Ages the locks that a dead process left behind, so that other programs need not wait.
     pub(super) fn age(&self) {
         let long_ago = std::time::SystemTime::now() - Duration::from_hours(1);
         for path in files_below(&self.home) {
@@ -217,7 +216,7 @@ impl Stage {
         }
     }
 
-    /// The operations that the log tells, the last first: kind, state, id.
+    /// Returns the operations in the log, newest first: kind, state, id.
     pub(super) fn operations(&self) -> Result<Vec<(String, String, String)>, String> {
         let ended = self.run(&["undo", "--list", "--json"].map(str::to_owned));
         if ended.code == Some(1) {
@@ -230,7 +229,7 @@ impl Stage {
         Ok(rows.iter().map(|row| (text(row, "kind"), text(row, "state"), text(row, "id"))).collect())
     }
 
-    /// What is in the store now.
+    /// Returns the current content of the store.
     pub(super) fn picture(&self) -> Picture {
         let root = self.home.join(".pi/agent/sessions");
         let trash = self.home.join(".local/share/Trash/files");
@@ -248,7 +247,7 @@ impl Stage {
         picture
     }
 
-    /// The paths that `list` shows, archived or not.
+    /// Returns the paths that `list` shows, archived or not.
     pub(super) fn listed(&self) -> Result<BTreeSet<PathBuf>, String> {
         let mut listed = self.listed_by(&["list", "--all", "--json"])?;
         listed.extend(self.listed_by(&["list", "--all", "--archived", "--json"])?);
@@ -273,7 +272,7 @@ pub(super) fn finish(mut command: Command) -> Ended {
     wait(child)
 }
 
-/// Waits for a child and reads what it says.
+/// Waits for a child and reads its output.
 pub(super) fn wait(mut child: std::process::Child) -> Ended {
     use std::io::Read;
     let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
@@ -295,7 +294,7 @@ pub(super) fn wait(mut child: std::process::Child) -> Ended {
     let mut said = Vec::new();
     drop(out.read_to_end(&mut said));
     let status = child.wait().unwrap();
-    // Nobody listens any more if it was stuck.
+    // The receiver is gone if the child was stuck.
     let _ = ended.send(());
     let is_stuck = watch.join().unwrap();
     let complaints = read.join().unwrap();
@@ -303,7 +302,7 @@ pub(super) fn wait(mut child: std::process::Child) -> Ended {
     Ended { code: status.code().filter(|_| !is_stuck), out: text(&said), err: text(&complaints), is_stuck }
 }
 
-/// The id of the so-many-th entry of a session.
+/// Returns the id of the entry with this number in a session.
 pub(super) fn entry_id(session: &str, number: usize) -> String {
     format!("{}{number:07}", first(session, 1))
 }
@@ -334,21 +333,21 @@ fn files_below(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Everything a store holds, in a form that does not depend on fresh ids and times.
+/// The content of a store, in a form that does not depend on fresh ids and times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Picture {
-    /// The sessions, in the order of their ids.
+    /// The sessions, ordered by id.
     pub(super) sessions: Vec<Seen>,
-    /// Files that have the name of a session but no header, and all they say.
+    /// The contents of files that are named like a session but have no header.
     pub(super) strays: Vec<String>,
 }
 
-/// One file that is a session.
+/// A session file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Seen {
     pub(super) id: String,
     pub(super) is_in_trash: bool,
-    /// Where it is below the store or the trash.
+    /// Its path relative to the store or the trash.
     pub(super) place: String,
     pub(super) path: PathBuf,
     pub(super) cwd: String,
@@ -392,12 +391,13 @@ impl Picture {
         }
     }
 
-    /// All files of a session.
+    /// Returns all files of a session.
     pub(super) fn of<'p>(&'p self, id: &'p str) -> impl Iterator<Item = &'p Seen> {
         self.sessions.iter().filter(move |seen| seen.id == id)
     }
 
-    /// What must be equal in two stores that hold the same. Sessions with fresh ids go by what they hold.
+    /// Returns a text that is equal for two stores with the same content. Sessions with fresh ids are identified by
+    /// content.
     pub(super) fn digest(&self) -> String {
         let known = [ALPHA, BETA, GAMMA, IOTA];
         let line = |seen: &Seen| {
@@ -422,8 +422,8 @@ impl Picture {
         lines.join("\n")
     }
 
-    /// Each session that was there is there, with every text, except those that may go. A session may have two names
-    /// while an operation on it is unfinished, but each of its files must be whole or be finished by the next process.
+    /// Checks that each earlier session still exists with every text, except those in `may_go`. A session may have two
+    /// files while an operation on it is unfinished, but each must be complete or be completed by the next process.
     pub(super) fn check_kept(&self, before: &Self, may_go: &[&str]) -> Result<(), String> {
         for id in before.sessions.iter().map(|seen| seen.id.as_str()).collect::<BTreeSet<_>>() {
             if may_go.contains(&id) {
@@ -441,7 +441,7 @@ impl Picture {
         Ok(())
     }
 
-    /// No text stands twice in a file, and no session is in two files.
+    /// Checks that no text occurs twice in a file, and no session in two files.
     pub(super) fn check_once(&self) -> Result<(), String> {
         for seen in &self.sessions {
             let distinct: BTreeSet<&String> = seen.texts.iter().collect();

@@ -1,4 +1,4 @@
-//! `symlinks`: names that lead somewhere else, and files nobody else may read.
+//! `symlinks`: names that lead elsewhere, and files that only their owner may read.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
@@ -29,7 +29,7 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     Ok(report)
 }
 
-/// A file, and a link to another one outside that looks just like it.
+/// A file, and a link to an identical file outside.
 struct Pair {
     place: PathBuf,
     link: PathBuf,
@@ -50,27 +50,27 @@ impl Pair {
         Self { place, link, outside, before }
     }
 
-    /// Lets the two trade places in one step.
+    /// Exchanges the two atomically.
     fn swap(&self) {
         renameat_with(CWD, &self.place, CWD, &self.link, RenameFlags::EXCHANGE).ok();
     }
 
-    /// The file, wherever the last exchange has left it.
+    /// Returns the current path of the real file.
     fn real(&self) -> &Path {
         if self.link.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) { &self.link } else { &self.place }
     }
 }
 
-/// What trades places with a link while ours append.
+/// The files exchanged with links while our writer appends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Swapped {
-    /// The session. Without the guard, which would wait each time until the session has come to rest.
+    /// The session. Without the guard, which would wait each time until the session has settled.
     Session,
     /// Lock and guard, which are found by the session's name.
     Sidecars,
 }
 
-/// Appends while files and links to look-alikes outside trade places all the time.
+/// Appends while files and links to identical files outside are exchanged all the time.
 fn swap_race(bench: &Bench, report: &mut Report, swapped: Swapped, n_rounds: u32) {
     let folder = bench.path(&format!("{swapped:?}"));
     let path = start_session(&folder);
@@ -109,13 +109,13 @@ fn swap_race(bench: &Bench, report: &mut Report, swapped: Swapped, n_rounds: u32
     report.add("refused", u64::from(n_rounds) - acknowledged.len() as u64);
 }
 
-/// Opens and appends again and again. Being refused is fine; what is acknowledged counts.
+/// Opens and appends again and again. A refusal is fine; acknowledged entries count.
 fn append_while_swapped(path: &Path, guard: bool, n_rounds: u32) -> Vec<String> {
     let sessions = Sessions::default().writing(WriteOptions { guard, ..WriteOptions::default() });
     let mut acknowledged = Vec::new();
     let mut session: Option<SessionManager> = None;
     for n in 0..n_rounds {
-        // Some on a session that stays open, some on one that was just opened.
+        // Some appends use a session that stays open, some one that was just opened.
         if n % 8 == 0 {
             session = None;
         }
@@ -131,7 +131,7 @@ fn append_while_swapped(path: &Path, guard: bool, n_rounds: u32) -> Vec<String> 
     acknowledged
 }
 
-/// A link as the last part of a path is refused for writing, and what it leads to is left alone.
+/// Checks that writing through a link in the last path component is refused, and that its target is unchanged.
 fn links(bench: &Bench, report: &mut Report) {
     let target = start_session(&bench.path("linked"));
     let before = fs::read(&target).unwrap();
@@ -148,7 +148,7 @@ fn links(bench: &Bench, report: &mut Report) {
     report.check(!bench.path("nowhere").exists(), "the target of a dangling link was made");
 }
 
-/// Everything we make is for its owner alone, whatever the umask says.
+/// Checks that only the owner can access the files we create, whatever the umask.
 fn modes(bench: &Bench, report: &mut Report, mask: &str) {
     let directory = bench.path(&format!("umask-{mask}"));
     fs::create_dir(&directory).unwrap();
@@ -174,7 +174,7 @@ fn modes(bench: &Bench, report: &mut Report, mask: &str) {
     }
 }
 
-/// Pipes, sockets and devices among the sessions block nobody.
+/// Checks that pipes, sockets and devices among the sessions block no operation.
 fn odd_files(bench: &Bench, report: &mut Report) {
     let directory = bench.path("odd");
     start_session(&directory);

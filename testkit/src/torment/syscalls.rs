@@ -1,4 +1,4 @@
-//! `syscalls`: every system call of a short program fails once, and kills once.
+//! `syscalls`: every system call of a short program fails once, and kills the program once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -60,7 +60,7 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     Ok(report)
 }
 
-/// The calls the program makes when nothing goes wrong, one per line.
+/// Returns the program's calls without faults, one per line.
 fn trace(bench: &Bench) -> Result<String, Skipped> {
     let directory = stage(bench);
     let log = bench.path("calls");
@@ -72,13 +72,13 @@ fn trace(bench: &Bench) -> Result<String, Skipped> {
     Ok(fs::read_to_string(&log).unwrap_or_default())
 }
 
-/// A call and the rest of its line.
+/// Returns a call and the rest of its line.
 fn call_of(line: &str) -> Option<(&str, &str)> {
     let (_, call) = line.split_once(' ')?;
     call.trim_start().split_once('(').filter(|(call, _)| CALLS.contains(call))
 }
 
-/// How often the program makes each call.
+/// Counts how often the program makes each call.
 fn count_calls(trace: &str) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (call, _) in trace.lines().filter_map(call_of) {
@@ -87,15 +87,15 @@ fn count_calls(trace: &str) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Whoever is told that an entry is on disk must find the file: its directory was synced after its name came to be.
+/// Checks that before an entry is acknowledged as durable, the directory was synced after the file's name was created.
 ///
-/// Cutting the power does not show this on ext4 and xfs, where syncing a new
-/// file happens to save its name as well; on others it need not.
+/// Power loss does not show this on ext4 and xfs, where syncing a new file also saves its name; other file systems need
+/// not do that.
 fn check_directories(report: &mut Report, trace: &str) {
     let mut unsynced: BTreeSet<&str> = BTreeSet::new();
     let mut n_synced = 0;
     for (call, rest) in trace.lines().filter_map(call_of).filter(|(_, rest)| !rest.contains(" = -1 ")) {
-        // Sidecars are not promised to anybody, and neither is the lock directory of a replacement.
+        // No promise covers sidecars, nor the lock directory of a replacement.
         let is_promised = |name: &&str| !name.contains(".sessile-") && !name.contains(".jsonl.lock");
         let last_name = rest.rsplit('"').nth(1).filter(is_promised);
         let makes_name = matches!(call, "mkdir" | "rename" | "renameat2" | "linkat")
@@ -115,7 +115,7 @@ fn check_directories(report: &mut Report, trace: &str) {
     report.check(n_synced >= 3, format!("only {n_synced} directories were synced"));
 }
 
-/// A directory with an old session to upgrade.
+/// Creates a directory with an old session to upgrade.
 fn stage(bench: &Bench) -> PathBuf {
     let directory = bench.path("program");
     drop(fs::remove_dir_all(&directory));
@@ -136,7 +136,7 @@ fn traced(bench: &Bench, directory: &Path, options: &[&str]) -> Command {
     command
 }
 
-/// Runs the program with one call going wrong, then writes to what is there, and judges.
+/// Runs the program with a fault in one call, then writes to the resulting files, and checks them.
 fn attempt(bench: &Bench, report: &mut Report, call: &str, fault: &str, when: u64) -> BTreeMap<PathBuf, Vec<String>> {
     let directory = stage(bench);
     let inject = format!("inject={call}:{fault}:when={when}");
@@ -146,12 +146,12 @@ fn attempt(bench: &Bench, report: &mut Report, call: &str, fault: &str, when: u6
     for (path, id) in testimony.acknowledged.iter().filter_map(|line| line.split_once('\t')) {
         acknowledged.entry(path.into()).or_default().push(id.to_owned());
     }
-    // What a dead process left to make other programs wait is old by the time that somebody comes.
+    // Ages the lock of the dead process, so that other programs need not wait.
     if let Ok(lock) = fs::File::open(directory.join("old.jsonl.lock")) {
         drop(lock.set_modified(std::time::SystemTime::now() - std::time::Duration::from_hours(1)));
     }
     for (path, ids) in &mut acknowledged {
-        // Whoever comes next must be able to go on.
+        // The next process must be able to continue.
         let next =
             Sessions::default().open(path, None, None).and_then(|mut session| session.append_message(message(10)));
         match next {

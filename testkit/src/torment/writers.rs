@@ -1,4 +1,4 @@
-//! `writers`: many at once on one file, ours and strangers.
+//! `writers`: many concurrent writers on one file, ours and foreign ones.
 
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,9 @@ use super::{Bench, Skipped};
 const APPEND: &str = include_str!("append.mjs");
 const N_OURS: u32 = 12;
 const N_STRANGERS: u32 = 4;
-/// Records per writer and file. A file of all of them stays small enough for pi to open.
+/// Records per writer and file. The whole file stays small enough for pi to open.
 const PER_WRITER: u32 = 1000;
-/// How long the long form goes on.
+/// The duration of the long form.
 const LONG: Duration = Duration::from_hours(1);
 
 pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {

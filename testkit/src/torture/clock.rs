@@ -1,7 +1,7 @@
 //! The wall clock is set forward or back just before every system call of a whole day's work.
 //!
-//! The work is what a guard is for, and what operations are: entries are appended, another program writes back
-//! what it read before, entries are put back, and the session is named, deleted, restored and gone on with.
+//! The work uses the guard and operations: it appends entries, another program writes back an old state, entries are
+//! recovered, and the session is named, deleted, restored and continued.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use super::{Effort, Outcome};
 const SECOND: i64 = 1000;
 const HOUR: i64 = 3600 * SECOND;
 const DAY: i64 = 24 * HOUR;
-/// How far the clock is set, forward and back.
+/// The clock steps, applied forward and back.
 const STEPS: [i64; 7] = [SECOND, 10 * SECOND, 60 * SECOND, HOUR, DAY, 30 * DAY, 365 * DAY];
 
-/// Every step before every call, or with little effort a few steps before each.
+/// Applies every step before every call; with little effort, a few steps before each.
 pub fn clocks(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("clock", effort);
     let mut scene = Scene::new(WriteOptions::default());
@@ -26,7 +26,7 @@ pub fn clocks(effort: &Effort) -> Outcome {
         return outcome;
     }
     let calls = scene.os.calls();
-    // All of them are some thousands; a tenth of the effort takes a tenth.
+    // There are some thousand cases; a tenth of the effort runs a tenth.
     let stride = usize::try_from(20_000 / effort.n_cases.max(1)).unwrap_or(1).max(1);
     let cases = calls
         .iter()
@@ -43,7 +43,7 @@ pub fn clocks(effort: &Effort) -> Outcome {
     outcome
 }
 
-/// All the work, after each part of which everything acknowledged must be there.
+/// Does all the work; after each part, all acknowledged entries must be there.
 fn work(scene: &mut Scene) -> Result<(), String> {
     let told = |what: &'static str| move |error: SessionError| format!("{what}: {}", chain(&error));
     let path = Path::new(FILE);
@@ -51,12 +51,12 @@ fn work(scene: &mut Scene) -> Result<(), String> {
     scene.append(&mut manager).map_err(told("appending"))?;
     let stale = scene.os.read_file(FILE).unwrap_or_default();
     scene.append(&mut manager).map_err(told("appending again"))?;
-    // It is all the same to the one that goes on whether another program destroys something...
+    // Another program destroys entries; the process that continues recovers from it ...
     scene.os.foreign_rewrite(FILE, &stale);
     scene.append(&mut manager).map_err(told("appending after a rewrite"))?;
     scene.check_files().map_err(|failure| format!("after a rewrite: {failure}"))?;
     drop(manager);
-    // ... and to the one that comes next and writes.
+    // ... and so does the next process that opens the file and writes.
     scene.os.foreign_rewrite(FILE, &stale);
     let mut manager = scene.open(path).map_err(told("opening after a rewrite"))?;
     scene.append(&mut manager).map_err(told("the next one appending"))?;

@@ -1,4 +1,4 @@
-//! A file that was cut or changed anywhere can be read and written to (H-rows, G5).
+//! A file that was cut or changed anywhere can still be read and appended to (H-rows, G5).
 
 use std::path::Path;
 use std::thread;
@@ -12,14 +12,14 @@ use super::{Effort, Outcome};
 const N_ENTRIES: u64 = 20;
 const N_THREADS: usize = 2;
 
-/// A file is cut at every byte.
+/// Cuts a file at every byte.
 pub fn truncation(effort: &Effort) -> Outcome {
     let whole = foreign_session(N_ENTRIES);
     let damaged = |cut: usize| whole[..cut].to_vec();
     in_parallel("truncation", effort, whole.len(), &|at| format!("cut at {at}"), &damaged)
 }
 
-/// Every bit of a file is flipped.
+/// Flips every bit of a file.
 pub fn bit_flips(effort: &Effort) -> Outcome {
     let whole = foreign_session(N_ENTRIES);
     let damaged = |bit: usize| {
@@ -56,7 +56,7 @@ fn in_parallel(
     whole
 }
 
-/// Opens a damaged file and appends to it: what can be read is seen, and what is appended, too.
+/// Opens a damaged file and appends to it: readable entries and the new entry are visible.
 fn go_on_with(bytes: &[u8]) -> Result<(), String> {
     let mut scene = Scene::with_file(WriteOptions::default(), bytes);
     let mut manager = match scene.open(Path::new(FILE)) {
@@ -64,7 +64,7 @@ fn go_on_with(bytes: &[u8]) -> Result<(), String> {
         Err(SessionError::NotASession { .. }) => return is_untouched(&scene, bytes),
         Err(error) => return Err(chain(&error)),
     };
-    // A header that was changed may say another version, in which entries have other ids or none.
+    // A changed header may name another version, in which entries have other ids or none.
     let header = foreign_session(0);
     let intact: Vec<EntryId> = lines(bytes).skip(1).filter_map(id_of).collect();
     for id in intact.iter().filter(|_| bytes.starts_with(&header)) {

@@ -1,4 +1,4 @@
-//! Random sequences of everything, against a model that only knows what was acknowledged (G7, G12).
+//! Random sequences of all steps, checked against a model that only knows the acknowledged entries (G7, G12).
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use super::{Effort, Outcome};
 use crate::SplitMix;
 use crate::sim::Tear;
 
-/// How old what another program read may be when it writes that back. The guard is made for this.
+/// How old the state may be that another program writes back. The guard is designed for this.
 const MOST_STALE_MS: i64 = 4000;
 const N_PROCESSES: usize = 2;
 
-/// One step of anybody.
+/// A step of any process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Append(usize),
@@ -23,7 +23,7 @@ enum Step {
     Fork(usize),
     Open(usize),
     Close(usize),
-    /// Dies in the so-many-th call of an append.
+    /// Dies in the given call of an append.
     Crash(usize, u64, Tear),
     ForeignAppend,
     ForeignTorn,
@@ -34,7 +34,7 @@ enum Step {
     Advance(i64),
 }
 
-/// Random sequences, each with its seed. What fails is shown without the steps it does not need.
+/// Runs random sequences, each with its seed. A failing one is shrunk before it is shown.
 pub fn state_machine(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("state machine", effort);
     outcome.remark(format!("seeds {} to {}", effort.seed, effort.seed + effort.n_cases));
@@ -72,7 +72,7 @@ fn step(random: &mut SplitMix) -> Step {
     }
 }
 
-/// The steps that are needed for a failure.
+/// Returns the steps that are needed for a failure.
 fn shrunk(steps: &[Step]) -> Vec<Step> {
     let fails = |steps: &[Step]| !matches!(std::panic::catch_unwind(|| Machine::run(steps)), Ok(Ok(())));
     let mut needed = steps.to_vec();
@@ -89,14 +89,14 @@ fn shrunk(steps: &[Step]) -> Vec<Step> {
     needed
 }
 
-/// Everybody who works on one session.
+/// All processes that work on one session.
 struct Machine {
     scene: Scene,
     processes: Vec<(crate::sim::SimOs, Option<SessionManager>)>,
     /// What the foreign program read, and when.
     read: Option<(Vec<u8>, i64)>,
     n_foreign: u64,
-    /// The entry that must be the leaf of the first file for who opens it now, if that can be said.
+    /// The entry that must be the leaf of the first file for a process that opens it now, if that is determined.
     last: Option<EntryId>,
 }
 
@@ -160,7 +160,7 @@ impl Machine {
         self.open(who)?;
         let manager = self.processes[who].1.as_mut().unwrap();
         let appended = append(&mut self.scene, manager).or_else(|_| {
-            // The entry we stood at may have been another program's, and be gone with its rewrite.
+            // The current entry may have been another program's, and its rewrite may have removed it.
             manager.follow_leaf()?;
             self.scene.append(manager)
         });
@@ -177,7 +177,7 @@ impl Machine {
         let Some(leaf) = manager.leaf_id() else { return Ok(()) };
         let from = manager.session_file().unwrap().to_path_buf();
         let ids: Vec<EntryId> = manager.path(None).into_iter().filter_map(|row| manager.outline().id(row)).collect();
-        // Labels are set anew in a fork, and others may have moved what we read; only what was copied counts.
+        // A fork writes labels again, and others may have moved what we read; only copied entries count.
         let Ok(Some(to)) = manager.create_branched_session(leaf) else { return Ok(()) };
         let copied = self.scene.os.read_file(&to).unwrap_or_default();
         let is_copied = |id: &&EntryId| lines(&copied).any(|line| super::scene::id_of(line).as_ref() == Some(*id));
@@ -196,7 +196,7 @@ impl Machine {
         let n_acknowledged = self.scene.ledger.acknowledged.len();
         drop(self.scene.append(manager.as_mut().unwrap()));
         if os.crashed() {
-            // What the call returned, nobody has heard.
+            // The result of the call was never received.
             self.scene.ledger.acknowledged.truncate(n_acknowledged);
         }
         os.kill();
@@ -226,7 +226,7 @@ impl Machine {
         }
     }
 
-    /// After the dust has settled.
+    /// Checks the final state.
     fn check(mut self) -> Result<(), String> {
         for (_, manager) in &mut self.processes {
             *manager = None;

@@ -1,11 +1,9 @@
-//! Random operations of three processes on one store, against a simple model of a store.
+//! Random operations of three processes on one store, checked against a simple model of a store.
 //!
-//! A seed decides who does what, and who makes the next system call. Afterwards
-//! there must be an order of all operations that were said to be done, each
-//! between its beginning and its end, in which the model comes to hold what the
-//! store holds. An operation whose process died may be in that order or not. One
-//! that was refused must have changed nothing. What fails is shown as the
-//! shortest history that still does.
+//! A seed decides which process does what, and which makes the next system call. Afterwards there must be an order of
+//! all operations reported as done, each between its start and its end, in which the model reaches the content of the
+//! store. An operation whose process died may be in that order or not. A refused operation must have changed nothing. A
+//! failure is shown as the shortest history that still fails.
 
 mod history;
 mod observed;
@@ -16,10 +14,10 @@ use std::sync::Mutex;
 use self::history::History;
 use super::{Effort, Outcome};
 
-/// How many schedules of a shorter history are tried before it counts as good.
+/// Schedules tried for a shorter history before it counts as good.
 const SCHEDULES: u64 = 24;
 
-/// Random histories, each with its seed, on all cores.
+/// Runs random histories, each with its seed, on all cores.
 pub fn histories(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("model", effort);
     outcome.remark(format!("seeds {} to {}", effort.seed, effort.seed + effort.n_cases));
@@ -52,7 +50,7 @@ pub fn histories(effort: &Effort) -> Outcome {
     outcome
 }
 
-/// The shortest history that still fails, under one of a few schedules.
+/// Returns the shortest history that still fails, under one of a few schedules.
 fn shrunk(history: &History) -> History {
     let fails = |history: &History| {
         (0..SCHEDULES).map(|nth| history.under(nth)).find(|history| {

@@ -1,6 +1,6 @@
-//! Another program takes the name of a new file just before every system call of the operation that makes it.
+//! Another program takes the name of a new file just before every system call of the operation that creates it.
 //!
-//! The file of the other program must stay as it is, whatever becomes of the operation.
+//! The other program's file must stay unchanged, whatever happens to the operation.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,12 +19,12 @@ const SESSION: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"20
 "#;
 const FOREIGN: &[u8] = b"what another program wrote\n";
 
-/// An operation that makes a file of a known name.
+/// An operation that creates a file with a known name.
 struct Making {
     name: &'static str,
-    /// Where the session is before.
+    /// The directory of the session before.
     source: &'static str,
-    /// The directory that the new file goes to.
+    /// The directory of the new file.
     directory: &'static str,
     act: fn(&Sessions, &Path) -> Result<(), SessionError>,
 }
@@ -46,7 +46,7 @@ const MAKINGS: [Making; 2] = [
     },
 ];
 
-/// Every operation that makes a file of a known name, and every call of it.
+/// Runs every operation that creates a file with a known name, for every call of it.
 pub fn taken_names(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("taken names", effort);
     for making in &MAKINGS {
@@ -67,7 +67,7 @@ pub fn taken_names(effort: &Effort) -> Outcome {
     outcome
 }
 
-/// Whether there is a call of this number.
+/// Runs one attempt; returns whether the operation reached this call.
 fn attempt(making: &Making, n: u64) -> Result<bool, String> {
     let os = SimOs::new();
     let (source, target) = (Path::new(making.source).join(NAME), Path::new(making.directory).join(NAME));

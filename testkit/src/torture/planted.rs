@@ -1,4 +1,4 @@
-//! Whether the rows would notice if the engine were wrong (G20).
+//! Checks that the rows would notice bugs in the engine (G20).
 
 use std::fmt;
 use std::panic::catch_unwind;
@@ -7,7 +7,7 @@ use sessile_store::planted::{Bug, OF_OPERATIONS, OF_WRITING, plant};
 
 use super::{Effort, ROWS, Row, model, names, words_of};
 
-/// How a planted bug fared.
+/// The result of planting a bug.
 #[derive(Clone, Debug)]
 pub struct Planted {
     /// The bug.
@@ -25,18 +25,18 @@ impl fmt::Display for Planted {
     }
 }
 
-/// Plants every bug of writing in turn and runs rows until one fails.
+/// Plants every writing bug in turn and runs rows until one fails.
 ///
 /// A bug is planted in the whole process, so nothing else may run in it.
 pub fn every_bug_of_writing() -> Vec<Planted> {
     let effort = Effort { seed: 1, n_cases: 400, n_power_losses: 12, stops_at_first: true };
-    // The last row takes long, and asks what the others ask.
+    // The last row takes long and checks the same as the others.
     let planted = each(&mut OF_WRITING.into_iter(), &ROWS[..ROWS.len() - 1], &effort);
     plant(None);
     planted
 }
 
-/// Plants every bug of operations that the simulated system can show, and runs rows until one fails.
+/// Plants every operation bug that the simulated system can show, and runs rows until one fails.
 ///
 /// The others need real processes: `cargo xtask torture --plant all` shows all of them.
 pub fn every_bug_of_operations() -> Vec<Planted> {
@@ -50,7 +50,7 @@ pub fn every_bug_of_operations() -> Vec<Planted> {
     planted
 }
 
-/// The bugs of operations that only real processes show.
+/// The operation bugs that only real processes show.
 const IN_PROCESSES: [Bug; 7] = [
     Bug::FailedUndoCounts,
     Bug::TwoUndosAtOnce,
@@ -71,7 +71,7 @@ fn each(bugs: &mut dyn Iterator<Item = Bug>, rows: &[(&'static str, Row)], effor
 
 fn first_catch(rows: &[(&'static str, Row)], effort: &Effort) -> Option<(&'static str, u64, String)> {
     rows.iter().find_map(|(name, row)| {
-        // Some bugs are so bad that a row cannot even be prepared.
+        // Some bugs prevent a row from even being prepared.
         let outcome = match catch_unwind(|| row(effort)) {
             Ok(outcome) => outcome,
             Err(panic) => return Some((*name, 0, words_of(panic.as_ref()))),

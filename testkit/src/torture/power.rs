@@ -1,4 +1,4 @@
-//! The power fails, or the disk says that it has not written (D8, D9, D10).
+//! Power loss, and syncs that fail (D8, D9, D10).
 
 use std::path::Path;
 
@@ -11,11 +11,10 @@ use super::sweep::{Case, OPS, Op};
 use super::{Effort, Outcome};
 use crate::sim::Errno;
 
-/// The power fails after every operation, in every mode.
+/// Cuts the power after every operation, in every mode.
 ///
-/// D8, D9: what was acknowledged as being on disk is there afterwards, the names
-/// of new files included, and a file that was replaced is whole, in its old or
-/// its new form. What was only acknowledged as written may be lost; how much is remarked.
+/// D8, D9: entries acknowledged as durable survive, including the names of new files, and a replaced file is complete,
+/// in its old or its new form. Entries acknowledged only as written may be lost; a remark says how many.
 pub fn power_loss(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("power loss", effort);
     let (mut n_written, mut n_lost) = (0, 0);
@@ -24,7 +23,7 @@ pub fn power_loss(effort: &Effort) -> Outcome {
             for is_after_pi in [false, true] {
                 let mut case = Case::new(op, durability);
                 if is_after_pi {
-                    // Another program has just made the file, and nobody has synced its name.
+                    // Another program has just created the file, and its name was not synced.
                     unsettle(&mut case.scene);
                 }
                 case.run().unwrap();
@@ -45,7 +44,7 @@ pub fn power_loss(effort: &Effort) -> Outcome {
     outcome
 }
 
-/// Makes the session a file that was just made by a program that syncs nothing.
+/// Makes the session a file that a program has just created without any sync.
 fn unsettle(scene: &mut Scene) {
     let Some(bytes) = scene.os.read_file(FILE) else { return };
     let is_ours = !scene.ledger.acknowledged.is_empty();
@@ -53,11 +52,11 @@ fn unsettle(scene: &mut Scene) {
         return;
     }
     scene.os.foreign_replace(FILE, bytes);
-    // Nobody has promised that what that program wrote survives, if we add nothing to it.
+    // Nothing promises that the other program's writes survive if we add nothing to them.
     scene.ledger.pristine.clear();
 }
 
-/// Whether what should survive a power loss does; and how much of the rest there was and is lost.
+/// Checks what must survive a power loss; returns how many other entries there were, and how many are lost.
 fn survives(case: &Case, seed: u64) -> Result<(usize, usize), String> {
     let mut scene = case.scene.after_power_loss(seed);
     let (on_disk, written) = scene.ledger.acknowledged.into_iter().partition(|entry| entry.durable == Durable::Disk);
@@ -65,7 +64,7 @@ fn survives(case: &Case, seed: u64) -> Result<(usize, usize), String> {
     let is_safe = !scene.ledger.acknowledged.is_empty();
     let is_whole = scene.os.read_file(FILE).is_some_and(|now| scene.ledger.pristine.values().any(|old| now == *old));
     if !is_safe && !is_whole {
-        // Nothing was promised, and the file itself may have gone.
+        // Nothing was promised, and the file itself may be gone.
         scene.ledger.pristine.clear();
     }
     scene.check_files()?;
@@ -80,7 +79,7 @@ fn is_there(scene: &Scene, path: &Path, line: &[u8]) -> bool {
     scene.os.read_file(path).is_some_and(|bytes| lines(&bytes).any(|found| found == line))
 }
 
-/// A long session of all kinds of steps; the power fails after each.
+/// Runs a long session with all kinds of steps; the power fails after each.
 fn many_steps(outcome: &mut Outcome, effort: &Effort) {
     for durability in [Durability::Sync, Durability::Group] {
         let mut scene = Scene::new(WriteOptions { durability, ..WriteOptions::default() });
@@ -116,11 +115,10 @@ fn take_step(scene: &mut Scene, manager: &mut SessionManager, step: usize) {
     }
 }
 
-/// Every sync of every operation fails once.
+/// Makes every sync of every operation fail once.
 ///
-/// D10: nothing is acknowledged by it, writing goes on only after opening the
-/// file again, and no entry that is acknowledged later hangs on one that a power
-/// loss takes away.
+/// D10: a failed sync acknowledges nothing, writing continues only after the file is opened again, and no entry
+/// acknowledged later depends on one that a power loss removes.
 pub fn failing_syncs(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("failing syncs", effort);
     for seed in effort.seed..effort.seed + effort.n_power_losses {
@@ -141,7 +139,7 @@ pub fn failing_syncs(effort: &Effort) -> Outcome {
     outcome
 }
 
-/// Entries that waited for one sync together, which failed: nothing hangs on any of them afterwards.
+/// Several entries waited for the same sync, which failed: nothing depends on any of them afterwards.
 fn fail_deferred(seed: u64) -> Result<(), String> {
     let mut scene = Scene::new(WriteOptions { durability: Durability::Group, ..WriteOptions::default() });
     let mut manager = scene.open(Path::new(FILE)).map_err(|error| chain(&error))?;
@@ -156,7 +154,7 @@ fn fail_deferred(seed: u64) -> Result<(), String> {
     if pending.into_iter().any(|pending| pending.wait().is_ok()) {
         return Err("a failed sync was not told to all who waited".to_owned());
     }
-    // The leaf goes back to what is known to be on disk, which the ledger's check of parents relies on.
+    // The leaf returns to an entry known to be on disk, which the ledger's check of parents relies on.
     if scene.append(&mut manager).is_ok() {
         return Err("the log was not poisoned".to_owned());
     }
@@ -197,7 +195,7 @@ fn check_after_power_loss(scene: &Scene, seed: u64) -> Result<(), String> {
 }
 
 impl Scene {
-    /// Whether every acknowledged entry hangs on one that is there.
+    /// Checks that the parent of every acknowledged entry exists.
     pub(super) fn check_parents(&self) -> Result<(), String> {
         for entry in &self.ledger.acknowledged {
             let bytes = self.os.read_file(&entry.path).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Other programs do something just before every system call of an append (C2, C5, C7, C11).
+//! Other programs act just before every system call of an append (C2, C5, C7, C11).
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -15,24 +15,24 @@ use super::sweep::{Case, Op};
 use super::{Effort, Outcome};
 use crate::sim::SimOs;
 
-/// What another program does.
+/// The action of another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Intruder {
-    /// Appends a child of the entry that ours becomes a child of, too.
+    /// Appends a child of the entry that is also our parent.
     Appends,
     /// Dies in the middle of a line.
     Tears,
-    /// Writes back what it read before.
+    /// Writes back an old state.
     Rewrites,
-    /// Does the same by way of another file.
+    /// Writes back an old state by replacing the file.
     Replaces,
-    /// Cuts off what came after it looked.
+    /// Truncates the file to its length when it last looked.
     Truncates,
     /// Removes the session.
     Deletes,
-    /// Is another process of ours, and appends.
+    /// Is another one of our processes, and appends.
     IsOneOfUs,
-    /// Removes the lock's file.
+    /// Removes the lock file.
     RemovesLock,
     /// Removes the guard.
     RemovesGuard,
@@ -51,17 +51,17 @@ const INTRUDERS: [Intruder; 9] = [
 ];
 
 impl Intruder {
-    /// Whether it leaves alone what is there. Who writes an old version back takes the ids away that an upgrade gave,
-    /// and who deletes a file at the very moment of its swap gets it back: nobody can tell those apart from before.
+    /// Whether it leaves existing entries alone. A program that writes an old version back removes the ids that an
+    /// upgrade gave, and one that deletes a file at the very moment of its swap gets it back: neither can be
+    /// distinguished from the state before.
     fn only_adds(self) -> bool {
         !matches!(self, Self::Rewrites | Self::Replaces | Self::Truncates | Self::Deletes)
     }
 }
 
-/// Every intruder before every call of every kind of append.
+/// Runs every intruder before every call of every kind of append.
 ///
-/// Everything that was acknowledged is there once the dust has settled, no
-/// deleted file comes back, and entries that stand beside each other are told of.
+/// At the end all acknowledged entries are there, no deleted file comes back, and diverging entries are reported.
 pub fn races(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("races", effort);
     for op in [Op::Append, Op::AppendAgain, Op::AppendBehindTorn, Op::Label, Op::Upgrade, Op::Replace] {
@@ -91,7 +91,7 @@ fn race(op: Op, intruder: Intruder, n: u64) -> Result<(), String> {
         return check_deleted(&mut case);
     }
     if matches!(intruder, Intruder::Rewrites | Intruder::Replaces | Intruder::Truncates) {
-        // They destroy what was there, on purpose.
+        // These destroy existing entries on purpose.
         case.scene.ledger.pristine.clear();
     }
     if let Some(manager) = case.manager.as_mut() {
@@ -103,7 +103,7 @@ fn race(op: Op, intruder: Intruder, n: u64) -> Result<(), String> {
     }
     case.manager = None;
     case.scene.os.advance(LONG_MS);
-    // Replacing a file makes others wait who come at that very moment.
+    // Replacing a file makes processes that arrive at that moment wait.
     case.scene.has_crashed = true;
     case.scene.check_going_on()
 }
@@ -142,7 +142,7 @@ fn append_as_another(os: &SimOs, mut scene: Scene, theirs: &Mutex<Ledger>) {
     theirs.lock().unwrap().acknowledged.append(&mut scene.ledger.acknowledged);
 }
 
-/// A file that was deleted stays deleted, whoever goes on writing.
+/// Checks that a deleted file stays deleted, whichever process continues writing.
 fn check_deleted(case: &mut Case) -> Result<(), String> {
     let Some(manager) = case.manager.as_mut() else { return Ok(()) };
     let scene = &mut case.scene;
@@ -155,7 +155,7 @@ fn check_deleted(case: &mut Case) -> Result<(), String> {
     Ok(())
 }
 
-/// Whoever came before us and stands beside us is told of.
+/// Checks that an entry written before ours with the same parent is reported.
 fn check_divergence(scene: &Scene, op: Op, intruder: Intruder) -> Result<(), String> {
     if op == Op::Upgrade || intruder != Intruder::Appends {
         return Ok(());
@@ -170,7 +170,7 @@ fn check_divergence(scene: &Scene, op: Op, intruder: Intruder) -> Result<(), Str
     if is_beside == is_told { Ok(()) } else { Err(format!("divergence: {is_beside}, told: {is_told}")) }
 }
 
-/// A lock on a file that was removed keeps nobody out, so it is not a lock (C5).
+/// A lock on a removed file excludes no other process, so it is not a lock (C5).
 fn a_removed_lock_counts_for_nothing() -> Result<(), String> {
     let scene = Scene::new(WriteOptions::default());
     let options = WriteOptions { busy: Busy::Fail(Duration::ZERO), ..WriteOptions::default() };
@@ -181,7 +181,7 @@ fn a_removed_lock_counts_for_nothing() -> Result<(), String> {
     let (mut one, mut other) = (log(1), log(2));
     one.begin_turn().map_err(|error| chain(&error))?;
     one.end_turn();
-    // The lock of a file that has lost its name keeps nobody from the one that has the name now.
+    // The lock of a file that lost its name does not block the file that has the name now.
     let bytes = scene.os.read_file(FILE).unwrap_or_default();
     scene.os.foreign_replace(FILE, bytes);
     other.begin_turn().map_err(|error| chain(&error))?;
@@ -203,7 +203,7 @@ fn an_append_says_where_its_line_is() -> Result<(), String> {
     if there == b"{}\n" { Ok(()) } else { Err(format!("at the offset there is {there:?}")) }
 }
 
-/// What is put back keeps its order, so that pi goes on where we were (C2).
+/// Recovered entries keep their order, so that pi continues at our leaf (C2).
 fn the_last_entry_is_last_again() -> Result<(), String> {
     let mut scene = Scene::new(WriteOptions::default());
     let stale = scene.os.read_file(FILE).unwrap();
@@ -214,7 +214,7 @@ fn the_last_entry_is_last_again() -> Result<(), String> {
     scene.os.kill();
     scene.os.foreign_rewrite(FILE, stale);
     scene.os = scene.os.process(1001);
-    // Opening writes nothing; what was destroyed comes back before the next entry is written.
+    // Opening writes nothing; destroyed entries are recovered before the next entry is written.
     let mut manager = scene.open(Path::new(FILE)).map_err(|error| chain(&error))?;
     scene.append(&mut manager).map_err(|error| chain(&error))?;
     let order: Vec<EntryId> = lines(&scene.os.read_file(FILE).unwrap()).filter_map(id_of).collect();

@@ -1,4 +1,4 @@
-//! A machine, what was acknowledged on it, and the question whether it is all still there.
+//! A machine, the entries acknowledged on it, and checks that all of them are still there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(super) const LONG_MS: i64 = 6000;
 const NOW_MS: i64 = 1_735_689_600_000;
 const NOW: &str = "2025-01-01T00:00:00.000Z";
 
-/// An environment that repeats itself, with ids for old files as the real one gives them.
+/// A deterministic environment that generates ids for old files as the real one does.
 #[derive(Clone)]
 struct Surroundings(Replay);
 
@@ -55,7 +55,7 @@ impl Environment for Surroundings {
     }
 }
 
-/// An entry that somebody was told is written.
+/// An acknowledged entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Acknowledged {
     pub(super) path: PathBuf,
@@ -64,7 +64,7 @@ pub(super) struct Acknowledged {
     pub(super) durable: Durable,
 }
 
-/// What must be true of a machine.
+/// What must hold on a machine.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     pub(super) acknowledged: Vec<Acknowledged>,
@@ -79,17 +79,17 @@ pub(super) struct Scene {
     environment: Surroundings,
     pub(super) writing: WriteOptions,
     pub(super) ledger: Ledger,
-    /// How many messages were made up, shared by all who write to the machine.
+    /// The number of generated messages, shared by all writers on the machine.
     n_messages: Arc<AtomicU64>,
     pub(super) events: Arc<Mutex<Vec<Event>>>,
-    /// Whether nobody else writes, so that a failed append leaves even the number of entries as it was.
+    /// Whether there is no other writer, so that a failed append leaves even the number of entries unchanged.
     pub(super) is_alone: bool,
-    /// Whether a process has died, which may leave a directory behind that tells other programs to wait.
+    /// Whether a process has died, which may leave a directory behind that makes other programs wait.
     pub(super) has_crashed: bool,
 }
 
 impl Scene {
-    /// A machine whose disk has a session of some entries that somebody else wrote.
+    /// Creates a machine whose disk has a session of some entries by another program.
     pub(super) fn new(writing: WriteOptions) -> Self {
         Self::with_file(writing, &foreign_session(4))
     }
@@ -102,7 +102,7 @@ impl Scene {
         scene
     }
 
-    /// A machine with an empty directory.
+    /// Creates a machine with an empty directory.
     pub(super) fn empty(writing: WriteOptions) -> Self {
         let os = SimOs::new();
         os.make_directories(HOME);
@@ -119,15 +119,15 @@ impl Scene {
         }
     }
 
-    /// The same ledger on another machine or in another process.
+    /// Returns the same ledger on another machine or in another process.
     pub(super) fn on(&self, os: SimOs) -> Self {
         Self { os, ..self.clone() }
     }
 
-    /// What is left after power loss and reboot.
+    /// Returns the state after power loss and reboot.
     pub(super) fn after_power_loss(&self, seed: u64) -> Self {
         let mut left = Self { has_crashed: true, is_alone: false, ..self.on(self.os.power_loss(seed)) };
-        // An empty file that nothing was acknowledged in may end up as anything.
+        // An empty file without acknowledged entries may end up with any content.
         let acknowledged: BTreeSet<PathBuf> = self.ledger.acknowledged.iter().map(|entry| entry.path.clone()).collect();
         left.ledger.pristine.retain(|path, old| !old.is_empty() || acknowledged.contains(path));
         left
@@ -143,7 +143,7 @@ impl Scene {
         Ok(manager)
     }
 
-    /// Opens a session to write to it: what was destroyed in it is put back.
+    /// Opens a session for writing, and recovers destroyed entries.
     pub(super) fn resume(&self, path: &Path) -> Result<SessionManager, SessionError> {
         let mut manager = self.open(path)?;
         manager.recover()?;
@@ -160,7 +160,7 @@ impl Scene {
         format!(r#"{{"role":"user","content":"message {number}","timestamp":{number}}}"#)
     }
 
-    /// Appends a message and notes it if it was acknowledged.
+    /// Appends a message and records it if it was acknowledged.
     pub(super) fn append(&mut self, manager: &mut SessionManager) -> Result<EntryId, SessionError> {
         let message = self.next_message();
         let rest = format!(r#""message":{message}"#);
@@ -168,7 +168,7 @@ impl Scene {
         self.note(manager, "message", &rest, |manager| manager.append_message(json))
     }
 
-    /// Labels the leaf and notes that if it was acknowledged.
+    /// Labels the leaf and records that if it was acknowledged.
     pub(super) fn label(&mut self, manager: &mut SessionManager) -> Result<EntryId, SessionError> {
         let target = manager.leaf_id().unwrap();
         let rest = format!(r#""targetId":"{target}","label":"here""#);
@@ -182,8 +182,8 @@ impl Scene {
         rest: &str,
         write: impl FnOnce(&mut SessionManager) -> Result<EntryId, SessionError>,
     ) -> Result<EntryId, SessionError> {
-        // What was destroyed before comes back with the first write and takes the leaf along. That is not judged here,
-        // and if it fails the write does so, too.
+        // Destroyed entries are recovered with the first write and move the leaf. That is not checked here; if it
+        // fails, the write fails too.
         drop(manager.recover());
         let (parent, n_entries) = (manager.leaf_id(), manager.entry_count());
         let written = write(manager);
@@ -203,7 +203,7 @@ impl Scene {
         written
     }
 
-    /// Appends, and if a failed sync forbids that, opens the file again first as the error says.
+    /// Appends. If a failed sync forbids that, opens the file again first, as the error says.
     pub(super) fn append_or_reopen(&mut self, manager: &mut SessionManager) -> Result<EntryId, SessionError> {
         match self.append(manager) {
             Err(SessionError::Store(StoreError::Poisoned { .. } | StoreError::SyncFailed { .. })) => {
@@ -214,7 +214,7 @@ impl Scene {
         }
     }
 
-    /// Appends; waits if a process that died has told others to wait.
+    /// Appends; waits if a dead process made others wait.
     fn append_unless_busy(&mut self, manager: &mut SessionManager) -> Result<EntryId, SessionError> {
         match self.append(manager) {
             Err(SessionError::Store(StoreError::Busy { .. })) if self.has_crashed => {
@@ -225,7 +225,7 @@ impl Scene {
         }
     }
 
-    /// Notes that the entries of one file were copied to another and acknowledged there.
+    /// Records that the entries of one file were copied to another and acknowledged there.
     pub(super) fn note_copies(&mut self, from: &Path, to: &Path, ids: &[EntryId]) {
         let bytes = self.os.read_file(from).unwrap_or_default();
         let durable = if self.writing.durability.is_on_disk() { Durable::Disk } else { Durable::PageCache };
@@ -237,7 +237,7 @@ impl Scene {
         }
     }
 
-    /// Whether everything acknowledged is in the files, once, and nothing that was there before has changed.
+    /// Checks that each acknowledged entry is in its file once, and that earlier content is unchanged.
     pub(super) fn check_files(&self) -> Result<(), String> {
         self.check_pristine()?;
         let mut paths: BTreeMap<&Path, Vec<&Acknowledged>> = BTreeMap::new();
@@ -269,7 +269,7 @@ impl Scene {
         })
     }
 
-    /// Whether a manager sees everything that was acknowledged in its file.
+    /// Checks that a manager sees all acknowledged entries of its file.
     pub(super) fn check_view(&self, manager: &SessionManager) -> Result<(), String> {
         let path = manager.session_file().unwrap();
         for Acknowledged { id, line, .. } in self.ledger.acknowledged.iter().filter(|entry| entry.path == path) {
@@ -282,19 +282,19 @@ impl Scene {
         Ok(())
     }
 
-    /// Every file that a process would take for a session.
+    /// Returns every file that a process would treat as a session.
     pub(super) fn session_files(&self) -> BTreeSet<PathBuf> {
         let is_session = |path: &Path| path.to_string_lossy().ends_with(".jsonl");
         self.os.snapshot().into_keys().filter(|path| is_session(path)).collect()
     }
 
-    /// Has new processes open every session, look, append, and clean up after time has passed.
+    /// Lets new processes open, read, append to and, after some time, clean up every session.
     ///
-    /// Whatever happened before, this must work, and leave nothing but sessions and originals.
+    /// This must work whatever happened before, and leave nothing but sessions and originals.
     pub(super) fn check_going_on(&mut self) -> Result<(), String> {
         let own = self.os.clone();
         for path in self.paths() {
-            // Each session is looked after by its next writer, so all are written to before any is judged.
+            // The next writer of each session cleans up, so all are written to before any is checked.
             self.os = own.process(1999);
             let mut manager =
                 self.open(&path).map_err(|error| format!("opening {}: {}", path.display(), chain(&error)))?;
@@ -311,7 +311,7 @@ impl Scene {
         self.check_litter()
     }
 
-    /// The files that hold something acknowledged, or did so from the beginning.
+    /// Returns the files with acknowledged or initial entries.
     pub(super) fn paths(&self) -> BTreeSet<PathBuf> {
         let acknowledged = self.ledger.acknowledged.iter().map(|entry| entry.path.clone());
         acknowledged.chain(self.ledger.pristine.keys().cloned()).collect()
@@ -326,7 +326,7 @@ impl Scene {
         drop(manager);
         self.check_files()?;
         self.os.advance(LONG_MS);
-        // Opening changes nothing; a writer that has nothing left to guard takes the sidecars away.
+        // Opening changes nothing; a writer with nothing left to guard removes the sidecars.
         let before = self.os.snapshot();
         let mut manager = self.open(path).map_err(|error| chain(&error))?;
         self.check_view(&manager)?;
@@ -339,7 +339,7 @@ impl Scene {
         self.check_files()
     }
 
-    /// A part of a header in a file that was empty is no session, and nothing of it was acknowledged.
+    /// Part of a header in a formerly empty file is not a session, and nothing in it was acknowledged.
     pub(super) fn forget_torn_starts(&mut self) {
         let os = self.os.clone();
         let is_torn = |path: &PathBuf| os.read_file(path).is_some_and(|now| !now.is_empty() && !now.contains(&b'\n'));
@@ -386,7 +386,7 @@ pub(super) fn id_of(line: &[u8]) -> Option<EntryId> {
     }
 }
 
-/// The id and line of an entry that another program wrote.
+/// Returns the id and line of an entry by another program.
 pub(super) fn foreign_line(number: u64, parent: Option<&EntryId>) -> (EntryId, Vec<u8>) {
     let id = EntryId::from(format!("f{number:07}"));
     let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
@@ -396,7 +396,7 @@ pub(super) fn foreign_line(number: u64, parent: Option<&EntryId>) -> (EntryId, V
     (id, line.into_bytes())
 }
 
-/// A session of so many entries, each the child of the one before it.
+/// Returns a session of `n_entries` entries, each the child of the one before it.
 pub(super) fn foreign_session(n_entries: u64) -> Vec<u8> {
     let mut bytes = format!("{HEADER}\n").into_bytes();
     let mut parent = None;
@@ -409,7 +409,7 @@ pub(super) fn foreign_session(n_entries: u64) -> Vec<u8> {
     bytes
 }
 
-/// A session of version 1, whose entries have neither ids nor parents.
+/// Returns a session of version 1, whose entries have neither ids nor parents.
 pub(super) fn old_session() -> Vec<u8> {
     let mut bytes = br#"{"type":"session","id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/d"}"#.to_vec();
     for number in 0..4 {

@@ -1,4 +1,4 @@
-//! Something goes wrong at every system call of every operation (D4, D5, D6, D7, E1, E2, E5).
+//! A fault at every system call of every operation (D4, D5, D6, D7, E1, E2, E5).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,32 +25,32 @@ const ERRORS: [Errno; 10] = [
     Errno::STALE,
 ];
 
-/// What is interrupted.
+/// The interrupted operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
-    /// A new session and its first message.
+    /// Creates a session with its first message.
     Create,
-    /// A message for an empty file that somebody made.
+    /// Appends a message to an empty file made by another program.
     Fill,
     /// The first append of a process.
     Append,
-    /// A later one.
+    /// A later append.
     AppendAgain,
-    /// One behind a line that somebody has torn.
+    /// An append after a torn line.
     AppendBehindTorn,
-    /// A label.
+    /// Sets a label.
     Label,
-    /// A branch as a session of its own, and a message there.
+    /// Extracts a branch as a new session, and appends a message there.
     Extract,
-    /// A copy of a whole session, and a message there.
+    /// Copies a whole session, and appends a message there.
     ForkFrom,
     /// The first append to a file of version 1.
     Upgrade,
-    /// A rewrite, as repairing does it.
+    /// Rewrites the file, as a repair does.
     Replace,
-    /// Opening a session that somebody rewrote after its writer had died.
+    /// Opens a session that another program rewrote after its writer had died.
     Resume,
-    /// Closing a session after its entries are safe.
+    /// Closes a session after its entries are durable.
     Close,
 }
 
@@ -69,7 +69,7 @@ pub(super) const OPS: [Op; 12] = [
     Op::Close,
 ];
 
-/// An operation that is about to happen.
+/// An operation that is ready to run.
 pub(super) struct Case {
     pub(super) scene: Scene,
     pub(super) manager: Option<SessionManager>,
@@ -77,7 +77,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// Everything up to the operation.
+    /// Prepares everything up to the operation.
     pub(super) fn new(op: Op, durability: Durability) -> Self {
         let writing = WriteOptions { durability, ..WriteOptions::default() };
         let scene = match op {
@@ -122,7 +122,7 @@ impl Case {
         self.scene.append(manager).unwrap();
     }
 
-    /// The operation. What it acknowledges is noted.
+    /// Runs the operation, and records what it acknowledges.
     pub(super) fn run(&mut self) -> Result<(), SessionError> {
         match self.op {
             Op::Create => self.create()?,
@@ -163,7 +163,7 @@ impl Case {
         Ok(())
     }
 
-    /// The same lines in a new file, as a repair writes them.
+    /// Writes the same lines to a new file, as a repair does.
     fn replace(&mut self) -> Result<(), SessionError> {
         let os: Arc<dyn Os> = Arc::new(self.scene.os.clone());
         let mut log = FileLog::open(&os, FILE, self.scene.writing)?;
@@ -177,17 +177,17 @@ impl Case {
         Ok(replaced.map(drop)?)
     }
 
-    /// The calls of the operation when nothing goes wrong.
+    /// Returns the calls of the operation without faults.
     pub(super) fn calls(op: Op, durability: Durability) -> Vec<String> {
         let mut case = Self::new(op, durability);
         case.run().unwrap();
         case.scene.os.calls()
     }
 
-    /// After an error and with everything in order again, the same process goes on.
+    /// After an error is healed, the same process continues.
     fn go_on(&mut self, result: &Result<(), SessionError>) -> Result<(), String> {
         self.scene.os.heal();
-        // What somebody destroyed before is put back in its own time.
+        // Entries destroyed earlier are recovered later.
         let is_whole = self.op != Op::Resume;
         if is_whole {
             self.scene.check_files()?;
@@ -209,7 +209,7 @@ impl Case {
         self.scene.check_going_on()
     }
 
-    /// An operation that failed leaves no half-written session behind.
+    /// Checks that a failed operation leaves no half-written session behind.
     fn check_no_half_files(&self) -> Result<(), String> {
         for path in self.scene.session_files() {
             let bytes = self.scene.os.read_file(&path).unwrap();
@@ -237,10 +237,10 @@ fn is_write(call: &str) -> bool {
     call.starts_with("append ") || call.starts_with("write_at ")
 }
 
-/// Every call of every operation fails with every error, once and for good; writes are cut short.
+/// Makes every call of every operation fail with every error, once and permanently; writes are cut short.
 ///
-/// D6, D7, E1, E2, E5: the error is told, nothing is acknowledged that is not
-/// there, memory is as it was, and the same process can go on.
+/// D6, D7, E1, E2, E5: the error is reported, nothing missing is acknowledged, memory is unchanged, and the same
+/// process can continue.
 pub fn errors(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("sweep of errors", effort);
     for durability in [Durability::Buffered, Durability::Sync] {
@@ -251,7 +251,7 @@ pub fn errors(effort: &Effort) -> Outcome {
                 for errno in ERRORS {
                     try_error(&mut outcome, op, durability, call, &format!("{errno:?}"), |os| os.fail_call(n, errno));
                 }
-                // The disk is full, or broken, until somebody does something about it.
+                // The disk stays full, or broken, until it is healed.
                 for errno in [Errno::NOSPC, Errno::IO] {
                     let fault = |os: &SimOs| os.fail_from(n, errno, |kind| kind.is_write() || kind.is_sync());
                     try_error(&mut outcome, op, durability, call, &format!("lasting {errno:?}"), fault);
@@ -280,7 +280,7 @@ fn try_error(
         fault(&case.scene.os);
         let result = case.run();
         if call.starts_with("remove_directory") {
-            // It is left behind as by a crash, and others wait for it as long.
+            // The directory is left behind as after a crash, and others wait for it as long.
             case.scene.has_crashed = true;
             case.scene.os.advance(2 * LONG_MS);
         }
@@ -288,9 +288,9 @@ fn try_error(
     });
 }
 
-/// The process dies in every call of every operation, having done none, some or all of it.
+/// Kills the process in every call of every operation, after none, some or all of the call.
 ///
-/// D1, D5: a new process sees everything that was acknowledged, and goes on.
+/// D1, D5: a new process sees all acknowledged entries, and continues.
 pub fn crashes(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("sweep of crashes", effort);
     for durability in [Durability::Buffered, Durability::Sync] {
@@ -308,7 +308,7 @@ pub fn crashes(effort: &Effort) -> Outcome {
     outcome
 }
 
-/// Every place to die: torn writes, and other calls before and after they were done.
+/// Returns every crash point: torn writes, and other calls before and after they were done.
 fn crash_points(calls: &[String]) -> Vec<(u64, Tear, String)> {
     let mut points = Vec::new();
     for (index, call) in calls.iter().enumerate() {
@@ -318,7 +318,7 @@ fn crash_points(calls: &[String]) -> Vec<(u64, Tear, String)> {
     points
 }
 
-/// What is left of a machine whose process died in an operation.
+/// Returns the machine after its process died in an operation.
 fn crashed(op: Op, durability: Durability, n: u64, tear: Tear) -> Scene {
     let mut case = Case::new(op, durability);
     case.scene.os.crash_at(n, tear);
@@ -330,7 +330,7 @@ fn crashed(op: Op, durability: Durability, n: u64, tear: Tear) -> Scene {
     case.scene
 }
 
-/// Notes complete sessions that an operation made before it died as files to look at, too.
+/// Adds complete sessions that an operation created before it died to the files to check.
 fn settle_new_files(scene: &mut Scene) {
     for path in scene.session_files() {
         let bytes = scene.os.read_file(&path).unwrap();
@@ -341,9 +341,9 @@ fn settle_new_files(scene: &mut Scene) {
     }
 }
 
-/// The process dies in every call of every operation, and the next one in every call of its recovery.
+/// Kills the process in every call of every operation, and the next one in every call of its recovery.
 ///
-/// D4: a third process finds everything, and looking again changes nothing more.
+/// D4: a third process finds everything, and opening again changes nothing more.
 pub fn double_crashes(effort: &Effort) -> Outcome {
     let mut outcome = Outcome::new("double crashes", effort);
     let mut n_points = 0;
@@ -357,7 +357,7 @@ pub fn double_crashes(effort: &Effort) -> Outcome {
             let mut left = crashed(op, Durability::Buffered, n, tear);
             settle_new_files(&mut left);
             let state = (left.os.snapshot(), left.ledger.acknowledged.len());
-            // A machine that looks like an earlier one recovers like it.
+            // A machine equal to an earlier one recovers in the same way.
             if !seen.contains(&state) {
                 seen.push(state);
                 crash_in_recovery(&mut outcome, &left, &format!("{op:?}, died at \"{call}\" ({tear:?})"));
@@ -376,7 +376,7 @@ fn crash_in_recovery(outcome: &mut Outcome, left: &Scene, after: &str) {
     }
 }
 
-/// Opens every session and appends to it, as a process does that goes on after a crash.
+/// Opens every session and appends to it, like a process that continues after a crash.
 fn recover(scene: &mut Scene) -> Result<(), SessionError> {
     for path in scene.paths() {
         let mut manager = scene.open(&path)?;

@@ -1,4 +1,4 @@
-//! What pi makes of archived sessions and branches: the same as before, and it goes on in them.
+//! Archived sessions and branches in pi: they look as before, and pi continues in them.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use sessile_testkit::Stage;
 
 use crate::lines::say;
 
-/// A session with two answers to a question, which stands at the second one. Returns its file and the first answer.
+/// Creates a session with two answers to a question and its leaf at the second one. Returns its file and the first
+/// answer.
 fn branched(stage: &Stage) -> (std::path::PathBuf, EntryId) {
     let mut session = stage.sessions().begin(&Begin::default()).unwrap().session;
     let question = session.append_message(UserMessage::new("why", 1)).unwrap();
@@ -19,12 +20,12 @@ fn branched(stage: &Stage) -> (std::path::PathBuf, EntryId) {
     (session.session_file().unwrap().to_path_buf(), first)
 }
 
-/// Gives pi a file of ours.
+/// Opens one of our files in pi.
 fn hand_over(stage: &mut Stage, file: &Path) -> String {
     let text = String::from_utf8(std::fs::read(file).unwrap()).unwrap();
     let name = format!("s/{}", file.file_name().unwrap().to_str().unwrap());
     stage.write(&name, &text);
-    // Each side has directories of its own.
+    // Each side has its own directories.
     std::fs::write(stage.pi_path(&name), stage.as_pi(&text)).unwrap();
     stage.open(&name);
     name
@@ -46,16 +47,16 @@ fn pi_goes_on_in_what_was_archived_and_the_marks_hold() {
     let one = sessions.archive(&file, Some(&branch), true, false).unwrap().entry_id.unwrap();
     let other = sessions.archive(&file, None, true, false).unwrap().entry_id.unwrap();
     let name = hand_over(&mut stage, &file);
-    // The marks are entries at the leaf, and the context is what it was.
+    // The marks are entries at the leaf, and the context is unchanged.
     stage.both_say(&said);
     stage.assert_same();
     assert_eq!(stage.pi_sees("leaf").unwrap(), format!("{:?}", other.to_string()));
     assert!(stage.pi_sees("entries").unwrap().contains(&one.to_string()));
-    // pi goes on after them.
+    // pi continues after them.
     stage.act(&say("on we go"));
     stage.both_say(&["user:why", "assistant:for another reason", "user:on we go"]);
     stage.assert_same();
-    // What pi has written still has the marks.
+    // The file that pi has written still has the marks.
     let written = std::fs::read(stage.pi_path(&name)).unwrap();
     let text = String::from_utf8(written).unwrap();
     assert!(text.lines().last().unwrap().contains(&format!("\"parentId\":\"{other}\"")), "{text}");
@@ -65,7 +66,7 @@ fn pi_goes_on_in_what_was_archived_and_the_marks_hold() {
     let session = stage.sessions().open(&copy, None, None).unwrap();
     assert!(session.archive().unwrap().is_archived() && session.archive().unwrap().has_branch(&branch));
     drop(session);
-    // Taken back, it is the same for pi once more.
+    // After undo, pi sees the same again.
     sessions.undo(None, false).unwrap();
     sessions.undo(None, false).unwrap();
     assert!(!row(&stage, &file).is_archived);

@@ -1,4 +1,4 @@
-//! What the owner of sessions does to them leaves files that the genuine pi opens, sees whole, and goes on in.
+//! Operations on sessions leave files that the genuine pi opens, sees completely, and continues in.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use sessile_testkit::Stage;
 
 use crate::lines::say;
 
-/// Has pi open a file of ours, expects these messages in its context, and has both go on in it.
+/// Opens one of our files in pi, expects these messages in its context, and continues in it in both.
 #[track_caller]
 fn pi_goes_on(stage: &mut Stage, file: &Path, expected: &[&str]) {
     let text = String::from_utf8(std::fs::read(file).unwrap()).unwrap();
     let name = format!("s/{}", file.file_name().unwrap().to_str().unwrap());
     stage.write(&name, &text);
-    // Each side has directories of its own.
+    // Each side has its own directories.
     std::fs::write(stage.pi_path(&name), stage.as_pi(&text)).unwrap();
     stage.open(&name);
     stage.both_say(expected);
@@ -22,7 +22,7 @@ fn pi_goes_on(stage: &mut Stage, file: &Path, expected: &[&str]) {
     stage.assert_same();
 }
 
-/// A session with a question and an answer.
+/// Creates a session with a question and an answer.
 fn conversation(stage: &Stage) -> (PathBuf, EntryId) {
     let begun = stage.sessions().begin(&Begin { name: Some("Named".to_owned()), ..Begin::default() }).unwrap();
     let mut session = begun.session;

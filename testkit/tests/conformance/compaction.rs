@@ -1,4 +1,4 @@
-//! What is summarised, and where a path is cut: the same as pi, to the token.
+//! What is summarised, and where a path is cut: equal to pi, to the token.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use sessile::{CompactOptions, Compacted, Compaction, SessionManager, draft};
 use sessile_testkit::compaction::{CountingSummarizer, Report, run_agents, run_seeds};
 use sessile_testkit::{Oracle, quoted, statically};
 
-/// How many cases.
+/// The number of cases.
 const N_CASES: u64 = 2500;
 
-/// How many run at a time.
+/// The number of threads.
 const N_THREADS: usize = 2;
 
-/// Where the seeds begin.
+/// The first seed.
 const FIRST_SEED: u64 = 6_000_000;
 
 #[test]
@@ -46,7 +46,7 @@ fn random_branches_are_prepared_the_same() {
     assert!(report.throws < report.answers / 100, "pi refuses too much for this to mean anything: {report:?}");
 }
 
-/// How many sessions are compacted and moved about in by both.
+/// The number of sessions that both compact and navigate.
 const N_SESSIONS: u64 = 300;
 
 #[test]
@@ -60,13 +60,13 @@ fn both_compact_and_navigate_alike() {
     assert!(report.compactions > 50 && report.summaries > 50 && report.failures > 50, "{report:?}");
 }
 
-/// A recorded file beside the workspace, if it is there. It is no part of it.
+/// Returns a recorded file beside the workspace, if it exists. It is not part of the workspace.
 fn recorded(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(name);
     path.exists().then_some(path)
 }
 
-/// A copy of a recorded session, open.
+/// Opens a copy of a recorded session.
 fn copied(name: &str, directory: &Path) -> Option<SessionManager> {
     let copy = directory.join(name);
     std::fs::copy(recorded(name)?, &copy).unwrap();
@@ -252,7 +252,7 @@ fn the_handmade_session_is_cut_as_pi_cuts_it() {
     assert_eq!(speakers.iter().filter(|speaker| **speaker == Speaker::ToolCall).count(), 1);
 }
 
-/// A session of some turns with tools, in a file.
+/// Writes a session of some turns with tools to a file.
 fn talked(path: &Path) {
     let mut lines =
         vec![r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/p"}"#.to_owned()];
@@ -275,7 +275,7 @@ fn talked(path: &Path) {
     std::fs::write(path, lines.join("\n") + "\n").unwrap();
 }
 
-/// What pi shows its model of a file.
+/// Returns the context that pi sends to its model for a file.
 pub(super) fn seen_by_pi(oracle: &mut Oracle, path: &Path) -> (String, String) {
     let opened = oracle.ask(statically("open", &[&quoted(path.to_str().unwrap())]));
     assert_eq!(opened.error(), None);
@@ -283,7 +283,7 @@ pub(super) fn seen_by_pi(oracle: &mut Oracle, path: &Path) -> (String, String) {
     (seen.observation("context").unwrap().to_owned(), seen.observation("llm").unwrap().to_owned())
 }
 
-/// What we show a model of a file.
+/// Returns the context that we send to a model for a file.
 pub(super) fn seen_by_us(path: &Path) -> (String, String) {
     let session = SessionManager::open(path, None, None).unwrap();
     let llm: Vec<String> = session.llm_messages().unwrap().iter().map(|it| it.to_text().into_owned()).collect();

@@ -1,4 +1,4 @@
-//! What the model would see: rows 77 to 82.
+//! The context for the model: rows 77 to 82.
 
 use sessile::json::Json;
 use sessile::{NewSession, SessionError};
@@ -32,7 +32,7 @@ fn row_77_without_a_known_leaf_pi_takes_the_last_entry() {
     let mut ours = stage.sessions().in_memory_with("/tmp", NewSession::default(), &entries).unwrap();
     assert_eq!(ours.build_session_context().unwrap().to_json().to_text(), at_last);
     assert_eq!(ours.build_session_context_at("b").unwrap().to_json().to_text(), at_b);
-    // We do not guess: a leaf that is not there is an error.
+    // We do not guess: an unknown leaf is an error.
     assert!(matches!(ours.build_session_context_at("zz"), Err(SessionError::EntryNotFound { .. })));
     ours.reset_leaf();
     assert_eq!(ours.build_session_context().unwrap().to_json().to_text(), at_nothing);
@@ -82,7 +82,7 @@ fn row_79_retained_system_messages_are_dropped() {
     stage.assert_same();
 }
 
-/// A user, an assistant, a tool result and an extension's message, and edits behind them.
+/// Returns a user message, an answer, a tool result and an extension's message, followed by edits.
 fn edited(edits: &[(&str, &str)]) -> String {
     let tool = r#"{"role":"toolResult","toolCallId":"c","toolName":"n","content":[{"type":"text","text":"out"}],"isError":false,"timestamp":4,"details":{"k":1}}"#;
     let custom = r#"{"type":"custom_message","customType":"x","content":"CM","display":true,"id":"m","parentId":"t","timestamp":"2025-01-01T00:00:05.000Z"}"#;

@@ -4,13 +4,13 @@ use std::io::Write;
 
 use sessile_testkit::differential::{Explained, Report, Tally, run_seeds};
 
-/// How many sequences.
+/// The number of sequences.
 const N_SEQUENCES: u64 = 2000;
 
-/// How many run at a time.
+/// The number of threads.
 const N_THREADS: usize = 2;
 
-/// Where the seeds begin, unless the environment says otherwise.
+/// The first seed, unless the environment sets another.
 const FIRST_SEED: u64 = 20_250_101;
 
 fn first_seed() -> u64 {
@@ -32,7 +32,7 @@ fn run(first_seed: u64) -> Vec<Report> {
     })
 }
 
-/// The test that shows an explained difference by itself, for when chance does not.
+/// Returns the test that shows an explained difference deterministically, in case no random sequence does.
 fn shown_by(explained: Explained) -> &'static str {
     match explained {
         Explained::Loop => "row_28_pi_hides_a_loop_of_parents_and_never_leaves_it",
@@ -54,7 +54,7 @@ fn shown_by(explained: Explained) -> &'static str {
 #[test]
 fn random_sequences_give_the_same() {
     let first_seed = first_seed();
-    // Written past the test runner, which shows only what failing tests print.
+    // Written past the test runner, which shows only the output of failing tests.
     let mut shown = std::io::stderr();
     writeln!(shown, "differential: seeds from {first_seed}; another start: SESSILE_DIFFERENTIAL_SEED=…").unwrap();
     let reports = run(first_seed);

@@ -1,4 +1,4 @@
-//! What extensions are told and what their answers change, by a whole pi and by our host.
+//! The events that extensions get and the effect of their answers, in a whole pi and in our host.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ const OURS: &[EventKind] = &[
     EventKind::Recovered,
 ];
 
-/// By handler and event what is answered.
+/// The answers by handler and event.
 type Answers = Arc<Mutex<BTreeMap<(String, String), Value>>>;
 
-/// What was told since the last step.
+/// The events since the last step.
 type Seen = Arc<Mutex<Vec<(String, String)>>>;
 
 fn session_file(dir: &Path, name: &str) -> PathBuf {
@@ -67,7 +67,7 @@ fn session_file(dir: &Path, name: &str) -> PathBuf {
     path
 }
 
-/// A handler that notes what it is told and answers what the test wants.
+/// Registers a handler that records events and returns the answers of the test.
 fn register(handlers: &Handlers, name: &str, answers: &Answers, seen: &Seen) {
     let (name, answers, seen) = (name.to_owned(), Arc::clone(answers), Arc::clone(seen));
     handlers.on(EventSet::ALL, name.clone(), move |event, _| {
@@ -83,7 +83,7 @@ fn register(handlers: &Handlers, name: &str, answers: &Answers, seen: &Seen) {
     });
 }
 
-/// Takes a step as our host does it. Gives whether it was done.
+/// Performs a step with our host. Returns whether it was done.
 fn take(host: &mut SessionHost, answers: &Answers, summarizer: &CountingSummarizer, step: &Value) -> bool {
     let (name, argument) = step.as_object().unwrap().iter().next().unwrap();
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -140,7 +140,7 @@ impl Names {
             let is_new_id =
                 word.len() == 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit()) && !word.starts_with("0000");
             let is_new_file = word.starts_with("DIR/20");
-            // Only the words before the causes are the same.
+            // Only the text before the causes is equal.
             let failure = word.strip_prefix("Compaction failed: ").filter(|why| !why.starts_with("Already"));
             let n_known = self.known.len();
             words.push(if is_new_id || is_new_file {

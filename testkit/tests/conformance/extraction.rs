@@ -1,4 +1,4 @@
-//! Branches and sessions as sessions of their own: rows 61 to 66, 85 and 86.
+//! Branches and sessions as new sessions: rows 61 to 66, 85 and 86.
 
 use sessile::SessionError;
 use sessile::json::{Json, Raw};
@@ -9,7 +9,7 @@ use crate::lines::{
     HEADER, HEADER_V1, answer, assistant, compaction, entry, file, label, n_lines, old_user, say, user,
 };
 
-/// Has both fork `src/f.jsonl` into the directory `dst`; options are JSON and an id.
+/// Forks `src/f.jsonl` into the directory `dst` in both; the options are an optional id.
 fn fork(stage: &mut Stage, id: Option<&str>) -> Both {
     let options = id.map_or_else(|| "{}".to_owned(), |id| format!(r#"{{"id":{}}}"#, quoted(id)));
     let (source, target) = (stage.pi_argument("src/f.jsonl"), stage.pi_argument("dst"));
@@ -19,7 +19,7 @@ fn fork(stage: &mut Stage, id: Option<&str>) -> Both {
     stage.both(&request, |sessions| sessions.fork_from(source, "/var/../opt", Some(&target), id))
 }
 
-/// The entries of our session as `id<-parent`, labels as `target=label`.
+/// Returns the entries of our session as `id<-parent`, labels as `target=label`.
 fn shape(stage: &mut Stage) -> Vec<String> {
     let text = |value: Option<Raw<'_>>| value.and_then(Raw::as_string).unwrap_or_else(|| "null".to_owned());
     let entries = stage.ours().entries().map(|entry| entry.unwrap().into_json());
@@ -56,7 +56,7 @@ fn row_61_labels_are_taken_out_of_the_path_and_set_behind_it() {
     let leaf = stage.ours().leaf_id().unwrap();
     assert!(labels[1].contains(&format!("\"id\":\"{leaf}\"")), "the last label is the leaf");
     assert_eq!(stage.same_bytes("s/f.jsonl").unwrap(), content.as_bytes());
-    // Once more: the parent is now the copy.
+    // The second time, the parent is the copy.
     stage.act(&Op::Extract(Target::At(0)));
     stage.assert_same();
 }
@@ -119,7 +119,7 @@ fn row_65_pi_forks_a_version_1_file_into_ruins() {
     assert_eq!(stage.pi_says(), ["user:c"]);
     assert_eq!(stage.we_say(), ["user:a", "user:b", "user:c"]);
     assert!(!stage.ours().outline().upgrade().is_needed());
-    // Our fork is a whole session for pi too.
+    // Our fork is a complete session for pi too.
     stage.exchange();
     assert_eq!(stage.pi_says(), ["user:a", "user:b", "user:c"]);
 }
@@ -203,7 +203,7 @@ fn pi_forgets_malformed_lines_and_ends_the_last_line_of_a_source() {
 
 #[test]
 fn a_value_of_any_depth_is_copied() {
-    // pi overflows its stack over this.
+    // pi overflows its stack on this.
     let mut stage = Stage::new();
     let deep = format!("\"data\":{}{}", "[".repeat(5000), "]".repeat(5000));
     let deep = entry("custom", "c", "a", 3, &deep);

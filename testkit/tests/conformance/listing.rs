@@ -11,17 +11,17 @@ use sessile_testkit::{SplitMix, Stage, statically};
 
 use crate::lines::{HEADER, assistant, entry, file, header_with, message, user, user_saying};
 
-/// The header of a session with this id.
+/// Returns the header of a session with this id.
 fn header(id: &str) -> String {
     HEADER.replace("s1", id)
 }
 
-/// A message of the user at this time of its own, in milliseconds.
+/// Returns a user message with its own timestamp, in milliseconds.
 fn user_at(id: &str, time: &str) -> String {
     message(id, None, 1, &format!(r#"{{"role":"user","content":"x","timestamp":{time}}}"#))
 }
 
-/// Has a file be written last at this time, in seconds.
+/// Sets the modification time of a file, in seconds.
 fn touch(stage: &Stage, name: &str, seconds: u64) {
     let set = |path: &Path| {
         File::options()
@@ -38,7 +38,7 @@ fn ids(list: &[Value]) -> Vec<&str> {
     list.iter().map(|row| row["id"].as_str().unwrap()).collect()
 }
 
-/// Has both continue the most recent session of a directory; none means the default one.
+/// Continues the most recent session of a directory in both; `None` means the default one.
 fn continue_recent(stage: &mut Stage, cwd: &str, dir: Option<&str>) {
     let args = [Some(sessile_testkit::quoted(cwd)), dir.map(|dir| stage.pi_argument(dir))];
     let args: Vec<&str> = args.iter().flatten().map(String::as_str).collect();
@@ -98,7 +98,7 @@ fn row_71_continuing_goes_by_the_time_of_the_file() {
     continue_recent(&mut stage, "/tmp", Some("s"));
     stage.both_see("sessionId", "\"b\"");
     stage.assert_same();
-    // Listing goes by what was said.
+    // Lists are ordered by the messages.
     assert_eq!(ids(&stage.same_list("/tmp", Some("s"))), ["a", "b"]);
 }
 
@@ -353,7 +353,7 @@ fn texts_of_a_list_are_those_of_pi() {
     assert_eq!(list[0]["firstMessage"], "  first real ");
 }
 
-/// Random changes to a store as pi leaves it: the catalogue's list, the scan's and pi's are one.
+/// Makes random changes to a store as pi leaves it: the lists from the catalogue, from a scan and from pi are equal.
 #[test]
 fn a_catalogue_that_is_kept_says_what_pi_says() {
     let mut random = SplitMix::new(11);

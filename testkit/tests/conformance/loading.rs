@@ -1,4 +1,4 @@
-//! What becomes of odd files: rows 8 to 40, 87 and 88.
+//! Odd files: rows 8 to 40, 87 and 88.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::lines::{
     HEADER, HI, answer, assistant, entry, file, header_with, label, last_line, message, n_lines, say, user, user_saying,
 };
 
-/// What is odd about our session.
+/// Returns the oddities of our session.
 fn oddities(stage: &mut Stage) -> Vec<Oddity> {
     stage.ours().diagnostics().into_iter().map(|diagnostic| diagnostic.oddity).collect()
 }
 
-/// Asserts that both refuse a file with this content and leave it as it is.
+/// Asserts that both refuse a file with this content and leave it unchanged.
 #[track_caller]
 fn both_refuse(stage: &mut Stage, content: &str) {
     stage.write("s/f.jsonl", content);
@@ -55,7 +55,7 @@ fn row_10_malformed_line_cuts_the_context() {
     stage.both_see("treeFlat", r#"[{"id":"a","depth":0},{"id":"c","depth":0},{"id":"d","depth":1}]"#);
     stage.assert_same();
     assert_eq!(stage.same_bytes("s/f.jsonl").unwrap(), content.as_bytes());
-    // pi is silent about it; we say what is missing and where.
+    // pi does not report it; we say what is missing and where.
     let told: Vec<_> = stage.ours().diagnostics().into_iter().map(|it| (it.line, it.oddity)).collect();
     assert_eq!(told, [(3, Oddity::Malformed), (4, Oddity::UnknownParent { parent: "b".into() })]);
 }
@@ -108,7 +108,7 @@ fn row_14_an_empty_file_becomes_a_session() {
     stage.assert_differ_by(&[Explained::HeaderLater]);
     assert_eq!(n_lines(&stage.pi_session()), 1);
     assert_eq!(stage.our_session(), b"");
-    // Even what would not create a file is written at once.
+    // In an existing file, even entries that would not create a file are written at once.
     stage.act(&Op::Model("p".to_owned(), "m".to_owned()));
     stage.assert_same();
     assert_eq!(n_lines(&stage.our_session()), 2);
@@ -248,7 +248,7 @@ fn row_26_pi_never_leaves_a_loop_of_equal_ids() {
     assert_eq!(stage.we_say(), ["user:second", "assistant:c"]);
     stage.assert_differ_by(&[Explained::Loop]);
     assert!(oddities(&mut stage).contains(&Oddity::Loop));
-    // What does not walk is the same.
+    // Views that do not follow parents are equal.
     stage.both_see("count", "3");
     stage.both_see("children", r#"[[null,[]],["a",["b","c"]],["b",["a"]],["c",[]]]"#);
 }
@@ -310,7 +310,7 @@ fn row_31_pi_loses_its_place_at_a_value_without_id() {
     assert_eq!(stage.pi_says(), ["assistant:yo"]);
     assert_eq!(stage.we_say(), ["user:a", "assistant:yo"]);
     assert!(oddities(&mut stage).contains(&Oddity::NotObject));
-    // What we wrote is whole for pi too.
+    // Our file is complete for pi too.
     let request = statically("open", &[&quoted(&stage.our_path("s/f.jsonl").to_string_lossy())]);
     assert_eq!(stage.pi(&request).error(), None);
     assert_eq!(stage.pi_says(), ["user:a", "assistant:yo"]);
@@ -338,7 +338,7 @@ fn row_33_invalid_utf8_reads_as_replacement_characters() {
     stage.start(&content);
     stage.both_say(&["user:X\u{fffd}\u{fffd}Y"]);
     stage.assert_same();
-    // A copy of ours keeps the bytes; pi's has lost them.
+    // Our copy keeps the bytes; pi's has lost them.
     stage.act(&Op::Extract(Target::At(0)));
     stage.assert_differ_by(&[Explained::SpellingKept]);
     assert!(stage.our_session().windows(4).any(|window| window == b"X\xff\xc3Y"));
@@ -464,7 +464,7 @@ fn row_40_a_path_that_does_not_exist_names_a_new_session() {
 #[test]
 fn row_87_a_character_may_lie_across_the_boundary_of_a_chunk() {
     let before = file(&[HEADER]) + user_saying("a", None, "PAD").split("PAD").next().unwrap();
-    // pi reads a mebibyte at a time, we read a quarter of that: this is a boundary of both.
+    // pi reads 1 MiB at a time, we read a quarter of that: this is a boundary of both.
     for n_before in 1..=3 {
         let mut stage = Stage::new();
         let padding = "x".repeat((1 << 20) - before.len() - n_before);

@@ -7,7 +7,7 @@ use sessile_testkit::{Both, Stage, quoted, statically};
 
 use crate::lines::say;
 
-/// Has both create a session in a directory; none and `""` mean the default one.
+/// Creates a session in a directory in both; `None` and `""` mean the default one.
 fn create(stage: &mut Stage, cwd: &str, dir: Option<&str>) -> Both {
     let dir_argument = dir.map(quoted);
     let args = [Some(quoted(cwd)), dir_argument];
@@ -16,7 +16,7 @@ fn create(stage: &mut Stage, cwd: &str, dir: Option<&str>) -> Both {
     stage.both(&statically("create", &args), |sessions| sessions.create(cwd, dir, NewSession::default()))
 }
 
-/// Has both create a session with a given id.
+/// Creates a session with a given id in both.
 fn create_as(stage: &mut Stage, id: &str) -> Both {
     let options = format!(r#"{{"id":{}}}"#, quoted(id));
     let request = statically("create", &["\"/w\"", &stage.pi_argument("s"), &options]);
@@ -58,7 +58,7 @@ fn row_01_the_root_directory_is_four_dashes() {
         assert_eq!(same_dir_name(&mut stage), name, "{cwd}");
         stage.assert_same();
     }
-    // These depend on where home and the working directory are, so only the two are compared.
+    // These depend on the home and the working directory, so only the two results are compared.
     for cwd in ["~", "~/x", "~u/x", ".", " /lead"] {
         create(&mut stage, cwd, None).done();
         let ours = our_dir(&mut stage);
@@ -76,7 +76,7 @@ fn row_02_two_directories_may_share_a_name() {
     let mut stage = Stage::new();
     for cwd in ["/a/b-c", "/a-b/c"] {
         create(&mut stage, cwd, None).done();
-        // The name has to be pi's. That the two projects do not mix is row 70.
+        // The name must equal pi's. Row 70 covers that the two projects do not mix.
         assert_eq!(same_dir_name(&mut stage), "--a-b-c--");
     }
 }
@@ -115,10 +115,10 @@ fn row_05_pi_accepts_ids_that_no_file_can_have() {
     let mut stage = Stage::new();
     let ours = create_as(&mut stage, &"x".repeat(300)).only_we_refused();
     assert!(matches!(ours, SessionError::BadSessionId { .. }), "{ours}");
-    // pi notices when there is something to lose.
+    // pi only notices when there is something to lose.
     let late = stage.pi(&sessile_testkit::call("appendMessage", &[crate::lines::HI]));
     assert!(late.error().unwrap().contains("ENAMETOOLONG"), "{late:?}");
-    // The longest that we take can be saved by both.
+    // Both can save the longest id that we accept.
     create_as(&mut stage, &"x".repeat(128)).done();
     stage.act(&say("hi"));
     stage.assert_same();

@@ -1,10 +1,8 @@
-//! Every edge case of the format, in pi and in ours.
+//! Every edge case of the format, in pi and in our library.
 //!
-//! A test named `row_10_…` is row 10 of the table of edge cases in the
-//! specification of the format. Each runs its case in the genuine pi and in
-//! ours. Where the two are to be equal, everything they show and the bytes
-//! they write are compared. Where ours is better on purpose, both results are
-//! written down, so that a change on either side is noticed.
+//! A test named `row_10_…` covers row 10 of the table of edge cases in the specification of the format. Each test runs
+//! its case in the genuine pi and in ours. Where the two should be equal, all views and the written bytes are compared.
+//! Where ours is better on purpose, both results are stated, so that a change on either side is noticed.
 #![expect(clippy::disallowed_methods, reason = "tests make their own files")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -36,7 +34,7 @@ use std::path::Path;
 /// The rows of the table.
 const ROWS: std::ops::RangeInclusive<u32> = 1..=88;
 
-/// The tests of each row, found in the sources of this program.
+/// Returns the tests of each row, found in the sources of this program.
 fn tests_by_row() -> BTreeMap<u32, Vec<String>> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
     let mut tests: BTreeMap<u32, Vec<String>> = BTreeMap::new();

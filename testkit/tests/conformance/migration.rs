@@ -9,7 +9,7 @@ use crate::lines::{
     HEADER, HEADER_V1, answer, assistant, file, header_with, label, message, n_lines, old_user, say, user,
 };
 
-/// A compaction of a version 1 file.
+/// Returns a compaction of a version 1 file.
 fn old_compaction(index: &str) -> String {
     format!(
         r#"{{"type":"compaction","timestamp":"2025-01-01T00:00:05.000Z","summary":"sum","firstKeptEntryIndex":{index},"tokensBefore":7}}"#
@@ -37,7 +37,7 @@ fn row_67_old_compactions_count_their_first_kept_entry() {
         stage.both_say(&expected);
         stage.assert_differ_by(&[Explained::UpgradeLater]);
         assert_eq!(stage.our_session(), content.as_bytes(), "opening writes nothing");
-        // With the first append our file is what pi's has been since it was opened.
+        // After the first append our file equals pi's since opening.
         stage.act(&say("hi"));
         stage.assert_same();
         stage.exchange();
@@ -162,7 +162,7 @@ fn row_68_pi_appends_to_newer_versions_and_rewrites_odd_ones() {
     stage.assert_differ_by(&[Explained::LinesKept]);
     assert_eq!(n_lines(&stage.pi_session()), 2, "the malformed line is gone");
     assert_eq!(stage.our_session(), content.as_bytes());
-    // Each time it is opened.
+    // This happens on every opening.
     stage.start(&content);
     assert_eq!(n_lines(&stage.pi_session()), 2);
     stage.both_see("header", &header_with("\"version\":3", "\"version\":\"abc\""));

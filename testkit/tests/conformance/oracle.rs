@@ -1,4 +1,4 @@
-//! The oracle itself: a pi that never answers, and a harness that is ended.
+//! The oracle itself: a pi that never answers, and a harness that is killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -29,7 +29,7 @@ fn row_28_a_pi_that_never_answers_is_started_again() {
 
 const HARNESS: &str = "SESSILE_TEST_HARNESS";
 
-/// What the test below starts and ends: it says which process its pi is, and then waits for pi.
+/// Started and killed by the test below: prints the process id of its pi, and then waits for pi.
 #[test]
 fn harness_that_waits_for_ever() {
     let Some(home) = std::env::var_os(HARNESS) else { return };
@@ -57,7 +57,7 @@ fn a_busy_pi_ends_with_its_harness() {
         let id = rustix::process::Pid::from_child(&harness);
         rustix::process::kill_process(id, signal).unwrap();
         harness.wait().unwrap();
-        // Bounded by patience alone: pi looks for its parent several times a second.
+        // Bounded only by a timeout: pi checks for its parent several times a second.
         let ended = (0..600).any(|_| {
             std::thread::sleep(Duration::from_millis(100));
             !is_alive(pi)
@@ -66,7 +66,7 @@ fn a_busy_pi_ends_with_its_harness() {
     }
 }
 
-/// Whether a process runs; one that has ended and was not waited for does not.
+/// Whether a process runs; a zombie does not.
 fn is_alive(id: u32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{id}/stat"));
     state.is_ok_and(|state| !state.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))

@@ -1,4 +1,4 @@
-//! Long sessions as people have them, through every window.
+//! Long, realistic sessions, compared in every view.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use sessile_testkit::{SplitMix, Stage, statically};
 
 use crate::lines::{answer, say};
 
-/// The recorded sessions, if they are beside the workspace. They are not part of it.
+/// Returns the recorded sessions, if they are beside the workspace. They are not part of it.
 fn recorded() -> Vec<PathBuf> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let names = ["before-compaction.jsonl", "handmade-session.jsonl"];
     names.iter().map(|name| data.join(name)).filter(|path| path.exists()).collect()
 }
 
-/// A session of some hundred entries of every kind on several branches, made by our library.
+/// Creates a session of some hundred entries of every kind on several branches, with our library.
 fn generated() -> Vec<u8> {
     let mut stage = Stage::new();
     stage.create();
@@ -41,7 +41,7 @@ fn generated() -> Vec<u8> {
     stage.our_session()
 }
 
-/// Differences that copying may show: our copies keep the spelling.
+/// Asserts that the only differences come from our copies keeping the spelling.
 fn assert_same_but_for_spelling(stage: &mut Stage) {
     let differences = stage.differences();
     assert!(differences.iter().all(|it| *it == Explained::SpellingKept), "{differences:?}");

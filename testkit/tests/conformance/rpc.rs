@@ -1,4 +1,4 @@
-//! pi's RPC mode and ours, asked the same on the same files.
+//! Sends the same requests on the same files to pi's RPC mode and to ours.
 
 use serde_json::{Value, json};
 use sessile_testkit::SplitMix;
@@ -6,7 +6,7 @@ use sessile_testkit::rpc::Peers;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sessile-under-test");
 
-/// A session of random entries on random branches, as lines. The working directory is `HOME/proj`.
+/// Returns the lines of a session of random entries on random branches. The working directory is `HOME/proj`.
 fn session(seed: u64, n_entries: usize) -> String {
     let mut random = SplitMix::new(seed);
     let time = |place: usize| format!("2026-01-02T03:{:02}:{:02}.{:03}Z", place / 60 % 60, place % 60, seed % 1000);
@@ -14,7 +14,7 @@ fn session(seed: u64, n_entries: usize) -> String {
     let mut lines = vec![
         json!({"type":"session","version":3,"id":format!("01900000-0000-7000-8000-{seed:012x}"),"timestamp":time(0),"cwd":"HOME/proj"}),
     ];
-    // With these pi has nothing to add when it opens the session.
+    // With these, pi adds nothing when it opens the session.
     lines.push(json!({"type":"model_change","id":id(1),"parentId":null,"timestamp":time(1),"provider":"mock","modelId":"mock-1"}));
     lines.push(
         json!({"type":"thinking_level_change","id":id(2),"parentId":id(1),"timestamp":time(2),"thinkingLevel":"off"}),
@@ -98,7 +98,7 @@ fn ask(kind: &str) -> Value {
     json!({"id":kind,"type":kind})
 }
 
-/// Everything that only looks at the current session.
+/// Sends every request that only reads the current session.
 fn look(peers: &mut Peers) {
     for kind in [
         "get_state",

@@ -9,16 +9,16 @@ use sessile_testkit::rpc::{node_program, pi_folder};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sessile-under-test");
 
-/// A script that takes longer never ends.
+/// A script that takes longer is stuck.
 const DEADLINE: Duration = Duration::from_mins(3);
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// Runs a script, and returns what it prints.
+/// Runs a script, and returns its output.
 fn script(path: &Path, args: &[&str], home: &Path) -> String {
-    // pi's client starts whatever Node it finds, and pi needs a new one.
+    // pi's client uses the first Node on the path, and pi needs a new one.
     let places = std::env::join_paths(
         std::iter::once(pi_folder().to_path_buf()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );
@@ -65,7 +65,7 @@ const SESSION: &str = r#"{"type":"session","version":3,"id":"01900000-0000-7000-
 {"type":"message","id":"00000004","parentId":"00000003","timestamp":"2026-01-02T03:04:09.000Z","message":{"role":"assistant","content":[{"type":"text","text":"two"}],"api":"openai-completions","provider":"mock","model":"mock-1","usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1767323049000}}
 "#;
 
-/// What pi's client gets from a program, without what is made up as it goes.
+/// Returns what pi's client gets from a program, without generated values.
 fn driven_by_pi(cli: &Path) -> Value {
     let directory = tempfile::tempdir().unwrap();
     let home = directory.path().canonicalize().unwrap();
@@ -88,7 +88,7 @@ fn driven_by_pi(cli: &Path) -> Value {
         }
     }
     said["given"]["setModel"].as_object_mut().unwrap().retain(|key, _| key == "provider" || key == "id");
-    // Only pi was told how large the window is.
+    // Only pi knows the size of the window.
     if let Some(stats) = said["given"]["getSessionStats"].as_object_mut() {
         stats.remove("contextUsage");
     }

@@ -1,4 +1,4 @@
-//! What the server does as a process: odd input of any size, clients that do not read, signals, sockets.
+//! The server as a process: odd input of any size, clients that do not read, signals, sockets.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -19,7 +19,7 @@ fn peer(args: &[&str]) -> (TempDir, Peer) {
     (home, peer)
 }
 
-/// The most memory that a process has had, in KiB.
+/// Returns the peak memory of a process, in KiB.
 fn peak_memory(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
@@ -54,7 +54,7 @@ fn nothing_that_is_sent_ends_the_server() {
     let mut deep_id = format!("{{\"id\":{},\"type\":\"abort\"}}", deep(50_000)).into_bytes();
     deep_id.push(b'\n');
     peer.send(&deep_id);
-    // What is nested so deeply is more than our reader of answers takes, so only what follows is looked at.
+    // Our test's parser cannot read an answer nested this deeply, so only the next one is checked.
     let state = peer.ask_after_skip(&json!({"id":"last","type":"get_state"}));
     assert_eq!(state["id"], "last");
     assert!(peak_memory(peer.id()) < 200 << 10, "{} KiB", peak_memory(peer.id()));
@@ -86,7 +86,7 @@ fn a_client_that_never_reads_costs_no_memory() {
         peer.data(&message);
     }
     let before = peak_memory(peer.id());
-    // Ten thousand answers of 2 MB each: the server stops reading long before it has them all.
+    // Ten thousand answers of 2 MB each: the server stops reading long before it has sent them all.
     let mut input = peer.take_input();
     let writing = std::thread::spawn(move || {
         for _ in 0..10_000 {
@@ -117,7 +117,7 @@ fn signals_end_it_as_they_end_pi() {
     }
 }
 
-/// A server that listens at a socket.
+/// A server that listens on a socket.
 struct Listening {
     child: Child,
     home: TempDir,
@@ -130,7 +130,7 @@ impl Listening {
         Self { child, home }
     }
 
-    /// A server that has said that it takes clients.
+    /// Starts a server and waits until it accepts clients.
     fn child(home: &Path) -> Child {
         let mut child = Command::new(PROGRAM)
             .args(["rpc", "--listen", "s.sock"])
@@ -192,11 +192,11 @@ fn two_clients_at_one_socket_see_each_other() {
     for client in [&mut one, &mut other] {
         assert_eq!(ask(client, &json!({"type":"get_messages"}))["data"]["messages"].as_array().unwrap().len(), 20);
     }
-    // One goes elsewhere, the other stays.
+    // One client changes its session, the other stays.
     ask(&mut one, &json!({"type":"new_session"}));
     assert_eq!(ask(&mut one, &json!({"type":"get_state"}))["data"]["messageCount"], 0);
     assert_eq!(ask(&mut other, &json!({"type":"get_state"}))["data"]["messageCount"], 20);
-    // A second server does not take the place of one that runs.
+    // A second server does not replace a running one.
     let second = Command::new(PROGRAM)
         .args(["rpc", "--listen"])
         .arg(listening.path())
@@ -221,7 +221,7 @@ fn a_client_that_never_reads_keeps_nobody_from_leaving() {
     for _ in 0..50 {
         ask(&mut other, &long);
     }
-    // Whoever tells the first client waits for it by now; nobody else does.
+    // By now the thread that writes to the first client waits for it; no other thread does.
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(ask(&mut other, &json!({"type":"new_session"}))["data"]["cancelled"], false);
     let id = listening.child.id().to_string();

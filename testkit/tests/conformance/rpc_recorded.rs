@@ -1,7 +1,7 @@
 //! Recordings of pi's RPC mode, replayed against ours.
 //!
-//! Left out, by name: what needs an agent (`prompt`, and what follows from it), `export_html`, and the commands of
-//! extensions. Where an extension of pi's decides, a client of ours does, as a hook.
+//! Left out by name: requests that need an agent (`prompt`, and those that depend on it), `export_html`, and the
+//! commands of extensions. Where an extension decides in pi, a client decides in ours, as a hook.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sessile-under-test");
 
-/// Where the recording was made.
+/// The home directory of the recording.
 const RECORDED: &str = "/home/u";
 
 /// Commands that are left out, and requests whose answers depend on an agent.
@@ -32,7 +32,7 @@ struct Recording {
 }
 
 impl Recording {
-    /// The recording; none where there is none.
+    /// Loads the recording; `None` if it does not exist.
     fn new() -> Option<Self> {
         let lines = data("rpc-transcripts.jsonl")?.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let handmade = data("handmade-session.jsonl")?;
@@ -64,7 +64,7 @@ impl Recording {
         Peer::ours(PROGRAM, &self.home, &args.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// The requests of a section with what came of each: events and answer.
+    /// Returns the requests of a section with the events and the answer of each.
     fn section(&self, name: &str) -> Vec<(Value, Vec<Value>)> {
         let mut exchanges: Vec<(Value, Vec<Value>)> = Vec::new();
         for line in self.lines.iter().filter(|line| line["section"] == name) {
@@ -77,7 +77,7 @@ impl Recording {
         exchanges
     }
 
-    /// Asks what a section asks, and compares what comes of it.
+    /// Sends the requests of a section, and compares the results.
     fn replay(&self, section: &str, peer: &mut Peer) {
         let exchanges = self.section(section);
         assert!(!exchanges.is_empty(), "section {section} is empty");
@@ -101,7 +101,7 @@ impl Recording {
 
     fn normal(&self, record: &Value) -> Value {
         let mut record = self.normal.of(record);
-        // Which words a runtime throws for a missing argument is its own affair.
+        // Each runtime words a missing argument differently.
         if record["error"]
             .as_str()
             .is_some_and(|error| error.contains("Cannot read properties") || error.contains("is missing"))
@@ -111,7 +111,7 @@ impl Recording {
         record
     }
 
-    /// The lines of a file that was recorded.
+    /// Returns the lines of a recorded file.
     fn file(&self, section: &str) -> Value {
         let line = self.lines.iter().find(|line| line["kind"] == "file" && line["section"] == section).unwrap();
         let texts = line["line"].as_array().unwrap().iter().filter_map(Value::as_str);
@@ -119,7 +119,7 @@ impl Recording {
         lines.map(|line: Value| self.normal(&line)).collect()
     }
 
-    /// The lines of the file that a program is at.
+    /// Returns the lines of a program's current session file.
     fn current_file(&self, peer: &mut Peer) -> Value {
         let path = peer.data(&json!({"type":"get_state"}))["sessionFile"].as_str().unwrap().to_owned();
         let text = fs::read_to_string(path).unwrap();
@@ -140,7 +140,7 @@ fn looking_naming_forking_and_switching() {
         assert!(expected == got, "file of {section}\n{}", difference(&expected, &got));
     }
     recording.replay("H", &mut peer);
-    // What follows the prompt of section I is the agent's.
+    // After the prompt of section I, answers depend on the agent.
     for (request, expected) in recording.section("I").iter().take_while(|(request, _)| request["type"] != "prompt") {
         let answered = peer.ask_raw(recording.at_home(&format!("{request}\n")).as_bytes());
         let got: Vec<Value> = answered.events.into_iter().chain([answered.response]).collect();
@@ -150,7 +150,7 @@ fn looking_naming_forking_and_switching() {
     assert_eq!(peer.finish(), Some(0));
 }
 
-/// Has summaries written by a program.
+/// Configures a program that writes summaries.
 fn summarise_by(recording: &Recording, command: &str) {
     let config = recording.home.join(".config/sessile");
     fs::create_dir_all(&config).unwrap();
@@ -163,7 +163,7 @@ fn compacting_by_hand() {
     let Some(recording) = Recording::new() else { return };
     summarise_by(&recording, r###"cat > /dev/null; printf '%s' '{"summary":"## Goal\nMOCK SUMMARY"}'"###);
     let mut peer = recording.peer(&["--session", "/home/u/sess/handmade.jsonl", "--keep", "20"]);
-    // The one who summarised was not a model, so there is no usage, and the details say who it was.
+    // The summarizer was not a model, so there is no usage, and the details name the generator.
     let strip = |records: &[Value]| -> Vec<Value> {
         let mut records: Vec<Value> = records.to_vec();
         for record in &mut records {
@@ -187,12 +187,12 @@ fn compacting_by_hand() {
     }
 }
 
-/// Everything that comes of a request, hooks answered with this result.
+/// Returns all records that a request causes, with hooks answered by `result`.
 fn with_hook(peer: &mut Peer, request: &Value, result: &Value) -> Vec<Value> {
     peer.send(format!("{request}\n").as_bytes());
     let mut got = Vec::new();
     let mut n_unanswered = 1;
-    // What the hook says is answered, too, and perhaps later than what it was asked about.
+    // The hook's response gets an answer too, perhaps after the answer to the request.
     while n_unanswered > 0 {
         let record = peer.record().unwrap();
         n_unanswered -= usize::from(record["type"] == "response");
@@ -215,7 +215,7 @@ fn what_extensions_decide_clients_decide_here() {
     peer.data(&json!({"type":"hook_register","events":events}));
     let veto = json!({"cancel":true});
     let cancelled = recording.section("D").into_iter().filter(|(request, _)| {
-        // There was nothing to compact then, so nobody was asked.
+        // There was nothing to compact in the recording, so no hook ran.
         request["type"] != "compact" && request["type"] != "prompt"
     });
     for (request, expected) in cancelled {
@@ -273,7 +273,7 @@ fn flags_name_and_find_a_session() {
         let answered = peer.ask(request);
         let file = |records: &[Value]| -> Vec<Value> {
             let mut records = records.to_vec();
-            // The time is in the name of the file.
+            // The name of the file contains the time.
             for record in &mut records {
                 if let Some(path) = record["data"]["sessionFile"].as_str() {
                     record["data"]["sessionFile"] = json!(path.rsplit('_').next());

@@ -1,4 +1,4 @@
-//! What pi makes of sessions whose bulk was taken out.
+//! Slimmed sessions in pi.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use sessile_testkit::Oracle;
 
 use super::compaction::{seen_by_pi, seen_by_us};
 
-/// A session with bulk before its compaction, after it, and on another branch.
+/// Writes a session with bulk before its compaction, after it, and on another branch.
 fn bulky(path: &Path) {
     let (output, image) = ("line of output\\n".repeat(200), "iVBORw0KGgo".repeat(300));
     let blocks =
@@ -77,7 +77,7 @@ fn pi_resumes_a_slimmed_session_with_the_same_context() {
     let outside = slim(Slimming::default());
     assert_eq!(seen_by_pi(&mut oracle, &outside), before);
     assert_eq!(seen_by_us(&outside), before);
-    // With everything taken out pi sees the placeholders, and the same ones as we do.
+    // With everything removed, pi sees the same placeholders as we do.
     let all = slim(Slimming { all: true, ..Slimming::default() });
     let after = seen_by_pi(&mut oracle, &all);
     assert_eq!(seen_by_us(&all), after);

@@ -1,11 +1,11 @@
-//! The tree and moving in it: rows 58 to 60.
+//! The tree and navigation in it: rows 58 to 60.
 
 use sessile_testkit::Stage;
 use sessile_testkit::differential::{Explained, Op, Target};
 
 use crate::lines::{HEADER, answer, assistant, file, label, message, say, user};
 
-/// A message of the user at a second of the first minute.
+/// Returns a user message at a second of the first minute.
 fn user_at(id: &str, parent: &str, second: u32) -> String {
     message(id, parent, second, r#"{"role":"user","content":"x","timestamp":1}"#)
 }
@@ -25,7 +25,7 @@ fn row_58_siblings_are_sorted_by_time_and_children_are_not() {
 
 #[test]
 fn row_58_siblings_without_a_time_come_last() {
-    // pi's comparison says that an invalid time equals every other, so its order depends on its sorting.
+    // pi's comparison treats an invalid time as equal to every other, so its order depends on the sort algorithm.
     let mut stage = Stage::new();
     let bad = user_at("bad", "r", 10).replace("2025-01-01T00:00:10.000Z", "nope");
     stage.start(file(&[HEADER, &user("r", None), &user_at("late", "r", 30), &bad, &user_at("early", "r", 10)]));
@@ -106,7 +106,7 @@ fn row_60_a_branch_summary_names_the_leaf_that_was_left() {
     let left = stage.we_see("leaf");
     stage.act(&summary(None, "S3"));
     assert_eq!(ids(&mut stage), ("null".to_owned(), left));
-    // An empty summary is kept and says nothing.
+    // An empty summary is kept but adds nothing to the context.
     stage.act(&summary(Some(Target::At(1)), ""));
     stage.both_say(&["user:1", "assistant:2"]);
     stage.assert_same();

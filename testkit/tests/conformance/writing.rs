@@ -15,7 +15,7 @@ use crate::lines::{
 
 const USAGE: &str = r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":10,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
-/// Every way to append, with and without what is optional.
+/// Returns every way to append, with and without optional fields.
 fn every_kind() -> Vec<Op> {
     let first = Target::At(0);
     let compaction = |kept, details: Option<&str>, from_hook, usage: Option<&str>| {
@@ -83,12 +83,12 @@ fn each_reads_what_the_other_wrote() {
         stage.act(&op);
     }
     stage.exchange();
-    // Paths are those of the other side now, so the windows are compared one by one.
+    // Paths are now those of the other side, so the views are compared one by one.
     for window in ["header", "entries", "treeFlat", "branch", "labels", "name", "context", "projection", "llm"] {
         let pi = stage.pi_sees(window).unwrap();
         assert_eq!(stage.we_see(window), pi, "{window}");
     }
-    // And each goes on in the other's file.
+    // Each continues in the other's file.
     stage.act(&Op::Branch(Target::At(1)));
     for op in every_kind() {
         stage.act(&op);
@@ -104,7 +104,7 @@ fn row_41_only_user_and_assistant_create_the_file() {
     for op in every_kind() {
         let mut stage = Stage::new();
         stage.create();
-        // What needs an entry to refer to is not tried on its own.
+        // Operations that need an entry to refer to are not tried alone.
         if matches!(op, Op::Label(..) | Op::ContextEdit(..) | Op::BranchSummary(Some(_), ..)) {
             continue;
         }
@@ -143,7 +143,7 @@ fn row_43_pi_cannot_save_under_a_name_that_is_taken() {
         let answer = stage.pi(&call);
         assert!(answer.error().is_some_and(|error| error.contains("EEXIST")), "{answer:?}");
     }
-    // Nobody touches what is there, and we take another name.
+    // The existing file stays untouched, and we use another name.
     stage.ours().append_message(Json::parse(HI).unwrap()).unwrap();
     assert_eq!(stage.same_bytes(&name).unwrap(), b"PRE\n");
     let saved = stage.ours().session_file().unwrap().to_path_buf();
@@ -151,9 +151,9 @@ fn row_43_pi_cannot_save_under_a_name_that_is_taken() {
     assert_eq!(stage.sessions().open(saved, None, None).unwrap().entry_count(), 2);
 }
 
-/// Has our side write where files cannot grow, and returns what it says about that.
+/// Makes our side write while files cannot grow, and returns its output.
 fn short_of_space(scenario: &str, path: &Path) -> Vec<String> {
-    // An ignored signal stays ignored by the program that the shell becomes.
+    // An ignored signal stays ignored after `exec`.
     let output = Command::new("bash")
         .args(["-c", r#"trap '' XFSZ; exec "$0" "$@""#, env!("CARGO_BIN_EXE_short-writes"), scenario])
         .arg(path)
@@ -209,7 +209,7 @@ fn row_45_pi_leaves_a_torn_line_for_the_next_one_to_be_glued_to() {
 
     let ours = short_of_space("append", &our_file);
     assert_eq!(ours, ["a long message is refused", "entries: 2, leaf: b", "a short message is written", "entries: 3"]);
-    // The torn line is a line of its own, and what came after it is whole, for pi too.
+    // The torn line stays a separate line, and the entry after it is complete, for pi too.
     let mut stage = Stage::new();
     stage.start(fs::read(&our_file).unwrap());
     stage.both_say(&["user:a", "assistant:b", "user:y"]);
@@ -299,7 +299,7 @@ fn row_48_pi_forgets_where_it_was_when_a_branch_summary_fails() {
     assert!(pi.contains("EISDIR"), "{pi}");
     assert_eq!(stage.pi_sees("leaf").as_deref(), Ok("\"a\""));
     assert_eq!(stage.we_see("leaf"), "\"b\"");
-    // Other appends leave everything as it was in both.
+    // Other appends change nothing in both.
     stage.act(&Op::Branch(Target::At(1)));
     let (_, ours) = stage.try_to(&Op::Label(Target::At(0), Some("L".to_owned()))).refused();
     assert!(matches!(ours, SessionError::Store(_)), "{ours}");
@@ -377,7 +377,7 @@ fn row_52_an_empty_label_clears_and_is_stored() {
     stage.both_see("labels", "[]");
     assert!(last_line(&stage.our_session()).ends_with(",\"label\":\"\"}"));
     stage.assert_same();
-    // A label may carry a label, and is not trimmed.
+    // A label can be the target of a label, and is not trimmed.
     stage.act(&Op::Label(Target::At(1), Some("  sp ".to_owned())));
     assert!(stage.we_see("labels").contains("\"  sp \""));
     stage.assert_same();

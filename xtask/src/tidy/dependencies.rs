@@ -33,7 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// A crate's manifest, as far as it matters here.
+/// The relevant parts of a crate's manifest.
 struct Manifest<'a> {
     path: String,
     name: &'a str,
@@ -47,7 +47,7 @@ struct Dependency<'a> {
     for_tests: bool,
 }
 
-/// Every crate has its place in the table, and uses nothing that the table does not let it use.
+/// Checks that every crate is in the table, and uses only what the table allows.
 pub(super) fn direction(workspace: &Workspace) -> Vec<Problem> {
     manifests(workspace).iter().flat_map(crate_direction).collect()
 }
@@ -74,7 +74,7 @@ fn crate_direction(manifest: &Manifest<'_>) -> Vec<Problem> {
         .collect()
 }
 
-/// Lints are set once, for all.
+/// Checks that every crate uses the workspace lints.
 pub(super) fn shared_lints(workspace: &Workspace) -> Vec<Problem> {
     let manifests = manifests(workspace);
     let without = manifests.iter().filter(|manifest| !manifest.shares_lints);
@@ -87,14 +87,14 @@ fn manifests(workspace: &Workspace) -> Vec<Manifest<'_>> {
     paths.filter_map(|path| workspace.get(&path).map(|text| manifest(path, text))).collect()
 }
 
-/// The strings of the `members` list, which may span lines.
+/// Returns the strings of the `members` list, which may span lines.
 fn members(root: &str) -> Vec<&str> {
     let list = root.split_once("\nmembers").and_then(|(_, rest)| rest.split_once('['));
     let list = list.and_then(|(_, rest)| rest.split_once(']')).map_or("", |(list, _)| list);
     list.split('"').skip(1).step_by(2).collect()
 }
 
-/// Reads a manifest line by line. It need not understand TOML, only how we write it.
+/// Reads a manifest line by line. It does not parse all of TOML, only our way of writing it.
 fn manifest(path: String, text: &str) -> Manifest<'_> {
     let mut manifest = Manifest { path, name: "", dependencies: Vec::new(), shares_lints: false };
     let mut section = "";
@@ -115,13 +115,13 @@ fn manifest(path: String, text: &str) -> Manifest<'_> {
     manifest
 }
 
-/// `[dependencies.name]`.
+/// Parses `[dependencies.name]`.
 fn table_dependency(section: &str, line: usize) -> Option<Dependency<'_>> {
     let (kind, name) = section.rsplit_once('.')?;
     dependency_kind(kind).map(|for_tests| Dependency { line, name, for_tests })
 }
 
-/// `name = …`, `name.workspace = true` or `other = { package = "name" }` in a table of dependencies.
+/// Parses `name = …`, `name.workspace = true` or `other = { package = "name" }` in a table of dependencies.
 fn key_dependency<'a>(section: &str, key: &'a str, value: &'a str, line: usize) -> Option<Dependency<'a>> {
     let for_tests = dependency_kind(section)?;
     let renamed = value.split_once("package").and_then(|(_, rest)| rest.split('"').nth(1));
@@ -129,7 +129,7 @@ fn key_dependency<'a>(section: &str, key: &'a str, value: &'a str, line: usize) 
     Some(Dependency { line, name: renamed.unwrap_or(name), for_tests })
 }
 
-/// Whether a section lists dependencies, and if so, whether for tests only.
+/// Returns whether a section's dependencies are for tests only; `None` if it lists no dependencies.
 fn dependency_kind(section: &str) -> Option<bool> {
     match section.rsplit('.').next()? {
         "dependencies" | "build-dependencies" => Some(false),

@@ -1,20 +1,20 @@
-//! Names of files, tests that nobody runs, and paths of somebody's machine.
+//! Names of files, tests that never run, and paths of a developer's machine.
 
 use super::{Problem, Workspace};
 use crate::rust_source::{code_only, declared_modules};
 
 const TEXT_EXTENSIONS: &[&str] = &["lock", "md", "mjs", "rs", "sh", "toml", "yaml", "yml"];
 
-/// Names that say nothing about what is inside.
+/// Names that say nothing about the contents.
 const EMPTY_NAMES: &[&str] = &["common", "helper", "helpers", "misc", "util", "utils"];
 
 /// Files that gather the tests of a folder into one program.
 const GATHERERS: &[&str] = &["main.rs", "runner.rs"];
 
-/// Where home folders are. Put together here, so that this file does not mention any.
+/// Prefixes of home folders. Split here, so that this file does not contain any.
 const HOMES: &[&str] = &[concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/ro", "ot/")];
 
-/// Names that examples and tests may give to a made-up person.
+/// User names allowed in examples and tests.
 const MADE_UP_NAMES: &[&str] = &["alice", "bob", "me", "name", "u", "user", "x", "you"];
 
 /// Whether a file takes part in the checks.
@@ -36,13 +36,13 @@ fn name_problem(path: &str) -> Option<Problem> {
     if stem == "mod" {
         return Some(Problem::new(path, "call it after its module, beside the folder: `foo.rs` and `foo/`"));
     }
-    // A folder of that name is no better than a file.
+    // A folder with such a name is no better than a file.
     let mut words = path.split('/').rev().skip(1).chain([stem]);
     let empty = words.find(|word| EMPTY_NAMES.contains(word))?;
     Some(Problem::new(path, format!("`{empty}` says nothing about the contents; name what they do")))
 }
 
-/// In a folder whose tests are gathered by one file, that file must mention all the others.
+/// Checks that a file which gathers the tests of a folder mentions all the others.
 pub(super) fn forgotten_tests(workspace: &Workspace) -> Vec<Problem> {
     let gatherers = workspace.iter().filter_map(|(path, text)| {
         let (folder, name) = path.rsplit_once('/')?;
@@ -51,7 +51,7 @@ pub(super) fn forgotten_tests(workspace: &Workspace) -> Vec<Problem> {
     gatherers.flat_map(|(folder, path, text)| forgotten_in(workspace, folder, path, text)).collect()
 }
 
-/// `tests` of a crate, or a folder directly in it.
+/// Whether a folder is `tests` of a crate, or directly in it.
 fn is_test_folder(folder: &str) -> bool {
     folder.rsplit('/').take(2).any(|part| part == "tests")
 }
@@ -70,7 +70,7 @@ fn forgotten_in(workspace: &Workspace, folder: &str, gatherer: &str, text: &str)
         .collect()
 }
 
-/// A folder with a `main.rs` of its own is a test program by itself, and so is checked by itself.
+/// Whether a file belongs to a folder with its own `main.rs`, which is a separate test program and checked separately.
 fn belongs_to_a_program(workspace: &Workspace, folder: &str, module: &str, path: &str) -> bool {
     let program = format!("{folder}/{module}/");
     path.starts_with(&program) && workspace.get(&format!("{program}main.rs")).is_some()
@@ -89,7 +89,7 @@ fn mentions_home(line: &str) -> bool {
     HOMES.iter().any(|home| line.match_indices(home).any(|(at, _)| is_real_home(line, at, home)))
 }
 
-/// Whether the path at `at` starts there, and belongs to nobody made up.
+/// Whether the path at `at` starts there, and belongs to a real user.
 fn is_real_home(line: &str, at: usize, home: &str) -> bool {
     let (before, rest) = line.split_at(at);
     let starts_here = !before.ends_with(|c: char| c.is_alphanumeric() || "_-.:/\\}>".contains(c));

@@ -43,7 +43,7 @@ fn is_forbidden(path: &str) -> bool {
         .any(|forbidden| path.strip_prefix(forbidden).is_some_and(|rest| rest.is_empty() || rest.starts_with("::")))
 }
 
-/// `print!` is no use of `eprint!`, so the name has to begin where a word begins.
+/// Whether a line uses a macro. The name must start at a word boundary: `eprint!` is not a use of `print!`.
 fn uses_macro(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| !line.split_at(at).0.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }

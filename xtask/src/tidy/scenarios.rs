@@ -1,10 +1,10 @@
-//! Whether the tests that the scenarios name exist.
+//! Checks that the tests named by the scenarios exist.
 
 use super::{Problem, Workspace};
 
 const PATH: &str = "docs/scenarios.md";
 
-/// Every name in the tables that looks like a test, a row of the bench or a fuzz target must be one.
+/// Checks that every name in the tables that looks like a test, a row of the bench or a fuzz target is one.
 pub(super) fn names(workspace: &Workspace) -> Vec<Problem> {
     let Some(text) = workspace.get(PATH) else { return vec![Problem::new(PATH, "is missing")] };
     let lines = text.lines().enumerate().filter(|(_, line)| line.starts_with('|'));
@@ -25,7 +25,7 @@ fn exists(workspace: &Workspace, name: &str) -> bool {
     if let Some(bench) = name.strip_prefix("bench ") {
         return workspace.get(&format!("bench/src/bin/{bench}.rs")).is_some();
     }
-    // What is no test by its looks is a mode, a file or a function.
+    // A name that does not look like a test is a mode, a file or a function.
     let is_test =
         name.matches('_').count() > 1 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     !is_test || any(&format!("fn {name}("))

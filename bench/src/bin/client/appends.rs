@@ -1,4 +1,4 @@
-//! Several clients of one socket that append to one session.
+//! Several clients of one socket append to one session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +16,7 @@ use super::wrong;
 /// How long a server may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Lets clients append, each waiting for one answer before it sends the next, and looks for what was acknowledged.
+/// Runs clients that append, each waiting for one answer before it sends the next, and checks the acknowledged entries.
 pub(super) fn measure(
     (n_clients, n_each): (usize, usize),
     socket: &Path,
@@ -57,7 +57,7 @@ fn connect(socket: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Appends one message after the other, and returns their texts by the ids that were acknowledged.
+/// Appends one message after the other, and returns their texts by the acknowledged ids.
 fn append(client: usize, n_each: usize, mut stream: UnixStream) -> io::Result<Vec<(String, String)>> {
     let mut answers = BufReader::new(stream.try_clone()?);
     let mut acknowledged = Vec::with_capacity(n_each);
@@ -83,7 +83,8 @@ fn append(client: usize, n_each: usize, mut stream: UnixStream) -> io::Result<Ve
     Ok(acknowledged)
 }
 
-/// How many acknowledged entries are not in the file with their text, on one path from its last entry to its first.
+/// Counts the acknowledged entries that are not in the file with their text, on one path from its last entry to its
+/// first.
 fn lost(acknowledged: &BTreeMap<String, String>, file: &Path) -> io::Result<usize> {
     let file = BufReader::new(fs::File::open(file)?);
     let mut found = BTreeSet::new();

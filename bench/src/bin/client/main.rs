@@ -1,11 +1,10 @@
-//! One client for every server that is spoken to in JSON lines: pi's RPC mode, ours, and `cat`, which is the limit.
+//! One client for every server that speaks JSON lines: pi's RPC mode, ours, and `cat`, which is the limit.
 //!
-//! `client messages PROGRAM [ARGUMENT…]` times one `get_messages` from the start of
-//! the program to its whole answer. `client states N PROGRAM [ARGUMENT…]` sends N
-//! `get_state` without waiting, and tells the processor time that the program used
-//! for them. `client appends CLIENTS EACH SOCKET FILE PROGRAM [ARGUMENT…]` lets several
-//! clients of one socket append, one entry after the other each, and looks afterwards
-//! whether every acknowledged entry is in the file. Prints one JSON line.
+//! `client messages PROGRAM [ARGUMENT…]` times one `get_messages` from the start of the program to its whole answer.
+//! `client states N PROGRAM [ARGUMENT…]` sends N `get_state` without waiting, and reports the processor time that the
+//! program used for them. `client appends CLIENTS EACH SOCKET FILE PROGRAM [ARGUMENT…]` lets several clients of one
+//! socket append, each one entry after the other, and then checks that every acknowledged entry is in the file. Prints
+//! one JSON line.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for other programs")]
 
 mod appends;
@@ -54,7 +53,8 @@ fn wrong(what: impl Into<String>) -> io::Error {
     io::Error::other(what.into())
 }
 
-/// From the start of the program to the last byte of its answer. The answer is compared byte for byte.
+/// Measures the time from the start of the program to the last byte of its answer. The answer is compared byte for
+/// byte.
 fn messages(program: &[&str]) -> io::Result<Value> {
     let start = Instant::now();
     let mut server = Server::start(program)?;
@@ -65,9 +65,9 @@ fn messages(program: &[&str]) -> io::Result<Value> {
     Ok(json!({ "ms": ms, "peak_kb": peak_kb, "digest": digest_of(&answer), "bytes": answer.len() }))
 }
 
-/// The processor time for many requests that were all sent before any answer was waited for.
+/// Measures the processor time for many requests that are all sent before any answer is read.
 ///
-/// Whatever the program did until its first answer does not count.
+/// The program's work up to its first answer does not count.
 fn states(n: usize, program: &[&str]) -> io::Result<Value> {
     let mut server = Server::start(program)?;
     let request = |id: usize| format!("{{\"id\":{id},\"type\":\"get_state\"}}\n");
@@ -91,7 +91,7 @@ fn states(n: usize, program: &[&str]) -> io::Result<Value> {
     let mut digest = Digest::default();
     for answer in &answers {
         let answer: Value = serde_json::from_slice(answer).map_err(io::Error::from)?;
-        // What an agent does and which models it has differs; which session it is, and what is in it, does not.
+        // Agent state and models differ between the programs; the session and its content do not.
         let state = &answer["data"];
         for told in
             [&answer["id"], &answer["success"], &state["sessionFile"], &state["sessionId"], &state["messageCount"]]

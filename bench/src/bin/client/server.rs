@@ -1,4 +1,4 @@
-//! A program that is spoken to in JSON lines.
+//! A program that speaks JSON lines.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -32,14 +32,14 @@ impl Server {
         self.input.take().ok_or_else(|| wrong("the input is gone"))
     }
 
-    /// The next answer. Whatever is told besides is passed over.
+    /// Returns the next answer, skipping other records.
     pub(super) fn record(&mut self) -> io::Result<Vec<u8>> {
         loop {
             let mut line = Vec::new();
             if self.output.read_until(b'\n', &mut line)? == 0 {
                 return Err(wrong("the server ended before it answered"));
             }
-            // Answers begin with the id that was sent, as both sides write them; `cat` gives that back as well.
+            // Both servers start an answer with the id that was sent; `cat` returns it as well.
             if line.starts_with(b"{\"id\":") {
                 return Ok(line);
             }
@@ -50,17 +50,17 @@ impl Server {
         i32::try_from(self.child.id()).map(Pid::from_raw).map_err(io::Error::other)
     }
 
-    /// The processor time of the whole program up to now, in milliseconds.
+    /// Returns the processor time of the whole program so far, in milliseconds.
     pub(super) fn processor_ms(&self) -> io::Result<f64> {
         let used = clock_gettime(clock_getcpuclockid(self.pid()?)?)?;
         let seconds = std::time::Duration::from(used).as_secs_f64();
         Ok(seconds * 1e3)
     }
 
-    /// Ends its input, waits for its end, and returns its peak memory in kilobytes.
+    /// Closes its input, waits for its end, and returns its peak memory in kilobytes.
     pub(super) fn finish(mut self) -> io::Result<i64> {
         drop(self.input.take());
-        // What is still said is nobody's business, but must not block the server.
+        // Further output is discarded, but must not block the server.
         io::copy(&mut self.output, &mut io::sink())?;
         let status = self.child.wait()?;
         if !status.success() {

@@ -1,8 +1,7 @@
-//! Does one piece of work with the library and tells what came of it.
+//! Performs one operation with the library and reports the result.
 //!
-//! `ours OPERATION ARGUMENTS…` prints one JSON line: how many milliseconds the
-//! work took, how much memory the process had used by then, and a digest of what
-//! was produced. `pi.mjs` is the twin. Caches are where `SESSILE_CACHE_DIR` says.
+//! `ours OPERATION ARGUMENTS…` prints one JSON line: the duration in milliseconds, the memory used by then, and a
+//! digest of the result. `pi.mjs` is its counterpart. `SESSILE_CACHE_DIR` sets the directory of the caches.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement talks to the terminal and ends on errors")]
 #![expect(clippy::disallowed_methods, reason = "not part of the product")]
 
@@ -49,7 +48,7 @@ fn main() {
     println!("{told}");
 }
 
-/// Runs the work once, and tells how long it took and what `look` sees in its result.
+/// Runs the work once, and returns its duration and what `look` reports about its result.
 fn timed<T>(work: impl FnOnce() -> T, look: impl FnOnce(&T, &mut Digest) -> Value) -> Value {
     let start = Instant::now();
     let result = work();
@@ -63,7 +62,7 @@ fn timed<T>(work: impl FnOnce() -> T, look: impl FnOnce(&T, &mut Digest) -> Valu
     told
 }
 
-/// The most memory this process ever had, as the kernel counts it.
+/// Returns the peak memory of this process, as the kernel counts it.
 fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -86,7 +85,7 @@ fn look_at_entries(session: &SessionManager, digest: &mut Digest) -> Value {
     json!({})
 }
 
-/// Every entry in full, as a check: nothing is measured.
+/// Reads every entry in full, as a check: nothing is measured.
 fn look_at_every_entry(session: &SessionManager, digest: &mut Digest) -> Value {
     for entry in session.entries() {
         digest.field(entry.unwrap().raw().to_text().as_bytes());
@@ -116,7 +115,7 @@ fn look_at_rows(rows: &[SessionInfo], digest: &mut Digest) -> Value {
     json!({ "rows": rows.len() })
 }
 
-/// The median of many calls after the first few, as for pi, whose first calls are compiled while they run.
+/// Returns the median of many calls after the first few, as for pi, whose first calls include compilation.
 fn context_warm(session: &SessionManager, times: usize) -> Value {
     let mut context = None;
     let mut all: Vec<f64> = Vec::new();
@@ -149,7 +148,7 @@ fn list_all() -> Value {
     told
 }
 
-/// Where pi upgrades a file when it is opened, we do so when it is first written to.
+/// pi upgrades a file when it opens it; we do so on the first write.
 fn migrate(file: &str) -> SessionManager {
     let mut session = open(file);
     session.append_session_info("upgraded").unwrap();

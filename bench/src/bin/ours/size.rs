@@ -1,4 +1,4 @@
-//! How much text there is to search in.
+//! Measures how much text there is to search.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use sessile::json::{Json, Raw, Shape};
 
-/// The bytes of all texts of users and assistants, of arguments and results of tools, and of summaries, in the sessions
-/// below a folder.
+/// Returns the bytes of all texts of users and assistants, of tool arguments and results, and of summaries, in the
+/// sessions below a folder.
 pub(super) fn text_below(path: &Path) -> u64 {
     if path.is_dir() {
         return path.read_dir().unwrap().map(|entry| text_below(&entry.unwrap().path())).sum();
@@ -26,7 +26,7 @@ fn text_of(entry: Raw<'_>) -> u64 {
     summary + blocks.sum::<u64>()
 }
 
-/// The bytes of a string, or of all strings in a value.
+/// Returns the bytes of a string, or of all strings in a value.
 fn strings(value: Raw<'_>) -> u64 {
     match value.shape() {
         Shape::String => value.as_text().map_or(0, |text| text.as_wtf8().len() as u64),

@@ -8,7 +8,7 @@ use sessile::{IndexOptions, NewSession, SearchScope, Sessions};
 
 use super::{message, timed};
 
-/// How many entries are added one by one.
+/// The number of entries added one by one.
 const N_ENTRIES: usize = 200;
 
 const CWD: &str = "/proj/appending";
@@ -17,12 +17,12 @@ fn update(scope: &SearchScope) {
     Sessions::default().update_text_index(scope, &IndexOptions::default()).unwrap();
 }
 
-/// Adds entries to a session of the store, and each of them to the index.
+/// Appends entries to a session of the store, and adds each of them to the index.
 ///
-/// The session is taken away again, so that the store stays as it was.
+/// The session is removed again, so that the store is unchanged.
 pub(super) fn append() -> Value {
     update(&SearchScope::default());
-    // What an agent would do, who knows where it has written.
+    // As an agent does, which knows where it has written.
     let own = SearchScope::Cwd { cwd: PathBuf::from(CWD), dir: None };
     let mut session = Sessions::default().create(CWD, None, NewSession::default()).unwrap();
     let (mut updates, mut appends): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());

@@ -111,7 +111,7 @@ pub(super) fn run(
         Some("none") => Some(None),
         Some(entry) => Some(Some(expected_entry(&look, entry)?)),
     };
-    // A dry run remembers nothing, so it has to be told where the leaf is.
+    // A dry run keeps no leaf position, so the parent has to be given.
     let parent = parent.or_else(|| look.leaf_id().filter(|_| args.dry_run && expected.is_none()));
     drop(look);
     let text = input::text(text.as_deref(), "the text")?;
@@ -141,7 +141,7 @@ pub(super) fn run(
     report(&session, args, (&id, parent.as_ref()), out, err)
 }
 
-/// The entry that the session should end with. If it has no such entry, it does not end with it.
+/// Returns the entry that the session should end with. If the session has no such entry, the leaf has moved.
 fn expected_entry(session: &SessionManager, word: &str) -> Result<EntryId, Failure> {
     session.find_entry(word).map_err(|error| match error {
         ReferenceError::NoSuchEntry { .. } => {
@@ -151,7 +151,7 @@ fn expected_entry(session: &SessionManager, word: &str) -> Result<EntryId, Failu
     })
 }
 
-/// What is to be appended.
+/// The content to append.
 enum What {
     Text(String),
     Message(Json),
@@ -189,7 +189,7 @@ fn put(session: &mut SessionManager, what: &What, args: &AppendArgs, now_ms: i64
     }
 }
 
-/// The model that the arguments name, or else the one that the session uses.
+/// Returns the model that the arguments name, else the session's model.
 fn model_in_use(session: &SessionManager, args: &AppendArgs) -> Result<(String, String), SessionError> {
     let unknown = || "unknown".to_owned();
     let used = match (&args.provider, &args.model) {

@@ -108,9 +108,9 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// A summary of the branch that is left, if one is wanted and something is left.
+/// Writes a summary of the branch that is left, if one is wanted and any entries are left behind.
 ///
-/// A rule costs nothing and is shown by a dry run as well; a model or a program is asked only if its answer is kept.
+/// The rule costs nothing and also runs in a dry run; a model or program is only called if its answer is kept.
 fn written_summary(
     surroundings: &Surroundings,
     args: &BranchArgs,

@@ -61,7 +61,7 @@ pub(crate) struct CompactArgs {
     json: bool,
 }
 
-/// The hook that may not want it.
+/// The hook that may veto a compaction.
 const BEFORE: &str = "session_before_compact";
 
 pub(super) fn run(
@@ -103,7 +103,7 @@ pub(super) fn run(
     }
 }
 
-/// How much is kept: what the flag says, or else what the settings say for the session's model.
+/// Returns how much to keep: the flag's value, else the settings for the session's model.
 fn settings(
     surroundings: &Surroundings,
     session: &SessionManager,
@@ -115,7 +115,7 @@ fn settings(
     Ok(CompactionSettings { keep_recent_tokens: keep.unwrap_or(settings.keep_recent_tokens), ..settings })
 }
 
-/// A host for a session, so that hooks are asked and told.
+/// Creates a host for a session, so that hooks run.
 fn host(sessions: Sessions, path: &Path) -> Result<SessionHost, Failure> {
     let session = sessions.open_existing(path)?;
     Ok(SessionHost::new(sessions, session))
@@ -140,7 +140,7 @@ fn compact(
     let compacted = host.compact(wishes, summarizer.as_ref(), &mut progress);
     telling.end();
     match compacted {
-        // Nobody has pressed Ctrl-C, so it was a hook.
+        // The user did not press Ctrl-C, so a hook vetoed.
         Err(SessionError::Cancelled) if !cancel.is_cancelled() => Err(Failure::Vetoed { by: BEFORE.to_owned() }),
         compacted => Ok(compacted?),
     }
@@ -187,7 +187,7 @@ fn grouped(tokens: u64) -> String {
     number(tokens as f64)
 }
 
-/// What programs get to know about a compaction that is only prepared.
+/// Returns the JSON for a planned compaction.
 fn preparation_json(session: &SessionManager, preparation: &Preparation) -> Json {
     let place = session.outline().entries().position(|row| row == preparation.first_kept);
     let files = preparation.files.lists().details(None);
@@ -217,7 +217,7 @@ fn sha256(text: &str) -> String {
     digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// A compaction that is only shown.
+/// A planned compaction, for a dry run.
 struct Plan<'p> {
     surroundings: &'p Surroundings,
     session: &'p SessionManager,
@@ -263,7 +263,8 @@ impl Plan<'_> {
         Ok(fact(out, "summary", &format!("by {by}"))?)
     }
 
-    /// How large the context would be. A summary that costs nothing is made to know that, in memory.
+    /// Returns the size of the context after the compaction. A summary that costs nothing is written in memory to find
+    /// out.
     fn after(&self, kept: u64, err: &mut Screen<'_>) -> Result<String, Failure> {
         if self.summarizer.generator() != Generator::Extractive {
             return Ok(format!("about {} and the summary", grouped(kept)));

@@ -1,4 +1,4 @@
-//! `sessile __complete`, which completion scripts ask
+//! `sessile __complete`, called by completion scripts
 
 use std::path::Path;
 use std::sync::Arc;
@@ -50,9 +50,9 @@ enum AskingShell {
     Fish,
 }
 
-/// How long somebody waits for a word. What is found out meanwhile is kept for the next time.
+/// How long completion may take. Partial results are cached for the next call.
 const PATIENCE: Duration = Duration::from_millis(1500);
-/// How many ids are told: more than that nobody looks through.
+/// Upper bound on the ids offered; users do not read longer lists.
 const MOST_IDS: usize = 100;
 
 pub(super) fn run(
@@ -74,7 +74,7 @@ pub(super) fn run(
     let found = match wanted {
         Wanted::Words(words) => words,
         Wanted::Key => KEYS.iter().map(|key| (key.name.to_owned(), key.what.to_owned())).collect(),
-        // Somebody is typing: whatever goes wrong is for the command to tell, not for this.
+        // Errors are ignored while the user types; the command itself will report them.
         Wanted::Session => sessions(environment, &place.said, rest).unwrap_or_default(),
         Wanted::Deleted => deleted(environment, &place.said).unwrap_or_default(),
         Wanted::Entry => entries(environment, &place.said, rest).unwrap_or_default(),
@@ -106,7 +106,7 @@ fn say(what: &str, out: &mut Screen<'_>) -> std::io::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Where the words before say that sessions are.
+/// Returns the surroundings that the preceding words select.
 fn surroundings(environment: Arc<dyn Environment>, said: &Said) -> Result<Surroundings, Failure> {
     let mut settings = Settings::load(environment.as_ref(), &RealOs)?;
     if let Some(dir) = said.session_dir.as_ref().filter(|dir| !dir.is_empty()) {
@@ -115,13 +115,13 @@ fn surroundings(environment: Arc<dyn Environment>, said: &Said) -> Result<Surrou
     Surroundings::new(environment, said.is_sample.then_some(&SamplePlace::Terminal), settings)
 }
 
-/// Names and ids of sessions, those of this directory before all others.
+/// Returns names and ids of sessions, those of this directory first.
 fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> Result<Vec<(String, String)>, Failure> {
     let surroundings = surroundings(environment, said)?;
     let dir = surroundings.session_dir();
     let cancel = Cancel::default();
     let stop = cancel.clone();
-    // Not waited for: the process ends before it does. Without it the list takes as long as it takes.
+    // The thread is not joined: the process ends first. If it cannot start, the list has no time limit.
     drop(sessile::threads::spawn("patience", move || {
         std::thread::sleep(PATIENCE);
         stop.cancel();
@@ -137,7 +137,7 @@ fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> 
         let all = surroundings.sessions.list_all(dir.as_deref(), &mut options).or_else(forgive)?;
         let (archived, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|session| session.is_archived);
         found.extend(named(&others, beginning));
-        // Archived sessions are offered only if nothing else begins like this.
+        // Archived sessions are offered only if nothing else matches.
         if !is_found(&found) {
             found.extend(named(&archived, beginning));
         }
@@ -145,7 +145,7 @@ fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> 
     Ok(found)
 }
 
-/// The ids of sessions that are in the trash.
+/// Returns the ids of sessions in the trash.
 fn deleted(environment: Arc<dyn Environment>, said: &Said) -> Result<Vec<(String, String)>, Failure> {
     let surroundings = surroundings(environment, said)?;
     let found = surroundings.sessions.in_trash()?;
@@ -153,7 +153,7 @@ fn deleted(environment: Arc<dyn Environment>, said: &Said) -> Result<Vec<(String
     Ok(found.into_iter().map(|it| (it.session.id, path(&it.session.path))).collect())
 }
 
-/// What takes too long is not told.
+/// Turns a timeout into an empty list.
 fn forgive(error: SessionError) -> Result<Vec<SessionInfo>, SessionError> {
     match error {
         SessionError::Cancelled => Ok(Vec::new()),
@@ -174,7 +174,7 @@ fn named(sessions: &[SessionInfo], beginning: &str) -> Vec<(String, String)> {
     sessions.iter().filter_map(name).chain(ids).collect()
 }
 
-/// Labels and ids of the entries of the session that is named.
+/// Returns labels and entry ids of the named session.
 fn entries(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> Result<Vec<(String, String)>, Failure> {
     let surroundings = surroundings(environment, said)?;
     let session = said.session.as_ref().map(|session| Path::new(session).to_path_buf());
@@ -186,7 +186,7 @@ fn entries(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> R
     ];
     let about = |label: &Label, id: &str| (label.text(), id.to_owned());
     found.extend(session.labels()?.iter().map(|(id, label)| about(label, &id.to_string())));
-    // Ids are no words: they are told to those who know how one begins.
+    // Ids are offered only if the user has typed the beginning of one.
     let outline = session.outline();
     let ids = outline.entries().filter_map(|row| Some((outline.id(row)?.to_string(), row)));
     let begun = ids.filter(|(id, _)| !beginning.is_empty() && id.starts_with(beginning)).take(MOST_IDS);

@@ -24,9 +24,9 @@ pub(super) fn run(args: &CompletionsArgs, out: &mut Screen<'_>) -> Result<Exit, 
         Shell::Bash => out.data().write_all(include_bytes!("../completion/sessile.bash"))?,
         Shell::Zsh => out.data().write_all(include_bytes!("../completion/sessile.zsh"))?,
         Shell::Fish => out.data().write_all(include_bytes!("../completion/sessile.fish"))?,
-        // What is known without asking is better than nothing.
+        // Static completion is better than none.
         shell => {
-            // Made in memory: the generator panics if it cannot write.
+            // Written to memory first, because the generator panics on a write error.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "sessile", &mut script);
             out.data().write_all(&script)?;

@@ -89,11 +89,11 @@ struct How {
     json: bool,
 }
 
-/// What is set for this run, with warnings about what is odd.
+/// Loads the settings for this run, and prints warnings about them.
 pub(super) fn load(cli: &Cli, environment: &dyn Environment, err: &mut Screen<'_>) -> Result<Settings, SettingsError> {
     let mut settings = match Settings::load(environment, &RealOs) {
         Ok(settings) => settings,
-        // What is written goes where the settings say, so nothing is written while nobody knows what they say.
+        // The settings decide where sessions are written, so a command that writes must not run without them.
         Err(error) if cli.command.as_ref().is_some_and(Command::writes_sessions) => return Err(error),
         Err(error) => {
             drop(warn(err, &format!("{error}; defaults count instead of this file")));
@@ -101,10 +101,10 @@ pub(super) fn load(cli: &Cli, environment: &dyn Environment, err: &mut Screen<'_
         }
     };
     for warning in settings.warnings() {
-        // Not worth failing for if it cannot be told.
+        // A warning that cannot be printed is not an error.
         drop(warn(err, warning));
     }
-    // An empty directory is as good as none, as in pi.
+    // An empty directory counts as not given, as in pi.
     if let Some(dir) = cli.session_dir.as_ref().filter(|dir| !dir.as_os_str().is_empty()) {
         settings = settings.with_flag("session_dir", text(dir), "--session-dir");
     }
@@ -197,7 +197,7 @@ fn change(
     Ok(Exit::Done)
 }
 
-/// What was done, in one line.
+/// Describes the change in one line.
 fn told(key: &str, edited: &Edited, is_dry_run: bool) -> Line {
     let Edited { path, before, after, .. } = edited;
     let would = if is_dry_run { "would be " } else { "" };
@@ -212,7 +212,7 @@ fn told(key: &str, edited: &Edited, is_dry_run: bool) -> Line {
     Line::new().styled(NAMED, &words)
 }
 
-/// All settings for people: name, value and origin.
+/// Prints all settings for people: name, value and origin.
 fn print_table(settings: &Settings, environment: &dyn Environment, out: &mut Screen<'_>) -> std::io::Result<()> {
     let home = environment.home();
     let short = |text: String| match PathBuf::from(&text).strip_prefix(&home) {

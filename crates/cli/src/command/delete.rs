@@ -75,7 +75,7 @@ pub(super) fn run(
             None => return Err(Failure::Unconfirmed),
         }
     }
-    // Afterwards their titles cannot be read.
+    // The titles cannot be read after the deletion.
     let titles = Titles::of(surroundings, &paths);
     let deleted = sessions.delete(&paths, how, args.dry_run)?;
     if args.json {

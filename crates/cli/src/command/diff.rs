@@ -69,7 +69,7 @@ pub(super) fn run(
         surroundings.open(&SessionArg { session: Some(path.to_path_buf()), ..SessionArg::default() }, err)
     };
     let one = open(&left.session, err)?;
-    // Rows of one session are told apart without reading them.
+    // Rows of the same session can be compared without reading them.
     let other = if left.session == right.session { None } else { Some(open(&right.session, err)?) };
     let other = other.as_ref().unwrap_or(&one);
     let (left_path, right_path) = (left.path_in(&one)?, right.path_in(other)?);
@@ -85,21 +85,21 @@ pub(super) fn run(
     Ok(if comparison.is_equal() { Exit::Done } else { Exit::Nothing })
 }
 
-/// A side as it was given.
+/// One side of the comparison, as given.
 struct Given {
     session: PathBuf,
     entry: Option<String>,
 }
 
 impl Given {
-    /// The way to its entry, or to the leaf.
+    /// Returns the path to its entry, or to the leaf.
     fn path_in(&self, session: &SessionManager) -> Result<Vec<Row>, Failure> {
         let entry = self.entry.as_deref().map(|entry| session.find_entry(entry)).transpose()?;
         Ok(session.path(entry.as_ref()))
     }
 }
 
-/// The sides that two words stand for.
+/// Resolves the two words to sides.
 fn sides(surroundings: &Surroundings, left: &str, right: &str) -> Result<(Given, Given), Failure> {
     let of_other = |entry: &str, other: &Given| Given { session: other.session.clone(), entry: Some(entry.to_owned()) };
     match (left.strip_prefix(':'), right.strip_prefix(':')) {
@@ -120,7 +120,8 @@ fn sides(surroundings: &Surroundings, left: &str, right: &str) -> Result<(Given,
     }
 }
 
-/// The side that a word stands for: a session, or a session and an entry after one of the colons, the last that will do.
+/// Resolves a word to a side: a session, or a session and an entry after a colon. Of several colons, the last that
+/// works counts.
 fn side(surroundings: &Surroundings, word: &str) -> Result<Given, Failure> {
     let whole = match surroundings.find_session(Path::new(word)) {
         Ok(session) => return Ok(Given { session, entry: None }),
@@ -185,7 +186,7 @@ impl Printer<'_, '_> {
         Ok(self.out.print(line)?)
     }
 
-    /// Names the common beginning.
+    /// Prints the common beginning.
     fn common(&mut self, n_common: usize) -> Result<(), Failure> {
         let Some(last) = n_common.checked_sub(1) else {
             return Ok(self.out.print(Line::new().styled(ACCENT, "nothing in common"))?);
@@ -205,7 +206,7 @@ impl Printer<'_, '_> {
         Ok(self.out.print(Line::new().styled(DIM, &words))?)
     }
 
-    /// An entry in a few words.
+    /// Describes an entry in a few words.
     fn words(&mut self, side: Side<'_>, row: Row, entry: &Entry) -> Line {
         if let Payload::Message(message) = entry.payload()
             && let Some(Message::Assistant(answer)) = message.message()

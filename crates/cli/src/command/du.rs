@@ -82,7 +82,7 @@ enum SortArg {
 }
 
 impl SortArg {
-    /// The type it is about, if it is about one.
+    /// Returns the type that the order is about, if any.
     fn bulk(self) -> Option<Bulk> {
         match self {
             Self::Images => Some(Bulk::Images),
@@ -94,7 +94,7 @@ impl SortArg {
     }
 }
 
-/// How many sessions are shown to people who do not say how many.
+/// The default number of sessions shown to people.
 const USUAL_LIMIT: usize = 10;
 
 pub(super) fn run(
@@ -125,7 +125,7 @@ pub(super) fn run(
     let sessions = list::find(surroundings, &ListArgs::of(args.all, args.repo), err)?;
     let uses = meter.watch(Unit::Bytes, err, || surroundings.sessions.disk_uses(&sessions, &options))?;
     for path in &uses.unreadable {
-        // Not worth failing for if it cannot be told.
+        // A warning that cannot be printed is not an error.
         drop(warn(err, &format!("{} could not be read", path.display())));
     }
     let shown = args.shown(&sessions, &uses);
@@ -138,7 +138,7 @@ pub(super) fn run(
         print_sessions(surroundings, args.sort.bulk(), &shown, uses.sessions.len(), out)?;
     }
     if sessions.is_empty() {
-        // What goes to standard error is for people, who may not be there.
+        // A message on standard error is optional; a failed write is ignored.
         drop(list::say_no_sessions(surroundings, "du", args.all || args.repo, err));
         return Ok(Exit::Nothing);
     }
@@ -146,7 +146,7 @@ pub(super) fn run(
 }
 
 impl DuArgs {
-    /// The sessions to show, in their order.
+    /// Returns the sessions to show, in order.
     fn shown<'s>(&self, sessions: &'s [SessionInfo], uses: &'s DiskUses) -> Vec<(&'s SessionInfo, &'s DiskUse)> {
         let mut shown: Vec<_> = uses.sessions.iter().map(|(place, disk_use)| (&sessions[*place], disk_use)).collect();
         let size = |disk_use: &DiskUse| match self.sort {
@@ -154,7 +154,7 @@ impl DuArgs {
             sort => sort.bulk().map_or(disk_use.size(), |bulk| disk_use.weights[bulk]),
         };
         match self.sort {
-            // As they are listed.
+            // The list is already in this order.
             SortArg::Recent => {}
             SortArg::Name => shown.sort_by_cached_key(|(session, _)| title(session).to_lowercase()),
             _ => shown.sort_by_key(|(_, disk_use)| std::cmp::Reverse(size(disk_use))),
@@ -172,13 +172,13 @@ fn title(session: &SessionInfo) -> String {
     session.name.as_ref().unwrap_or(&session.first_message).to_str().trim().to_owned()
 }
 
-/// The least that is left for what a session is about.
+/// Minimum width of a title.
 const LEAST_TITLE: usize = 20;
 
-/// The most that is shown of it.
+/// Maximum width of a title.
 const MOST_TITLE: usize = 80;
 
-/// Where sizes end.
+/// The width of the size column.
 const SIZE: usize = 10;
 
 fn print_types(weights: &Weights, total: &str, out: &mut Screen<'_>) -> Result<(), Failure> {
@@ -190,7 +190,7 @@ fn print_types(weights: &Weights, total: &str, out: &mut Screen<'_>) -> Result<(
     Ok(out.print(line.text("  ").styled(BOLD, total))?)
 }
 
-/// Says how much could be taken out.
+/// Prints how much could be slimmed.
 fn print_outside(outside: u64, out: &mut Screen<'_>) -> Result<(), Failure> {
     if outside == 0 {
         return Ok(());
@@ -219,7 +219,7 @@ fn print_sessions(
     let widest = mostly.iter().map(String::len).max().unwrap_or_default();
     let title_start = begin + SIZE + 2;
     let available = out.width().saturating_sub(title_start);
-    // On a narrow terminal there is room for the title alone.
+    // A narrow terminal only has room for the title.
     let is_wide = available >= LEAST_TITLE + 2 + widest;
     let widest_title = shown.iter().map(|(session, _)| columns(&clean(&title(session)))).max().unwrap_or_default();
     let left = if is_wide { available - widest - 2 } else { available };
@@ -239,7 +239,7 @@ fn print_sessions(
     Ok(())
 }
 
-/// The type that was asked for, or else the two that take most.
+/// Returns the requested type, else the two largest types.
 fn mostly(weights: &Weights, wanted: Option<Bulk>) -> String {
     let share = |bulk: Bulk, bytes: u64| format!("{} {}", bulk.words(), percent(bytes, weights));
     if let Some(bulk) = wanted {

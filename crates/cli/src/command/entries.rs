@@ -54,7 +54,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// The records that repair would bring back.
+/// Prints the records that repair would recover.
 fn print_salvaged(surroundings: &Surroundings, args: &EntriesArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
     let hidden = surroundings.sessions.hidden_records(surroundings.find(&args.session)?)?;
     if let Some(layout) = args.format.layout() {
@@ -78,9 +78,9 @@ fn print_rows(session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Fail
     Ok(())
 }
 
-/// One line per entry: its id, its time, and what it is in a few words.
+/// Renders one line per entry: its id, its time, and a few words.
 ///
-/// Grows by the words for each call of a tool, which name its result later.
+/// Keeps a description of every tool call, to name its result later.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     calls: Calls,

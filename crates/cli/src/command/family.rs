@@ -40,7 +40,7 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let path = surroundings.find(&args.session)?;
-    // Opened for its warnings alone.
+    // Opened only to print its warnings.
     drop(surroundings.open(&args.session, err)?);
     let sessions = relatives(surroundings, &path)?;
     let Some(family) = surroundings.sessions.family_of(&sessions, &path) else {
@@ -72,7 +72,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// How many generations are drawn; deeper than this nobody sees the title any more.
+/// Upper bound on the generations drawn; deeper indents would hide the title.
 const MOST_DRAWN: usize = 12;
 
 fn descent(depth: usize) -> String {
@@ -82,7 +82,7 @@ fn descent(depth: usize) -> String {
     }
 }
 
-/// The name of a session, or else how it begins.
+/// Returns the name of a session, else its first message.
 fn title(session: &SessionInfo) -> Line {
     match &session.name {
         Some(name) => Line::new().styled(NAMED, &name.to_str()),
@@ -90,10 +90,10 @@ fn title(session: &SessionInfo) -> Line {
     }
 }
 
-/// The fewest letters of an id that are shown.
+/// Minimum number of characters shown of an id.
 const LEAST_LETTERS: usize = 8;
 
-/// How many letters of the ids tell all members apart: ids begin with the time, which relatives may share.
+/// Returns how many characters distinguish the ids of all members. Ids start with the time, which relatives may share.
 fn telling_length(family: &FamilyTree, sessions: &[SessionInfo]) -> usize {
     let listed = |member: &FamilyMember| match member.relative.who {
         Who::Listed(at) => Some(sessions[at].id.as_str()),

@@ -84,7 +84,7 @@ pub(super) fn run(
     report(&mut session, &forked, (args.dry_run, args.json), out, err)
 }
 
-/// Lets somebody choose the message to fork before.
+/// Lets the user choose the message to fork before.
 #[cfg(feature = "tui")]
 fn choose(
     surroundings: &Surroundings,
@@ -106,7 +106,7 @@ fn choose(
     }
 }
 
-/// Forks a session, unless a hook does not want it.
+/// Forks a session, unless a hook vetoes it.
 pub(super) fn forked(
     sessions: Sessions,
     path: &Path,
@@ -121,7 +121,7 @@ pub(super) fn forked(
     }
 }
 
-/// Makes sure that a fork has a file, and tells where it is.
+/// Makes sure that a fork has a file, and prints its path.
 pub(super) fn report(
     session: &mut SessionManager,
     forked: &Forked,
@@ -130,7 +130,7 @@ pub(super) fn report(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     if !dry_run && forked.session_file.as_ref().is_some_and(|file| !file.exists()) {
-        // Nothing was said in it yet, and all the same somebody wants to go on in it.
+        // The session has no messages yet, but the user wants to continue in it.
         session.persist_now()?;
     }
     let n_entries = session.outline().n_entries();
@@ -172,7 +172,7 @@ fn is_question(session: &SessionManager, id: &EntryId) -> Result<bool, Failure> 
     }))
 }
 
-/// The last message of the user on the way to the leaf.
+/// Returns the last user message on the path to the leaf.
 fn last_question(session: &SessionManager) -> Result<Option<EntryId>, Failure> {
     for row in session.path(None).into_iter().rev() {
         if let Some(id) = session.outline().id(row)

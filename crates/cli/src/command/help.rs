@@ -26,14 +26,14 @@ Examples:
   $ sessile help environment
   $ sessile help tree";
 
-/// The page about concepts, in a few words of Markdown.
+/// The concepts page, in simple Markdown.
 const CONCEPTS: &str = include_str!("../concepts.md");
 
-/// Pages that are about no command, by their names.
+/// Pages that do not describe a command, by name.
 const PAGES: [(&str, &str); 2] = [("concepts", CONCEPTS), ("environment", definition::ENVIRONMENT)];
 
 pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
-    // Each page is whole, so whatever follows its name is on it or nowhere.
+    // A page has no parts, so further words are ignored.
     if let Some((_, page)) = PAGES.iter().find(|(name, _)| args.topic.first().is_some_and(|topic| topic == name)) {
         print_page(page, out)?;
         return Ok(Exit::Done);
@@ -55,7 +55,7 @@ pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure
     Ok(Exit::Done)
 }
 
-/// How wide the page may become.
+/// Maximum width of a page.
 const WIDEST: usize = 80;
 
 fn print_page(page: &str, out: &mut Screen<'_>) -> std::io::Result<()> {
@@ -64,7 +64,7 @@ fn print_page(page: &str, out: &mut Screen<'_>) -> std::io::Result<()> {
         if let Some(heading) = block.strip_prefix("# ") {
             out.print(Line::new().styled(BOLD, heading))?;
         } else if block.starts_with("    ") {
-            // A drawing stays as it is.
+            // A drawing is not wrapped.
             for line in block.lines() {
                 out.print(Line::new().text(line))?;
             }
@@ -76,7 +76,7 @@ fn print_page(page: &str, out: &mut Screen<'_>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A paragraph, with the word that it explains in colour.
+/// Prints a paragraph with the term that it explains in colour.
 fn print_paragraph(text: &str, width: usize, out: &mut Screen<'_>) -> std::io::Result<()> {
     let Some((word, rest)) = text.strip_prefix("**").and_then(|text| text.split_once("**")) else {
         return wrapped(text, width).iter().try_for_each(|line| out.print(Line::new().text(line)));

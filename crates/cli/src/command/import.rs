@@ -70,7 +70,7 @@ pub(super) fn run(
     };
     let imported = surroundings.sessions.import(&files, &importing);
     let mut imports = imported.map_err(|error| match error {
-        // The file is ours and temporary; the user knows it as standard input.
+        // The file is our temporary copy; the user knows it as standard input.
         SessionError::NotASession { .. } if stream.is_some() => {
             SessionError::NotASession { path: PathBuf::from("standard input") }
         }
@@ -96,7 +96,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// Standard input as a file that is removed in the end.
+/// Copies standard input to a temporary file.
 fn received() -> Result<NamedTempFile, Failure> {
     let mut file = NamedTempFile::with_prefix("sessile-import-").map_err(Failure::NoTemporary)?;
     std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(Failure::NoTemporary)?;

@@ -149,7 +149,7 @@ fn rebuild(surroundings: &Surroundings, err: &mut Screen<'_>) -> Result<Updated,
     let cancel = on_interrupt()?;
     let meter = Meter::default();
     let note = |done: Rebuilding| match done {
-        // Reading for the list takes a part of the time that indexing takes, and is not worth a bar of its own.
+        // Listing takes a fraction of the time and needs no progress bar of its own.
         Rebuilding::Listing { .. } => {}
         Rebuilding::Indexing { n_done, n_bytes } => meter.note(n_done, n_bytes),
     };
@@ -158,7 +158,7 @@ fn rebuild(surroundings: &Surroundings, err: &mut Screen<'_>) -> Result<Updated,
 }
 
 fn say_busy(err: &mut Screen<'_>) -> Exit {
-    // What goes to standard error is for people, who may not be there.
+    // A message on standard error is optional; a failed write is ignored.
     drop(err.print_whole(&Line::new().text("the index is being updated by somebody else")));
     Exit::Busy
 }
@@ -214,7 +214,7 @@ fn print_status(
     Ok(Exit::Done)
 }
 
-/// Where the first column ends.
+/// The width of the first column.
 const NAME: usize = 14;
 
 fn usage_line(surroundings: &Surroundings, usage: &Usage) -> Line {

@@ -42,7 +42,7 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let path = surroundings.find(&args.session)?;
-    // Opened for its warnings alone.
+    // Opened only to print its warnings.
     drop(surroundings.open(&args.session, err)?);
     let others = relatives(surroundings, &path)?;
     let details = surroundings.sessions.details(&path, &others)?;
@@ -54,7 +54,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// The sessions among which relatives are looked for: the store, and whatever lies beside the file.
+/// Returns the sessions among which to look for relatives: the store, and the sessions beside the file.
 pub(super) fn relatives(surroundings: &Surroundings, path: &std::path::Path) -> Result<Vec<SessionInfo>, Failure> {
     let options = &mut ListOptions::default();
     let mut others = surroundings.sessions.list_all(surroundings.session_dir().as_deref(), options)?;

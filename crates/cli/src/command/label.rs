@@ -110,9 +110,9 @@ fn show(
     Ok(if label.is_some() { Exit::Done } else { Exit::Nothing })
 }
 
-/// Of an entry that is itself a label or an edit: which of them, and of what.
+/// If an entry is itself a label or an edit, returns which of them, and its target.
 ///
-/// Whoever says `@leaf` right after labelling or editing mostly means that.
+/// A user who says `@leaf` right after labelling or editing usually means the target.
 pub(super) fn annotated(session: &SessionManager, entry: &EntryId) -> Result<Option<(&'static str, EntryId)>, Failure> {
     let found = session.entry(entry)?;
     let target = found.as_ref().and_then(|found| match found.payload() {

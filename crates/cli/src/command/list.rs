@@ -128,16 +128,16 @@ const EXAMPLES: &str = r"Examples:
   $ sessile --sample list --format '{id}\t{title}'
   $ sessile --sample list --format tsv";
 
-/// What a list is made of.
+/// The result of listing.
 #[derive(Default)]
 pub(super) struct Listed {
-    /// The sessions that are asked for.
+    /// The requested sessions.
     pub(super) sessions: Vec<SessionInfo>,
     /// How many others are left out because they are archived.
     pub(super) n_archived: usize,
-    /// Which files are copies of others, also of those that are not asked for.
+    /// Which files are copies of others, including others that were not requested.
     copies: Copies,
-    /// All sessions of the place; only if it matters what was left out.
+    /// All sessions of the place; filled only if the sessions left out matter.
     everything: Vec<SessionInfo>,
 }
 
@@ -161,12 +161,12 @@ enum SortArg {
 }
 
 impl ListArgs {
-    /// All sessions of a wider or narrower place, archived or not.
+    /// Selects all sessions of a wider or narrower place, archived or not.
     pub(super) fn of(all: bool, repo: bool) -> Self {
         Self { all, repo, everything: true, ..Self::default() }
     }
 
-    /// Whether some sessions are left out because of what they are.
+    /// Whether a filter leaves sessions out.
     fn is_filtered(&self) -> bool {
         self.named
             || self.archived
@@ -200,7 +200,7 @@ impl ListArgs {
         let set = || settings.list_limit().filter(|_| is_for_people);
         let limit = self.limit.or_else(set).filter(|limit| *limit > 0);
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
-        // Words in quotes come as one, and mean the same.
+        // Quoted words arrive as one argument and mean the same.
         let words = self.query.iter().flat_map(|query| query.split_whitespace()).map(str::to_owned).collect();
         let archived = match (self.archived, self.everything) {
             (true, _) => Archived::Only,
@@ -210,7 +210,7 @@ impl ListArgs {
         Ok(Selection { words, named: self.named, children, archived, since, until, sort, limit })
     }
 
-    /// Which columns are shown: those that are asked for, else those that are set, else the usual ones.
+    /// Returns the columns to show: those requested, else those from the settings, else the defaults.
     fn columns(&self, surroundings: &Surroundings, is_whole: bool) -> Vec<Column> {
         let is_sample = surroundings.sample().is_some();
         let set = || surroundings.settings.list_columns();
@@ -223,7 +223,7 @@ impl ListArgs {
             let usual = [Column::Place, Column::Age, Column::Messages, Column::Session];
             usual.into_iter().chain(directory).collect()
         };
-        // The places of a sample that goes away are those of its whole list, because nothing is noted of it.
+        // List positions of a temporary sample are not stored, so they are only valid for its whole list.
         columns.retain(|column| *column != Column::Place || surroundings.notes_places() || is_whole);
         columns
     }
@@ -245,7 +245,7 @@ pub(super) fn run(
         say_archived(args, listed.n_archived, err);
     }
     if args.is_for_people() && !skipped.is_empty() {
-        // What goes to standard error is for people, who may not be there.
+        // A message on standard error is optional; a failed write is ignored.
         drop(err.print_whole(&say_skipped(surroundings, args, skipped.len())));
     }
     shown
@@ -268,7 +268,7 @@ fn print_sessions(
         return Ok(Exit::Done);
     }
     let is_wide = args.all || args.repo;
-    // What goes to standard error is for people, who may not be there.
+    // A message on standard error is optional; a failed write is ignored.
     if args.is_filtered() && !find(surroundings, &ListArgs::of(args.all, args.repo), err)?.is_empty() {
         drop(err.print_whole(&Line::new().text("no sessions match")));
     } else if listed.n_archived == 0 {
@@ -277,7 +277,7 @@ fn print_sessions(
     Ok(Exit::Nothing)
 }
 
-/// Says how many sessions are not in the list because they are archived.
+/// Prints how many sessions are left out because they are archived.
 pub(super) fn say_archived(args: &ListArgs, n_archived: usize, err: &mut Screen<'_>) {
     let scope = match (args.all, args.repo) {
         (true, _) => " --all",
@@ -289,11 +289,11 @@ pub(super) fn say_archived(args: &ListArgs, n_archived: usize, err: &mut Screen<
         1 => format!("1 archived session is left out (`list{scope} --archived`)"),
         n => format!("{n} archived sessions are left out (`list{scope} --archived`)"),
     };
-    // What goes to standard error is for people, who may not be there.
+    // A message on standard error is optional; a failed write is ignored.
     drop(err.print_whole(&Line::new().styled(DIM, &told)));
 }
 
-/// Says how many files are not in the list, and which command tells more.
+/// Says how many files are not in the list, and which command explains why.
 fn say_skipped(surroundings: &Surroundings, args: &ListArgs, n_skipped: usize) -> Line {
     let all = if args.all || args.repo { " --all" } else { "" };
     let command = format!("`sessile list --damaged{all}{}`", surroundings.given_dir_words());
@@ -303,7 +303,7 @@ fn say_skipped(surroundings: &Surroundings, args: &ListArgs, n_skipped: usize) -
     })
 }
 
-/// Lists the files that are not sessions although they are named like some.
+/// Lists the files that are named like sessions but are not valid ones.
 fn list_damaged(
     surroundings: &Surroundings,
     args: &ListArgs,
@@ -335,7 +335,7 @@ fn list_damaged(
     Ok(if skipped.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
-/// Prints sessions for people, and notes their places.
+/// Prints sessions for people, and stores their list positions.
 pub(super) fn print_table(
     surroundings: &Surroundings,
     args: &ListArgs,
@@ -361,7 +361,7 @@ pub(super) fn print_table(
     Ok(())
 }
 
-/// Adds the branch that is checked out to each directory.
+/// Adds the checked-out branch to each directory.
 fn add_branches(surroundings: &Surroundings, sessions: &[SessionInfo], rows: &mut [Row<'_>]) {
     let projects = surroundings.sessions.group_by_project(sessions);
     for directory in projects.into_iter().flat_map(|project| project.directories) {
@@ -372,8 +372,8 @@ fn add_branches(surroundings: &Surroundings, sessions: &[SessionInfo], rows: &mu
     }
 }
 
-/// Rows in the order of families, each after a drawing of its descent. What a session was forked from has a row as
-/// well, also if it is not in the list.
+/// Returns rows in the order of families, each after a drawing of its descent. The parent of a session also gets a row
+/// if it is not in the list.
 fn drawn<'r>(
     surroundings: &Surroundings,
     args: &ListArgs,
@@ -396,12 +396,12 @@ fn drawn<'r>(
     let mut families = families_of(&all);
     let is_missing = |member: &Relative| matches!(member.who, Who::Missing(_));
     if !args.all && families.iter().flat_map(|family| &family.members).any(is_missing) {
-        // What is not in this directory may be in another one.
+        // A parent that is not in this directory may be in another one.
         let dir = surroundings.session_dir();
         all = Cow::Owned(surroundings.sessions.list_all(dir.as_deref(), &mut ListOptions::default())?);
         families = families_of(&all);
     }
-    // The order of the list counts for families as well: by the first of their members in it.
+    // Families are ordered like the list, by their first member in it.
     families.sort_by_key(|family| family.members.iter().filter_map(|member| place_in_list(&member.who, &all)).min());
     let mut rows: Vec<Option<Row<'_>>> = rows.into_iter().map(Some).collect();
     let mut drawn = Vec::new();
@@ -410,7 +410,7 @@ fn drawn<'r>(
         for (member, _) in family.members.iter().zip(is_needed).filter(|(_, is_needed)| *is_needed) {
             let before = match member.depth.checked_sub(1) {
                 None => String::new(),
-                // Deeper than this nobody sees the title any more.
+                // Deeper indents would hide the title.
                 Some(n_above) => "  ".repeat(n_above.min(MOST_DRAWN)) + "└ ",
             };
             let row = match (place_in_list(&member.who, &all), &member.who) {
@@ -437,10 +437,10 @@ fn drawn<'r>(
     Ok(drawn)
 }
 
-/// Which members of a family are wanted, or have a descendant that is.
+/// Returns which members of a family are wanted or have a wanted descendant.
 fn ancestors_and_self(family: &Family, is_wanted: impl Fn(&Who) -> bool) -> Vec<bool> {
     let mut is_needed: Vec<bool> = family.members.iter().map(|member| is_wanted(&member.who)).collect();
-    // Each member comes before what was forked from it.
+    // Each member comes before its forks.
     for place in (0..family.members.len()).rev() {
         if let Some(parent) = family.members[place].parent.filter(|_| is_needed[place]) {
             is_needed[parent] = true;
@@ -449,10 +449,10 @@ fn ancestors_and_self(family: &Family, is_wanted: impl Fn(&Who) -> bool) -> Vec<
     is_needed
 }
 
-/// How many generations are drawn.
+/// Upper bound on the generations drawn.
 const MOST_DRAWN: usize = 12;
 
-/// The sessions that are asked for.
+/// Finds the requested sessions.
 pub(super) fn find(
     surroundings: &Surroundings,
     args: &ListArgs,
@@ -461,7 +461,7 @@ pub(super) fn find(
     Ok(find_noting(surroundings, args, &mut Vec::new(), err)?.sessions)
 }
 
-/// The same with what a table shows besides.
+/// Finds the requested sessions, with the other data that a table shows.
 pub(super) fn find_listed(
     surroundings: &Surroundings,
     args: &ListArgs,
@@ -470,7 +470,7 @@ pub(super) fn find_listed(
     find_noting(surroundings, args, &mut Vec::new(), err)
 }
 
-/// The sessions that are asked for, and the files beside them that are not sessions.
+/// Finds the requested sessions, and the files beside them that are not sessions.
 fn find_noting(
     surroundings: &Surroundings,
     args: &ListArgs,
@@ -503,7 +503,7 @@ fn find_noting(
     Ok(Listed { sessions, n_archived, copies, everything })
 }
 
-/// Says that there are no sessions at all, where they would be, and what to do about it.
+/// Says that the store is empty, where sessions would be, and what to do about it.
 pub(super) fn say_empty_store(surroundings: &Surroundings, err: &mut Screen<'_>) -> std::io::Result<()> {
     let root = || sessile::sessions_root(surroundings.sessions.environment());
     let dir = surroundings.session_dir().unwrap_or_else(root);
@@ -525,7 +525,7 @@ pub(super) fn say_empty_store(surroundings: &Surroundings, err: &mut Screen<'_>)
     Ok(())
 }
 
-/// Says that there are no sessions where a command looks for them, and where else it could.
+/// Says that a command finds no sessions where it looks, and where else it could look.
 pub(super) fn say_no_sessions(
     surroundings: &Surroundings,
     command: &str,
@@ -563,7 +563,7 @@ pub(super) fn say_no_sessions(
     err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" ").text(&hint))
 }
 
-/// What to do if a whole store was given where a directory of sessions should have been.
+/// Suggests what to do if the user gave a whole store in place of a directory of sessions.
 fn root_hint(surroundings: &Surroundings, command: &str, dir: &Path) -> String {
     let dir = surroundings.directory(Some(dir));
     let is_own = dir == sessile::sessions_root(surroundings.own_environment());
@@ -585,7 +585,7 @@ fn print_data(listed: &Listed, texts: bool, layout: Layout, out: &mut Screen<'_>
     Ok(list.finish()?)
 }
 
-/// Prints a line for each session, for scripts.
+/// Prints one line per session, for scripts.
 fn print_lines(
     surroundings: &Surroundings,
     listed: &Listed,

@@ -38,7 +38,7 @@ pub(crate) struct MigrateArgs {
     format: ListFormat,
 }
 
-/// A session that was brought to the current version, or would be.
+/// A session that was migrated to the current version, or would be.
 struct Migrated {
     path: PathBuf,
     from: String,
@@ -69,7 +69,7 @@ pub(super) fn run(
         }
         match migrate(surroundings, &path, args.dry_run) {
             Ok(migrated) => done.extend(migrated),
-            // Of many, one that cannot be read does not keep the others from being done.
+            // With --all, one unreadable session does not stop the others.
             Err(error) if args.all => {
                 let failure = Failure::from(error);
                 failure::report_chain(&failure, err)?;
@@ -100,7 +100,7 @@ fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Op
     } else {
         session = surroundings.sessions.clone().noting_new_files_as(OperationKind::Migrate).open_existing(path)?;
         match session.upgrade()? {
-            // Another process has done it meanwhile.
+            // Another process has migrated it in the meantime.
             None => return Ok(None),
             original => original,
         }

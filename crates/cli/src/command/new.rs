@@ -87,7 +87,7 @@ pub(super) fn run(
     }
     let shown = path.map_or_else(|| begun.session.session_id(), |path| path.to_string_lossy().into_owned());
     out.print_whole(&Line::new().text(&shown))?;
-    // The directories of the sample are made up.
+    // The directories of the sample do not exist.
     if args.cwd.is_some() && surroundings.sample().is_none() && !begun.session.cwd().is_dir() {
         warn(err, &format!("{} does not exist", begun.session.cwd().display()))?;
     }
@@ -99,7 +99,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// Tells what would be started, and where.
+/// Prints what would be created, and where.
 fn preview(
     surroundings: &Surroundings,
     args: &NewArgs,

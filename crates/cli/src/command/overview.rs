@@ -1,4 +1,4 @@
-//! `sessile` alone
+//! `sessile` without a command
 
 use std::io;
 
@@ -29,7 +29,7 @@ pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut S
     demonstrate(&surroundings.with_sample()?, out, err)
 }
 
-/// The list of the sample, and the tree of its richest session.
+/// Prints the list of the sample, and the tree of its richest session.
 fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     let Some(store) = sample.sample() else { return Ok(Exit::Nothing) };
     let listed = list::find_listed(sample, &ListArgs::default(), err)?;

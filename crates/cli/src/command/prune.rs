@@ -99,7 +99,7 @@ pub(super) fn run(
 }
 
 impl PruneArgs {
-    /// The same sessions that a list has with the same words.
+    /// Selects the same sessions as a list with the same flags.
     fn scope(&self, surroundings: &Surroundings) -> PruneScope {
         let is_sample = surroundings.sample().is_some() && !surroundings.has_given_dir();
         match &self.cwd {
@@ -150,7 +150,7 @@ fn print(
             }
         })
         .collect();
-    // What is there is data, and that there is nothing is a remark.
+    // A result goes to standard output; the remark that there is none goes to standard error.
     let line = Line::new().text(&words).styled(DIM, &kept);
     if n_sessions > 0 {
         return Ok(out.print_whole(&line)?);

@@ -67,7 +67,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// Closes many sessions to others.
+/// Removes other users' access to many sessions.
 fn close_many(
     surroundings: &Surroundings,
     args: &RepairArgs,

@@ -52,7 +52,7 @@ enum InitShell {
 }
 
 impl ResumeArgs {
-    /// What `sessile` alone means.
+    /// Returns the arguments of `sessile` without a command.
     pub(super) fn usual() -> Self {
         Self { query: Vec::new(), all: false, print: false, current: None, init: None }
     }
@@ -84,17 +84,17 @@ pub(super) fn run(
             Ok(Exit::Done)
         }
         Some(path) => go_on(surroundings, &path, err),
-        // A script has to know; somebody who has just pressed Escape does.
+        // A script must be told; a user who has just pressed Escape knows.
         None => Ok(if args.print { Exit::Nothing } else { Exit::Done }),
     }
 }
 
-/// Runs the command that goes on with a session, and waits for its end.
+/// Runs the command that resumes a session, and waits for it to end.
 fn go_on(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     let line = surroundings.settings.resume_command();
     let cwd = surroundings.sessions.clone().read_only().open_existing(path)?.header().cwd().map(PathBuf::from);
     let mut command = Command::new("sh");
-    // The path is an argument of its own, so that nothing in it can act on the shell.
+    // The path is a separate argument, so the shell cannot interpret anything in it.
     command.args(["-c", &with_path(line), "sh"]).arg(path);
     if let Some(cwd) = cwd.filter(|cwd| surroundings.sample().is_none() && cwd.is_dir()) {
         command.current_dir(cwd);
@@ -111,15 +111,15 @@ fn go_on(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Resu
     Ok(Exit::Done)
 }
 
-/// What a shell ends with if there is no such program.
+/// The exit code of a shell if the program does not exist.
 const NOT_FOUND: i32 = 127;
 
-/// The program that a command line names, without what is set for it.
+/// Returns the program that a command line names, without variable assignments.
 fn program_of(line: &str) -> String {
     line.split_whitespace().find(|word| !word.contains('=')).unwrap_or(line).to_owned()
 }
 
-/// The command with the first argument of the shell where the path goes.
+/// Puts the shell's first argument where the path goes.
 fn with_path(line: &str) -> String {
     let put =
         ["\"{path}\"", "'{path}'", "{path}"].iter().fold(line.to_owned(), |line, hole| line.replace(hole, "\"$1\""));

@@ -79,9 +79,9 @@ pub(crate) struct RpcArgs {
 
 /// Why serving ended.
 enum Ended {
-    /// The client has nothing more to say.
+    /// The client closed its input.
     Input,
-    /// A signal came.
+    /// A signal arrived.
     Signal(i32),
 }
 
@@ -95,14 +95,14 @@ pub(super) fn run(surroundings: &Surroundings, args: &RpcArgs) -> Result<Exit, F
     let serving = Arc::clone(&engine);
     let serve = move || {
         serving.serve(io::stdin(), crate::plain_stdout());
-        // If nobody listens, a signal was first.
+        // The send fails only if a signal came first.
         drop(told.send(Ended::Input));
     };
     threads::spawn("client", serve).map_err(Failure::NoThread)?;
     Ok(finish(&engine, &ended))
 }
 
-/// Waits for the end, and stops what is under way.
+/// Waits for the end, then stops all running work.
 fn finish(engine: &Engine, ended: &Receiver<Ended>) -> Exit {
     let exit = match ended.recv() {
         Ok(Ended::Signal(signal)) => Exit::Signalled(signal),
@@ -127,7 +127,7 @@ fn watch_signals(told: Sender<Ended>) -> Result<(), Failure> {
 fn listen(engine: &Arc<Engine>, path: &Path, ended: &Receiver<Ended>) -> Result<Exit, Failure> {
     let socket =
         sessile_rpc::Socket::bind(path).map_err(|source| Failure::NoSocket { path: path.to_path_buf(), source })?;
-    // Whoever has started us need not try whether the socket is there already.
+    // The parent process need not poll for the socket.
     let mut ready = ObjectWriter::new();
     ready.string("type", "listening").string("socket", &path.to_string_lossy());
     let mut out = crate::plain_stdout();
@@ -162,7 +162,7 @@ fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failu
     Ok(options)
 }
 
-/// What the settings say about compacting sessions of a model, or of none, save for what a flag says.
+/// Returns the compaction settings for a model, or for none, with the flag's value in place of the setting.
 fn compaction(
     surroundings: &Surroundings,
     keep: Option<u64>,
@@ -174,7 +174,7 @@ fn compaction(
     }
 }
 
-/// Which session the flags ask for.
+/// Returns the session that the flags select.
 fn start(surroundings: &Surroundings, args: &RpcArgs) -> Result<Start, Failure> {
     let id = args.session_id.clone();
     if let Some(session) = &args.session {

@@ -112,7 +112,7 @@ pub(crate) struct SearchArgs {
     format: ListFormat,
 }
 
-/// How long ago the files may have been looked at last, unless somebody wants them to be looked at now.
+/// How old the last look at the files may be, unless the user wants a fresh one.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 fn parse_role(word: &str) -> Result<DocumentKind, String> {
@@ -178,7 +178,7 @@ pub(super) fn run(
         }
     })?;
     print(surroundings, args, &result, out)?;
-    // For a regular expression everything is read, whatever is indexed.
+    // A regular expression always reads everything, indexed or not.
     if result.unindexed_bytes > MUCH && args.format.layout().is_none() && matches!(query, Query::Clauses(_)) {
         let scope = args.scope_words() + &surroundings.given_dir_words();
         drop(hint(&scope, &result, err));
@@ -187,7 +187,7 @@ pub(super) fn run(
         return Ok(Exit::Done);
     }
     if args.format.layout().is_none() && args.session.is_none() {
-        // What goes to standard error is for people, who may not be there.
+        // A message on standard error is optional; a failed write is ignored.
         drop(say_nothing_found(surroundings, args, err)?);
         if !args.archived {
             let archived = SearchOptions { archived: Archived::Only, upkeep: Upkeep::Never, ..options };
@@ -212,7 +212,7 @@ pub(super) fn run(
     Ok(Exit::Nothing)
 }
 
-/// Says that archived sessions have what was not found elsewhere.
+/// Says that archived sessions contain matches.
 fn hint_archived(n_hits: usize, err: &mut Screen<'_>) -> std::io::Result<()> {
     if n_hits == 0 {
         return Ok(());
@@ -222,7 +222,7 @@ fn hint_archived(n_hits: usize, err: &mut Screen<'_>) -> std::io::Result<()> {
     err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what))
 }
 
-/// A query for the same words as parts of longer ones; none if it is more than plain words.
+/// Returns a query for the same words as parts of longer words; `None` if the query has more than plain words.
 fn inside_words(query: &str) -> Option<String> {
     let is_plain = |word: &str| word.chars().all(char::is_alphanumeric);
     let words: Vec<&str> = query.split_whitespace().collect();
@@ -230,7 +230,7 @@ fn inside_words(query: &str) -> Option<String> {
         .then(|| words.iter().map(|word| format!("*{word}*")).collect::<Vec<_>>().join(" "))
 }
 
-/// Searches for as many hits as are wanted without copies of them in forks, and for all copies of those.
+/// Searches for as many distinct hits as wanted, not counting copies in forks, and for all copies of those hits.
 fn search_for_people(
     sessions: &Sessions,
     query: &Query,
@@ -240,7 +240,7 @@ fn search_for_people(
     loop {
         let result = sessions.search(query, options)?;
         let is_all = result.hits.len() < options.limit;
-        // Copies have the score of what they are copies of, so they come before all that have less.
+        // Copies have the same score as their original, so they come before all hits with a lower score.
         let last = wanted.checked_sub(1).and_then(|last| distinct(&result.hits).nth(last));
         let is_enough = |hit: &SearchHit| result.hits.last().is_some_and(|worst| worst.score < hit.score);
         if is_all || wanted == 0 || last.is_some_and(is_enough) {
@@ -252,7 +252,7 @@ fn search_for_people(
     }
 }
 
-/// What an update did, in one line.
+/// Describes an update in one line.
 fn told(updated: Updated, before: Backlog, after: Backlog) -> String {
     let n_bytes = before.n_bytes.saturating_sub(after.n_bytes);
     match updated {
@@ -266,7 +266,7 @@ fn told(updated: Updated, before: Backlog, after: Backlog) -> String {
     }
 }
 
-/// Says that nothing was found, and where else something might be.
+/// Says that nothing was found, and where else to look.
 fn say_nothing_found(
     surroundings: &Surroundings,
     args: &SearchArgs,
@@ -281,7 +281,7 @@ fn say_nothing_found(
     Ok(told.and_then(|()| if is_narrow { err.print_whole(&hint) } else { Ok(()) }))
 }
 
-/// From how many bytes on it is worth telling that there is a quicker way.
+/// Minimum number of unindexed bytes for a hint that indexing is faster.
 const MUCH: u64 = 32 << 20;
 
 fn hint(scope: &str, result: &SearchResult, err: &mut Screen<'_>) -> std::io::Result<()> {
@@ -296,12 +296,12 @@ impl SearchArgs {
         if self.limit == 0 { usize::MAX } else { self.limit }
     }
 
-    /// Whether more than the sessions of this directory is searched.
+    /// Whether the search covers more than the sessions of this directory.
     fn is_wide(&self) -> bool {
         self.all || self.cwd.is_some()
     }
 
-    /// The flags that say what is searched, as they would be typed again.
+    /// Returns the flags that select the scope, as typed.
     fn scope_words(&self) -> String {
         let mut words = String::new();
         for (is_given, flag) in [(self.all, " --all"), (self.repo, " --repo"), (self.archived, " --archived")] {
@@ -343,7 +343,7 @@ fn on_path(surroundings: &Surroundings, args: &SearchArgs) -> Result<Option<OnPa
     Ok(Some(OnPath::Entry(session.find_entry(entry)?)))
 }
 
-/// Why something cannot be searched for. Of a regular expression the place is shown, below it as the parser draws it.
+/// Explains why a query is invalid. For a regular expression, shows the position as the parser draws it.
 fn unreadable(error: &BadQuery) -> Failure {
     let what = match error {
         BadQuery::Pattern(pattern) => {

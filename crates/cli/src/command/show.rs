@@ -59,7 +59,7 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// Whether it may print something else than text.
+    /// Whether the output may contain pictures.
     pub(super) fn has_pictures(&self) -> bool {
         self.images
     }
@@ -118,7 +118,7 @@ fn detail(surroundings: &Surroundings, args: &ShowArgs, is_single: bool) -> Deta
     Detail { full: args.full || is_single, thinking: args.thinking, summaries: is_single, pictures }
 }
 
-/// What the session is and where it belongs.
+/// Prints the title of the session and where it belongs.
 fn print_heading(surroundings: &Surroundings, session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Failure> {
     let mut parts = vec![surroundings.short(&session.header().cwd().unwrap_or_default())];
     let created = session.header().json().raw().get("timestamp");
@@ -159,7 +159,7 @@ fn told(session: &SessionManager, entry: &Entry, times: &mut Times<'_>) -> Resul
     Ok(Told { label, time: times.of(entry) })
 }
 
-/// The times beside entries: the day only where it changes.
+/// The times beside entries. The day is shown only where it changes.
 struct Times<'c> {
     clock: &'c Clock<'c>,
     is_wanted: bool,

@@ -133,7 +133,7 @@ pub(super) fn run(
     }
     if is_one {
         let path = surroundings.find(&args.session)?;
-        // Opened for its warnings alone.
+        // Opened only to print its warnings.
         drop(surroundings.open(&args.session, err)?);
         let stats = surroundings.sessions.session_stats(&path, &relatives(surroundings, &path)?)?;
         if args.json {
@@ -152,7 +152,7 @@ pub(super) fn run(
     let options = StatsOptions { on_progress: Some(&note), ..args.options(surroundings)? };
     let stats = meter.watch(Unit::Sessions, err, || surroundings.sessions.stats(&sessions, &options))?;
     for path in &stats.unreadable {
-        // Not worth failing for if it cannot be told.
+        // A warning that cannot be printed is not an error.
         drop(warn(err, &format!("{} could not be read", path.display())));
     }
     if args.json {
@@ -163,7 +163,7 @@ pub(super) fn run(
         print_many(surroundings, args, &stats, out)?;
     }
     if sessions.is_empty() {
-        // What goes to standard error is for people, who may not be there.
+        // A message on standard error is optional; a failed write is ignored.
         drop(list::say_no_sessions(surroundings, "stats", args.all || args.repo, err));
         return Ok(Exit::Nothing);
     }
@@ -182,7 +182,7 @@ impl StatsArgs {
     }
 }
 
-/// Tokens and money in words, as far as there is anything to say.
+/// Describes tokens and cost, leaving out what is zero.
 pub(super) fn figures(tally: &Tally) -> Vec<(&'static str, String)> {
     let tokens = &tally.tokens;
     let mut rows = Vec::new();

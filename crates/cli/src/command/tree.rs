@@ -101,7 +101,7 @@ enum FilterArg {
 /// Which entries are drawn.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
-    /// None for every entry there is.
+    /// `None` for all entries.
     filter: Option<Filter>,
     wanted: Wanted,
     limit: Option<usize>,
@@ -111,7 +111,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// What is drawn if nobody says otherwise.
+    /// Returns the default choice.
     pub(super) fn usual() -> Self {
         Self { filter: Some(Filter::Default), ..Self::default() }
     }
@@ -136,7 +136,7 @@ impl TreeArgs {
         }
     }
 
-    /// Whether anything was said about which entries are wanted.
+    /// Whether the user selected entries.
     fn is_chosen(&self) -> bool {
         self.all || self.filter != FilterArg::Default || self.search.is_some() || self.limit.is_some()
     }
@@ -169,7 +169,7 @@ pub(super) fn run(
     Ok(if is_found { Exit::Done } else { Exit::Nothing })
 }
 
-/// Shows the tree on the screen, and tells in the end what was done there.
+/// Shows the tree in the TUI, and prints what the user did there.
 #[cfg(feature = "tui")]
 fn look(
     surroundings: &Surroundings,
@@ -193,7 +193,7 @@ fn look(
     Ok(Exit::Done)
 }
 
-/// Prints the chosen entries one after the other; without a choice all of them. Returns how many.
+/// Prints the chosen entries in sequence; without a choice, all of them. Returns their number.
 fn print_flat(session: &SessionManager, choice: Option<Choice>, out: &mut dyn Write) -> Result<usize, Failure> {
     let mut list = ListWriter::new(out, Layout::Array);
     let nodes = session.tree()?;
@@ -231,7 +231,7 @@ fn flat_row(session: &SessionManager, node: &TreeNode) -> Result<Json, Failure> 
     Ok(row.finish())
 }
 
-/// Writes the tree as nested objects, keeping a list of those that are open instead of calling itself.
+/// Writes the tree as nested objects. Keeps a list of the open nodes instead of recursing.
 fn print_nested(session: &SessionManager, out: &mut dyn Write) -> Result<usize, Failure> {
     let nodes = session.tree()?;
     let mut open: Vec<&TreeNode> = Vec::new();
@@ -279,7 +279,7 @@ pub(super) fn draw(
 ) -> Result<usize, Failure> {
     let nodes = session.tree()?;
     let Shown { mut is_shown, calls } = shown(session, &nodes, choice)?;
-    // The branch that the session stands in is never folded.
+    // The branch with the session's leaf is never folded.
     let places = nodes.iter().map(|node| (node.depth, node.is_archived && !node.on_path));
     let n_folded = if choice.archived { HashMap::new() } else { fold_away(places, &mut is_shown) };
     let place = |(node, is_shown): (&TreeNode, &bool)| Place {
@@ -317,7 +317,7 @@ pub(super) fn draw(
     Ok(n_rows)
 }
 
-/// Which entries are drawn, and the calls that results are named after.
+/// The entries to draw, and the tool calls after which results are named.
 struct Shown {
     is_shown: Vec<bool>,
     calls: Calls,
@@ -344,7 +344,7 @@ fn shown(session: &SessionManager, nodes: &[TreeNode], choice: &Choice) -> Resul
     Ok(Shown { is_shown, calls })
 }
 
-/// Takes note of the calls in an answer, and says whether it does nothing but call.
+/// Records the tool calls of an answer; returns whether the answer contains nothing else.
 fn note_calls(entry: &Entry, calls: &mut Calls) -> bool {
     let Payload::Message(message) = entry.payload() else { return false };
     let Some(Message::Assistant(answer)) = message.message() else { return false };

@@ -101,7 +101,7 @@ fn list(
     } else {
         let now = surroundings.now_ms();
         let words = Words::of(surroundings, operations.iter().filter_map(|operation| operation.steps.first()));
-        // What became of it comes first, where nothing cuts it off.
+        // The state comes first, so that it is never cut.
         let widest = operations.iter().map(|operation| fate(operation).len()).max().unwrap_or_default();
         let begin = if widest == 0 { 0 } else { widest + 2 };
         for operation in &operations {
@@ -117,7 +117,7 @@ fn list(
     Ok(if operations.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
-/// What became of an operation, if not what usually does.
+/// Describes the state of an operation, if it is not simply done.
 fn fate(operation: &Operation) -> &'static str {
     match operation.state {
         _ if operation.undone_by.is_some() => "undone",
@@ -131,7 +131,7 @@ fn remark(operation: &Operation) -> String {
     operation.undone_by.as_ref().map(|by| format!("  by {by}")).unwrap_or_default()
 }
 
-/// Names operations and steps for people, with the titles of their sessions.
+/// Describes operations and steps for people, with the titles of their sessions.
 struct Words<'s> {
     surroundings: &'s Surroundings,
     titles: Titles,
@@ -146,12 +146,12 @@ impl<'s> Words<'s> {
         Self { surroundings, titles: Titles::of_files(surroundings, steps.into_iter().map(file)) }
     }
 
-    /// What an operation did: its first step, and how many more there were.
+    /// Describes an operation: its first step, and the number of further ones.
     fn summary(&self, operation: &Operation) -> String {
         self.step_list(&operation.steps)
     }
 
-    /// Several steps: the first, and how many more there are.
+    /// Describes several steps: the first, and the number of further ones.
     fn step_list(&self, steps: &[Step]) -> String {
         let first = steps.first().map(|step| self.step(step)).unwrap_or_default();
         match steps.len() {
@@ -160,7 +160,7 @@ impl<'s> Words<'s> {
         }
     }
 
-    /// A step, as what it does.
+    /// Describes a step by its effect.
     fn step(&self, step: &Step) -> String {
         let session = self.titles.words(step.session());
         match step {
@@ -193,7 +193,7 @@ impl<'s> Words<'s> {
     }
 }
 
-/// A change of a name or a label.
+/// Describes a change of a name or a label.
 fn change(what: &str, of: &str, before: Option<&str>, after: Option<&str>) -> String {
     match (before, after) {
         (None, Some(after)) => format!("{what} {of} {after:?}"),

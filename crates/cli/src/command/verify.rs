@@ -70,7 +70,7 @@ pub(super) fn run(
                 Ok(report) => unsound.push(report),
             }
             if failed.is_err() {
-                // Nobody sees the rest.
+                // The output is closed, so the rest would not be seen.
                 cancel.cancel();
             }
         }
@@ -78,7 +78,7 @@ pub(super) fn run(
     if args.all {
         let dir = surroundings.session_dir();
         if let Some(path) = dir.as_deref().filter(|dir| !surroundings.is_directory(dir)) {
-            // Nothing wrong with nothing would be a dangerous answer to a mistyped name.
+            // Reporting no problems for a mistyped directory would be dangerous.
             let hint = "name the directory that holds the sessions".to_owned();
             return Err(Failure::NoSuchFile { path: path.to_path_buf(), hint });
         }
@@ -105,12 +105,12 @@ pub(super) fn run(
 }
 
 impl VerifyArgs {
-    /// Whether there may be much to read.
+    /// Whether the output may be long.
     pub(super) fn is_of_many(&self) -> bool {
         self.all
     }
 
-    /// The words that name the sessions to a repair, as they were given.
+    /// Returns the arguments with which `repair` selects the same sessions.
     fn words(&self) -> String {
         match (self.all, self.session.session.as_ref().or(self.session.chosen.as_ref())) {
             (true, _) => "--all".to_owned(),
@@ -120,8 +120,8 @@ impl VerifyArgs {
     }
 }
 
-/// A report without what it says about permissions, which is counted instead: in a store that others can read it is the
-/// same for every file. None if nothing is left that is worth words among many sessions.
+/// Removes the permission findings from a report and counts them instead: in a store that others can read they are the
+/// same for every file. Returns `None` if nothing is left that matters among many sessions.
 fn without_exposure(mut report: Report, exposed: &mut BTreeMap<String, (Finding, usize)>) -> Option<Report> {
     let is_exposure = |finding: &Finding| matches!(finding.remedy, Remedy::Permissions(_)) && finding.counts();
     for finding in report.findings.iter().filter(|finding| is_exposure(finding)) {
@@ -129,20 +129,20 @@ fn without_exposure(mut report: Report, exposed: &mut BTreeMap<String, (Finding,
     }
     report.findings.retain(|finding| !is_exposure(finding));
     if report.is_sound() {
-        // Of all notes, this one is about more than the file itself.
+        // This is the only note that concerns more than the file itself.
         report.findings.retain(|finding| finding.code == Code::SameSession);
     }
     Some(report).filter(|report| !report.findings.is_empty())
 }
 
-/// What is the same for many files.
+/// Prints a finding that many files share.
 fn print_exposed(finding: &Finding, n_files: usize, out: &mut Screen<'_>) -> std::io::Result<()> {
     out.print_whole(&Line::new().styled(BOLD, &counted(n_files, "session", "sessions")))?;
     print_finding(finding, out)?;
     out.blank()
 }
 
-/// Prints one report. A session without findings is worth no words.
+/// Prints one report; nothing for a session without findings.
 fn print(surroundings: &Surroundings, report: &Report, out: &mut Screen<'_>) -> std::io::Result<()> {
     if report.findings.is_empty() {
         return Ok(());
@@ -153,10 +153,10 @@ fn print(surroundings: &Surroundings, report: &Report, out: &mut Screen<'_>) -> 
     out.blank()
 }
 
-/// How far the words of a finding are indented.
+/// The indent of a finding's text.
 const INDENT: usize = 11;
 
-/// One finding: what it is and where, what it does, and what can be done about it.
+/// Prints a finding: what it is and where, its effect, and its remedy.
 pub(super) fn print_finding(finding: &Finding, out: &mut Screen<'_>) -> std::io::Result<()> {
     let style = match finding.severity {
         Severity::Error => BAD,
@@ -183,7 +183,7 @@ fn unreadable_json(path: &Path, error: &SessionError) -> Json {
     report.finish()
 }
 
-/// How many there were in all.
+/// The totals.
 #[derive(Debug, Default)]
 struct Tally {
     files: usize,

@@ -86,7 +86,7 @@ fn follow(
             Err(SessionError::Cancelled) => return Ok(Exit::Interrupted),
             Err(error) => return Err(error.into()),
         };
-        // Not worth failing for if it cannot be told.
+        // A warning that cannot be printed is not an error.
         drop(warn(err, &told));
     }
 }

@@ -1,6 +1,6 @@
-//! Words of a line as bash takes it apart, and words as it would have to be typed.
+//! Splits a line as bash does, and quotes words for it.
 
-/// In which quotes a line ends.
+/// The quotes that are open at the end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quote {
     None,
@@ -8,18 +8,18 @@ pub(crate) enum Quote {
     Double,
 }
 
-/// A line that is being typed.
+/// A line being typed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Typed {
-    /// The words of its last command, without quotes; the last is the one that is being typed.
+    /// The words of its last command, unquoted; the last one is being typed.
     pub(crate) words: Vec<String>,
     pub(crate) quote: Quote,
-    /// How much of the last word bash leaves as it is: what stands before the quote that is open, or before the last
-    /// character at which it breaks words. It breaks at more than we do, at `=` and `:` for example.
+    /// The bytes of the last word that bash does not replace: those before the open quote, or before the last character
+    /// at which it breaks words. It breaks at more characters than we do, for example at `=` and `:`.
     n_left: usize,
 }
 
-/// Takes a line apart up to where it ends. Nothing in it is ever evaluated.
+/// Splits a line. Nothing in it is ever evaluated.
 pub(crate) fn split(line: &str, breaks: &str) -> Typed {
     let mut words = vec![String::new()];
     let mut quote = Quote::None;
@@ -37,7 +37,7 @@ pub(crate) fn split(line: &str, breaks: &str) -> Typed {
                 push(&mut words, chars.next());
             }
             (Quote::None, ';' | '|' | '&' | '(' | '\n') => {
-                // Another command begins.
+                // Another command starts.
                 words = vec![String::new()];
                 (is_open, n_left) = (false, 0);
             }
@@ -51,7 +51,7 @@ pub(crate) fn split(line: &str, breaks: &str) -> Typed {
                 is_open = true;
                 push(&mut words, Some(char));
                 if quote == Quote::None && breaks.contains(char) {
-                    // These two begin the word that they break off.
+                    // These two characters belong to the word after the break.
                     n_left = if matches!(char, '@' | '$') { length } else { length + char.len_utf8() };
                 }
             }
@@ -67,13 +67,13 @@ fn push(words: &mut [String], char: Option<char>) {
 }
 
 impl Typed {
-    /// What bash is to put in place of what it replaces, so that the word being typed becomes this one.
+    /// Returns the text with which bash has to replace its part of the word, so that the typed word becomes `word`.
     pub(crate) fn completed(&self, word: &str) -> String {
         escaped(word.get(self.n_left..).unwrap_or(word), self.quote)
     }
 }
 
-/// A word as it would have to be typed within these quotes.
+/// Escapes a word for use inside these quotes.
 fn escaped(word: &str, quote: Quote) -> String {
     let mut text = String::new();
     for char in word.chars() {
@@ -83,7 +83,7 @@ fn escaped(word: &str, quote: Quote) -> String {
             Quote::Single => false,
         };
         if quote == Quote::Single && char == '\'' {
-            // There is no other way to write one.
+            // This is the only way to write a single quote.
             text.push_str("'\\''");
             continue;
         }

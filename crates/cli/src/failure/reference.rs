@@ -1,4 +1,4 @@
-//! Words for sessions and entries that it is not clear which are meant.
+//! Messages for unknown and ambiguous sessions and entries.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use sessile::{ReferenceError, SessionCandidate};
 
 use crate::screen::{DIM, Line, NAMED, Screen};
 
-/// What the user might do about it.
+/// Suggests what the user can do.
 pub(super) fn hint(error: &ReferenceError) -> Option<String> {
     let hint = match error {
         ReferenceError::NoSuchFile { nearest: Some(nearest), .. } => format!("did you mean {}?", nearest.display()),
@@ -35,13 +35,13 @@ fn have_one_id(candidates: &[SessionCandidate]) -> bool {
     candidates.windows(2).all(|pair| pair[0].id == pair[1].id)
 }
 
-/// A word as it would have to be typed.
+/// Quotes a word as it has to be typed.
 fn quoted(word: &str) -> String {
     let is_plain = |char: char| char.is_alphanumeric() || "@-_.~".contains(char);
     if word.chars().all(is_plain) { word.to_owned() } else { format!("\"{word}\"") }
 }
 
-/// Shows those that may be meant, a line each.
+/// Prints the candidates, one per line.
 pub(super) fn print_candidates(error: &ReferenceError, err: &mut Screen<'_>) -> io::Result<()> {
     let (n_shown, total) = match error {
         ReferenceError::AmbiguousSession { candidates, total, .. } => {

@@ -6,11 +6,11 @@ use sessile_display::picture::Protocol;
 
 use super::Screen;
 
-/// How many rows a picture takes.
+/// The height of a picture in rows.
 const ROWS: usize = 16;
 
 impl Screen<'_> {
-    /// Draws a picture, and says whether it did.
+    /// Draws a picture; returns whether it did.
     pub(crate) fn picture(&mut self, protocol: Protocol, mime_type: &str, data: &str) -> io::Result<bool> {
         match protocol.drawn(mime_type, data, ROWS).filter(|_| self.is_terminal()) {
             Some(drawn) => writeln!(self.writer, "{drawn}").map(|()| true),

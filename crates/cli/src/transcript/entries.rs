@@ -1,4 +1,4 @@
-//! Entries in a transcript: what is no message, and what is told beside each.
+//! Entries in a transcript: those that are not messages, and the label and time of each.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::{Last, Transcript};
 use crate::screen::{ACCENT, DIM, Line, NAMED, PLAIN};
 use sessile_display::words::{entry_words, start};
 
-/// What is told beside an entry: its label and its time, where there are any to tell.
+/// The label and time shown beside an entry, if any.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
     pub(crate) label: Option<String>,
@@ -38,7 +38,7 @@ impl Told {
 }
 
 impl Transcript<'_, '_> {
-    /// Prints the next entry. What extensions and labels note for themselves is shown only in full.
+    /// Prints the next entry. Extension data and labels are shown only in full mode.
     pub(crate) fn entry(&mut self, entry: &Entry, told: &Told) -> io::Result<()> {
         match entry.payload() {
             Payload::Message(message) => match message.message() {
@@ -64,7 +64,7 @@ impl Transcript<'_, '_> {
         if is_first { Ok(()) } else { self.out.blank() }
     }
 
-    /// A thin line between messages.
+    /// Prints a thin line between messages.
     fn note(&mut self, entry: &Entry, told: &Told) -> io::Result<()> {
         if !matches!(self.last, Last::Nothing | Last::Note) {
             self.out.blank()?;
@@ -91,7 +91,7 @@ impl Transcript<'_, '_> {
         }
     }
 
-    /// Where the conversation was compacted: a line from side to side, and the summary below it.
+    /// Prints a compaction: a rule over the full width, and the summary below it.
     fn compaction(&mut self, compaction: CompactionEntry<'_>, told: &Told) -> io::Result<()> {
         self.begin()?;
         let width = self.out.width().min(super::WIDEST);

@@ -6,7 +6,7 @@ fn path(file: &Path) -> &str {
     file.to_str().unwrap()
 }
 
-/// Two sessions; the first has two branches, and stands at the second one.
+/// Creates two sessions; the first has two branches, and its leaf is in the second one.
 fn two(home: &Home) -> (PathBuf, PathBuf) {
     let one = with_id(home.session("one.jsonl", &small()), "aaaa-1");
     let other = with_id(home.session("two.jsonl", &[user("x", None, "something else")]), "bbbb-2");
@@ -46,7 +46,7 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     let archived = home.run(&["list", "--archived"]);
     assert!(archived.out.contains("first question") && !archived.out.contains("something else"), "{}", archived.out);
     assert_eq!(archived.err, "");
-    // What is for programs says nothing beside.
+    // Output for programs has no remarks on standard error.
     home.run(&["list", "--json"]).json();
     assert_eq!(home.run(&["list", "--format", "{id} {archived}"]).err, "");
     assert_eq!(home.run(&["list", "--archived", "--format", "{id} {archived}"]).out, "aaaa-1 true\n");
@@ -56,11 +56,11 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     let asked = home.run(&["list", "question"]);
     assert_eq!(asked.err, "no sessions match\n1 archived session is left out (`list --archived`)\n");
 
-    // It is found by everything that names it.
+    // Every kind of reference still finds it.
     for name in ["aaaa", "aaaa-1", path(&one)] {
         assert_eq!(home.run(&["tree", name]).code, 0, "{name}");
     }
-    // What pi would continue is what is continued.
+    // `@latest` and `-c` continue the same session as pi would.
     for newest in ["@latest", "-c"] {
         assert_eq!(home.run(&["info", newest, "--json"]).json()["id"], "aaaa-1", "{newest}");
     }
@@ -70,7 +70,7 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     assert_eq!(home.run(&["stats", "--json"]).json()["sessions"], 2);
     assert_eq!(home.run(&["export", "aaaa", "--format", "md", "-o", "-"]).code, 0);
 
-    // Both archived: the list says so.
+    // If both are archived, the list says so.
     home.run(&["archive", path(&other), "--json"]).json();
     let empty = home.run(&["list"]);
     assert_eq!(empty.code, 1);
@@ -145,7 +145,7 @@ fn an_archived_branch_is_one_line_of_the_tree() {
     // The list shows the session, and @leaf is not the mark.
     assert_eq!(home.run(&["list"]).err, "");
     assert_eq!(home.run(&["label", path(&file), "@leaf", "end"]).out, "d labelled \"end\"\n");
-    // Who goes there sees it.
+    // Once the leaf is there, the branch is shown.
     home.run(&["branch", path(&file), "c2"]).expect(0, "");
     let there = home.run(&["tree", path(&file)]).out;
     assert!(there.contains("• [archived] user: second question") && there.contains("further ␛[2J"), "{there}");
@@ -168,7 +168,7 @@ fn an_archived_parent_is_named_in_the_tree_of_sessions() {
     assert!(!home.run(&["list", "--tree", "--archived"]).out.contains("(archived:"));
 }
 
-/// Lists from a catalogue that an older version has written must not miss what is archived.
+/// A catalogue written by an older version must not hide that sessions are archived.
 #[test]
 fn the_catalogue_follows_marks() {
     let home = Home::new();
@@ -180,7 +180,7 @@ fn the_catalogue_follows_marks() {
     for _ in 0..2 {
         assert_eq!(ids(&home, &["list", "--json", "--archived"]), ["aaaa-1"]);
     }
-    // Another program goes on with it.
+    // Another program appends to it.
     let mut text = std::fs::read_to_string(&one).unwrap();
     text += &(user("z", Some("d"), "goes on") + "\n");
     std::fs::write(&one, text).unwrap();

@@ -18,7 +18,7 @@ pub(super) fn last(file: &Path) -> Value {
     lines(file).pop().unwrap()
 }
 
-/// Runs a command that reads this from standard input.
+/// Runs a command with this standard input.
 pub(super) fn fed(home: &Home, words: &[&str], input: &str) -> Ran {
     let mut child =
         home.command(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -48,7 +48,7 @@ fn names_are_given_taken_and_undone() {
     let undone = home.run(&["undo", "--json"]).json();
     assert_eq!(undone["undone"]["id"], changed["operation"]);
     assert_eq!(home.run(&["name", "s1"]).out, "One name\n");
-    // Undoing the undo does it again.
+    // Undoing the undo restores the change.
     home.run(&["undo", undone["operation"].as_str().unwrap()]).expect(0, "");
     assert_eq!(home.run(&["name", "s1"]).out, "Two\n");
     home.run(&["name", "s1", "--clear"]).expect(0, "");
@@ -100,7 +100,7 @@ fn the_leaf_is_moved_and_remembered() {
     assert_eq!(context["messages"].as_array().unwrap().last().unwrap()["content"], "second question");
     let id = home.run(&["append", path(&file), "third question"]).out;
     assert_eq!((&last(&file)["parentId"], &last(&file)["id"]), (&"c".into(), &id.trim().into()));
-    // By now the session has moved on.
+    // The session has moved on in the meantime.
     let ran = home.run(&["undo"]);
     assert_eq!(ran.code, 3);
     assert!(ran.err.contains("the session has moved on"), "{}", ran.err);
@@ -204,7 +204,7 @@ fn sessions_are_started() {
     assert_eq!(count(), before, "and nothing was made");
 }
 
-/// Every file below a directory.
+/// Returns every file below a directory.
 fn walk(dir: &Path) -> Vec<PathBuf> {
     let mut waiting = vec![dir.to_path_buf()];
     let mut files = Vec::new();
@@ -226,7 +226,7 @@ fn forks_and_clones_are_taken() {
         let entries = lines(Path::new(made["path"].as_str().unwrap()));
         (entries[1..].iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect(), made)
     };
-    // A label of the path is set anew behind it.
+    // A label on the path is written again after it.
     assert_eq!(ids(&["fork", path(&file), "--json"]).0[..3], ["a", "b", "d"]);
     assert_eq!(ids(&["clone", path(&file), "--json"]).0.len(), 4);
     let (entries, made) = ids(&["fork", path(&file), "c", "--json"]);
@@ -234,7 +234,7 @@ fn forks_and_clones_are_taken() {
     assert_eq!(ids(&["fork", path(&file), "c", "--at", "--json"]).0[2], "c");
     let (_, made) = ids(&["fork", path(&file), "--before", "--json"]);
     assert_eq!(made["text"], "another second question");
-    // What nothing was said in yet has a file all the same.
+    // A fork without any message has a file as well.
     let (entries, _) = ids(&["fork", path(&file), "a", "--json"]);
     assert_eq!(entries, [""; 0]);
     let before = walk(&home.agent_dir()).len();
@@ -279,7 +279,8 @@ fn files_are_taken_in() {
     let again = home.run(&["import", path(&file)]);
     assert_eq!(again.code, 3);
     assert!(again.err.contains("there is a session s1 already"), "{}", again.err);
-    // Another session of the same name is kept apart, and one that is no session keeps all from being taken in.
+    // Another session with the same file name gets its own file. A file that is not a session prevents the whole
+    // import.
     std::fs::write(&file, String::from_utf8(bytes).unwrap().replacen("\"s1\"", "\"s2\"", 1)).unwrap();
     let junk = elsewhere.join("junk.jsonl");
     std::fs::write(&junk, "junk\n").unwrap();
@@ -304,7 +305,7 @@ fn a_session_comes_in_through_standard_input_and_with_a_new_id() {
     assert_eq!(std::fs::read_to_string(&copy).unwrap(), text.replacen("\"s1\"", &format!("\"{new}\""), 1));
     home.run(&["undo"]).expect(0, "");
     assert!(!copy.exists() && file.exists());
-    // The same from a file.
+    // Likewise from a file.
     let ran = home.run(&["import", path(&file), "--new-id", "--jsonl"]);
     ran.expect(0, "");
     assert_eq!(home.run(&["list", "--json"]).json().as_array().unwrap().len(), 2);
@@ -330,13 +331,13 @@ fn an_undo_never_passes_over_what_cannot_be_undone() {
     let id = hint.split('`').nth(1).unwrap().strip_prefix("sessile undo ").unwrap().to_owned();
     assert!(hint.ends_with(": remove the name \"A name\" of s1 \"A name\""), "{hint}");
     assert_eq!(std::fs::read(&file).unwrap(), before, "nothing was changed");
-    // What came after it can be undone, and only then it is in the way again.
+    // Later operations can be undone; after that, the append blocks undo again.
     assert_eq!(home.run(&["clone", path(&file)]).code, 0);
     home.run(&["undo"]).expect(0, "");
     assert_eq!(home.run(&["undo"]).code, 3);
     home.run(&["undo", &id]).expect(0, "");
     assert_eq!(last(&file)["type"], "session_info");
-    // A dry run changes nothing, so it is not in the way.
+    // A dry run changes nothing, so it does not block undo.
     home.run(&["name", path(&file), "Another"]).expect(0, "");
     home.run(&["append", path(&file), "more", "--dry-run"]).expect(0, "");
     home.run(&["undo"]).expect(0, "");

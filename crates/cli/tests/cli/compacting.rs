@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::changes::{fed, last, lines, path};
 use super::*;
 
-/// Two turns with a tool each, the second one short.
+/// Returns two turns with a tool call each; the second one is short.
 fn two_turns() -> Vec<String> {
     let text = "Please make the parser faster. ".repeat(40);
     let call = r#""message":{"role":"assistant","content":[{"type":"text","text":"I read it first."},{"type":"toolCall","id":"t1","name":"read","arguments":{"path":"src/parser.rs"}}],"provider":"p","model":"m","stopReason":"toolUse","timestamp":1735689602000}"#;
@@ -185,7 +185,7 @@ fn a_command_writes_the_summary_or_nothing_is_written() {
     );
 }
 
-/// Answers one request as an OpenAI-compatible server does, and hands back what it was asked.
+/// Answers one request like an OpenAI-compatible server, and returns the request.
 fn model_server(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -259,7 +259,7 @@ fn a_branch_is_left_with_a_summary() {
     );
     assert_eq!((&written["fromId"], &written["details"]["generator"]), (&"e".into(), &"extractive".into()));
     assert!(written["summary"].as_str().unwrap().contains("allocates no more"), "{written}");
-    // There is nothing behind the leaf to tell about.
+    // There are no entries after the leaf to summarise.
     home.run(&["branch", path(&file), "b", "--summary"]).expect(0, "");
     home.run(&["branch", path(&file), "b", "--summary", "--summary-text", "x"]);
     assert_eq!(home.run(&["branch", path(&file), "b", "--summary", "--summary-text", "x"]).code, 2);

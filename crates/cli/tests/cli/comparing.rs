@@ -23,7 +23,7 @@ fn branches_are_compared_from_where_they_part() {
     assert_eq!(ran.out, expected);
     let full = home.run(&["diff", "s1:c", "s1:d", "--full"]);
     assert!(full.out.contains("- c user: second question\n    - second question\n+ d "), "{}", full.out);
-    // A branch and a part of itself, by label.
+    // A branch and a part of it, by label.
     let part = home.run(&["diff", ":here", "s1"]);
     assert_eq!(part.code, 1);
     assert!(
@@ -38,7 +38,7 @@ fn a_clone_is_equal_and_what_follows_is_not() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let clone = home.run(&["clone", path(&file)]).out.trim().to_owned();
-    // The label of the clone has another id, and says the same.
+    // The label of the clone has another id but the same text.
     let equal = home.run(&["diff", path(&file), &clone]);
     equal.expect(0, "");
     assert!(equal.out.ends_with("no differences\n") && equal.out.contains("4 entries in common"), "{}", equal.out);
@@ -78,11 +78,11 @@ fn texts_that_were_changed_are_shown_line_by_line() {
     let changes = &json["changes"];
     assert_eq!(changes[0]["hunks"][0]["lines"][3], "-five");
     assert_eq!((&changes[0]["fields"][0], &changes[1]["entries"]), (&"message.usage".into(), &2.into()));
-    // The same text with other figures is a change if it is the same entry.
+    // The same entry with the same text but other figures is a change.
     let third = home.session("z.jsonl", &entries(long, 3));
     let ran = home.run(&["diff", path(&one), path(&third)]);
     assert!(ran.code == 1 && ran.out.contains("\n    different: message.usage\n"), "{}", ran.out);
-    // Colour is for terminals, and for those who want it.
+    // Colour is used on terminals, or on request.
     assert!(!ran.out.contains('\u{1b}'));
     assert!(home.run(&["diff", path(&one), path(&third), "--color=always"]).out.contains("\u{1b}[31m---"));
 }

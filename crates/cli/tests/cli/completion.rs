@@ -1,8 +1,8 @@
-//! Completion, as the scripts ask for it and as bash does it.
+//! Completion, as scripts request it and as bash performs it.
 
 use super::*;
 
-/// What a shell is told may stand at the end of a line.
+/// Returns the candidates that a shell gets for the end of a line.
 fn asked(home: &Home, words: &[&str]) -> Vec<String> {
     let words: Vec<&str> = ["__complete", "--shell", "fish", "--"].iter().chain(words).copied().collect();
     let ran = home.run(&words);
@@ -10,7 +10,7 @@ fn asked(home: &Home, words: &[&str]) -> Vec<String> {
     ran.out.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 
-/// The project with a session that has a name no shell should run, and an entry with such a label.
+/// Creates a project with a session whose name, and an entry whose label, a shell must not execute.
 fn hostile() -> Home {
     let home = Home::new();
     let name = r"Tide tables $(touch hacked) `touch hacked` 'x'";
@@ -50,7 +50,7 @@ fn sessions_entries_and_settings_are_told() {
     assert!(!home.project().join("hacked").exists());
 }
 
-/// What bash makes of a line when somebody presses tab.
+/// Returns how bash completes a line when the user presses Tab.
 fn completed(home: &Home, line: &str) -> Option<Vec<String>> {
     let script = home.run(&["completions", "bash"]).out;
     let program = PathBuf::from(env!("CARGO_BIN_EXE_sessile"));
@@ -72,13 +72,13 @@ fn completed(home: &Home, line: &str) -> Option<Vec<String>> {
 fn bash_completes_what_can_be_typed() {
     let home = hostile();
     if completed(&home, "sessile ").is_none() {
-        // There is no bash here.
+        // bash is not installed.
         return;
     }
     let completed = |line: &str| completed(&home, line).unwrap();
     assert_eq!(completed("sessile li"), ["list"]);
     assert_eq!(completed("sessile list --sor"), ["--sort"]);
-    // Bash breaks words here, and replaces only what stands behind.
+    // Bash breaks words here, and replaces only the part after the break.
     assert_eq!(completed("sessile --color=al"), ["always"]);
     assert_eq!(completed("sessile tree @la"), ["@latest"]);
     assert_eq!(completed("sessile list --columns age,si"), ["age,size"]);

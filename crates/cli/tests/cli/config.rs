@@ -12,7 +12,7 @@ impl Home {
         std::fs::write(self.config(), text).unwrap();
     }
 
-    /// A directory in the home that holds one session of the project, with this text in it.
+    /// Creates a directory in the home with one session of the project that contains this text.
     fn store(&self, name: &str) -> PathBuf {
         let dir = self.dir.path().join(name);
         write_session(&dir.join("x.jsonl"), self.project().to_str().unwrap(), &[user("a", None, name)]);
@@ -44,7 +44,7 @@ fn sessions_are_found_where_the_nearest_word_says() {
     write(settings(), "{\"sessionDir\":\"kept\"}");
     assert_eq!(listed(), "project/kept");
     assert!(project.is_dir());
-    // What is empty or null wins over the global setting and means the default, as in pi.
+    // An empty or null value overrides the global setting and means the default, as in pi.
     for nothing in ["\"\"", "null"] {
         write(settings(), &format!("{{\"sessionDir\":{nothing}}}"));
         assert_eq!(listed(), "default");
@@ -92,13 +92,13 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
     home.configure("[list]\nlimit = 'all'\n");
     let wrong = format!("{}:2: list.limit must be a whole number, not \"all\"", place.display());
     home.run(&["list"]).expect(0, &format!("warning: {wrong}; defaults count instead of this file\n"));
-    // What is written goes where the settings say.
+    // The settings decide where sessions are written, so commands that write refuse to run.
     let n_files = || std::fs::read_dir(home.session_dir()).unwrap().count();
     home.run(&["new"]).expect(3, &format!("error: {wrong}\n"));
     assert_eq!(home.run(&["name", "@latest", "Other"]).code, 3);
     assert_eq!(n_files(), 1);
     home.run(&["--version"]).expect(0, "");
-    // What is wrong can be mended by the same program.
+    // The program itself can repair its settings.
     home.run(&["config", "set", "list.limit", "2"]).expect(0, "");
     home.run(&["list"]).expect(0, "");
     home.configure("color = \n");

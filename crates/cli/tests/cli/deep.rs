@@ -16,7 +16,7 @@ fn deep_chains_are_printed_and_drawn() {
 
     let ran = home.run(&["tree", "--json", file]);
     ran.expect(0, "");
-    // Our own parser does not mind the depth.
+    // Our own parser has no depth limit.
     assert!(Json::parse(&ran.out).is_ok());
     assert_eq!(ran.out.matches(r#","children":["#).count(), DEPTH);
     assert_eq!(ran.out.trim_end().len() - ran.out.trim_end().trim_end_matches(['}', ']']).len(), 2 * DEPTH + 1);
@@ -46,7 +46,8 @@ fn deep_branches_do_not_run_off_the_screen() {
     assert!(ran.out.lines().all(|line| line.chars().count() <= 100));
 }
 
-/// Branches that have nothing, everything, or everything in another order in common: quadratic time would be hours.
+/// Compares branches with nothing in common, with everything, or with everything in another order: quadratic time would
+/// be hours.
 #[test]
 fn long_branches_are_compared() {
     let home = Home::new();

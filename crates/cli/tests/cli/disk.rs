@@ -31,7 +31,7 @@ fn custom(id: &str, parent: &str, kind: &str) -> String {
     entry("custom", id, Some(parent), &format!(r#""customType":"{kind}","data":{{"state":"{}"}}"#, "s".repeat(900)))
 }
 
-/// A session with bulk of every kind: before a compaction, in the context, and on another branch.
+/// Returns a session with bulk of every kind: before a compaction, in the context, and on another branch.
 fn bulky() -> Vec<String> {
     let long = "u".repeat(3000);
     vec![
@@ -76,7 +76,7 @@ fn sizes_add_up_to_those_of_the_files() {
     let home = Home::new();
     let one = home.session("x.jsonl", &bulky());
     let other = home.session("y.jsonl", &small());
-    // A mark at the start, blank lines, bytes that are no text, and a last line that is torn.
+    // A byte order mark, blank lines, bytes that are not text, and a torn last line.
     let mut bytes = b"\xef\xbb\xbf".to_vec();
     bytes.extend(std::fs::read(&other).unwrap());
     bytes.extend(b"\n \n\xff\xfe\n{\"type\":\"custom\",\"id\":\"t\",\"data\":1}\n{\"torn");
@@ -122,7 +122,7 @@ fn sizes_are_shown_to_people() {
     let many = home.run(&["du"]);
     many.expect(0, "");
     assert!(many.out.contains("  total of 2 sessions\n") && many.out.contains("\n@1 "), "{}", many.out);
-    // The place is one that other commands know.
+    // Other commands accept the list position.
     assert_eq!(home.run(&["slim", "@1", "--json"]).json()["original"]["path"], path(&file));
     let sorted = home.run(&["du", "--sort", "name", "--limit", "1"]);
     assert!(sorted.out.contains("and 1 more; --limit 0 shows all"), "{}", sorted.out);
@@ -171,7 +171,8 @@ fn a_slimmed_session_has_the_same_tree_and_context() {
     let header: Value = serde_json::from_str(new_lines[0]).unwrap();
     assert_eq!((&header["parentSession"], &header["id"]), (&path(&file).into(), &made["id"]));
 
-    // Details stay where an extension would go on from them: in the newest result of each tool on the way to the leaf.
+    // Details stay where an extension would continue from them: in the newest result of each tool on the path to the
+    // leaf.
     let entries: Vec<Value> =
         [3, 4, 5, 8].iter().map(|place: &usize| serde_json::from_str(new_lines[*place]).unwrap()).collect();
     assert!(entries[0]["message"]["details"].is_null() && entries[1]["message"]["details"].is_null());
@@ -190,7 +191,7 @@ fn a_slimmed_session_has_the_same_tree_and_context() {
         (stats["tokens"].clone(), stats["cost"].clone(), stats["messages"].clone())
     };
     assert_eq!(stats(path(&file)), stats(new));
-    // It is a session like any other.
+    // It is an ordinary session.
     assert_eq!(home.run(&["append", new, "on we go"]).code, 0);
     let again = home.run(&["slim", new]);
     again.expect(
@@ -216,7 +217,7 @@ fn wishes_say_what_goes_and_where() {
     assert_eq!(counts(&["--images", "--custom"]), (3, 0, 1));
     // The other branch stays.
     assert_eq!(counts(&["--before-compaction"]), (2, 4, 1));
-    // In the context there is one more result, whose details stay.
+    // The context has one more result, whose details stay.
     assert_eq!(counts(&["--all"]), (4, 7, 1));
     assert_eq!(counts(&["--older-than", "2025-01-01"]), (0, 0, 0));
     assert_eq!(counts(&["--older-than", "2025-01-02"]), (3, 6, 1));
@@ -245,7 +246,7 @@ fn the_original_can_go_to_the_trash_and_come_back() {
     assert_eq!(std::fs::read(&file).unwrap(), before);
     home.run(&["undo", undone["operation"].as_str().unwrap()]).expect(0, "");
     assert!(!file.exists() && new.exists(), "undoing the undo does it again");
-    // Without it there is one step, and undo takes the new session away.
+    // Without the flag there is one step, and undo removes the new session.
     home.run(&["undo"]).expect(0, "");
     age(&file);
     let ran = home.run(&["slim", path(&file), "--apply"]);
@@ -254,7 +255,7 @@ fn the_original_can_go_to_the_trash_and_come_back() {
     assert!(new.exists() && ran.err.contains(" less; `sessile undo "), "{}", ran.err);
     home.run(&["undo"]).expect(0, "");
     assert!(file.exists() && !new.exists());
-    // A session that another program seems to be writing to stays where it is.
+    // A session that another program seems to be writing to is not moved.
     std::fs::write(&file, [before, b"{}\n".to_vec()].concat()).unwrap();
     let ran = home.run(&["slim", path(&file), "--apply", "--trash-original"]);
     assert!(ran.code == 4 && ran.err.contains(" is in use: "), "{}", ran.err);
@@ -270,7 +271,7 @@ fn the_leaf_stays_where_it_was_left() {
     assert_eq!(home.run(&["branch", path(&file), "z"]).code, 0);
     let before = context(&home, path(&file));
     let made = home.run(&["slim", path(&file), "--apply", "--json"]).json();
-    // What is in the context of that branch stays as well.
+    // The context of that branch stays as well.
     assert_eq!(made["images"]["count"], 2);
     assert_eq!(context(&home, made["path"].as_str().unwrap()), before);
 }
@@ -299,13 +300,13 @@ fn old_and_odd_sessions_are_slimmed_too() {
         (&new[0]["version"], &new[2]["message"]["output"]),
         (&3.into(), &"[shell output removed by sessile slim: 1.5 kB]".into())
     );
-    // What a newer version wrote is not copied as if it were understood.
+    // A session of a newer version is not copied as if it were understood.
     let newer = home.session("newer.jsonl", &bulky());
     let text = std::fs::read_to_string(&newer).unwrap().replace("\"version\":3", "\"version\":4");
     std::fs::write(&newer, text).unwrap();
     let ran = home.run(&["slim", path(&newer), "--apply"]);
     assert!(ran.code == 3 && ran.err.contains("newer version"), "{}", ran.err);
-    // Duplicate ids and loops.
+    // Duplicate ids and cycles.
     let odd = home.session(
         "odd.jsonl",
         &[user("a", Some("b"), "1"), result("b", "a", "x"), result("b", "b", "x"), user("q", None, "end")],

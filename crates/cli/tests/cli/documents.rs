@@ -1,25 +1,25 @@
-//! README.md and docs/recipes.md: what they show is what the program prints.
+//! README.md and docs/recipes.md show exactly what the program prints.
 
 use super::help::words;
 use super::*;
 
-/// What stands for more of the same at the end of an output.
+/// Stands for the rest of an output.
 const MORE: &str = "…";
 
-/// One command of a document, and what it says is printed.
+/// A command of a document, and its documented output.
 #[derive(Debug)]
 struct Shown {
     command: String,
     out: Vec<String>,
 }
 
-/// A document with its recipes taken apart: text, and in between the commands of each block.
+/// A piece of a document: text, or a block of commands.
 enum Piece {
     Text(String),
     Block(Vec<Shown>),
 }
 
-/// Cuts a document at the blocks whose first line is a command of ours.
+/// Splits a document at the blocks whose first line is one of our commands.
 fn pieces(document: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut text = String::new();
@@ -45,7 +45,7 @@ fn pieces(document: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Runs a command as it is written, in one terminal, on the sample; its output, with the store at its usual place.
+/// Runs a command as written, in one terminal, on the sample; returns its output with the store at its usual path.
 fn run(home: &Home, command: &str) -> Vec<String> {
     let mut words = words(command);
     if !words.iter().any(|word| word == "--sample") {
@@ -68,7 +68,7 @@ fn run(home: &Home, command: &str) -> Vec<String> {
     printed.lines().map(str::to_owned).collect()
 }
 
-/// The same document with what is printed today.
+/// Returns the document with today's output.
 fn today(document: &str) -> String {
     let mut made = String::new();
     for piece in pieces(document) {

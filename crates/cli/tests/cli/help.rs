@@ -1,10 +1,10 @@
-//! Help, manual pages and docs/cli.md: all of it made from one definition, and all of it true.
+//! Help, manual pages and docs/cli.md: all generated from one definition, and all correct.
 
 use sessile_cli::definition;
 
 use super::*;
 
-/// The words of a line as a shell would split it, quotes and all.
+/// Splits a line into words as a shell does, including quotes.
 pub(super) fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -20,7 +20,7 @@ pub(super) fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What has to have happened before an example makes sense.
+/// Commands that must run before an example makes sense.
 const BEFORE: &[(&str, &[&str])] = &[
     ("archive @2 --clear", &["archive @2"]),
     ("list --archived", &["archive @2"]),
@@ -30,18 +30,18 @@ const BEFORE: &[(&str, &[&str])] = &[
     ("undo", &["name @2 Another"]),
 ];
 
-/// Runs a command line on a sample that is kept, and returns what it printed.
+/// Runs a command line on a persistent sample, and returns its output.
 #[track_caller]
 fn on_sample(home: &Home, line: &str) -> String {
     let words = words(line);
     let words = words.iter().map(String::as_str).filter(|word| *word != "--sample");
     let ran = home.run(&std::iter::once("--sample=kept").chain(words).collect::<Vec<_>>());
-    // Nothing in the sample is large enough for it.
+    // Nothing in the sample is large enough.
     if line.starts_with("slim") {
         assert_eq!(ran.code, 1, "sessile {line}\n{}", ran.err);
         return ran.out + &ran.err;
     }
-    // Nothing in the sample is old enough for it.
+    // Nothing in the sample is old enough.
     if line.starts_with("migrate") {
         ran.expect(1, "nothing to migrate\n");
         return ran.err;
@@ -50,7 +50,7 @@ fn on_sample(home: &Home, line: &str) -> String {
         ran.expect(0, "nothing to clean\n");
         return ran.err;
     }
-    // Different is what they are.
+    // `diff` exits with 1 if the sides differ.
     let expected = i32::from(line.starts_with("diff") && !line.contains("@1 @1"));
     assert_eq!(ran.code, expected, "sessile {line}\n{}", ran.err);
     ran.out
@@ -71,7 +71,7 @@ fn every_example_works_on_the_sample() {
     }
 }
 
-/// What one of them writes must not spoil the next.
+/// Earlier examples must not break later ones.
 #[test]
 fn examples_of_labels_and_edits_work_in_order() {
     let home = Home::new();
@@ -79,7 +79,7 @@ fn examples_of_labels_and_edits_work_in_order() {
     let in_order = examples.iter().filter(|it| it.starts_with("label ") || it.starts_with("edit-context "));
     let mut n_run = 0;
     for example in in_order {
-        // Taking a label away takes the word away that the next would go by.
+        // `--clear` removes the label that the next example refers to.
         on_sample(&home, example);
         if example.ends_with("--clear") {
             on_sample(&home, "undo");
@@ -146,7 +146,7 @@ fn the_version_is_told() {
     let home = Home::new();
     for flag in ["--version", "-V"] {
         assert_eq!(home.run(&[flag]).out, format!("sessile {}\n", env!("CARGO_PKG_VERSION")));
-        // And the same the long way.
+        // Also together with another flag.
         assert_eq!(home.run(&["--color=never", flag]).out, home.run(&[flag]).out);
     }
 }

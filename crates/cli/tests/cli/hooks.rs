@@ -1,4 +1,4 @@
-//! Hooks: told by commands that change something, and the examples of docs/hooks.md.
+//! Hooks run by commands that change something, and the examples of docs/hooks.md.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -25,7 +25,7 @@ fn install(dir: &Path, event: &str, script: &str) {
     std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// Has every event written to a file, one to a line.
+/// Writes every event to a file, one per line.
 fn log_all(home: &Home) -> PathBuf {
     let (dir, log) = (hooks_dir(home), home.dir.path().join("log"));
     for kind in sessile::EventKind::ALL {
@@ -57,7 +57,7 @@ fn commands_that_change_something_tell_hooks() {
         (vec!["fork", path(&file), "c"], vec!["session_before_fork", "session_start", "session_fork"]),
         (vec!["clone", path(&file)], vec!["session_before_fork", "session_start", "session_fork"]),
         (vec!["new", "--name", "Two"], vec!["session_start", "entry_appended", "session_info_changed"]),
-        // What changes nothing tells nothing.
+        // Commands that change nothing run no hooks.
         (vec!["append", path(&file), "hello", "--dry-run"], vec![]),
         (vec!["new", "--dry-run", "--name", "x"], vec![]),
         (vec!["fork", path(&file), "c", "--dry-run"], vec![]),
@@ -117,14 +117,14 @@ fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hooks").join(name)
 }
 
-/// Puts an example into the folder of hooks.
+/// Installs an example as a hook.
 fn install_example(home: &Home, name: &str, event: &str) {
     let hook = hooks_dir(home).join(event);
     std::fs::copy(example(name).join(event), &hook).unwrap();
     std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A command line in a world in which examples find the programs they need.
+/// Returns a command with a `PATH` on which examples find the programs they need.
 fn with_programs(home: &Home, words: &[&str]) -> Command {
     let ours = Path::new(env!("CARGO_BIN_EXE_sessile")).parent().unwrap();
     let theirs = std::env::var("PATH").unwrap();
@@ -179,7 +179,7 @@ fn an_example_posts_labels() {
         std::io::Write::write_all(&mut stream, b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n").unwrap();
         serde_json::from_slice::<Value>(&body).unwrap()
     });
-    // What is no label is not posted: the server answers once.
+    // Only labels are posted: the server answers once.
     ran(with_programs(&home, &["append", path(&file), "hello"]).env("LABELS_URL", &url)).expect(0, "");
     ran(with_programs(&home, &["label", path(&file), "a", "begin"]).env("LABELS_URL", &url)).expect(0, "");
     let posted = server.join().unwrap();
@@ -187,13 +187,13 @@ fn an_example_posts_labels() {
         (&posted["label"], &posted["entryId"], &posted["sessionId"]),
         (&"begin".into(), &"a".into(), &"s1".into())
     );
-    // Where nobody listens any more, the label is set and the failure told.
+    // If the server is gone, the label is set and the failure is reported.
     let ran = ran(with_programs(&home, &["label", path(&file), "b", "more"]).env("LABELS_URL", &url));
     assert!(ran.code == 0 && ran.err.contains("entry_appended failed"), "{}", ran.err);
     assert_eq!(last(&file)["label"], "more");
 }
 
-/// Says the same each time.
+/// Returns the same summary each time.
 struct Saying;
 
 impl Summarizer for Saying {
@@ -216,7 +216,7 @@ fn an_example_keeps_sessions_whole_while_tests_are_red() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let hook = example("no-compaction-while-red").join("session_before_compact");
-    // The tests of this project are a file that says how they end.
+    // The tests of this project are a file that determines how they end.
     let script = format!("TEST_COMMAND='. ./tests' exec '{}'", hook.display());
     install(&hooks_dir(&home), "session_before_compact", &script);
     let handlers = Handlers::new();

@@ -1,8 +1,8 @@
-//! Text that means harm to the terminal.
+//! Text that attacks the terminal.
 
 use super::*;
 
-/// Clears the screen, sets the title, writes to the clipboard, turns text around, and hides things.
+/// Clears the screen, sets the title, writes to the clipboard, reverses text, and hides characters.
 const HARM: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}]52;c;aGk=\u{1b}\\\u{9b}31m\u{90}q\u{9c}\u{202e}abc\u{2066}\u{200b}\u{7f}\u{8}\r\u{e0041}x";
 
 fn is_harmless(text: &str) -> bool {
@@ -98,7 +98,7 @@ fn colour_is_ours_alone() {
     let file = hostile_session(&home);
     let ran = home.run(&["tree", "--all", "--color", "always", file.to_str().unwrap()]);
     assert!(ran.out.contains("\u{1b}[36m"));
-    // What is left without the sequences that only set colours is harmless.
+    // After removing the sequences that only set colours, the rest is harmless.
     let mut rest = String::new();
     for (n_before, piece) in ran.out.split("\u{1b}[").enumerate() {
         let style = piece.trim_start_matches(|char: char| char.is_ascii_digit() || char == ';');
@@ -138,7 +138,7 @@ fn findings_do_not_act_either() {
     }
 }
 
-/// Every character that acts where text is shown: on a terminal, or on the order of the text around it.
+/// Returns every character that acts on a terminal or on the order of the text around it.
 fn acting() -> String {
     ('\u{7f}'..=char::MAX).filter(|char| sessile::acting::acts(*char)).filter(|char| *char < '\u{e0000}').collect()
 }
@@ -147,7 +147,7 @@ fn acts(text: &str) -> bool {
     text.chars().any(|char| char != '\n' && sessile::acting::acts(char))
 }
 
-/// Commands that print JSON, in an order in which each finds something. `FILE` is a session, `TEXT` what acts.
+/// Commands that print JSON, in an order in which each finds something. `FILE` is a session, `TEXT` the hostile text.
 const JSON: &[&[&str]] = &[
     &["list", "--json"],
     &["list", "--jsonl", "--text"],
@@ -227,7 +227,7 @@ fn json_does_not_act_on_the_terminal_either() {
             .map(|word| match *word {
                 "FILE" => file.to_str().unwrap().to_owned(),
                 "ELSEWHERE" => elsewhere.to_str().unwrap().to_owned(),
-                // Arguments hold no NUL, and names no line ends.
+                // Arguments contain no NUL, and names no line ends.
                 "TEXT" => text.replace(['\r', '\u{85}', '\u{2028}', '\u{2029}'], ""),
                 word => word.to_owned(),
             })

@@ -1,4 +1,4 @@
-//! What is kept to answer quickly.
+//! The caches.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn what_is_kept_is_shown_made_anew_and_removed() {
     let home = Home::new();
     home.session("x.jsonl", &small());
     home.session("y.jsonl", &[user("a", None, "more")]);
-    // Long enough ago that nothing can have happened to them unseen.
+    // Old enough that no unnoticed write can have happened since.
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
     for file in ["x.jsonl", "y.jsonl"] {
         let file = std::fs::File::options().append(true).open(home.session_dir().join(file)).unwrap();

@@ -1,4 +1,5 @@
-//! The program as a user meets it: few tests, about wiring. What the commands print in detail is tested beside them.
+//! The program as the user sees it: few tests, about wiring. The output of the commands is tested in detail beside
+//! them.
 #![expect(clippy::disallowed_methods, reason = "tests make the files that they need")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -33,12 +34,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// A home of its own for each test, with a project in it.
+/// A separate home for each test, with a project in it.
 struct Home {
     dir: tempfile::TempDir,
 }
 
-/// What a run of the program left behind.
+/// The result of a run of the program.
 struct Ran {
     code: i32,
     out: String,
@@ -60,7 +61,7 @@ impl Home {
         self.dir.path().join("agent")
     }
 
-    /// The directory in which pi keeps the project's sessions.
+    /// Returns the directory in which pi keeps the project's sessions.
     fn session_dir(&self) -> PathBuf {
         let name = self.project().to_string_lossy().trim_start_matches('/').replace('/', "-");
         self.agent_dir().join("sessions").join(format!("--{name}--"))
@@ -80,9 +81,9 @@ impl Home {
         for name in ["SESSILE_CACHE_DIR", "SESSILE_CONFIG_DIR", "SESSILE_STATE_DIR"] {
             command.env(name, self.dir.path().join(name));
         }
-        // Tests run in a terminal or without one, and must not notice.
+        // Tests must behave the same with and without a terminal.
         command.env("SESSILE_TERMINAL", "");
-        // So that a sample that is left behind can be found.
+        // So that a sample left behind can be found.
         std::fs::create_dir_all(self.dir.path().join("tmp")).unwrap();
         command.env("TMPDIR", self.dir.path().join("tmp"));
         command
@@ -96,7 +97,7 @@ impl Home {
         ran(self.command(words).env(name, value))
     }
 
-    /// Runs a command on a session that must succeed, and parses what it prints.
+    /// Runs a command on a session that must succeed, and parses its output.
     fn json(&self, words: &[&str], file: &Path) -> Value {
         let words: Vec<&str> = words.iter().copied().chain([file.to_str().unwrap()]).collect();
         self.run(&words).json()
@@ -112,7 +113,7 @@ fn ran(command: &mut Command) -> Ran {
     }
 }
 
-/// Makes a file look as if it was last written an hour ago, so that no program seems to be using it.
+/// Sets a file's modification time to an hour ago, so that no program seems to be using it.
 fn age(path: &Path) {
     let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
     std::fs::File::options().append(true).open(path).unwrap().set_modified(hour_ago).unwrap();
@@ -146,7 +147,7 @@ fn write_session(path: &Path, cwd: &str, lines: &[impl AsRef<[u8]>]) -> PathBuf 
     path.to_path_buf()
 }
 
-/// Gives a session another id, so that it is not the same as all others here.
+/// Gives a session another id, so that it differs from all others here.
 fn with_id(path: PathBuf, id: &str) -> PathBuf {
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replacen("\"s1\"", &format!("{id:?}"), 1)).unwrap();
@@ -154,7 +155,7 @@ fn with_id(path: PathBuf, id: &str) -> PathBuf {
     path
 }
 
-/// An entry with a head and some members more.
+/// Returns an entry with the usual fields and some more.
 fn entry(kind: &str, id: &str, parent: Option<&str>, rest: &str) -> String {
     let parent = parent.map_or_else(|| "null".to_owned(), |parent| format!("\"{parent}\""));
     format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z",{rest}}}"#)
@@ -165,12 +166,12 @@ fn user(id: &str, parent: Option<&str>, text: &str) -> String {
     entry("message", id, parent, &format!(r#""message":{{"role":"user","content":{text},"timestamp":1735689601000}}"#))
 }
 
-/// Data that lies beside the checkout where the project is made, and nowhere else.
+/// Returns the path of a shared data file, which exists only in the project's own checkout.
 fn shared(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name)
 }
 
-/// A small conversation with two branches and a label.
+/// Returns a small conversation with two branches and a label.
 fn small() -> Vec<String> {
     vec![
         user("a", None, "first question"),

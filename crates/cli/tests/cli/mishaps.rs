@@ -1,4 +1,4 @@
-//! What goes wrong for people who are new here: empty files, empty texts, things that are done already.
+//! Mistakes of new users: empty files, empty texts, changes that are already made.
 
 use super::changes::{fed, last, lines, path};
 use super::*;
@@ -48,7 +48,7 @@ fn a_label_that_is_not_there_is_a_value_too() {
     let ran = home.run(&["label", path(&file), "a", "--json"]);
     assert_eq!((ran.code, ran.out.as_str()), (1, "{\"entryId\":\"a\"}\n"));
     home.run(&["label", path(&file), "a"]).expect(1, "a has no label\n");
-    // The last entry of this session is a label. A tree does not show it, so it is not what @leaf means here.
+    // The last entry of this session is a label. Trees do not show labels, so `@leaf` refers to the entry before it.
     home.run(&["label", path(&file), "@leaf"]).expect(1, "d has no label\n");
     let hint = "hint: e is itself the label of b, and the leaf if it was added last\n";
     home.run(&["label", path(&file), "e"]).expect(1, &format!("e has no label\n{hint}"));
@@ -275,7 +275,7 @@ fn wording_is_of_one_or_of_many() {
     assert_eq!(serde_json::from_str::<Value>(messages.out.trim_end()).unwrap()["content"], "old");
 }
 
-/// What another program destroyed comes back with the next write, and the command says so; looking changes nothing.
+/// The next write recovers entries that another program removed, and the command reports it; reading changes nothing.
 #[test]
 fn entries_that_were_put_back_are_told() {
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! What people see.
+//! Output for people.
 
 use std::io::Write;
 
@@ -68,13 +68,13 @@ fn sessions_are_listed() {
     assert!(paths.lines().nth(2).unwrap().ends_with("/x.jsonl"), "{paths}");
 }
 
-/// What a list shows of each session, without what stands before and behind it.
+/// Returns the titles in a list, without the other columns.
 fn titles(ran: &Ran) -> Vec<String> {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
     ran.out.lines().skip(1).map(|row| row.chars().skip(17).collect::<String>().trim_end().to_owned()).collect()
 }
 
-/// A session that begins with these words, a day later than the last one, and was forked from another.
+/// Creates a session that starts with these words, a day later than the last one, as a fork of another.
 fn family_member(home: &Home, name: &str, day: u32, parent: Option<&Path>, named: Option<&str>) -> PathBuf {
     let mut lines = vec![format!(
         r#"{{"type":"message","id":"a","message":{{"role":"user","content":"{name}","timestamp":173568960{day:04}}}}}"#
@@ -104,14 +104,14 @@ fn lists_are_narrowed_and_sorted() {
     assert_eq!(list(&["--children", "only", "--limit", "2"]), ["Ant", "orphan"]);
     assert_eq!(list(&["--sort", "name", "--named"]), ["Ant", "Zebra"]);
     assert_eq!(list(&["--tree"]), ["Zebra", "└ child", "  └ Ant", "(not here: /gone/2025_nobody.jsonl)", "└ orphan"]);
-    // The first of the list decides which family comes first.
+    // The first session of the list decides which family comes first.
     assert_eq!(list(&["--tree", "--sort", "created"]).len(), 5);
-    // What is left out is there all the same.
+    // Filtered parents are shown as placeholders.
     assert_eq!(list(&["--tree", "--named"]), ["Zebra", "└ (filtered out: child)", "  └ Ant"]);
     let one = list(&["--tree", "--limit", "1", "--sort", "name"]);
     assert_eq!(one, ["(filtered out: Zebra)", "└ (filtered out: child)", "  └ Ant"]);
     assert_eq!(list(&["--tree", "orphan"]), ["(not here: /gone/2025_nobody.jsonl)", "└ orphan"]);
-    // What is in another directory is not missing either.
+    // A parent in another directory is not missing either.
     let elsewhere = home.agent_dir().join("sessions/--elsewhere--/2025_root.jsonl");
     std::fs::create_dir_all(elsewhere.parent().unwrap()).unwrap();
     std::fs::rename(&root, &elsewhere).unwrap();
@@ -153,7 +153,7 @@ fn lists_for_scripts_have_fields() {
     let ran = list("{colour}");
     assert!(ran.code == 2 && ran.err.contains("there is no field {colour}; the fields are id, title"), "{}", ran.err);
     assert_eq!(home.run(&["list", "--format", "tsv", "--json"]).code, 2);
-    // Settings are for people, and a place that is shown is one that counts.
+    // The limit in the settings applies to output for people only, and positions that are shown can be used.
     home.session("2025_s2.jsonl", &small());
     home.run(&["config", "set", "list.limit", "1"]).expect(0, "");
     assert_eq!(list("{place}").out, "@1\n@2\n");
@@ -209,7 +209,7 @@ fn nothing_is_cut_in_a_pipe() {
         let out = ran(home.command(words).env("COLUMNS", "40")).out;
         assert!(out.contains(" end") && !out.contains('…'), "{words:?}: {out}");
     }
-    // What is broken into lines is broken where the user says.
+    // Wrapped text follows the user's width.
     let out = ran(home.command(&["show", file.to_str().unwrap()]).env("COLUMNS", "40")).out;
     assert!(out.lines().all(|line| line.chars().count() <= 40), "{out}");
     assert!(home.run(&["show", file.to_str().unwrap()]).out.lines().any(|line| line.chars().count() > 80));

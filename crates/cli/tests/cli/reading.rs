@@ -1,10 +1,10 @@
-//! Commands that show a session: show, info, export, and the tree beside pi's.
+//! Commands that show a session: show, info, export, and the tree compared with pi's.
 
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-/// A session with one of everything.
+/// Creates a session with one of everything.
 fn rich(home: &Home) -> PathBuf {
     let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
     let lines = [
@@ -135,7 +135,7 @@ fn everything_about_a_session_is_told() {
 #[test]
 fn a_branch_is_exported_as_pi_does_it() {
     let home = Home::new();
-    // What pi 1.5.0 made of these lines.
+    // The output of pi 1.5.0 for these lines.
     let file = home.session(
         "x.jsonl",
         &[
@@ -182,7 +182,7 @@ fn exports_are_whole_or_not_at_all() {
     assert!(again.err.contains("exists\nhint: "), "{}", again.err);
     assert_eq!(home.run(&["export", session, "-o", "out.md", "--force"]).code, 0);
     assert_ne!(std::fs::read_to_string(&out).unwrap(), document);
-    // Never a session, least of all this one.
+    // Never over a session, least of all this one.
     let before = std::fs::read(&file).unwrap();
     let other = home.session("other.jsonl", &small());
     for target in [&file, &other] {
@@ -208,15 +208,15 @@ fn all_branches_are_exported() {
     assert!(document.contains("*Another branch, from `b`*") && document.contains("second question"), "{document}");
 }
 
-/// A session and what pi's own tree shows of it.
+/// A session and pi's own tree of it.
 struct Golden {
     lines: Vec<String>,
-    /// The rows of each screen, without the cursor and with nothing to fold.
+    /// The rows of each screen, without the cursor and unfolded.
     screens: Vec<(String, Vec<String>)>,
 }
 
 impl Golden {
-    /// Reads the screens that lie beside the checkout of the project's founders; none elsewhere.
+    /// Reads the golden screens, which exist only in the project's own checkout; `None` elsewhere.
     fn read() -> Option<Self> {
         let session = std::fs::read_to_string(shared("handmade-session.jsonl")).ok()?;
         let text = std::fs::read_to_string(shared("ui-golden-tree.txt")).ok()?;
@@ -256,7 +256,7 @@ fn trees_look_as_in_pi() {
         };
         let mut command = home.command(&["tree", file.to_str().unwrap()]);
         let ran = ran(command.args(words).env("TZ", "UTC"));
-        // The year is told in every other one.
+        // In any year but 2026, the output includes the year.
         let drawn = ran.out.replace("26/1/2 03:04", "1/2 03:04");
         assert_eq!(drawn.lines().collect::<Vec<_>>(), expected, "{name}");
         n_compared += 1;
@@ -277,12 +277,12 @@ fn trees_are_narrowed() {
     assert_eq!(home.run(&["tree", "--json", "--filter", "all", file]).code, 2);
 }
 
-/// The columns that a line takes.
+/// Returns the width of a line in columns.
 fn width(line: &str) -> usize {
     line.chars().map(|char| unicode_width::UnicodeWidthChar::width(char).unwrap_or_default()).sum()
 }
 
-/// What a terminal of some columns shows.
+/// Returns the output on a terminal of this width.
 fn on_terminal(words: &[&str], columns: usize) -> String {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let args = ["sessile", "--sample", "--color=never"].iter().chain(words).map(std::ffi::OsString::from);

@@ -1,8 +1,8 @@
-//! What people call sessions and entries.
+//! References to sessions and entries.
 
 use super::*;
 
-/// A session of the project with an id and, if it is not empty, a name.
+/// Creates a session of the project with an id and, if not empty, a name.
 fn named(home: &Home, id: &str, name: &str, minute: u32) -> PathBuf {
     let file = home.session_dir().join(format!("2025_{id}.jsonl"));
     std::fs::create_dir_all(home.session_dir()).unwrap();
@@ -14,7 +14,7 @@ fn named(home: &Home, id: &str, name: &str, minute: u32) -> PathBuf {
     file
 }
 
-/// The text of the only message that a command sees.
+/// Returns the text of the only message that a command sees.
 #[track_caller]
 fn seen(home: &Home, words: &[&str]) -> String {
     let words: Vec<&str> = ["context", "--json"].iter().chain(words).copied().collect();
@@ -90,7 +90,7 @@ fn places_are_those_of_the_last_list() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// Each terminal has its own last list, be it of `list` or of `search`.
+/// Each terminal has its own last list, from `list` or from `search`.
 #[test]
 fn places_are_those_that_this_terminal_has_shown_last() {
     let home = Home::new();
@@ -108,12 +108,12 @@ fn places_are_those_that_this_terminal_has_shown_last() {
     assert_eq!([seen("left", "@1"), seen("left", "@3"), seen("right", "@1")], ["one", "three", "two"]);
     let ran = in_terminal("right", &["context", "@2"]);
     assert!(ran.err.starts_with("error: the last list has no @2; it has 1 session\n"), "{}", ran.err);
-    // What was found is what is deleted, and after that nothing else has its place.
+    // The session found is the one deleted, and no other session takes its position.
     in_terminal("left", &["search", "two"]).expect(0, "");
     in_terminal("left", &["delete", "@1", "--yes"]).expect(0, "");
     assert_eq!(in_terminal("left", &["delete", "@1", "--yes"]).code, 3);
     assert_eq!(home.run(&["list", "--json"]).json().as_array().unwrap().len(), 2);
-    // A list of the sample is not one of the user's own sessions.
+    // A list of the sample is not a list of the user's own sessions.
     in_terminal("left", &["list"]).expect(0, "");
     in_terminal("left", &["--sample", "list"]).expect(0, "");
     let ran = in_terminal("left", &["delete", "@1", "--yes"]);
@@ -159,7 +159,7 @@ fn the_newest_needs_no_name() {
     assert!(ran.code == 2 && ran.err.contains("-c or @latest"), "{}", ran.err);
     assert_eq!(home.run(&["tree", "-c", "one"]).code, 2);
     assert_eq!(home.run(&["tree", "-c", "--session", "one"]).code, 2);
-    // The word behind a session that is named by a flag is the next one.
+    // If a flag names the session, the first word is the next argument.
     assert_eq!(seen(&home, &["-c", "@leaf"]), "two");
     assert_eq!(home.run(&["context", "-c", "@leaf~~~"]).code, 3);
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-/// A file that only its owner can read, in a directory like that.
+/// Creates a file that only its owner can read, in such a directory.
 fn private(home: &Home, name: &str, lines: &[impl AsRef<[u8]>]) -> PathBuf {
     let file = home.session(name, lines);
     set_mode(&file, 0o600);
@@ -127,7 +127,7 @@ fn a_dry_run_changes_nothing_and_a_second_run_neither() {
     assert_eq!((std::fs::read(&file).unwrap(), names(&home)), (after, there));
 }
 
-/// Nothing is mended while somebody else may be writing, and scripts can tell that from what will never work.
+/// `repair` does nothing while another process may be writing. Its exit code differs from that of permanent failures.
 #[test]
 fn a_session_that_is_in_use_is_4() {
     let home = Home::new();
@@ -141,7 +141,7 @@ fn a_session_that_is_in_use_is_4() {
     assert!(ran.err.contains(" is in use"), "{}", ran.err);
     assert!(ran.err.ends_with("\nhint: try again once the other program has finished\n"), "{}", ran.err);
     assert_eq!(std::fs::read(&file).unwrap(), before);
-    // Looking is not writing.
+    // A dry run does not write.
     home.run(&["repair", "--dry-run", path]).expect(0, "");
     drop(lock);
     home.run(&["repair", path]).expect(0, "");

@@ -59,10 +59,10 @@ fn a_sample_can_be_kept() {
     let list = ran.json();
     let kept = home.project().join("kept");
     assert!(list[0]["path"].as_str().unwrap().starts_with(kept.to_str().unwrap()));
-    // The user's own pi would find it.
+    // The user's own pi finds it.
     let found = home.run_with(&["list", "--all", "--json"], "PI_CODING_AGENT_DIR", &kept).json();
     assert_eq!(found, list);
-    // It is used again, with what was done to it.
+    // Later commands use it again, with its changes.
     home.run(&["--sample=kept", "name", "@2", "Another name"]).expect(0, "");
     assert_eq!(home.run(&["--sample=kept", "list", "--json"]).json()[1]["name"], "Another name");
     std::fs::write(home.project().join("file"), "x").unwrap();
@@ -98,7 +98,7 @@ fn commands_in_one_terminal_share_a_sample() {
     in_terminal("left", &["--sample", "name", "@2", "Another name"]).expect(0, "");
     let name_of = |terminal: &str| in_terminal(terminal, &["--sample", "info", "@2", "--json"]).json()["name"].clone();
     assert_eq!([name_of("left"), name_of("right")], [Value::from("Another name"), Value::Null]);
-    // Places do not drift: what is written to becomes the newest, and keeps its place.
+    // List positions are stable: a session that was written to becomes the newest but keeps its position.
     let append = |text: &str| in_terminal("left", &["--sample", "append", "@2", text, "--json"]).json();
     assert_eq!(append("one")["sessionPath"], append("two")["sessionPath"]);
     assert!(!home.agent_dir().exists(), "nowhere near the user's own");

@@ -36,14 +36,14 @@ fn nothing_found_is_no_success() {
 fn an_update_says_what_it_did() {
     let home = Home::new();
     let file = home.session("a.jsonl", &small());
-    // Long enough ago that nothing can have happened to it unseen.
+    // Old enough that no unnoticed write can have happened since.
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
     std::fs::File::options().append(true).open(&file).unwrap().set_modified(long_ago).unwrap();
     let ran = home.run(&["search", "--update"]);
     ran.expect(0, "");
     assert!(ran.out.ends_with(" of 1 session indexed\n"), "{}", ran.out);
     assert_eq!(home.run(&["search", "--update"]).out, "nothing new: the index is up to date\n");
-    // What is found goes to standard output, so this does not.
+    // Standard output is for hits, so this goes to standard error.
     home.run(&["search", "--update", "question"]).expect(0, "nothing new: the index is up to date\n");
 }
 
@@ -60,7 +60,7 @@ fn a_search_for_words_brings_a_large_store_up_to_date() {
     let ran = home.run(&["search", "--all", "--no-update", "needle", "--limit", "1"]);
     assert_eq!(ran.code, 0);
     assert!(ran.err.contains("`sessile search --update --all` makes"), "{}", ran.err);
-    // An index is of no use for these, so none is made and none is spoken of.
+    // An index does not help here, so none is built or suggested.
     home.run(&["search", "--all", "re:needle", "--limit", "1"]).expect(0, "");
     assert_eq!(uncovered(), whole);
     home.run(&["search", "--all", "needle", "--limit", "1"]).expect(0, "");

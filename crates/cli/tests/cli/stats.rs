@@ -1,4 +1,4 @@
-//! What sessions took.
+//! Tokens and costs of sessions.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn answer(id: &str, parent: &str, second: u32, model: &str, cost: f64) -> String
     )
 }
 
-/// Writes a fork of a session with something of its own.
+/// Writes a fork of a session with entries of its own.
 fn fork(home: &Home, name: &str, parent: &Path, lines: &[String]) -> PathBuf {
     let path = home.session(name, lines);
     let text = std::fs::read_to_string(&path).unwrap().replace("\"s1\"", &format!("{name:?}"));
@@ -44,7 +44,7 @@ fn forks_are_counted_once() {
     let models = home.run(&["stats", "--json", "--by", "model"]).json();
     assert_eq!((models["groups"][0]["key"].as_str(), models["groups"][0]["cost"].as_f64()), (Some("p/n"), Some(9.0)));
     assert_eq!(models["groups"][1]["toolCalls"], 1);
-    // A fork alone has everything in its file, as pi counts, and says what of that it was forked with.
+    // A single fork counts everything in its file, as pi does, and reports which part was copied.
     let one = home.json(&["stats", "--json"], &last);
     assert_eq!((one["cost"].as_f64(), one["copied"]["cost"].as_f64()), (Some(6.25), Some(6.0)));
     let root = home.json(&["stats", "--json"], &home.session_dir().join("root.jsonl"));
@@ -58,14 +58,14 @@ fn copies_of_a_session_are_counted_once() {
     home.session("one.jsonl", &lines);
     home.session("copy.jsonl", &lines);
     assert_eq!(home.run(&["stats", "--json"]).json()["cost"].as_f64(), Some(6.0));
-    // The same ids in sessions that have nothing to do with each other are a coincidence.
+    // Equal ids in unrelated sessions are a coincidence.
     let stranger = home.session("stranger.jsonl", &lines);
     let text = std::fs::read_to_string(&stranger).unwrap();
     std::fs::write(&stranger, text.replace("\"s1\"", "\"s2\"")).unwrap();
     assert_eq!(home.run(&["stats", "--json"]).json()["cost"].as_f64(), Some(12.0));
 }
 
-/// Entries of version 1 have no ids, and get some when the file is upgraded.
+/// Entries of version 1 have no ids, and get them when the file is upgraded.
 #[test]
 fn copies_of_old_sessions_are_counted_once() {
     let home = Home::new();
@@ -84,7 +84,7 @@ fn copies_of_old_sessions_are_counted_once() {
         std::fs::write(&copy, second).unwrap();
         assert_eq!(count(), (6.0, 2, 2));
     }
-    // Said twice in one session is said twice.
+    // A repetition within one session counts twice.
     let twice = format!("{old}{}", old.split_once('\n').unwrap().1);
     std::fs::write(&one, &twice).unwrap();
     std::fs::remove_file(&copy).unwrap();
@@ -126,7 +126,7 @@ fn days_and_times_are_told_apart() {
     assert_eq!(home.run(&["stats", "x", "--all"]).code, 2);
 }
 
-/// Two projects, three days in two weeks and two months.
+/// Creates two projects, with three days in two weeks and two months.
 fn year_end(home: &Home) {
     let at = |day: &str, id: &str, cost| answer(id, "a", 2, "m", cost).replace("2025-01-01", day);
     home.session("x.jsonl", &[at("2024-12-29", "b", 1.0), at("2024-12-31", "c", 2.0), at("2025-01-01", "d", 4.0)]);
@@ -209,7 +209,7 @@ fn the_numbers_are_those_of_pi() {
     let lines: Vec<&str> = text.lines().skip(1).collect();
     let file = home.session("handmade.jsonl", &lines);
     let stats = home.json(&["stats", "--json"], &file);
-    // What pi's get_session_stats answered.
+    // The answer of pi's get_session_stats.
     let expected = serde_json::json!({
         "userMessages": 4, "assistantMessages": 6, "toolCalls": 2, "toolResults": 2, "totalMessages": 13,
         "tokens": {"input": 3820, "output": 112, "cacheRead": 100, "cacheWrite": 0, "total": 4032},

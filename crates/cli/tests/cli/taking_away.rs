@@ -31,7 +31,7 @@ fn sessions_go_to_the_trash_and_come_back() {
     assert_eq!((&listed[0]["id"], listed[0]["path"].as_str().unwrap()), (&"s1".into(), path(&file)));
     let dry = home.run(&["restore", "s", "--dry-run"]);
     assert_eq!((dry.code, file.exists()), (0, false));
-    // Never over something that is there by now.
+    // Never over an existing file.
     std::fs::write(&file, "mine").unwrap();
     let ran = home.run(&["restore", "s1"]);
     assert_eq!((ran.code, std::fs::read(&file).unwrap()), (3, b"mine".to_vec()));
@@ -78,7 +78,7 @@ fn without_a_trash_nothing_is_deleted() {
     let file = home.session("x.jsonl", &small());
     std::fs::create_dir_all(home.dir.path().join(".local")).unwrap();
     std::fs::write(home.dir.path().join(".local/share"), "in the way").unwrap();
-    // Nor is there a program for it.
+    // There is no trash program either.
     let ran = home.run_with(&["delete", path(&file), "--yes"], "PATH", Path::new("/nonexistent"));
     assert_eq!((ran.code, file.exists()), (3, true));
     assert!(ran.err.contains("cannot be moved to the trash"), "{}", ran.err);
@@ -141,7 +141,7 @@ fn pruning_is_a_dry_run_unless_told() {
     assert!(file.exists());
 }
 
-/// The same sessions as a list has: those of this directory, of the repository, or all.
+/// Pruning selects the same sessions as a list: those of this directory, of the repository, or all.
 #[test]
 fn pruning_has_the_scope_of_a_list() {
     let home = Home::new();
@@ -171,7 +171,7 @@ fn pruning_has_the_scope_of_a_list() {
     home.run(&["prune", "--older-than", "999y", "--all"]).expect(1, "nothing to prune\n");
 }
 
-/// What is taken away, or could be brought back, is told by title and id.
+/// Deletions and restorations show the session's title and id.
 #[test]
 fn what_goes_and_comes_back_has_a_title_and_an_id() {
     let home = Home::new();
@@ -190,7 +190,7 @@ fn what_goes_and_comes_back_has_a_title_and_an_id() {
     assert!(ran.out.starts_with(told) && ran.out.ends_with("/x.jsonl is back\n"), "{}", ran.out);
 }
 
-/// On the sample, nothing reaches the user's own trash or state.
+/// Operations on the sample do not touch the user's own trash or state.
 #[test]
 fn the_sample_is_changed_in_its_own_place() {
     let home = Home::new();
@@ -228,7 +228,7 @@ fn what_was_left_over_is_cleaned() {
         std::fs::File::options().write(true).open(&path).unwrap().set_modified(hour_ago).unwrap();
         path
     };
-    // No process has a number this large.
+    // No process has an id this large.
     let gone = [
         leave(dir.join(".x.jsonl.sessile-tmp-4194301-0")),
         leave(dir.join(".lost.jsonl.sessile-lock")),
@@ -260,11 +260,11 @@ fn what_was_left_over_is_cleaned() {
     assert_eq!(why(&format!("sessile-tmp-{own}-0")), "in use");
     assert_eq!(why("/x.jsonl.orig-1"), "young");
     assert!(told["applied"] == true && told["bytes"].as_u64().unwrap() > 100);
-    // Any age: now the original of a session that is there goes, and that of one that is lost stays.
+    // With any age, the original of an existing session is removed, and that of a lost one stays.
     let told = home.run(&["clean", "--older-than", "0m", "--apply", "--json"]).json();
     assert_eq!(told["files"].as_array().unwrap().len(), 4, "{told}");
     assert_eq!(stays.map(|path| path.exists()), [true, false, true, true, true]);
-    // Nor does one whose session is damaged.
+    // The original of a damaged session stays as well.
     let original = leave(dir.join("x.jsonl.orig-2"));
     let mut text = std::fs::read(&file).unwrap();
     text.truncate(text.len() - 20);
@@ -278,7 +278,7 @@ fn what_was_left_over_is_cleaned() {
     empty.run(&["clean"]).expect(0, "nothing to clean\n");
 }
 
-/// What this command wrote, brought back or made does not count as a write by another program.
+/// Our own writes, restorations and new files do not count as writes by another program.
 #[test]
 fn our_own_writes_do_not_keep_a_session_in_use() {
     let home = Home::new();
@@ -289,7 +289,7 @@ fn our_own_writes_do_not_keep_a_session_in_use() {
     home.run(&["undo"]).expect(0, "");
     home.run(&["delete", path, "--yes"]).expect(0, "");
     home.run(&["undo"]).expect(0, "");
-    // Another program did write to it.
+    // Another program writes to it.
     let mut bytes = std::fs::read(&file).unwrap();
     bytes.extend(b"{\"type\":\"future\"}\n");
     std::fs::write(&file, bytes).unwrap();

@@ -1,4 +1,4 @@
-//! How long the first picture and each key take, and how much memory: printed, never judged.
+//! Measures the time to the first frame, the time per key, and memory: printed, never checked.
 //!
 //! `cargo test --release -p sessile-cli --test tui -- --ignored --nocapture figures`
 
@@ -9,7 +9,7 @@ use super::{Home, Terminal};
 const N_SESSIONS: usize = 5_000;
 const N_ENTRIES: usize = 1_000_000;
 
-/// How long what is known about a file is not believed, because it may be written to in the same moment.
+/// How long cached data about a file is not trusted, because the file may be written at the same moment.
 const FRESH: Duration = Duration::from_secs(4);
 
 fn header(id: &str, cwd: &str) -> String {
@@ -26,7 +26,7 @@ fn message(id: usize, parent: Option<usize>, role: &str, text: &str) -> String {
     )
 }
 
-/// A store of many sessions, about 40 kB each.
+/// Creates a store of many sessions, about 40 kB each.
 fn store(home: &Home) -> String {
     let dir = home.path().join("store");
     std::fs::create_dir_all(&dir).unwrap();
@@ -44,7 +44,7 @@ fn store(home: &Home) -> String {
     dir.to_string_lossy().into_owned()
 }
 
-/// A session of many entries, with a branch at every thousandth.
+/// Creates a session of many entries, with a branch at every thousandth.
 fn session(home: &Home) -> String {
     let path = home.path().join("2026-01-01T00-00-00-000Z_big.jsonl");
     let mut text = header("big", "/w");
@@ -58,21 +58,21 @@ fn session(home: &Home) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Lists a store, so that everything is known about it.
+/// Lists a store, so that the caches are complete.
 fn settle(home: &Home, dir: &str) {
     let args = ["--session-dir", dir, "list", "--all", "--no-pager"].map(str::to_owned);
     let mut terminal = Terminal::run(home.bare(&args), 130, 40);
     assert!(terminal.wait_for_end().success(), "{}", terminal.text());
 }
 
-/// How long until something can be seen.
+/// Returns the time until something is visible.
 fn until(terminal: &Terminal, what: &str, is_so: impl Fn(&Terminal) -> bool) -> Duration {
     let begun = Instant::now();
     terminal.wait(what, is_so);
     begun.elapsed()
 }
 
-/// The most memory that the program has had, in megabytes.
+/// Returns the program's peak memory in megabytes.
 fn memory(terminal: &Terminal) -> String {
     let status = std::fs::read_to_string(format!("/proc/{}/status", terminal.child.id())).unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
@@ -80,7 +80,7 @@ fn memory(terminal: &Terminal) -> String {
     kilobytes.map_or_else(|| "?".to_owned(), |kilobytes| format!("{} MB", (kilobytes * 1024).div_ceil(1_000_000)))
 }
 
-/// A time in as many digits as mean something.
+/// Formats a time with as many digits as are significant.
 fn words(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -91,7 +91,7 @@ fn words(time: Duration) -> String {
     }
 }
 
-/// The median and the slowest of some key presses, each of which changes the row that is chosen.
+/// Returns the median and the slowest time of some key presses, each of which changes the selected row.
 fn keys(terminal: &Terminal, name: &str, key: &str, times: usize) -> String {
     let mut took = Vec::new();
     for _ in 0..times {
@@ -112,13 +112,13 @@ fn keys(terminal: &Terminal, name: &str, key: &str, times: usize) -> String {
     format!("{name} {median} ({})", words(took[times - 1]).trim_end_matches(" ms"))
 }
 
-/// A row of the table in docs/performance.md.
+/// Formats a row of the table in docs/performance.md.
 fn row(what: &str, [first, rows, all]: [Duration; 3], keys: &[String], memory: &str) -> String {
     let cells = [what.to_owned(), words(first), words(rows), words(all), keys.join(", "), memory.to_owned()];
     format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |").replace("|  |", "| |")
 }
 
-/// The picker on many sessions.
+/// Measures the picker on many sessions.
 fn picker(home: &Home, table: &mut String) -> String {
     let dir = store(home);
     let args = ["--session-dir", &dir, "resume", "--all"].map(str::to_owned);
@@ -145,7 +145,7 @@ fn picker(home: &Home, table: &mut String) -> String {
     format!("A word typed into the picker of 5,000 sessions is found in {}.", words(found))
 }
 
-/// The tree of many entries.
+/// Measures the tree of many entries.
 fn tree(home: &Home, table: &mut String) -> String {
     let path = session(home);
     let args = ["tree", "-i", &path].map(str::to_owned);

@@ -1,14 +1,14 @@
-//! Hooks are asked by the screens as by the commands, and told what was done.
+//! Screens run hooks just as commands do.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use super::{Home, Terminal};
 
-/// A session of the sample in a store of its own: on the sample itself hooks are not run.
+/// Copies a session of the sample into its own store, because hooks are not run for the sample.
 pub(crate) fn session(home: &Home) -> String {
     assert!(home.plain(&["list", "--json"]).output().unwrap().status.success());
-    // Its forks say the same, and which file comes first depends on the file system.
+    // Its forks have the same text, and which file comes first depends on the file system.
     let sample = walk(&home.sample()).into_iter().find(|path| {
         path.extension().is_some_and(|it| it == "jsonl") && {
             let text = std::fs::read_to_string(path).unwrap();
@@ -27,7 +27,7 @@ fn walk(dir: &std::path::Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
-/// Puts a hook into the folder, which notes what it was told.
+/// Installs a hook that records its input.
 fn hook(home: &Home, event: &str, answer: &str) {
     let dir = home.path().join("config/hooks");
     std::fs::create_dir_all(&dir).unwrap();
@@ -123,7 +123,7 @@ fn hooks_are_told_of_what_is_done_on_the_screens() {
     terminal.wait("the note", |_| notes(&home).contains("\"type\":\"session_deleted\""));
 }
 
-/// Somebody who leaves at once after a change has not called it off.
+/// Leaving right after a change does not cancel it.
 #[test]
 fn what_was_begun_is_finished_when_somebody_leaves() {
     let home = Home::new();
@@ -134,7 +134,7 @@ fn what_was_begun_is_finished_when_somebody_leaves() {
     terminal.wait("the question", |it| it.text().contains("Label (empty to remove)"));
     terminal.press("in_haste");
     terminal.press("enter");
-    // As its own key, and not as the beginning of another one.
+    // So that it arrives as a separate key, not as the beginning of another one.
     std::thread::sleep(std::time::Duration::from_millis(5));
     terminal.press("ctrl+c");
     assert!(terminal.wait_for_end().success());

@@ -1,13 +1,13 @@
-//! Every key of the keymap, pressed.
+//! Presses every key of the keymap.
 
 use std::collections::BTreeSet;
 
 use super::{Home, Terminal};
 
-/// What is to be seen after a key.
+/// The expected screen after a key.
 #[derive(Clone, Copy, Debug)]
 enum Then {
-    /// The row that is chosen has this in it.
+    /// The selected row contains this text.
     Chosen(&'static str),
     Has(&'static str),
     Lacks(&'static str),
@@ -15,7 +15,7 @@ enum Then {
 
 use Then::{Chosen, Has, Lacks};
 
-/// Presses keys one after the other, and waits after each for what is to be seen.
+/// Presses keys one after the other, and waits for the expected screen after each.
 fn go_through(terminal: &Terminal, steps: &[(&str, Then)], pressed: &mut BTreeSet<String>) {
     for (key, then) in steps {
         pressed.insert((*key).to_owned());
@@ -28,17 +28,17 @@ fn go_through(terminal: &Terminal, steps: &[(&str, Then)], pressed: &mut BTreeSe
     }
 }
 
-/// The places whose keys are pressed below, each by a test of its own.
+/// The contexts whose keys are pressed below, each by its own test.
 const PLACES: [&str; 6] = ["Picker", "Line", "Tree", "Fork", "Reader", "Trash"];
 
-/// A new place needs a test of its own, and a new key in any of them a step in its test.
+/// A new context needs its own test, and a new key a step in the test of its context.
 #[test]
 fn every_place_has_its_test() {
     let places: BTreeSet<String> = sessile_tui::usual_keys().into_iter().map(|(place, _, _)| place).collect();
     assert_eq!(places, PLACES.map(str::to_owned).into());
 }
 
-/// All keys of a screen have been pressed.
+/// Asserts that all keys of a context have been pressed.
 fn assert_all(place: &str, pressed: &BTreeSet<String>) {
     assert!(PLACES.contains(&place));
     let missing: Vec<String> = sessile_tui::usual_keys()
@@ -193,14 +193,14 @@ fn without_a_session_the_screens_let_one_be_picked() {
         terminal.wait("another one", |it| it.chosen().contains("CSV export"));
         terminal.press("enter");
         terminal.wait(&format!("{words:?}"), |it| it.text().contains(seen) && !it.text().contains(title));
-        // A user who has done nothing there is back in the picker.
+        // A user who did nothing there returns to the picker.
         terminal.press("escape");
         terminal.wait("the picker again", |it| it.text().contains(title) && it.chosen().contains("CSV export"));
         terminal.press("escape");
         assert!(terminal.wait_for_end().success());
         assert!(!terminal.text().contains(".jsonl"), "{}", terminal.text());
     }
-    // What was done there ends it.
+    // An action there ends the program.
     let mut terminal = home.run(&["fork", "-i"]);
     terminal.wait("the picker", |it| it.chosen().contains("High water"));
     terminal.press("enter");
@@ -253,7 +253,7 @@ fn what_is_marked_is_exported_and_moved() {
         terminal.press(key);
     }
     terminal.wait("the move", |it| it.text().contains("1 session moved"));
-    // It is a session of another directory now, and can be brought back.
+    // It now belongs to another directory, and can be moved back.
     terminal.wait("its going", |it| !it.chosen().contains("High water"));
     go_through(&terminal, &[("alt+u", Has("High water"))], &mut pressed);
 }
@@ -293,7 +293,7 @@ fn every_key_of_a_line() {
         for key in std::iter::once(&"end").chain(keys) {
             pressed.insert((*key).to_owned());
             terminal.press(key);
-            // A terminal sends an escape and what follows it at once, and never two keys as one.
+            // A terminal sends an escape together with what follows it, and never two keys as one.
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         terminal.wait(&format!("{keys:?} → {line}"), |it| it.text().lines().any(|row| row.trim_end() == line));
@@ -484,7 +484,7 @@ fn every_key_of_the_reader() {
     ];
     go_through(&terminal, &steps, &mut pressed);
     for key in ["e", "ctrl+g"] {
-        // The editor of this home says a word and ends; then the reader is back.
+        // The editor of this home prints a word and ends; then the reader returns.
         terminal.press(key);
         terminal.wait("the editor", |it| String::from_utf8_lossy(&it.bytes()).matches("edited").count() > 0);
         terminal.wait("the reader", |it| it.screen(vt100::Screen::alternate_screen));

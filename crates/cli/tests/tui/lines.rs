@@ -1,8 +1,8 @@
-//! Lines on a terminal: cut to its width, or to what `COLUMNS` says.
+//! Lines on a terminal: cut to its width, or to `COLUMNS`.
 
 use super::{Home, Terminal};
 
-/// What a command prints on a terminal of 130 columns, line by line.
+/// Returns the lines that a command prints on a terminal of 130 columns.
 fn printed(args: &[&str], columns: Option<&str>) -> Vec<String> {
     let home = Home::new();
     let mut command = home.plain(args);
@@ -11,7 +11,7 @@ fn printed(args: &[&str], columns: Option<&str>) -> Vec<String> {
     }
     let mut terminal = Terminal::run(command.into(), 130, 30);
     assert!(terminal.wait_for_end().success());
-    // What was printed last may still be on its way.
+    // The last output may still be in transit.
     terminal.wait("all of it", |terminal| terminal.text().contains("019a4a96") || terminal.text().contains("@6"));
     terminal.text().lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect()
 }

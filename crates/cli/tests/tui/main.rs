@@ -1,4 +1,4 @@
-//! The screens in a real terminal, as a person uses them: every key of every screen.
+//! The screens in a real terminal: every key of every screen.
 #![expect(clippy::disallowed_methods, reason = "tests make the files that they need")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![cfg(unix)]
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use pty_process::blocking::Command;
 use terminal::Terminal;
 
-/// A made-up store, settings and a place for notes, all in a directory of their own.
+/// A made-up store, settings and a place for notes, all in a separate directory.
 struct Home {
     dir: tempfile::TempDir,
 }
@@ -46,14 +46,14 @@ impl Home {
         self.plain(args).into()
     }
 
-    /// The program on the sample, in no terminal yet.
+    /// Returns the command that runs the program on the sample, not yet in a terminal.
     fn plain(&self, args: &[&str]) -> std::process::Command {
         let mut words = vec![format!("--sample={}", self.sample().display())];
         words.extend(args.iter().map(|arg| (*arg).to_owned()));
         self.program(&words)
     }
 
-    /// Without the sample.
+    /// Returns the command without the sample.
     fn bare(&self, args: &[String]) -> Command {
         self.program(args).into()
     }

@@ -1,4 +1,4 @@
-//! What may happen to a terminal, and must not stay.
+//! Failures that must not leave the terminal in a bad state.
 
 use std::sync::Arc;
 
@@ -140,7 +140,7 @@ fn nothing_in_a_session_acts_on_the_terminal() {
         (words(&["tree", "-i", &path]), &[]),
         (words(&["fork", "-i", &path]), &[]),
         (words(&["show", "-i", &path]), &[]),
-        // In the end it is in the trash, and comes back.
+        // At the end the session is in the trash, and is restored.
         (picker, &[("ctrl+d", "y yes"), ("y", "no sessions"), ("alt+r", "deleted now"), ("enter", "is back in /w")]),
     ] {
         let terminal = Terminal::run(home.bare(&args), 130, 30);
@@ -158,23 +158,23 @@ fn nothing_in_a_session_acts_on_the_terminal() {
     }
 }
 
-/// How much time a process has taken up, in ticks of the kernel's clock.
+/// Returns the CPU time of a process, in kernel clock ticks.
 #[cfg(target_os = "linux")]
 fn ticks(id: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
-    // Behind the name, which may hold anything but is in parentheses.
+    // After the name, which is in parentheses and may contain anything.
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
 }
 
 const SCREENS: [&[&str]; 4] = [&["resume"], &["tree", "-i", "@1"], &["fork", "-i", "@1"], &["show", "-i", "@1"]];
 
-/// Once there was nothing left to read, a library of ours read it again and again, for hours.
+/// A library that we use once read a closed terminal again and again, for hours.
 #[test]
 fn whoever_has_lost_the_terminal_ends() {
     let home = Home::new();
     for words in SCREENS {
-        // A shell's own child is told by a signal; another one has to find out.
+        // The shell's own child gets a signal; another process has to notice by itself.
         for is_told in [true, false] {
             let mut terminal =
                 if is_told { home.run(words) } else { Terminal::run_as_guest(home.plain(words), 130, 30) };
@@ -192,7 +192,7 @@ fn whoever_waits_takes_up_no_time() {
     for words in SCREENS {
         let terminal = home.run(words);
         terminal.wait("the screen", |it| it.text().contains("hour early"));
-        // What it does at first may take its time, and nobody knows how long; then it is quiet.
+        // The initial work may take any time; after that the process is idle.
         let id = terminal.child.id();
         let is_quiet = |_: usize| {
             let before = ticks(id);
@@ -212,7 +212,7 @@ fn many_keys_at_once_are_all_heard() {
     terminal.wait("the last key", |it| it.text().contains("HE-END"));
 }
 
-/// A screen in which something panics on another thread.
+/// A screen in which another thread panics.
 #[test]
 #[ignore = "is run by the test below, in a terminal of its own"]
 fn something_panics() {

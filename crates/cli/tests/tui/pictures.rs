@@ -1,8 +1,8 @@
-//! Pictures, in a terminal that says it can draw them.
+//! Pictures in a terminal that claims to support them.
 
 use super::{Home, Terminal};
 
-/// The smallest picture there is: one point.
+/// The smallest possible picture: one pixel.
 const POINT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 fn session(home: &Home) -> String {

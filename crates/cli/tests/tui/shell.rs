@@ -1,17 +1,17 @@
-//! The function and the key that shells get, in real shells.
+//! The shell function and key binding, in real shells.
 
 use std::path::Path;
 
 use super::hooks::session;
 use super::{Home, Terminal};
 
-/// A shell without anybody's settings.
+/// A shell without user settings.
 struct Shell {
     program: &'static str,
     args: &'static [&'static str],
-    /// What makes its prompt `ready>`, if its arguments do not.
+    /// The command that sets its prompt to `ready>`, if its arguments do not.
     prompt: &'static str,
-    /// The line that the page tells to run in it.
+    /// The line that the documentation says to run in it.
     init: &'static str,
 }
 
@@ -37,7 +37,7 @@ const FISH: Shell = Shell {
 };
 
 impl Shell {
-    /// Whether it is installed.
+    /// Returns whether it is installed.
     fn is_here(&self) -> bool {
         let paths = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&paths).any(|folder| folder.join(self.program).is_file())
@@ -47,7 +47,7 @@ impl Shell {
         let home = Home::new();
         let path = session(&home);
         let program = Path::new(env!("CARGO_BIN_EXE_sessile"));
-        // The same surroundings, but a shell in them.
+        // The same environment, but for a shell.
         let variables = home.program(&[]);
         let variables = variables.get_envs().filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned())));
         let mut command = std::process::Command::new(self.program);

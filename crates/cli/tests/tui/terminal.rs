@@ -1,4 +1,4 @@
-//! A terminal without a screen: a pseudo-terminal, and somebody who understands what is written to it.
+//! A terminal without a screen: a pseudo-terminal and a parser for its output.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -16,7 +16,7 @@ pub(crate) struct Terminal {
     seen: Arc<Mutex<Seen>>,
 }
 
-/// What the program has written, as it would be seen and as it came.
+/// The program's output, as raw bytes and as it appears on the screen.
 struct Seen {
     parser: vt100::Parser,
     bytes: Vec<u8>,
@@ -24,10 +24,10 @@ struct Seen {
     is_hung_up: bool,
 }
 
-/// How often a test looks before it gives up. Looks are counted, not seconds: a machine may be slow, or stand still.
+/// Number of polls before giving up. Polls are counted, not seconds, because a machine may be slow or paused.
 const PATIENCE: u32 = 60_000;
 
-/// Opens a pseudo-terminal that has its size before a program can ask for it.
+/// Opens a pseudo-terminal whose size is set before a program can ask for it.
 fn open_sized(columns: u16, rows: u16) -> (Pty, pty_process::blocking::Pts) {
     let (pty, pts) = open().unwrap();
     pty.resize(pty_process::Size::new(rows, columns)).unwrap();
@@ -39,14 +39,14 @@ impl Terminal {
         Self::run_claiming(command, (columns, rows), (columns, rows))
     }
 
-    /// Runs a program in a terminal that claims another size than it has.
+    /// Runs a program in a terminal that claims a size it does not have.
     pub(crate) fn run_claiming(command: Command, size: (u16, u16), claimed: (u16, u16)) -> Self {
         let (pty, pts) = open_sized(claimed.0, claimed.1);
         let child = command.env("TERM", "xterm-256color").spawn(pts).unwrap();
         Self::shown(pty, child, size.0, size.1)
     }
 
-    /// Runs a program that is not told when the terminal hangs up, since it is not its own.
+    /// Runs a program that gets no signal when the terminal hangs up, since it is not its controlling terminal.
     pub(crate) fn run_as_guest(mut command: std::process::Command, columns: u16, rows: u16) -> Self {
         let (pty, pts) = open_sized(columns, rows);
         let end = pts.as_fd().try_clone_to_owned().unwrap();
@@ -88,14 +88,14 @@ impl Terminal {
         self.pty().resize(pty_process::Size::new(rows, columns)).unwrap();
     }
 
-    /// Closes the terminal, as a window that is closed does.
+    /// Closes the terminal, as closing a window does.
     pub(crate) fn hang_up(&mut self) {
-        // Whoever reads it lets go of it with the next that comes.
+        // The reading thread drops it on its next read.
         self.seen.lock().unwrap().is_hung_up = true;
         self.pty = None;
     }
 
-    /// Presses a key by its name; what is no name of a key is typed, `_` for spaces.
+    /// Presses a key by name; a word that is not a key name is typed, with `_` for spaces.
     pub(crate) fn press(&self, key: &str) {
         let bytes = sequence(key).unwrap_or_else(|| key.replace('_', " ").into_bytes());
         (&mut self.pty()).write_all(&bytes).unwrap();
@@ -113,12 +113,12 @@ impl Terminal {
         self.seen.lock().unwrap().bytes.clone()
     }
 
-    /// The row with the cursor of a list.
+    /// Returns the row with the list cursor.
     pub(crate) fn chosen(&self) -> String {
         self.text().lines().find(|line| line.starts_with('›') || line.starts_with(" ›")).unwrap_or_default().to_owned()
     }
 
-    /// Waits until something can be seen.
+    /// Waits until something is visible.
     #[track_caller]
     pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let mut n_looks = 0;
@@ -129,10 +129,10 @@ impl Terminal {
         }
     }
 
-    /// Waits for the end of the program.
+    /// Waits until the program ends.
     pub(crate) fn wait_for_end(&mut self) -> std::process::ExitStatus {
         let ended = self.child.wait().unwrap();
-        // The last it wrote may still be on its way.
+        // The last output may still be in transit.
         self.wait("the end of the output", |it| it.seen.lock().unwrap().is_over);
         ended
     }
@@ -145,7 +145,7 @@ impl Drop for Terminal {
     }
 }
 
-/// What a terminal sends for a key.
+/// Returns the bytes that a terminal sends for a key.
 pub(crate) fn sequence(name: &str) -> Option<Vec<u8>> {
     let (modifiers, key) = name.rsplit_once('+').map_or(("", name), |(modifiers, key)| (modifiers, key));
     let has = |modifier: &str| modifiers.split('+').any(|it| it == modifier);
@@ -179,7 +179,7 @@ pub(crate) fn sequence(name: &str) -> Option<Vec<u8>> {
             let char = key.chars().next()?;
             let typed = if shift { char.to_ascii_uppercase() } else { char };
             match (ctrl, alt, shift) {
-                // Only newer terminals tell this one from the one without shift.
+                // Only newer terminals distinguish this key from the one without shift.
                 (true, false, true) => Some(format!("\x1b[{};6u", u32::from(char)).into_bytes()),
                 (true, false, false) => Some(vec![u8::try_from(char).ok()? & 0x1f]),
                 (false, true, _) => Some(format!("\x1b{typed}").into_bytes()),

@@ -1,17 +1,16 @@
-//! Code with its words told apart.
+//! Syntax highlighting.
 //!
-//! One scanner for all languages: comments, strings, numbers and the words
-//! that most languages keep for themselves. It need not be right about
-//! everything to be easier to read than no colour at all, and costs nothing.
+//! One scanner serves all languages: comments, strings, numbers and the keywords that most languages share. It is
+//! sometimes wrong, but still easier to read than no colour at all, and it is cheap.
 
 use crate::paint::Line;
 use crate::theme::Ink;
 
-/// Tells the words of some code apart, line by line.
+/// Highlights code line by line.
 pub(crate) struct Highlighter {
-    /// What begins a comment that goes to the end of the line.
+    /// The markers that start a comment up to the end of the line.
     comment: &'static [&'static str],
-    /// Whether `/*` begins a comment.
+    /// Whether `/*` starts a comment.
     has_blocks: bool,
     is_plain: bool,
     is_in_block: bool,
@@ -126,7 +125,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 impl Highlighter {
-    /// For a language by its name, or by how its files end.
+    /// Creates a highlighter for a language name or a file extension.
     pub(crate) fn new(language: &str) -> Self {
         let language = language.split([' ', ',', '{']).next().unwrap_or_default().to_ascii_lowercase();
         let (comment, has_blocks): (&[&str], bool) = match language.as_str() {
@@ -144,12 +143,12 @@ impl Highlighter {
         Self { comment, has_blocks, is_plain: false, is_in_block: false }
     }
 
-    /// For a file by its name.
+    /// Creates a highlighter for a file name.
     pub(crate) fn of_file(path: &str) -> Self {
         Self::new(path.rsplit(['.', '/']).next().unwrap_or_default())
     }
 
-    /// The next line.
+    /// Highlights the next line.
     pub(crate) fn line(&mut self, text: &str) -> Line {
         let text = text.replace('\t', "    ");
         if self.is_plain {
@@ -166,7 +165,7 @@ impl Highlighter {
         line
     }
 
-    /// What comes next, and how many bytes of it.
+    /// Returns the ink of the next piece and its length in bytes.
     fn piece(&mut self, rest: &str) -> (Ink, usize) {
         if self.is_in_block {
             let end = rest.find("*/");
@@ -184,7 +183,7 @@ impl Highlighter {
         match first {
             '"' | '\'' | '`' => match string_end(rest, first) {
                 Some(end) => (Ink::PERSON, end),
-                // A quote that nothing closes is a lifetime, an apostrophe or the like.
+                // An unclosed quote is a lifetime, an apostrophe or similar.
                 None => (Ink::PLAIN, 1),
             },
             _ if first.is_ascii_digit() => {
@@ -202,12 +201,12 @@ impl Highlighter {
     }
 }
 
-/// Keywords are in the order of their letters, whatever their case, and then by case.
+/// Sort key of a keyword: alphabetical without regard to case, then by case.
 fn order(word: &str) -> (String, &str) {
     (word.to_ascii_lowercase(), word)
 }
 
-/// Where a string ends that begins with this quote.
+/// Returns the byte offset after the closing quote.
 fn string_end(text: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     for (at, char) in text.char_indices().skip(1) {

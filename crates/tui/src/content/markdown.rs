@@ -1,4 +1,4 @@
-//! Markdown as lines.
+//! Renders Markdown as lines.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -6,7 +6,7 @@ use super::code::Highlighter;
 use crate::paint::Line;
 use crate::theme::Ink;
 
-/// The lines of a Markdown text, no wider than this. Raw HTML is text like any other.
+/// Renders a Markdown text as lines of at most `width` columns. Raw HTML is shown as plain text.
 pub(super) fn lines(text: &str, width: usize) -> Vec<Line> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut page = Page { width, ..Page::default() };
@@ -25,13 +25,13 @@ struct Page {
     width: usize,
     lines: Vec<Line>,
     line: Line,
-    /// How bold, accented and so on the text is at the moment, the innermost last.
+    /// The styles in force, innermost last.
     inks: Vec<Ink>,
-    /// What stands before every line of the blocks that are open.
+    /// The prefixes that the open blocks put before every line.
     indents: Vec<String>,
-    /// What stands before the first line of a list item.
+    /// The prefix of the first line of a list item.
     bullet: Option<String>,
-    /// The next number of each list that is open; none for those without numbers.
+    /// The next number of each open list; `None` for an unnumbered list.
     numbers: Vec<Option<u64>>,
     code: Option<Highlighter>,
     link: Option<String>,
@@ -166,7 +166,7 @@ impl Page {
         }
     }
 
-    /// An empty line between blocks.
+    /// Puts an empty line between blocks.
     fn gap(&mut self) {
         self.end_line();
         if self.lines.last().is_some_and(|line| line.columns() > 0) && self.numbers.is_empty() {
@@ -183,7 +183,7 @@ impl Page {
         let lead = match self.bullet.take() {
             Some(bullet) => {
                 let outer: String = self.indents.iter().take(self.indents.len().saturating_sub(1)).cloned().collect();
-                // What follows in the item stands below its text.
+                // Later lines of the item are indented to its text.
                 format!("{outer}{bullet}")
             }
             None => indent.clone(),

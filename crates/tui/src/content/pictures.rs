@@ -9,13 +9,13 @@ use sessile_display::picture::picture_words;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Drawable {
     pub(crate) mime_type: String,
-    /// In base 64, if it is what it should be.
+    /// Base64 data; not validated.
     pub(crate) data: String,
-    /// What it is, for people.
+    /// A description for the user.
     pub(crate) words: String,
 }
 
-/// The pictures of an entry, in their order.
+/// Returns the pictures of an entry in order.
 pub(crate) fn entry_pictures(entry: &Entry) -> Vec<Drawable> {
     let content = match entry.payload() {
         Payload::Message(message) => message.message().map(sessile::message::Message::content),

@@ -1,4 +1,4 @@
-//! Which sessions are listed, and in which order: pi's rules, and groups and pins above them.
+//! Selects and orders the listed sessions: pi's rules, plus groups and pins.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -11,16 +11,16 @@ use sessile::{ProjectPlace, SessionInfo, Sessions, Who};
 /// The order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sort {
-    /// Forks below what they were forked from.
+    /// Forks below their parents.
     #[default]
     Threaded,
-    /// As they come, the most recently active first.
+    /// The most recently active first.
     Recent,
     /// The best match first.
     Relevance,
 }
 
-/// What is wanted of a list.
+/// What the list should show.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is something that the user switches on and off")]
 pub(crate) struct View {
@@ -28,29 +28,29 @@ pub(crate) struct View {
     pub(crate) sort: Sort,
     pub(crate) named: bool,
     pub(crate) hides_children: bool,
-    /// Whether archived sessions are listed, and no others.
+    /// Whether the list shows only archived sessions.
     pub(crate) shows_archived: bool,
     pub(crate) groups: bool,
-    /// The ids of sessions that stand at the top.
+    /// The ids of the sessions pinned to the top.
     pub(crate) pins: HashSet<String>,
-    /// What was found inside sessions, the best first.
+    /// Matches inside sessions, best first.
     pub(crate) hits: Vec<(PathBuf, Excerpt)>,
 }
 
 /// A row of the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Row {
-    /// Over the sessions of a repository or directory.
+    /// The heading of a repository or directory.
     Heading(String),
     Session {
-        /// Its place in the list that was arranged.
+        /// Its index in the arranged list.
         place: usize,
-        /// What stands before it: the lines of the forest.
+        /// The tree lines before it.
         prefix: String,
         is_pinned: bool,
-        /// What was found in it, if that is why it is here.
+        /// The matching excerpt, if the session is listed because of its content.
         excerpt: Option<Excerpt>,
-        /// Its directory as seen from the heading above it, if there is one.
+        /// Its directory relative to the heading above it, if there is one.
         folder: Option<String>,
     },
 }
@@ -63,7 +63,7 @@ impl Row {
         }
     }
 
-    /// The same below a heading, which says the first part of its directory for it.
+    /// Returns the row with its directory made relative to the heading's directory.
     fn below(mut self, top: Option<&Path>, list: &[SessionInfo]) -> Self {
         if let (Self::Session { place, folder, .. }, Some(top)) = (&mut self, top) {
             let rest = Path::new(&list[*place].cwd).strip_prefix(top).ok();
@@ -73,7 +73,7 @@ impl Row {
     }
 }
 
-/// Arranges a list. Asks the disk only for groups, and for sessions whose parents are not in the list.
+/// Arranges a list. Reads the disk only for groups, and for sessions whose parents are not in the list.
 pub(crate) fn arrange(sessions: &Sessions, list: &[SessionInfo], view: &View) -> Vec<Row> {
     let admitted: Vec<usize> = (0..list.len())
         .filter(|place| !view.named || list[*place].name.is_some())
@@ -112,7 +112,7 @@ fn ordered(sessions: &Sessions, list: &[SessionInfo], places: &[usize], sort: So
     threads.into_iter().map(|(place, prefix)| row(places[place], prefix, false, None)).collect()
 }
 
-/// The parent of each session, if it is in the list.
+/// Returns the parent of each session, if it is in the list.
 fn parents(sessions: &Sessions, list: &[SessionInfo]) -> Vec<Option<usize>> {
     let mut parents = vec![None; list.len()];
     if list.iter().all(|session| session.parent_session_path.is_none()) {
@@ -129,14 +129,14 @@ fn parents(sessions: &Sessions, list: &[SessionInfo]) -> Vec<Option<usize>> {
     parents
 }
 
-/// The forest in rows: siblings by the newest activity among them and what was forked from them.
+/// Returns the forest as rows. Siblings are ordered by the newest activity in their subtrees.
 fn threads(modified: &[i64], parents: &[Option<usize>]) -> Vec<(usize, String)> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
     let mut roots = Vec::new();
     for (place, parent) in parents.iter().enumerate() {
         parent.map_or(&mut roots, |parent| &mut children[parent]).push(place);
     }
-    // Families have no circles, so from the deepest on every child is known before its parent.
+    // Families have no cycles, so in reverse order every child is known before its parent.
     let mut order = Vec::with_capacity(parents.len());
     let mut todo = roots.clone();
     while let Some(place) = todo.pop() {
@@ -154,7 +154,7 @@ fn threads(modified: &[i64], parents: &[Option<usize>]) -> Vec<(usize, String)> 
         siblings.sort_by_key(|place| Reverse(newest[*place]));
     }
     let mut rows = Vec::with_capacity(parents.len());
-    // Each with what stands before its own connector, and whether it is the last of its siblings.
+    // Each item has the prefix before its own connector, and whether it is the last of its siblings.
     let mut todo: Vec<(usize, Option<String>, bool)> = roots.iter().rev().map(|root| (*root, None, true)).collect();
     while let Some((place, lead, is_last)) = todo.pop() {
         let below = match &lead {
@@ -170,7 +170,7 @@ fn threads(modified: &[i64], parents: &[Option<usize>]) -> Vec<(usize, String)> 
     rows
 }
 
-/// The sessions that match, by pi's grammar or by what was said in them.
+/// Returns the sessions that match by pi's grammar or by their content.
 fn found(list: &[SessionInfo], admitted: &[usize], view: &View) -> Vec<Row> {
     let query = PickerQuery::parse(&view.query);
     let said: HashMap<&PathBuf, (usize, &Excerpt)> =
@@ -183,7 +183,7 @@ fn found(list: &[SessionInfo], admitted: &[usize], view: &View) -> Vec<Row> {
             Asked { name: name.as_deref().unwrap_or_default(), id: &session.id, text: &text, cwd: &session.cwd };
         let said = said.get(&session.path);
         let by_words = query.score(&asked);
-        // What only the letters of a name or a path spell stands behind what was really said.
+        // Matches where the letters are merely scattered over a name or path rank below matches in the content.
         let score = match (by_words, said) {
             (Some(score), _) => score,
             (None, Some(_)) => SAID,
@@ -205,7 +205,7 @@ fn found(list: &[SessionInfo], admitted: &[usize], view: &View) -> Vec<Row> {
         .collect()
 }
 
-/// The score of a session that is found by what was said in it alone: behind pi's second tier, before its third.
+/// The score of a session that matches by content alone: after pi's second tier, before its third.
 const SAID: f64 = 1_000_000.5;
 
 /// The sessions of a repository or directory.
@@ -216,7 +216,7 @@ struct Group {
     places: Vec<usize>,
 }
 
-/// Sessions by repository, worktrees together, each with words for it.
+/// Groups sessions by repository, with worktrees together, each with a heading.
 fn grouped(sessions: &Sessions, list: &[SessionInfo], places: &[usize]) -> Vec<Group> {
     let some: Vec<SessionInfo> = places.iter().map(|place| list[*place].clone()).collect();
     let home = sessions.environment().home().to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! What the picker has done on other threads.
+//! The picker's jobs on other threads.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use super::preview::preview;
 use crate::paint::Line;
 use crate::part::{CHANGES, Job, Lane};
 
-/// What jobs work with.
+/// The resources of the jobs.
 pub(crate) struct Desk {
     pub(crate) sessions: Sessions,
     pub(crate) cwd: PathBuf,
-    /// Where sessions are, if not where pi keeps them.
+    /// Where sessions are stored, if not in pi's default directory.
     pub(crate) session_dir: Option<PathBuf>,
-    /// Where the user is, which is not the working directory of a made-up store.
+    /// The user's directory, which differs from the working directory of a made-up store.
     pub(crate) own_cwd: PathBuf,
     pub(crate) own_home: PathBuf,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Desk {
 #[derive(Debug)]
 pub(crate) enum PickerJob {
     Load(Scope),
-    /// The texts of all messages, as pi has them: only for stores that are small enough.
+    /// Load the texts of all messages as pi does; only for small stores.
     Texts(Scope),
     Arrange {
         list: Arc<Vec<SessionInfo>>,
@@ -53,7 +53,7 @@ pub(crate) enum PickerJob {
         now_ms: i64,
     },
     Watch,
-    /// Who uses the sessions of a list.
+    /// Find the users of the sessions in a list.
     Users(Arc<Vec<SessionInfo>>),
     Pins,
     Pin {
@@ -77,7 +77,7 @@ pub(crate) enum PickerJob {
     },
     Export {
         paths: Vec<PathBuf>,
-        /// A directory as the user types it.
+        /// A directory as the user typed it.
         to: String,
     },
     Undo(Option<String>),
@@ -100,7 +100,7 @@ pub(crate) enum PickerNews {
         version: u64,
         list: Arc<Vec<SessionInfo>>,
         rows: Vec<Row>,
-        /// Why nothing can be found with the query.
+        /// Why the query cannot find anything.
         problem: Option<String>,
     },
     Found {
@@ -112,13 +112,13 @@ pub(crate) enum PickerNews {
         lines: Vec<Line>,
     },
     Store(StoreEvent),
-    /// Who uses the sessions of a list. Sessions that are not in use are left out.
+    /// The users of the sessions in a list. Sessions that are not in use are left out.
     Users {
         list: Arc<Vec<SessionInfo>>,
         used: HashMap<PathBuf, Vec<SessionUser>>,
     },
     Pins(HashSet<String>),
-    /// Something was changed: what to say, and how to undo it.
+    /// Something was changed: the message to show, and the operation to undo.
     Changed {
         words: String,
         operation: Option<String>,
@@ -127,7 +127,7 @@ pub(crate) enum PickerNews {
     Failed(String),
 }
 
-/// How many sessions a search inside sessions may find.
+/// Upper bound on the sessions that a content search returns.
 const MOST_HITS: usize = 200;
 
 impl Job for PickerJob {
@@ -202,10 +202,10 @@ impl Job for PickerJob {
     }
 }
 
-/// The lane of searches, which are stopped when nothing is asked for any more.
+/// The lane of searches, which are stopped when the query changes or becomes empty.
 pub(super) const SEARCH: Lane = 5;
 
-/// An error with what led to it.
+/// Formats an error with its causes.
 pub(crate) fn told(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut source = error.source();
@@ -255,7 +255,7 @@ impl Desk {
         tell: &mut dyn FnMut(PickerNews),
     ) -> Result<(), SessionError> {
         let Ok(parsed) = Query::parse(&as_prefixes(&query)) else {
-            // Nothing can be found, and the screen waits for an answer.
+            // Nothing can match, but the screen waits for an answer.
             tell(PickerNews::Found { query, hits: Vec::new() });
             return Ok(());
         };
@@ -310,7 +310,7 @@ impl Desk {
     }
 
     fn delete(&self, paths: &[PathBuf], tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
-        // The question has named the programs that use them.
+        // The confirmation has already named the programs that use them.
         let deleted = self.sessions.clone().despite_users().delete(paths, Deletion::ToTrash, false)?;
         let words = match deleted.sessions.len() {
             1 => "Session moved to the trash".to_owned(),
@@ -336,7 +336,7 @@ impl Desk {
             None if to == "~" => self.own_home.clone(),
             None => self.own_cwd.join(to),
         };
-        // Without the dots that are not seen to mean anything.
+        // Removes redundant `.` components.
         let to: PathBuf = to.components().collect();
         let options = ExportOptions { format: ExportFormat::Markdown, ..ExportOptions::default() };
         let write = |path: &PathBuf| {
@@ -366,22 +366,22 @@ impl Desk {
     }
 }
 
-/// Why nothing can be found with a query, in a line; none if something can.
+/// Returns, in one line, why a query cannot find anything; `None` if it can.
 fn problem_of(query: &str) -> Option<String> {
     let pattern = query.trim().strip_prefix("re:")?.trim();
     if pattern.is_empty() {
         return Some("Type a regular expression after re:".to_owned());
     }
     let error = Pattern::new(pattern).err()?.to_string();
-    // The first lines of the message draw the expression, which stands in the query anyway.
+    // The first lines of the message repeat the expression, which the query line already shows.
     let reason = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     Some(format!("{NOT_AN_EXPRESSION}{}", reason.strip_prefix("error: ").unwrap_or(reason)))
 }
 
-/// What stands before the reason.
+/// The prefix of the reason.
 pub(super) const NOT_AN_EXPRESSION: &str = "Not a regular expression: ";
 
-/// The query as somebody means it who is still typing: every word may be the beginning of a longer one.
+/// Interprets a query that is still being typed: every word may be the beginning of a longer one.
 fn as_prefixes(query: &str) -> String {
     let query = query.trim();
     if query.starts_with("re:") {

@@ -1,4 +1,4 @@
-//! What keys and the mouse do in the picker.
+//! Key and mouse handling of the picker.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ impl Picker {
         QueryLine { query, is_editing, status, keymap, now_ms: *now_ms }
     }
 
-    /// Does what was asked for a line about.
+    /// Carries out the action for which a line was asked.
     fn answered(&mut self) -> Effects<Self> {
         let Mode::Ask { what, paths, input } = std::mem::take(&mut self.mode) else { return Vec::new() };
         let text = input.text().trim().to_owned();
@@ -95,7 +95,7 @@ impl Picker {
         })]
     }
 
-    /// The sessions that an action is about: those that are marked, else the chosen one.
+    /// Returns the sessions that an action applies to: the marked ones, else the selected one.
     fn meant(&self) -> Vec<PathBuf> {
         if self.marks.is_empty() {
             return self.chosen().map(|session| session.path.clone()).into_iter().collect();
@@ -229,7 +229,7 @@ impl Picker {
         Vec::new()
     }
 
-    /// Archives what is meant; if all of it is archived, takes it out of the archive.
+    /// Archives the sessions that are meant; if all of them are archived, unarchives them.
     fn archive(&mut self) -> Effects<Self> {
         let paths = self.meant();
         let is_archived = |path: &PathBuf| self.shown.iter().any(|it| it.path == *path && it.is_archived);
@@ -286,7 +286,7 @@ impl Picker {
             MouseAct::Click if is_in(layout.list) => {
                 let row = self.first_shown(layout.list.height.into()) + usize::from(mouse.y - layout.list.y);
                 match self.rows.get(row) {
-                    // A click on what is chosen already opens it.
+                    // A click on the selected row opens it.
                     Some(_) if row == self.selected && self.is_touched => self.act(Action::Confirm),
                     Some(_) => self.select(row, true),
                     None => Vec::new(),

@@ -1,4 +1,4 @@
-//! What a session is about, in a few lines: what one wants to know before opening it.
+//! A short preview of a session: what the user wants to know before opening it.
 
 use std::path::Path;
 
@@ -15,14 +15,14 @@ use super::view::short_path;
 use crate::paint::Line;
 use crate::theme::Ink;
 
-/// How many lines of the last question and the last answer are shown.
+/// Lines shown of the last question and the last answer.
 const MOST_QUESTION: usize = 8;
 const MOST_ANSWER: usize = 24;
 
-/// How many entries before the leaf are looked through for them.
+/// How many entries before the leaf are searched for them.
 const MOST_CLIMBED: usize = 200;
 
-/// Describes a session. What cannot be read is told in its place.
+/// Describes a session. Read errors are shown in place of the missing parts.
 pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], width: usize, now_ms: i64) -> Vec<Line> {
     let mut lines = Vec::new();
     let Some(info) = list.iter().find(|session| session.path == path) else { return lines };
@@ -72,7 +72,7 @@ fn facts(info: &SessionInfo, now_ms: i64) -> String {
     facts.join(" · ")
 }
 
-/// What only the file itself tells.
+/// Adds the lines that require reading the session file.
 fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Result<(), sessile::SessionError> {
     let shape = session.branch_statistics();
     let mut words = vec![counted(shape.entries, "entry", "entries")];
@@ -112,7 +112,7 @@ fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Resu
     Ok(())
 }
 
-/// What somebody said last on the way to the leaf.
+/// Returns the last message with this role on the path to the leaf.
 fn last_said(session: &SessionManager, role: Role) -> Result<Option<String>, sessile::SessionError> {
     let outline = session.outline();
     let path = session.path(None);

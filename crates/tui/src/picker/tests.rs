@@ -1,4 +1,4 @@
-//! The picker as a person meets it, and beside pi's.
+//! The picker as the user sees it, and compared with pi's.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::keymap::Keymap;
 use crate::part::{Event, Mouse, MouseAct, Part};
 use crate::testing::{Driver, NOW_MS, Still, golden, shared};
 
-/// A made-up store in a directory of its own.
+/// A made-up store in its own directory.
 struct Store {
     dir: tempfile::TempDir,
     sessions: Sessions,
@@ -40,7 +40,7 @@ impl Store {
 /// Path, first message, name, age, parent and working directory of a session.
 type MadeUp<'m> = (&'m str, &'m str, Option<&'m str>, i64, Option<&'m str>, &'m str);
 
-/// Sessions as rows of a list, without files.
+/// Returns sessions as list rows, without files.
 fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
     rows.iter()
         .map(|(path, first, name, age_ms, parent, cwd)| SessionInfo {
@@ -61,7 +61,7 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
         .collect()
 }
 
-/// A picker over lists that are given.
+/// Creates a picker over the given lists.
 fn over(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) -> Driver<Picker> {
     let sessions = Sessions::new(Still { home: PathBuf::from("/home/u") });
     let own = PathBuf::from("/w/own");
@@ -78,7 +78,7 @@ fn over(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) ->
     driver
 }
 
-/// The sessions behind pi's golden screens.
+/// Returns the sessions that pi's golden screens show.
 #[expect(clippy::disallowed_methods, reason = "a file that is not ours, read for comparison")]
 fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
     let text = std::fs::read_to_string(shared("ui-golden-picker-sessions.json")?).unwrap();
@@ -113,7 +113,7 @@ fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
     Some([here, all])
 }
 
-/// The rows of sessions on a screen: those that end in an age.
+/// Returns the session rows of a screen: those that end in an age.
 fn rows(screen: &[String]) -> Vec<String> {
     let is_row = |row: &&String| {
         let mut words = row.rsplit(' ');
@@ -169,7 +169,7 @@ fn rows_are_those_of_pi() {
             compare(&driver, &heading);
         }
     }
-    // Two empty screens are equal as well.
+    // Guards against comparing empty screens.
     assert_eq!((n_screens, n_rows), (41, 97));
 }
 
@@ -317,7 +317,7 @@ fn the_mouse_chooses_and_opens() {
     assert!(matches!(driver.outcome, Some(Picked::Chosen(_))));
 }
 
-/// A session of which only the path is known.
+/// Returns a session with only its path known.
 fn changed_row(path: &std::path::Path) -> SessionInfo {
     let mut row = made_up(&[("/s/a", "x", None, 0, None, "/p")]).remove(0);
     row.path = path.to_path_buf();
@@ -333,7 +333,7 @@ fn other_programs_are_seen() {
     assert!(rows(&driver.screen())[0].contains("from elsewhere"));
     driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Removed(changed.path))));
     assert!(rows(&driver.screen()).is_empty());
-    // Of a new one the list is asked, which knows whose it is.
+    // For a new session the store is listed again, because only the listing tells which folder it belongs to.
     let store = Store::new();
     let mut driver = store.picker();
     let n_rows = driver.part.rows.len();
@@ -359,7 +359,7 @@ fn the_first_rows_come_before_the_last() {
     assert_eq!(chosen, PathBuf::from("/s/b"), "a selection that somebody made is followed");
 }
 
-/// The user comes back from another screen, and the list is read again.
+/// The user returns from another screen, and the list is read again.
 #[test]
 fn a_choice_stays_while_the_list_is_read_again() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
@@ -370,7 +370,7 @@ fn a_choice_stays_while_the_list_is_read_again() {
     driver.happen(Event::News(partial));
     driver.happen(Event::News(PickerNews::Loaded { scope: Scope::Here, list, with_texts: false }));
     assert_eq!(driver.part.chosen().unwrap().path, PathBuf::from("/s/b"));
-    // And while something is searched for, what was found stays too.
+    // Search results stay as well while the list is read again.
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("tab harmonic down");
@@ -418,12 +418,12 @@ fn archived_sessions_are_folded_away_and_come_back() {
     driver.press("shift+alt+z");
     assert_eq!((driver.part.rows.len(), &driver.part.chosen().unwrap().path), (1, &first));
     assert!(driver.screen()[0].contains("archived") && !foot(&driver).contains("archived"), "{:#?}", driver.screen());
-    // Here the key brings it back.
+    // In this list the key unarchives.
     driver.press("alt+z");
     assert!(driver.screen().join("\n").contains("No archived sessions. shift+alt+z shows the others."));
     driver.press("alt+u shift+alt+z");
     assert_eq!(driver.part.rows.len(), n_rows - 1, "undoing that archives it again");
-    // What is found leaves it out, and several are one change.
+    // Searches leave archived sessions out, and archiving several is one operation.
     driver.press("shift+alt+z alt+z shift+alt+z");
     assert_eq!(driver.part.rows.len(), n_rows);
     driver.press("alt+a alt+z");
@@ -453,10 +453,10 @@ fn what_changes_something_is_not_done_while_a_query_is_edited() {
         driver.happen(Event::Clock(driver.part.now_ms + 60_000)).press("escape escape");
         driver.outcome = None;
     }
-    // What edits the query edits it.
+    // Editing keys edit the query.
     driver.press("tide home ctrl+d");
     assert_eq!(driver.part.query.text(), "ide");
-    // A user who moves in the list means the list.
+    // After moving in the list, keys apply to the list.
     driver.press("down ctrl+d");
     assert!(matches!(driver.part.mode, super::Mode::Confirm(_)));
     driver.press("n alt+i");
@@ -580,7 +580,7 @@ fn an_export_makes_its_directory_or_says_in_full_why_not() {
     assert_eq!(n_files(own.join("new/deeper")), 4, "{:#?}", driver.screen());
     driver.press("alt+e ctrl+u ~/there enter");
     assert_eq!(n_files(own.join("home/there")), 1, "{:#?}", driver.screen());
-    // Once more: the file is there already. And a file where a directory should be.
+    // The second export fails: the file already exists, or a file is where a directory should be.
     let file = own.join("new/file");
     #[expect(clippy::disallowed_methods, reason = "something in the way")]
     std::fs::write(&file, "").unwrap();

@@ -1,4 +1,4 @@
-//! What the picker looks like.
+//! Drawing of the picker.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::row::Parts;
 use crate::theme::Ink;
 use crate::{hint, prompt};
 
-/// Where things are.
+/// The areas of the screen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) head: Rect,
@@ -25,7 +25,7 @@ pub(crate) struct Layout {
     pub(crate) preview: Option<Rect>,
 }
 
-/// From how many lines on there is room for two lines of hints and empty lines between things.
+/// Minimum height in lines for two lines of hints and empty lines between the areas.
 const ROOMY: u16 = 16;
 
 impl Layout {
@@ -53,7 +53,7 @@ impl Layout {
     }
 }
 
-/// A path with `~` for the home directory.
+/// Shortens a path with `~` for the home directory.
 pub(crate) fn short_path(path: &str, home: &str) -> String {
     match path.strip_prefix(home).filter(|_| home.len() > 1) {
         Some("") => "~".to_owned(),
@@ -83,7 +83,7 @@ impl Picker {
         self.draw_head(canvas, layout.head);
         let (line, column) = self.query.line("> ", layout.input.width.into());
         canvas.line(layout.input, 0, &line);
-        // Without a cursor the keys belong to the list.
+        // Without a cursor, keys go to the list.
         if matches!(self.mode, Mode::List) && (self.is_editing || self.query.is_empty()) {
             canvas.cursor = Some((layout.input.x + u16::try_from(column).unwrap_or_default(), layout.input.y));
         }
@@ -147,7 +147,7 @@ impl Picker {
         right = right.ink(Ink::DIM, "  sort: ").ink(Ink::ACCENT, sort).ink(Ink::NAMED, &flags);
         let width = usize::from(area.width);
         if right.columns() > width {
-            // What is filtered is worth more than what else there is.
+            // The active filters matter more than the rest.
             right = Line::new().ink(Ink::ACCENT, if is_all { "all" } else { "here" }).text("  ");
             right = right.ink(Ink::ACCENT, sort).ink(Ink::NAMED, &flags);
         }
@@ -161,7 +161,7 @@ impl Picker {
         }
     }
 
-    /// What stands below the title; one line of it where there is little room.
+    /// Returns the lines below the title; only one on a small screen.
     fn hints(&self, width: usize, is_roomy: bool) -> Vec<Line> {
         if let Mode::Confirm(paths) = &self.mode {
             return self.deletion_question(paths, width, is_roomy);
@@ -187,7 +187,7 @@ impl Picker {
             (Action::OpenTree, "tree"),
             (Action::OpenReader, "read"),
         ];
-        // What the session is picked for needs no second key.
+        // The action for which the session is picked needs no second key.
         first.retain(|(action, what)| *action == Action::Confirm || *what != confirm);
         let first = told(&first);
         let second = told(&[
@@ -206,7 +206,7 @@ impl Picker {
         lines.iter().map(|words| Line::new().ink(Ink::DIM, words)).collect()
     }
 
-    /// The question before sessions go to the trash. Its answers are seen however little room there is.
+    /// Asks before sessions go to the trash. The answers are visible on the smallest screen.
     fn deletion_question(&self, paths: &[PathBuf], width: usize, is_roomy: bool) -> Vec<Line> {
         let user = paths.iter().filter_map(|path| self.users.get(path)).flatten().next();
         let answers = "y yes · n no";
@@ -267,7 +267,7 @@ impl Picker {
         }
     }
 
-    /// A row, laid out as pi does it.
+    /// Renders a row in pi's layout.
     pub(super) fn row_line(&self, at: usize, width: usize) -> Line {
         let is_chosen = at == self.selected;
         match &self.rows[at] {
@@ -361,12 +361,12 @@ impl Picker {
     }
 }
 
-/// The sessions that a question is about.
+/// Words for the sessions that a question is about.
 fn meant(n_sessions: usize) -> String {
     if n_sessions == 1 { "the session".to_owned() } else { format!("{n_sessions} sessions") }
 }
 
-/// An excerpt that begins shortly before what was looked for, for where there is little room.
+/// Shortens an excerpt for a narrow row: it starts just before the first match.
 fn from_hit(excerpt: &Excerpt) -> Excerpt {
     let first = excerpt.ranges.first().map_or(0, |range| range.start);
     let start = excerpt.text.floor_char_boundary(first.saturating_sub(12));
@@ -378,7 +378,7 @@ fn from_hit(excerpt: &Excerpt) -> Excerpt {
     Excerpt { text, ranges: excerpt.ranges.iter().map(|range| moved(range.start)..moved(range.end)).collect() }
 }
 
-/// What was found in a session, the words that were looked for marked.
+/// Renders an excerpt with the matches highlighted.
 fn excerpt_line(excerpt: &Excerpt, width: usize) -> Line {
     let mut line = Line::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! What the reader has done on other threads.
+//! The reader's jobs on other threads.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,21 +23,21 @@ pub(crate) struct Desk {
 
 #[derive(Debug)]
 pub(crate) enum ReaderJob {
-    /// Opens the session, again if it has grown.
+    /// Open the session, or open it again after it has grown.
     Load,
-    /// The lines of some entries.
+    /// Render the lines of some entries.
     Lines {
         items: Vec<(usize, Row)>,
         width: usize,
         detail: Detail,
         edition: u64,
     },
-    /// The next entry that says something, forwards or backwards.
+    /// Find the next entry that contains the text; `rows` are in search order.
     Search {
         rows: Vec<(usize, Row)>,
         wanted: String,
     },
-    /// All entries that say something. Those before a place are known already.
+    /// Find all entries that contain the text. The hits before `from` are already known.
     Count {
         rows: Arc<Vec<Row>>,
         from: usize,
@@ -47,7 +47,7 @@ pub(crate) enum ReaderJob {
     Text(Row),
     Pictures(Vec<Row>),
     Document,
-    /// Tells when the session grows, until it is stopped.
+    /// Report when the session grows, until stopped.
     Follow,
 }
 
@@ -65,17 +65,17 @@ pub(crate) enum ReaderNews {
     Broken(String),
 }
 
-/// The lane of following, which goes on until it is stopped.
+/// The lane of following, which runs until stopped.
 pub(super) const FOLLOW: Lane = 6;
 
-/// The lanes of searching and counting, which are stopped when nothing is looked for any more.
+/// The lanes of searching and counting, which are stopped when the query becomes empty.
 pub(super) const SEARCH: Lane = 3;
 pub(super) const COUNT: Lane = 8;
 
-/// How many lines are made before they are shown.
+/// Lines to render before they are shown.
 const MANY: usize = 5_000;
 
-/// How much of a session is handed to an editor.
+/// Upper bound on the bytes of a session that are passed to an editor.
 const MOST_DOCUMENT: usize = 64 << 20;
 
 impl Job for ReaderJob {
@@ -117,7 +117,7 @@ impl Job for ReaderJob {
             Self::Document => desk.document(),
             Self::Follow => desk.follow(cancel, tell),
         };
-        // Another program has changed lines that were read before: the file is read again.
+        // Another program changed lines that were already read, so the file is read again.
         let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.load() } else { done };
         match done {
             Ok(news) => tell(news),
@@ -178,7 +178,7 @@ impl Desk {
             let made = self.with(|session| shown(session, *row, width, detail))?;
             n_lines += made.len();
             lines.push((*item, made));
-            // Nobody who looks at something small waits for something large beside it.
+            // Small entries are shown without waiting for large ones near them.
             if n_lines > MANY {
                 n_lines = 0;
                 tell(ReaderNews::Lines { lines: std::mem::take(&mut lines), edition, is_all: false });
@@ -214,7 +214,7 @@ impl Desk {
         Ok(ReaderNews::Counted { hits, wanted, n_rows: rows.len() })
     }
 
-    /// Whether an entry says something, which is given in lower case.
+    /// Returns whether an entry contains a text, given in lower case.
     fn says(&self, row: Row, lower: &str, cancel: &Cancel) -> Result<bool, SessionError> {
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
@@ -242,7 +242,7 @@ impl Desk {
         let mut follower = self.sessions.follow(&self.path, options)?;
         loop {
             if follower.next(Duration::from_mins(1))?.is_some() {
-                // What is written at once is shown at once.
+                // Entries that are written together are shown together.
                 while follower.next(Duration::from_millis(20))?.is_some() {}
                 tell(ReaderNews::Grown);
             }
@@ -250,14 +250,14 @@ impl Desk {
     }
 }
 
-/// What was asked first, as a name for a session that has none.
+/// Returns the first question, as a title for an unnamed session.
 fn first_question(session: &SessionManager, rows: &[Row]) -> Result<String, SessionError> {
     let first = rows.iter().find(|row| session.outline().role(**row) == Role::User);
     let text = first.map(|row| session.entry_at(*row).map(|entry| entry_text(&entry))).transpose()?;
     Ok(start(text.unwrap_or_default().trim(), 200).replace(['\n', '\t'], " "))
 }
 
-/// The lines of one entry: conversation in full, everything else in a line.
+/// Renders an entry: conversation in full, everything else in one line.
 fn shown(session: &SessionManager, row: Row, width: usize, detail: Detail) -> Result<Vec<Line>, SessionError> {
     let entry = session.entry_at(row)?;
     let kind = session.outline().kind(row);

@@ -1,4 +1,4 @@
-//! What keys do in the reader.
+//! Key handling of the reader.
 
 use super::job::{FOLLOW, ReaderJob};
 use super::{Reader, ReaderOutcome};
@@ -74,7 +74,7 @@ impl Reader {
                 Vec::new()
             }
             Action::Pictures => {
-                // What is at the top may have none, and something below it that is seen as well may have one.
+                // The top entry may have no picture while another visible entry has one.
                 let rows = self.rows.iter().skip(self.top.0).take(self.n_seen()).copied().collect();
                 vec![Effect::Do(ReaderJob::Pictures(rows))]
             }

@@ -1,4 +1,4 @@
-//! The reader as a person meets it.
+//! The reader as the user sees it.
 
 use super::job::Desk;
 use super::*;
@@ -98,19 +98,19 @@ fn places_are_counted() {
     assert!(foot(&driver).contains(&format!("  match 1/{n_hits}  ")), "and back: {}", foot(&driver));
     driver.press("g");
     assert!(foot(&driver).contains(&format!("  {n_hits} matches  ")), "{}", foot(&driver));
-    // What is written meanwhile counts.
+    // Entries written in the meantime are counted.
     let sample = sessile::open_sample(dir.path()).unwrap().unwrap();
     let mut session = sample.sessions().open(&sample.richest, None, None).unwrap();
     session.append_message(sessile::draft::UserMessage::new("the changelog again", 1_763_000_000_000)).unwrap();
     driver.happen(Event::News(ReaderNews::Grown));
     assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));
-    // It may grow again before that is counted.
+    // The session may grow again before that count arrives.
     driver.part.hits.as_mut().unwrap().pop();
     driver.part.n_counted -= 1;
     session.append_message(sessile::draft::UserMessage::new("nothing", 1_763_000_000_001)).unwrap();
     driver.happen(Event::News(ReaderNews::Grown));
     assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));
-    // A count of something else, or of fewer entries, is none.
+    // A count for another query, or for fewer entries, is ignored.
     let stale = ReaderNews::Counted { hits: vec![1], wanted: "changelog".to_owned(), n_rows: 2 };
     driver.happen(Event::News(stale));
     assert_eq!(driver.part.hits.as_ref().unwrap().len(), n_hits + 1);

@@ -1,4 +1,4 @@
-//! What the reader looks like.
+//! Drawing of the reader.
 
 use ratatui_core::layout::Rect;
 use sessile_display::measure::number_words;

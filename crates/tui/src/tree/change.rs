@@ -1,6 +1,6 @@
-//! What the tree changes in a session: labels, where it goes on, and new sessions made from it.
+//! The changes that the tree makes: labels, the leaf, and new sessions.
 //!
-//! Hooks are asked and told as by the commands that do the same.
+//! Hooks run as they do for the equivalent commands.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use super::desk::Desk;
 use super::job::{Going, TreeNews};
 use super::model::id_of;
 
-/// Somebody who does not want something, in words.
+/// Formats the veto of a hook.
 pub(crate) fn vetoed(by: &str) -> String {
-    // A hook is named by its file; where that is, fits nowhere.
+    // The hook is named by its file name; its whole path would not fit.
     let name = Path::new(by).file_name().map_or_else(|| by.into(), |name| name.to_string_lossy());
     format!("The hook {name} does not want it; nothing was done")
 }
 
-/// Makes a session of a part of another one, with a file even if nothing was said in it yet.
+/// Forks a session, and writes the file even if the new session has no messages yet.
 pub(crate) fn forked(
     sessions: &Sessions,
     path: &Path,
@@ -30,7 +30,7 @@ pub(crate) fn forked(
     let mut host = SessionHost::new(sessions.clone(), session);
     let forked = host.fork(entry, position)?;
     if matches!(forked, Outcome::Done(_)) && !host.session().is_stored() {
-        // All the same somebody wants to go on in it.
+        // The user wants to continue in it anyway.
         host.session_mut().persist_now()?;
     }
     Ok(forked)

@@ -1,4 +1,4 @@
-//! The session behind the tree, and what is looked up in it.
+//! The session of the tree, and lookups in it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -22,23 +22,23 @@ use crate::content::{Detail, entry_lines};
 use crate::paint::Line;
 use crate::theme::Ink;
 
-/// How branches that are left are summed up.
+/// How to summarise branches that the user leaves.
 pub struct SummingUp {
-    /// Who does it.
+    /// Writes the summary.
     pub summarizer: Box<dyn Summarizer + Send + Sync>,
-    /// How much room it leaves, and whether anybody is asked before.
+    /// How much room the summary leaves, and whether to ask the user first.
     pub settings: BranchSummarySettings,
 }
 
-/// Finds out how branches are summed up, as the settings say at that moment; or what is wrong with them.
+/// Resolves the summarizer from the current settings, or returns what is wrong with them.
 pub type HowToSumUp = dyn Fn() -> Result<SummingUp, String> + Send + Sync;
 
-/// What jobs work with.
+/// The resources of the jobs.
 pub(crate) struct Desk {
     pub(crate) sessions: Sessions,
     pub(crate) path: PathBuf,
     sums_up: Option<Arc<HowToSumUp>>,
-    /// The session, for looking. Long work gives it back now and then.
+    /// The session, for reading. Long jobs release the lock from time to time.
     session: Mutex<Option<SessionManager>>,
 }
 
@@ -47,7 +47,7 @@ impl Desk {
         Self { sessions, path, sums_up, session: Mutex::new(None) }
     }
 
-    /// How branches are summed up; by the offline rule if nobody says.
+    /// Returns how to summarise branches; by default the offline rule.
     pub(super) fn summing_up(&self) -> Result<SummingUp, String> {
         match &self.sums_up {
             Some(find_out) => find_out(),
@@ -62,7 +62,7 @@ impl Desk {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the session, again if it is open.
+    /// Opens the session, even if it is already open.
     fn open(&self) -> Result<(), SessionError> {
         let session = self.sessions.clone().read_only().open_existing(&self.path)?;
         if !session.is_stored() {
@@ -85,7 +85,7 @@ impl Desk {
         }
     }
 
-    /// Reads entries, some at a time, so that others can look in between.
+    /// Reads entries in chunks, so that other jobs can use the session in between.
     fn each(&self, rows: &[Row], cancel: &Cancel, mut take: impl FnMut(Row, &Entry)) -> Result<(), SessionError> {
         for some in rows.chunks(SOME) {
             if cancel.is_cancelled() {
@@ -105,19 +105,19 @@ impl Desk {
 /// The rows of a tree.
 pub(super) struct LaidOut {
     pub(super) drawing: Drawing,
-    /// The row to stand on.
+    /// The row to select.
     pub(super) selected: Option<usize>,
-    /// The places at which archived branches begin that are folded away, with the number of entries in each.
+    /// The places where hidden archived branches start, with the number of entries in each.
     pub(super) archived: HashMap<usize, usize>,
 }
 
-/// How many lines of an entry stand beside the tree; the reader has them all.
+/// Upper bound on the lines of an entry shown beside the tree; the reader shows all of them.
 const MOST_CONTENT: usize = 2_000;
 
-/// How many entries are read at a time.
+/// Entries read per chunk.
 const SOME: usize = 512;
 
-/// Up to how many entries everything is read before anything is shown.
+/// Up to this many entries, everything is read before anything is shown.
 const FEW: usize = 20_000;
 
 impl Desk {
@@ -203,7 +203,7 @@ impl Desk {
         })
     }
 
-    /// Tokens and cost of all answers up to an entry, and since the last place where branches part.
+    /// Returns tokens and cost of all answers up to an entry, and since the last branch point.
     pub(super) fn cost(&self, row: Row, cancel: &Cancel) -> Result<String, SessionError> {
         let (path, parts_at) = self.with(|session| {
             let path = session.outline().path(row);
@@ -217,7 +217,7 @@ impl Desk {
         Ok(format!("{}{branch}", whole.words()))
     }
 
-    /// What the answers among some entries have taken.
+    /// Adds up the tokens and cost of the answers among some entries.
     fn spent(&self, path: &[Row], cancel: &Cancel) -> Result<Spent, SessionError> {
         let rows = self.with(|session| {
             let is_costly = |row: &Row| session.outline().role(*row) == sessile::head::Role::Assistant;
@@ -234,7 +234,7 @@ impl Desk {
         Ok(spent)
     }
 
-    /// Two branches beside each other, from where they part. What both say is dimmed.
+    /// Shows two branches side by side from where they part. Common text is dimmed.
     pub(super) fn compare(
         &self,
         one: Row,
@@ -245,7 +245,7 @@ impl Desk {
         let (left, right, comparison) = self.with(|session| {
             let (left, right) = (session.outline().path(one), session.outline().path(other));
             let (one, other) = (Side { session, path: &left }, Side { session, path: &right });
-            // The screen has room for no more, and others want to look at the session as well.
+            // The screen has no room for more, and other jobs need the session as well.
             let n_most = one.n_shared_rows(&other) + MOST_COMPARED;
             let first = |path: &'_ [Row]| path.len().min(n_most);
             let (one, other) =
@@ -290,7 +290,7 @@ impl Desk {
         Ok(TreeNews::Compared { title, left: column(&left)?, right: column(&right)? })
     }
 
-    /// The next row of a drawing, forwards or backwards and around, that says what was looked for.
+    /// Finds the next row of a drawing that matches the query, forwards or backwards, wrapping around.
     pub(super) fn find(
         &self,
         (model, drawing): (&Model, &Drawing),
@@ -323,7 +323,7 @@ impl Desk {
     }
 }
 
-/// What some answers have taken.
+/// Tokens and cost of some answers.
 #[derive(Debug, Default)]
 struct Spent {
     n_answers: usize,
@@ -343,10 +343,10 @@ impl Spent {
     }
 }
 
-/// How many entries of a branch are compared.
+/// Upper bound on the entries compared per branch.
 const MOST_COMPARED: usize = 500;
 
-/// Where an entry stands in a drawing, or else the nearest one above it that does, or else the last row.
+/// Returns the row of an entry in a drawing, else of its nearest ancestor there, else the last row.
 fn nearest(session: &SessionManager, model: &Model, drawing: &Drawing, follow: Option<Row>) -> Option<usize> {
     let last = drawing.len().checked_sub(1)?;
     let mut by_row = vec![u32::MAX; session.outline().rows().len()];
@@ -365,7 +365,7 @@ fn nearest(session: &SessionManager, model: &Model, drawing: &Drawing, follow: O
     Some(last)
 }
 
-/// The id of the call that a result answers.
+/// Returns the id of the tool call that a result answers.
 fn called_by(entry: &Entry) -> Option<String> {
     let Payload::Message(message) = entry.payload() else { return None };
     match message.message()? {
@@ -382,7 +382,7 @@ fn note_calls(entry: &Entry, calls: &mut Calls) {
     }
 }
 
-/// Which entry it is, and when it was written.
+/// Describes an entry by its id and time.
 fn about(session: &SessionManager, row: Row, entry: &Entry) -> String {
     let id = id_of(session, row).map(|id| id.to_string()).unwrap_or_default();
     let time = entry.timestamp().unwrap_or_default();

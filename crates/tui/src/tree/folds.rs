@@ -1,15 +1,15 @@
-//! What is folded away, without looking at what is: a fold costs as much as there are folds.
+//! Folding. The cost of a fold depends on the number of folds, not on the number of hidden rows.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use sessile_display::drawing::Drawing;
 
-/// The rows of a drawing that are folded, and how that moves the others.
+/// The folded rows of a drawing, and how they move the other rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Folds {
     folded: BTreeSet<usize>,
-    /// What cannot be seen, in order and apart, each with how many rows are hidden before it.
+    /// The hidden ranges, ordered and disjoint, each with the number of rows hidden before it.
     hidden: Vec<(Range<usize>, usize)>,
     n_rows: usize,
 }
@@ -23,12 +23,12 @@ impl Folds {
         self.folded.contains(&row)
     }
 
-    /// The rows that are folded.
+    /// Returns the folded rows.
     pub(crate) fn folded(&self) -> impl Iterator<Item = usize> + '_ {
         self.folded.iter().copied()
     }
 
-    /// Folds rows, those of them that can be.
+    /// Folds those of the rows that are foldable.
     pub(crate) fn fold(&mut self, rows: impl Iterator<Item = usize>, drawing: &Drawing) {
         self.folded.extend(rows.filter(|row| drawing.is_foldable(*row)));
         self.hide(drawing);
@@ -46,7 +46,7 @@ impl Folds {
         let mut n_hidden = 0;
         for row in &self.folded {
             let below = drawing.below(*row);
-            // What lies within another fold is hidden already.
+            // Rows inside another fold are already hidden.
             if self.hidden.last().is_none_or(|(last, _)| below.start >= last.end) && !below.is_empty() {
                 self.hidden.push((below.clone(), n_hidden));
                 n_hidden += below.len();
@@ -54,14 +54,14 @@ impl Folds {
         }
     }
 
-    /// How many rows can be seen.
+    /// Returns the number of visible rows.
     pub(crate) fn len(&self) -> usize {
         self.n_rows - self.hidden.last().map_or(0, |(range, before)| before + range.len())
     }
 
-    /// The row at a position among those that can be seen.
+    /// Returns the row at a position among the visible rows.
     pub(crate) fn row(&self, position: usize) -> usize {
-        // The folds that begin before the row: those whose start, without what is hidden before them, is not behind it.
+        // The folds before the row are those whose start, minus the rows hidden before it, is at most `position`.
         let n_before = self.hidden.partition_point(|(range, before)| range.start - before <= position);
         let n_hidden = match n_before.checked_sub(1) {
             Some(last) => self.hidden[last].1 + self.hidden[last].0.len(),
@@ -70,7 +70,7 @@ impl Folds {
         position + n_hidden
     }
 
-    /// The position of a row, or of the fold that hides it.
+    /// Returns the position of a row, or of the fold that hides it.
     pub(crate) fn position(&self, row: usize) -> usize {
         let n_before = self.hidden.partition_point(|(range, _)| range.start <= row);
         match n_before.checked_sub(1).map(|last| &self.hidden[last]) {
@@ -95,7 +95,7 @@ mod tests {
         for wanted in 0..1_u32 << depths.len() {
             let mut folds = Folds::of(&drawing);
             (0..depths.len()).filter(|row| wanted >> row & 1 == 1).for_each(|row| folds.toggle(row, &drawing));
-            // The simple way: a row can be seen if nothing above it is folded.
+            // The naive rule: a row is visible if no ancestor is folded.
             let mut seen = Vec::new();
             for row in 0..depths.len() {
                 let above = std::iter::successors(drawing.parent(row), |row| drawing.parent(*row));

@@ -1,4 +1,4 @@
-//! What the tree has done on other threads.
+//! The tree's jobs on other threads.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::picker::job::told;
 
 #[derive(Debug)]
 pub(crate) enum TreeJob {
-    /// Opens the session; with what is known of an earlier state, if that may still hold.
+    /// Open the session and build its model.
     Load,
     Survey {
         model: Arc<Model>,
@@ -54,13 +54,13 @@ pub(crate) enum TreeJob {
         row: Row,
         label: String,
     },
-    /// Archives the branch that begins at a row, or takes it out of the archive.
+    /// Archive the branch that starts at a row, or unarchive it.
     Archive(Row),
     Navigate {
         row: Row,
         going: Going,
     },
-    /// The next row that says what was looked for, forwards or backwards.
+    /// Find the next row that matches the query, forwards or backwards.
     Find {
         model: Arc<Model>,
         drawing: Arc<Drawing>,
@@ -70,7 +70,7 @@ pub(crate) enum TreeJob {
         version: u64,
     },
     Pictures(Row),
-    /// How branches are left.
+    /// Ask the settings how branches are left.
     Ask,
     Fork {
         row: Row,
@@ -79,12 +79,12 @@ pub(crate) enum TreeJob {
     Undo(Option<String>),
 }
 
-/// How a branch is left.
+/// How the user leaves a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Going {
     Plainly,
     Summarised,
-    /// With what the summary should look at in particular.
+    /// With a summary that follows instructions.
     Instructed(String),
 }
 
@@ -114,11 +114,11 @@ pub(crate) enum TreeNews {
     LaidOut {
         drawing: Arc<Drawing>,
         selected: Option<usize>,
-        /// The places at which archived branches begin that are folded away, with the number of entries in each.
+        /// The places where hidden archived branches start, with the number of entries in each.
         archived: HashMap<usize, usize>,
         version: u64,
     },
-    /// The rows could not be made.
+    /// The layout failed.
     NotLaidOut {
         words: String,
         version: u64,
@@ -132,13 +132,13 @@ pub(crate) enum TreeNews {
         lines: Vec<Line>,
     },
     Text(String),
-    /// The row of a drawing; none if there is none.
+    /// The matching row of a drawing; `None` if there is no match.
     Found {
         row: Option<usize>,
         version: u64,
     },
     Pictures(Vec<Drawable>),
-    /// Whether one leaves branches without being asked how.
+    /// Whether the user leaves branches without being asked how.
     Asked {
         skips_menu: bool,
     },
@@ -151,13 +151,13 @@ pub(crate) enum TreeNews {
         left: Vec<Line>,
         right: Vec<Line>,
     },
-    /// The session is not what it was: what to say, how to undo it, and a text to be edited and sent again.
+    /// The session was changed: the message to show, the operation to undo, and a text to be edited and sent again.
     Changed {
         words: String,
         operation: Option<String>,
         editor_text: Option<String>,
     },
-    /// A new session was made.
+    /// A new session was created.
     Forked {
         path: Option<PathBuf>,
         words: String,
@@ -168,7 +168,7 @@ pub(crate) enum TreeNews {
     Broken(String),
 }
 
-/// The lane of going elsewhere, which can be stopped while a summary is made.
+/// The lane of navigation, which can be stopped while a summary is written.
 pub(super) const NAVIGATE: Lane = 9;
 
 impl Job for TreeJob {
@@ -244,7 +244,7 @@ impl Job for TreeJob {
             Self::Fork { row, position } => desk.fork(row, position).map(&mut *tell),
             Self::Undo(operation) => desk.undo(operation.as_deref()).map(&mut *tell),
         };
-        // Another program has changed lines that were read before: the tree is drawn from the file again.
+        // Another program changed lines that were already read, so the tree is read from the file again.
         let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.load(cancel, tell) } else { done };
         match done {
             Ok(()) | Err(SessionError::Cancelled) => {}

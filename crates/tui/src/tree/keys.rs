@@ -1,4 +1,4 @@
-//! What keys and the mouse do in the tree.
+//! Key and mouse handling of the tree.
 
 use std::sync::Arc;
 
@@ -160,7 +160,7 @@ impl Tree {
         self.lay_out()
     }
 
-    /// The filter, or the usual one if it is in force already.
+    /// Switches to a filter, or back to the default if it is already in force.
     fn toggle_filter(&mut self, filter: Filter) -> Effects<Self> {
         self.filter_by(if self.filter == filter { Filter::Default } else { filter })
     }
@@ -287,7 +287,7 @@ impl Tree {
         Vec::new()
     }
 
-    /// Goes to the next place of what was searched for last.
+    /// Moves to the next match of the last query.
     fn find(&mut self, is_down: bool) -> Effects<Self> {
         let (Some(model), false) = (&self.model, self.drawing.is_empty()) else { return Vec::new() };
         if self.sought.trim().is_empty() {
@@ -325,7 +325,7 @@ impl Tree {
         vec![Effect::Do(TreeJob::Compare { one, other: row, width })]
     }
 
-    /// Goes to the next row that is of a kind, forwards or backwards, folded or not.
+    /// Moves to the next row that satisfies `is_wanted`, forwards or backwards, folded or not.
     fn jump(&mut self, is_down: bool, is_wanted: fn(&Self, usize) -> bool) -> Effects<Self> {
         let at = self.selected;
         let found = if is_down {
@@ -372,7 +372,7 @@ impl Tree {
             self.folds.toggle(at, &self.drawing);
             return self.look();
         }
-        // In pre-order an only child stands right below, and so does the first of several.
+        // In pre-order, the first or only child is the next row.
         while self.drawing.n_children(at) == 1 {
             at += 1;
         }
@@ -403,7 +403,7 @@ impl Tree {
                 if position >= self.folds.len() {
                     return Vec::new();
                 }
-                // A click on what is chosen already goes there.
+                // A click on the selected row goes there.
                 if position == self.position() { self.confirm() } else { self.go(position) }
             }
             MouseAct::Click => Vec::new(),

@@ -1,4 +1,4 @@
-//! A tree as the screen holds it: a few bytes per entry, and no texts.
+//! The tree in memory: a few bytes per entry, without texts.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet};
@@ -12,7 +12,7 @@ use sessile::tree::{Filter, is_silent};
 use sessile::{EntryId, Environment, SessionError, SessionManager};
 use sessile_display::drawing::Place;
 
-/// The entries of a session in the order of its tree.
+/// The entries of a session in tree order.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     pub(crate) rows: Vec<Row>,
@@ -40,9 +40,9 @@ struct Marks {
     on_path: bool,
     is_repeated: bool,
     is_labelled: bool,
-    /// Whether a compaction keeps what begins here.
+    /// Whether a compaction keeps the entries from here on.
     is_kept_from: bool,
-    /// Whether an archived branch begins here.
+    /// Whether an archived branch starts here.
     is_archived: bool,
 }
 
@@ -133,14 +133,14 @@ impl Model {
         self.marks[place].is_archived
     }
 
-    /// For each place its depth, and whether a branch begins there that archiving folds away: not one that the session
-    /// stands in.
+    /// Returns the depth of each place, and whether an archived branch that can be hidden starts there. The branch with
+    /// the session's leaf is not hidden.
     pub(crate) fn archived_places(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
         let marks = self.marks.iter().map(|marks| marks.is_archived && !marks.on_path);
         self.depths.iter().map(|depth| *depth as usize).zip(marks)
     }
 
-    /// Whether going there takes a message back, so that one stands before it.
+    /// Whether navigating there moves the leaf before the message and offers its text for editing.
     pub(crate) fn is_taken_back(&self, place: usize) -> bool {
         self.roles[place] == Role::User || self.kinds[place] == Kind::CustomMessage
     }
@@ -149,7 +149,7 @@ impl Model {
         self.kinds[place] == Kind::Message && self.roles[place] == Role::Assistant
     }
 
-    /// The rows of all answers, in file order.
+    /// Returns the rows of all answers in file order.
     pub(crate) fn answers(&self) -> Vec<Row> {
         let mut answers: Vec<Row> =
             (0..self.len()).filter(|place| self.is_answer(*place)).map(|place| self.rows[place]).collect();
@@ -158,7 +158,7 @@ impl Model {
         answers
     }
 
-    /// Which places a filter shows, as far as it can be known without reading.
+    /// Returns which places a filter shows, as far as that is known without reading entries.
     pub(crate) fn admitted(&self, filter: Filter, survey: Option<&Survey>) -> Vec<bool> {
         (0..self.len())
             .map(|place| {
@@ -171,7 +171,7 @@ impl Model {
             .collect()
     }
 
-    /// What a drawing needs to know.
+    /// Returns the input for a drawing.
     pub(crate) fn places(&self, shown: &[bool]) -> Vec<Place> {
         let place = |(at, is_shown): (usize, &bool)| Place {
             depth: self.depths[at],
@@ -182,12 +182,12 @@ impl Model {
     }
 }
 
-/// What has to be read to be known: which answers say nothing, and where the calls are that results answer.
+/// Facts that require reading entries: which answers are empty, and which answer made each tool call.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// By row.
+    /// Indexed by row.
     silent: Vec<bool>,
-    /// The answers by a digest of the ids of their calls. Whoever asks looks into the answer, so a clash harms nobody.
+    /// The answers by a hash of their tool call ids. The caller checks the answer, so collisions are harmless.
     calls: HashMap<u64, Row>,
 }
 
@@ -215,7 +215,7 @@ impl Survey {
         self.silent.get(row.index()).copied().unwrap_or_default()
     }
 
-    /// The answer that made a call, most likely.
+    /// Returns the answer that most likely made a tool call.
     pub(crate) fn caller(&self, call_id: &str) -> Option<Row> {
         self.calls.get(&digest(call_id)).copied()
     }
@@ -227,7 +227,7 @@ fn digest(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// The id of a row's entry.
+/// Returns the id of a row's entry.
 pub(crate) fn id_of(session: &SessionManager, row: Row) -> Option<EntryId> {
     (row.index() < session.outline().rows().len()).then(|| session.outline().id(row)).flatten()
 }

@@ -1,4 +1,4 @@
-//! The tree as a person meets it, and beside pi's.
+//! The tree as the user sees it, and compared with pi's.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,11 +41,11 @@ impl Store {
     }
 }
 
-/// The rows of entries on a screen of ours or pi's: what stands between the rule and the count.
+/// Returns the entry rows of a screen of ours or pi's: those between the rule and the count.
 fn rows(screen: &[String]) -> Vec<String> {
     let is_rule = |row: &String| row.starts_with("───");
     let first = screen.iter().rposition(|row| is_rule(row) && !row.is_empty());
-    // pi has a rule below its list as well.
+    // pi also has a rule below its list.
     let rules: Vec<usize> = screen.iter().enumerate().filter(|(_, row)| is_rule(row)).map(|(at, _)| at).collect();
     let from = if rules.len() > 1 { rules[rules.len() - 2] } else { first.unwrap_or_default() };
     let body = screen.iter().skip(from + 1).take_while(|row| !is_rule(row));
@@ -86,7 +86,7 @@ fn rows_are_those_of_pi() {
         assert_eq!(rows(&driver.screen()), expected, "{heading}");
         n_rows += expected.len();
     }
-    // Two empty screens are equal as well.
+    // Guards against comparing empty screens.
     assert_eq!(n_rows, 102);
 }
 
@@ -169,7 +169,7 @@ fn a_branch_is_archived_seen_and_brought_back() {
     let folded = seen(&driver);
     let row = folded.lines().find(|row| row.contains("[archived, ")).unwrap().to_owned();
     assert!(row.starts_with('›') && row.contains("entries] user: Makes sense."), "{folded}");
-    // It can be seen without being brought back: by the key for that, or by unfolding it.
+    // A key, or unfolding, shows it without unarchiving it.
     for key in ["shift+alt+z", "ctrl+right"] {
         driver.press(key);
         assert!(seen(&driver).lines().count() > folded.lines().count(), "{key}: {}", seen(&driver));
@@ -177,7 +177,7 @@ fn a_branch_is_archived_seen_and_brought_back() {
         driver.press("shift+alt+z");
         assert_eq!(seen(&driver), folded);
     }
-    // A search finds what is inside, and says how much of it there is.
+    // A search finds entries inside it and shows their number.
     driver.press("alt+u");
     assert!(!seen(&driver).contains("archived"), "{}", seen(&driver));
     driver.press("ctrl+u alt+end alt+z alt+z");
@@ -193,7 +193,7 @@ fn the_branch_that_the_session_stands_in_is_not_archived() {
     driver.resize(120, 40).press("alt+z");
     let screen = driver.screen().join("\n");
     assert!(screen.contains("is on the way to where the session stands"), "{screen}");
-    // Nor is anything archived while a query is typed.
+    // The key does not archive while the user types a query.
     driver.press("alt+end tests alt+z");
     assert!(driver.screen()[1].contains("Editing the query"), "{:#?}", driver.screen());
 }
@@ -281,7 +281,7 @@ fn what_cannot_be_opened_is_told() {
     assert!(driver.outcome.unwrap().failure.is_some());
 }
 
-/// A session of long chains and deep forks, which no stack could walk and no screen could hold.
+/// Creates a session with long chains and deep forks, too deep for recursion and too wide for a screen.
 fn deep(n_levels: usize) -> (tempfile::TempDir, Sessions, PathBuf) {
     use std::fmt::Write;
     let dir = tempfile::tempdir().unwrap();
@@ -396,7 +396,7 @@ fn a_summary_is_undone_like_any_other_move() {
     assert_eq!(driver.part.model.as_ref().unwrap().leaf, before);
 }
 
-/// Another program has changed a line of a large session since its outline was saved: the tree is read again.
+/// Another program changed a line of a large session after its outline was saved; the tree is read again.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test plays the other program")]
 fn a_session_that_was_edited_since_it_was_saved_is_shown_as_it_is() {
@@ -527,7 +527,7 @@ fn hints_are_whole_at_every_width() {
     }
 }
 
-/// What cannot be read must not look as if it were still being searched.
+/// A failed layout must not look like a search in progress.
 #[test]
 fn rows_that_cannot_be_made_are_not_waited_for() {
     let store = Store::new();

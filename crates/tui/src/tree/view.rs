@@ -1,4 +1,4 @@
-//! What the tree looks like.
+//! Drawing of the tree.
 
 use ratatui_core::layout::Rect;
 use sessile::date::to_iso;
@@ -12,7 +12,7 @@ use crate::paint::{Canvas, Line};
 use crate::theme::Ink;
 use crate::{hint, prompt};
 
-/// Where things are.
+/// The areas of the screen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     head: Rect,
@@ -22,7 +22,7 @@ pub(crate) struct Layout {
     pub(crate) content: Option<Rect>,
 }
 
-/// From how many lines on there is room for hints and lines between things.
+/// Minimum height in lines for hints and rules between the areas.
 const ROOMY: u16 = 16;
 
 impl Layout {
@@ -45,7 +45,7 @@ impl Layout {
     }
 }
 
-/// The columns of the cursor.
+/// The width of the cursor in columns.
 const CURSOR: usize = 2;
 
 impl Tree {
@@ -125,7 +125,7 @@ impl Tree {
                 }
             }
         }
-        // On a small screen what has just happened matters more than what this is.
+        // On a small screen, the status matters more than the title.
         let row = usize::from(layout.head.height > 1);
         if let Some((ink, words)) = self.status.shown() {
             canvas.notice(row, ink, words);
@@ -137,7 +137,7 @@ impl Tree {
         }
     }
 
-    /// The hint for a letter that is a command in pi.
+    /// Returns the hint for a letter that is a command in pi.
     fn letter_hint(&self) -> Option<String> {
         let (action, what) = match self.query.text() {
             "L" => (Action::EditLabel, "edits the label"),
@@ -176,7 +176,7 @@ impl Tree {
         canvas.line(area, 2, &Line::new().ink(Ink::DIM, &hint::fitted(&told(&second), None, width)));
     }
 
-    /// How many columns are not seen on the left: only as many as it takes to read the chosen row.
+    /// Returns the columns hidden on the left: no more than needed to read the selected row.
     fn scroll(&self, width: usize) -> usize {
         if self.selected >= self.drawing.len() {
             return 0;
@@ -187,7 +187,7 @@ impl Tree {
         (lead + text.min(room / 2)).saturating_sub(room).min(lead)
     }
 
-    /// A row, laid out as pi does it, from a column on.
+    /// Renders a row in pi's layout, starting at a column.
     pub(super) fn row_line(&self, at: usize, width: usize, scroll: usize) -> Line {
         let cursor = Line::new().ink(Ink::ACCENT, if at == self.selected { "› " } else { "  " });
         let room = width.saturating_sub(CURSOR);
@@ -204,10 +204,10 @@ impl Tree {
             if fold == Fold::Folded && !self.drawing.is_connected(at) {
                 line.push(Ink::DIM, "⊞ ");
             }
-            // What is scrolled past is no longer there to be cut.
+            // The part scrolled out of view was never added and need not be cut.
             let skipped = scroll.saturating_sub(first * LEVEL);
             let passed = first.saturating_sub(self.drawing.level(at)) * LEVEL;
-            // Where a compaction cuts is seen however long the text is.
+            // The compaction mark is visible however long the text is.
             let mark = self.kept_mark(at);
             let text_room = room.saturating_sub(mark.columns());
             line = line.join(self.text_line(at)).columns_from(skipped + passed, text_room).join(mark);
@@ -215,7 +215,7 @@ impl Tree {
         cursor.join(line)
     }
 
-    /// What a row says behind its connector.
+    /// Returns the text of a row after its connector.
     fn text_line(&self, at: usize) -> Line {
         let place = self.drawing.place(at);
         let Some(model) = &self.model else { return Line::new() };
@@ -247,7 +247,7 @@ impl Tree {
         line
     }
 
-    /// What stands behind the text of an entry with which a compaction begins to keep.
+    /// Returns the mark after the text of the first entry that a compaction keeps.
     fn kept_mark(&self, at: usize) -> Line {
         let place = self.drawing.place(at);
         let is_kept_from = self.model.as_ref().is_some_and(|model| model.is_kept_from(place));
@@ -283,7 +283,7 @@ impl Tree {
             line.push(Ink::ACCENT, &format!("  up to here: {words}"));
         }
         if self.layout().head.height == 1 {
-            // There is no line of hints above.
+            // A small screen has no line of hints above.
             let hints = [self.keymap.told(Action::Confirm, "go on")];
             let room = usize::from(area.width).saturating_sub(line.columns() + 2);
             let hints = hint::fitted(&hints, Some(&self.keymap.told(Action::Help, "keys")), room);
@@ -293,7 +293,7 @@ impl Tree {
     }
 }
 
-/// Draws two branches beside each other.
+/// Draws two branches side by side.
 fn draw_compared(canvas: &mut Canvas<'_>, title: &str, left: &[Line], right: &[Line], top: usize) {
     let area = canvas.area();
     let half = area.width / 2;

@@ -1,9 +1,7 @@
 //! Operations on a session that a genuine pi has open, and writes to before, during and after.
 //!
-//! Without `--force` an operation must not take the session away. With it, what
-//! pi writes afterwards goes to the old place, and one of the commands that
-//! bring it back does so. In the end, all that pi was told is written is in the
-//! session.
+//! Without `--force` an operation must not take the session away. With it, pi's later writes go to the old path, and
+//! one of the recovery commands brings them back. At the end, every write that pi acknowledged is in the session.
 
 use std::path::{Path, PathBuf};
 
@@ -17,19 +15,19 @@ use super::super::{Bench, Skipped};
 use super::stopped_at;
 use crate::rpc::Peer;
 
-/// How many cases the short form tries.
+/// Cases tried in the short form.
 const SHORT: u32 = 8;
-/// The operations that take a session away from where it is. They refuse to while pi uses it, unless they are forced.
+/// The operations that remove a session from its path. They refuse while pi uses it, unless they are forced.
 const TAKING: [&str; 4] = ["move", "delete", "delete-permanent", "undo-move"];
 
-/// An operation beside pi.
+/// An operation concurrent with pi.
 #[derive(Clone, Copy)]
 struct Beside {
     operation: &'static Operation,
     is_forced: bool,
 }
 
-/// A command that brings entries at the old place back to their session.
+/// A command that moves entries at the old path back to their session.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Repair,
@@ -37,13 +35,13 @@ enum Way {
     Restore,
 }
 
-/// What came of a race in which nothing went wrong.
+/// The result of a race in which nothing went wrong.
 struct Raced {
-    /// Whether pi wrote while the operation was stopped; else the operation ended before the call.
+    /// Whether pi wrote while the operation was stopped; otherwise the operation ended before the call.
     is_at_once: bool,
-    /// How many files without a header pi made at the old place.
+    /// How many files without a header pi created at the old path.
     n_strays: u64,
-    /// Why pi did not do as it was told.
+    /// Why pi did not do its part.
     trouble: Option<String>,
 }
 
@@ -90,7 +88,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     Ok(())
 }
 
-/// Every operation on a session that pi can have open, and those that need it also with `--force`.
+/// Returns every operation on a session that pi can have open; those that need it also with `--force`.
 fn all() -> Vec<Beside> {
     let is_meant = |operation: &&Operation| !["restore", "undo-delete", "undo-prune"].contains(&operation.name);
     let mut besides = Vec::new();
@@ -103,16 +101,16 @@ fn all() -> Vec<Beside> {
     besides
 }
 
-/// A pi that has the session open, in the session's directory, and what it was told is written.
+/// A pi that has the session open, in the session's directory, and its acknowledged writes.
 struct Agent {
     peer: Peer,
     acknowledged: Vec<&'static str>,
-    /// Why it did not do as it was told, the first time.
+    /// Why it first failed to do its part.
     trouble: Option<String>,
 }
 
 impl Agent {
-    /// Starts pi, and has it write for the first time.
+    /// Starts pi, and makes it write for the first time.
     fn start(stage: &Stage, before: &Picture) -> Result<Self, String> {
         let seen = before.of(ALPHA).next().ok_or("there is no session to open")?;
         let peer = Peer::pi_in(Path::new(&seen.cwd), &stage.home, &["--session", &seen.path.to_string_lossy()]);
@@ -149,7 +147,7 @@ impl Beside {
         args
     }
 
-    /// What brings back entries that went to the old place.
+    /// Returns the commands that bring back entries at the old path.
     fn ways(self) -> &'static [Way] {
         match self.operation.name {
             "move" => &[Way::Repair, Way::Undo],
@@ -158,7 +156,7 @@ impl Beside {
         }
     }
 
-    /// The calls that change something, as they are while pi has the session open.
+    /// Returns the calls that change something while pi has the session open.
     fn calls(self, bench: &Bench) -> Result<Vec<Call>, Skipped> {
         let stage = self.operation.stage(bench, "pairs");
         let _agent = Agent::start(&stage, &stage.picture()).map_err(Skipped)?;
@@ -208,7 +206,7 @@ impl Beside {
         after.check_kept(before, self.operation.destroys).map_err(|problem| format!("LOST {problem}"))?;
         after.check_once()?;
         let is_destroyed = is_taken && self.operation.destroys.contains(&ALPHA);
-        // Of a session that is gone for good, only what came after the end is kept, in a session of its own.
+        // Of a session that is deleted for good, only writes after the end are kept, in a separate session.
         let is_kept = |name: &str| !is_destroyed || name == "pi after";
         let sessions = after.sessions.iter().filter(|seen| is_destroyed || seen.id == ALPHA);
         let names: Vec<&String> = sessions.flat_map(|seen| &seen.names).collect();
@@ -222,7 +220,7 @@ impl Beside {
 impl Way {
     fn bring_back(self, stage: &Stage) -> Result<(), String> {
         let args: &[&str] = match self {
-            // Done for every file that is not a session, below.
+            // `repair` runs below for every file that is not a session.
             Self::Repair => return Ok(()),
             Self::Undo => &["undo", "--force", "--json"],
             Self::Restore => &["restore", ALPHA, "--json"],

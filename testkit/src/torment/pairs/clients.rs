@@ -1,4 +1,4 @@
-//! Two clients of one server, which is held up at one of its system calls.
+//! Two clients of one server, which is delayed at one of its system calls.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -14,18 +14,18 @@ use super::super::store::Stage;
 use super::super::{Bench, Skipped};
 use super::{Outcomes, judge, stage};
 
-/// How many pairs the short form tries.
+/// Pairs tried in the short form.
 const SHORT: u32 = 40;
-/// How often each call is held up in the long form: at its first time, its second, and so on.
+/// How many occurrences of each call are delayed in the long form: the first, the second, and so on.
 const TIMES: u64 = 10;
-/// The calls that are held up.
+/// The calls that are delayed.
 const CALLS: [&str; 8] = ["openat", "write", "flock", "renameat2", "linkat", "unlink", "fdatasync", "fsync"];
 /// How long an answer may take.
 const STUCK: Duration = Duration::from_mins(1);
 
 type Request = fn(&Stage, &str) -> Value;
 
-/// A server that is held up, and ended with this.
+/// A server that is delayed; dropping it ends it.
 struct Server {
     child: Child,
     socket: PathBuf,
@@ -46,7 +46,7 @@ impl Server {
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let mut child = child.map_err(|error| Skipped(error.to_string()))?;
         let mut said = String::new();
-        // The first line says that it listens.
+        // The first line reports that it listens.
         let is_said = BufReader::new(child.stdout.take().unwrap()).read_line(&mut said);
         if is_said.is_err() || said.is_empty() {
             return Err(Skipped("the server does not listen".to_owned()));
@@ -69,11 +69,11 @@ impl Drop for Server {
 }
 
 fn send(client: &mut UnixStream, request: &Value) {
-    // If the server has ended, its answer is missing.
+    // If the server has ended, the missing answer shows it.
     drop(client.write_all(format!("{request}\n").as_bytes()));
 }
 
-/// Whether a request was done; an error if there is no answer.
+/// Returns whether a request was done; an error if there is no answer.
 fn answer(client: &UnixStream) -> Result<bool, String> {
     let mut lines = BufReader::new(client);
     loop {
@@ -106,7 +106,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
         while cases.len() > n_wanted {
             cases.swap_remove(random.below(cases.len()));
         }
-        // Of each pair the outcomes are found out once.
+        // Sorted, so that the outcomes of each pair are computed once.
         cases.sort_by_key(|((one, _), (other, _), _, _)| (one.name, other.name));
     }
     let mut known: Option<(&str, &str, Outcomes)> = None;

@@ -1,4 +1,4 @@
-//! Who does what, and what came of it.
+//! The operations of each process, and their results.
 
 use std::fmt::{self, Write};
 use std::path::PathBuf;
@@ -16,16 +16,16 @@ use crate::sim::{Schedule, SimOs, Tear};
 use crate::{Replay, SplitMix};
 
 pub(super) const HOME: &str = "/d";
-/// The sessions that everybody works on, and one that is left alone.
+/// The sessions that all processes work on, and one that is left alone.
 pub(super) const SESSIONS: [&str; 3] = ["s0", "s1", "z"];
 pub(super) const IMPORTED: &str = "i0";
 const IMPORT: &str = "/d/elsewhere/2025_i0.jsonl";
 const N_PROCESSES: usize = 3;
 const NOW_MS: i64 = 1_735_689_600_000;
-/// Longer than anything a dead process left makes others wait.
+/// Longer than a dead process can make others wait.
 const LONG_MS: i64 = 120_000;
 
-/// Something a process does.
+/// An operation of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Append(usize),
@@ -43,11 +43,11 @@ pub(super) enum Op {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned {
     op: Op,
-    /// In which call it dies, and how much of that call is done. Another process goes on.
+    /// The call in which the process dies, and how much of that call is done. Another process continues.
     crash: Option<(u64, Tear)>,
 }
 
-/// Everything that decides what happens.
+/// Everything that determines what happens.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     schedule: u64,
@@ -55,7 +55,7 @@ pub(super) struct History {
     processes: Vec<Vec<Planned>>,
 }
 
-/// What an operation said it did.
+/// The reported effect of an operation.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
     Append(String, String),
@@ -64,16 +64,16 @@ pub(super) enum Effect {
     Delete(String),
     DeleteForGood(String),
     Restore(String),
-    /// The operation that was undone, and what was done for it.
+    /// The operation that was undone, and the steps of the undo.
     Undo(String, Vec<Step>),
-    /// The new session, and the one it was forked from.
+    /// The new session, and its parent.
     Fork(String, String),
     Import,
-    /// It was refused.
+    /// The operation was refused.
     Nothing,
 }
 
-/// An operation that has ended, or died.
+/// An operation that has ended, or whose process died.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) who: usize,
@@ -83,7 +83,7 @@ pub(super) struct Event {
     pub(super) effect: Effect,
     /// Its id in the log, if it has one.
     pub(super) id: Option<String>,
-    /// Whether its process died, so that it was done or not.
+    /// Whether its process died, so that it may be done or not.
     pub(super) is_optional: bool,
     pub(super) refusal: Option<String>,
 }
@@ -97,7 +97,7 @@ impl History {
         Self { schedule: random.next_u64(), stride, processes }
     }
 
-    /// The same under another schedule; the first one is its own.
+    /// Returns the history under another schedule; `nth` 0 is its own.
     pub(super) fn under(&self, nth: u64) -> Self {
         Self { schedule: self.schedule.wrapping_add(nth), ..self.clone() }
     }
@@ -106,7 +106,7 @@ impl History {
         self.processes.iter().map(Vec::len).sum()
     }
 
-    /// The same without one operation.
+    /// Returns the history without one operation.
     pub(super) fn without(&self, at: usize) -> Self {
         let mut shorter = self.clone();
         let mut left = at;
@@ -120,7 +120,7 @@ impl History {
         shorter
     }
 
-    /// Does it all, and looks for an order that explains it.
+    /// Runs everything, and searches for an order that explains the result.
     pub(super) fn run(&self) -> Result<(), String> {
         let os = store();
         let clock = AtomicU64::new(0);
@@ -161,7 +161,7 @@ impl History {
     }
 }
 
-/// Has another process go on, and asks whether what there is can be explained.
+/// Lets another process continue, and checks that the result can be explained.
 fn judge(os: &SimOs, clock: &AtomicU64, mut events: Vec<Event>) -> Result<(), String> {
     let told = |problem: String, events: &[Event]| {
         let events: Vec<String> = events.iter().map(ToString::to_string).collect();
@@ -169,7 +169,7 @@ fn judge(os: &SimOs, clock: &AtomicU64, mut events: Vec<Event>) -> Result<(), St
     };
     os.advance(LONG_MS);
     let mut next = Process::new(os, 9, 0);
-    // An operation finishes what the dead have left, and then every session can be gone on with.
+    // An operation finishes what dead processes left, and then every session can be continued.
     for (nth, op) in [Op::Name(2), Op::Append(2), Op::Append(0), Op::Append(1)].into_iter().enumerate() {
         let is_there = |session: usize| live(os, SESSIONS[session]).is_some();
         if matches!(op, Op::Append(session) if session < 2 && !is_there(session)) {
@@ -193,8 +193,8 @@ fn judge(os: &SimOs, clock: &AtomicU64, mut events: Vec<Event>) -> Result<(), St
     explains(&events, &observed).map_err(|problem| told(problem, &events))
 }
 
-/// Whether the process of an operation died while it named a session, and another one took the session elsewhere
-/// before it could be seen whether it has the name. Such an operation stays unfinished.
+/// Whether the process of an operation died while it named a session, and another one moved the session before the name
+/// could be checked. Such an operation stays unfinished.
 fn is_out_of_sight(operation: &Operation, events: &[Event]) -> bool {
     let [Step::Name { session, .. }] = operation.steps.as_slice() else { return false };
     let is_dead = |event: &&Event| event.is_optional && matches!(event.op, Op::Name(at) if SESSIONS[at] == session.id);
@@ -202,7 +202,7 @@ fn is_out_of_sight(operation: &Operation, events: &[Event]) -> bool {
 }
 
 impl Event {
-    /// Whether it takes a session away from where it is.
+    /// Whether it removes a session from its path.
     fn takes(&self, id: &str) -> bool {
         let is_taking = |step: &Step| match step {
             Step::Move { session, .. } | Step::Delete { session, .. } => session.id == id,
@@ -236,7 +236,7 @@ impl Planned {
     }
 }
 
-/// One process of ours.
+/// One of our processes.
 struct Process {
     os: SimOs,
     environment: Surroundings,
@@ -255,7 +255,7 @@ impl Process {
 
     fn sessions(&self) -> Sessions {
         Sessions::new(self.environment.clone())
-            // Locks are what is tried, not the refusal to take a session away that is open elsewhere.
+            // Locks are tested here, not the refusal to remove a session that is in use.
             .despite_users()
             .on(Arc::new(self.os.clone()))
     }
@@ -279,7 +279,7 @@ impl Process {
             refusal,
         };
         if self.os.crashed() {
-            // What it said, nobody has heard.
+            // The result was never received.
             return event(meant(planned.op, &words), None, u64::MAX, true, Some("died".to_owned()));
         }
         self.os.heal();
@@ -329,7 +329,7 @@ impl Process {
     }
 }
 
-/// What an operation does if it is done, as far as that can be said beforehand.
+/// Returns the effect that an operation has if it is done, as far as that is known beforehand.
 fn meant(op: Op, words: &str) -> Effect {
     let id = |session: usize| SESSIONS[session].to_owned();
     match op {
@@ -345,7 +345,7 @@ fn meant(op: Op, words: &str) -> Effect {
     }
 }
 
-/// Where a session is now, to somebody who just looked.
+/// Returns the current path of a session.
 fn live(os: &SimOs, id: &str) -> Option<PathBuf> {
     Observed::of(os).live(id)
 }
@@ -354,7 +354,7 @@ fn project(number: usize) -> String {
     format!("{HOME}/p{number}")
 }
 
-/// Where the sessions of a project are.
+/// Returns the directory of a project's sessions.
 pub(super) fn directory(number: usize) -> PathBuf {
     PathBuf::from(format!("{HOME}/.pi/agent/sessions/--d-p{number}--"))
 }
@@ -363,12 +363,12 @@ fn first_path(id: &str) -> PathBuf {
     directory(0).join(format!("2025_{id}.jsonl"))
 }
 
-/// The texts that a session has in the beginning.
+/// Returns the initial texts of a session.
 pub(super) fn first_texts(id: &str) -> Vec<String> {
     (0..2).map(|number| format!("{id} {number}")).collect()
 }
 
-/// A machine with a store of three sessions, and one more elsewhere.
+/// Creates a machine with a store of three sessions, and one more session elsewhere.
 fn store() -> SimOs {
     let os = SimOs::new();
     os.make_directories(directory(0));
@@ -378,7 +378,7 @@ fn store() -> SimOs {
     }
     os.foreign_rewrite(IMPORT, content(IMPORTED));
     os.settle();
-    // Nothing was written just now.
+    // So that no file looks recently written.
     os.advance(LONG_MS);
     os
 }
@@ -401,7 +401,7 @@ fn content(id: &str) -> String {
     text
 }
 
-/// Time as the machine has it, and ids that no other process has.
+/// The machine's time, and ids that no other process uses.
 #[derive(Clone)]
 struct Surroundings {
     replay: Replay,

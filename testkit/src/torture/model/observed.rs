@@ -1,4 +1,4 @@
-//! What a store on a simulated machine holds, as a simple reader sees it.
+//! The content of a store on a simulated machine, read by a simple reader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use sessile::location::is_session_file_name;
 use super::history::{HOME, IMPORTED};
 use crate::sim::{Seen, SimOs};
 
-/// Every file that is a session, by the session's id.
+/// Every session file, by session id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observed {
     pub(super) sessions: BTreeMap<String, Vec<Found>>,
     strays: Vec<String>,
 }
 
-/// One file that is a session.
+/// A session file.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) path: PathBuf,
@@ -60,21 +60,21 @@ impl Observed {
         }
     }
 
-    /// Where a session is that is not in the trash.
+    /// Returns the path of a session that is not in the trash.
     pub(super) fn live(&self, id: &str) -> Option<PathBuf> {
         let found = self.sessions.get(id)?;
         found.iter().find(|found| !found.is_in_trash).map(|found| found.path.clone())
     }
 
-    /// The file of a session: the one that is not in the trash, if there is one.
+    /// Returns the file of a session, preferably one that is not in the trash.
     pub(super) fn file(&self, id: &str) -> Option<&Found> {
         self.sessions.get(id)?.iter().min_by_key(|found| found.is_in_trash)
     }
 
-    /// No entry is there twice, and nothing lies around that is not a session.
+    /// Checks that no entry occurs twice, and that there are no files that are not sessions.
     pub(super) fn check(&self) -> Result<(), String> {
         for (id, files) in &self.sessions {
-            // What is in the trash does not keep a session from being imported again.
+            // A session in the trash can still be imported again.
             if files.iter().filter(|found| id != IMPORTED || !found.is_in_trash).count() > 1 {
                 let places: Vec<_> = files.iter().map(|found| &found.path).collect();
                 return Err(format!("{id} is in {} places: {places:?}", files.len()));

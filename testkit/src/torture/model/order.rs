@@ -1,4 +1,4 @@
-//! The model of a store, and the search for an order in which it comes to hold what the store holds.
+//! The model of a store, and the search for an order in which it reaches the content of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use sessile::Step;
 use super::history::{Effect, Event, IMPORTED, SESSIONS, directory, first_texts};
 use super::observed::Observed;
 
-/// A store as simple as it can be.
+/// The simplest model of a store.
 #[derive(Clone, Debug)]
 struct Model {
     sessions: BTreeMap<String, Session>,
@@ -31,7 +31,7 @@ enum Place {
     Gone,
 }
 
-/// Whether some order of the events leads to what was observed.
+/// Checks whether some order of the events leads to the observed store.
 pub(super) fn explains(events: &[Event], observed: &Observed) -> Result<(), String> {
     check_targets(events)?;
     let done: Vec<&Event> = events.iter().filter(|event| !matches!(event.effect, Effect::Nothing)).collect();
@@ -43,7 +43,7 @@ pub(super) fn explains(events: &[Event], observed: &Observed) -> Result<(), Stri
     Err(nearest.unwrap_or_else(|| "no order lets all of it be done".to_owned()))
 }
 
-/// An undo takes back the last operation: none that came wholly after it, and was not undone, is passed over.
+/// Checks that an undo reverses the last operation: it skips no later, separate operation that was not undone.
 fn check_targets(events: &[Event]) -> Result<(), String> {
     for undo in events {
         let Effect::Undo(target, _) = &undo.effect else { continue };
@@ -77,7 +77,7 @@ fn search(
             Some(difference) => *nearest = Some(difference),
         }
     }
-    // Whoever ended before another one began comes first.
+    // An event that ended before another one started comes first.
     let first_end = events.iter().zip(left.iter()).filter(|(_, is_left)| **is_left).map(|(event, _)| event.end).min();
     for at in 0..events.len() {
         if !left[at] || first_end.is_some_and(|end| events[at].begin > end) {
@@ -103,7 +103,7 @@ impl Model {
         Self { sessions: SESSIONS.iter().map(session).collect(), undone: BTreeSet::new() }
     }
 
-    /// The model once this was done too; none if it cannot be done now.
+    /// Returns the model after this event; `None` if the event is not possible now.
     fn after(&self, event: &Event, observed: &Observed) -> Option<Self> {
         let mut next = self.clone();
         match &event.effect {
@@ -161,10 +161,10 @@ impl Model {
         Some(())
     }
 
-    /// A fork holds what its source held on one branch: what it had from the beginning, and nothing else.
+    /// Adds a fork. It holds the entries of one branch of its source: at least the initial ones, and no others.
     fn fork(&mut self, new: &str, source: &Session, observed: &Observed) -> Option<()> {
         if new.is_empty() {
-            // Whoever forked has died; what is there of it is looked at in the end.
+            // The process of the fork died; its remains are checked at the end.
             return Some(());
         }
         let texts: BTreeSet<String> = observed.file(new)?.texts.iter().cloned().collect();
@@ -177,7 +177,7 @@ impl Model {
         Some(())
     }
 
-    /// In what the store differs from the model.
+    /// Returns how the store differs from the model.
     fn difference(&self, observed: &Observed) -> Option<String> {
         for (id, session) in &self.sessions {
             let found = observed.file(id);
@@ -195,7 +195,7 @@ impl Model {
         }
         let extra = observed.sessions.iter().find(|(id, _)| !self.sessions.contains_key(*id));
         extra.and_then(|(id, files)| {
-            // What a process that died had forked may be there, if it is whole.
+            // A fork by a process that died may exist, if it is complete.
             let is_whole = id.starts_with("new-") && files.iter().all(|found| found.texts.len() >= 2);
             (!is_whole).then(|| format!("{id} was made by nobody: {files:?}"))
         })
@@ -217,7 +217,7 @@ impl Session {
             let extra: Vec<_> = texts.difference(&self.texts).collect();
             return Some(format!("LOST {id} lacks {lost:?} and has {extra:?}"));
         }
-        // Forks carry names over in ways of their own.
+        // Forks carry names over by rules of their own.
         (found.name != self.name && !id.starts_with("new-"))
             .then(|| format!("{id} should be called {:?}, and is called {:?}", self.name, found.name))
     }

@@ -1,16 +1,16 @@
-//! Whole messages that somebody gives: what they have to have.
+//! Checks messages that the user provides as JSON.
 
 use sessile::head::Role;
 use sessile::json::{Edit, Json, Raw, Shape};
 
 use crate::failure::Failure;
 
-/// A message that can be appended: of a role that pi knows, with what pi cannot do without, and with a time.
+/// Checks that a message can be appended: it has a role that pi knows and the fields that pi requires. Adds the time.
 pub(super) fn checked(message: Raw<'_>, takes_any_role: bool, now_ms: i64) -> Result<Json, Failure> {
     let role = Role::of(message.get("role"));
     match role {
         Role::None => return Err(Failure::NotAMessage),
-        // The second is what `custom` was called long ago.
+        // `hookMessage` is the old name of `custom`.
         Role::Other | Role::HookMessage if !takes_any_role => {
             let role = message.get("role").and_then(Raw::as_string).unwrap_or_default();
             return Err(Failure::UnknownRole { role });
